@@ -2,8 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { type BaseUrl, parseBaseUrl } from './base-url.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
-import type { Transport, TransportErrorKind, TransportRequest } from './transport.js'
-import { maxResponseBytes, TransportError } from './transport.js'
+import {
+  maxResponseBytes,
+  type Transport,
+  TransportError,
+  type TransportErrorKind,
+  type TransportRequest,
+} from './transport.js'
 
 /**
  * Creates a transport that opens a connection for each call and closes it after the response. For many calls, see

@@ -3,8 +3,14 @@ import { codeOf } from '../files/error-code.js'
 import { parseBaseUrl } from './base-url.js'
 import { joinHeaders } from './http.js'
 import { throwIfAborted, watchLifetime } from './lifetime.js'
-import type { Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
-import { maxResponseBytes, TransportError } from './transport.js'
+import {
+  maxResponseBytes,
+  type Transport,
+  TransportError,
+  type TransportErrorKind,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.js'
 
 export interface PoolOptions {
   /** Maximum number of connections; default 32. */

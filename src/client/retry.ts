@@ -1,7 +1,12 @@
 import { throwIfAborted, watchLifetime } from './lifetime.js'
 import { readRetryAfter } from './retry-after.js'
-import type { Transport, TransportRequest, TransportResponse } from './transport.js'
-import { isTransportError, TransportError } from './transport.js'
+import {
+  isTransportError,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.js'
 
 export interface Retry {
   /** Number of the failed attempt, from 1. */

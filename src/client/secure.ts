@@ -6,8 +6,14 @@ import type { SecureFailure } from '../secure/failure.js'
 import { isCanonicalOrigin } from '../secure/origin.js'
 import { CLIENT_TIMEOUT_MS } from '../secure/suite.js'
 import { readFailure } from './response-failure.js'
-import type { SecureFault, Transport, TransportRequest, TransportResponse } from './transport.js'
-import { isTransportError, TransportError } from './transport.js'
+import {
+  isTransportError,
+  type SecureFault,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.js'
 
 export type { DowngradeProtection, SecureMode } from '../secure/client/options.js'
 

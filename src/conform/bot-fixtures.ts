@@ -19,48 +19,48 @@ function botInput({ resources }: ProbeContext) {
 }
 
 /** Sends the one application for a bot that a run makes. */
-export function applied(it: ProbeContext): Promise<Observed<Bot>> {
-  return it.resources.once('application for a bot', () => apply(it, {}))
+export function applied(run: ProbeContext): Promise<Observed<Bot>> {
+  return run.resources.once('application for a bot', () => apply(run, {}))
 }
 
 /** Sends an application for a bot; a bot that it creates is left over. */
-export async function apply(it: ProbeContext, changes: Readonly<Record<string, unknown>>): Promise<Observed<Bot>> {
-  const response = await it.call(bots.apply, { ...botInput(it), ...changes })
-  if (response.isSuccess) it.resources.leaves('bot', response.data.id)
+export async function apply(run: ProbeContext, changes: Readonly<Record<string, unknown>>): Promise<Observed<Bot>> {
+  const response = await run.call(bots.apply, { ...botInput(run), ...changes })
+  if (response.isSuccess) run.resources.leaves('bot', response.data.id)
   return response
 }
 
 /** The bot of the run, and whether the platform approved it when it was submitted. */
-function ownBot(it: ProbeContext): Promise<Bot> {
-  return it.resources.once('bot', async () => {
-    const { id } = it.needs(await applied(it), 'a bot')
-    return listedBot(it, id)
+function ownBot(run: ProbeContext): Promise<Bot> {
+  return run.resources.once('bot', async () => {
+    const { id } = run.needs(await applied(run), 'a bot')
+    return listedBot(run, id)
   })
 }
 
 /** A bot of the account, read without the call that shows its token once. */
-export async function listedBot(it: ProbeContext, botId: string): Promise<Bot> {
-  const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
-  return items.find(({ id }) => id === botId) ?? it.notApplicable('Needs a bot of the account.')
+export async function listedBot(run: ProbeContext, botId: string): Promise<Bot> {
+  const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
+  return items.find(({ id }) => id === botId) ?? run.notApplicable('Needs a bot of the account.')
 }
 
 /** The run's bot if the platform has not decided about it. */
-export async function pendingBot(it: ProbeContext): Promise<Bot> {
-  const bot = await ownBot(it)
-  return bot.review_status === 'pending' ? bot : it.notApplicable('Needs a platform that reviews bots.')
+export async function pendingBot(run: ProbeContext): Promise<Bot> {
+  const bot = await ownBot(run)
+  return bot.review_status === 'pending' ? bot : run.notApplicable('Needs a platform that reviews bots.')
 }
 
 /** The run's bot if the platform has approved it. */
-export async function approvedBot(it: ProbeContext): Promise<Bot> {
-  const bot = await ownBot(it)
+export async function approvedBot(run: ProbeContext): Promise<Bot> {
+  const bot = await ownBot(run)
   if (bot.review_status === 'approved') return bot
-  return it.notApplicable('Needs a platform that approves a bot when it is submitted.')
+  return run.notApplicable('Needs a platform that approves a bot when it is submitted.')
 }
 
 /** The bot that the user offers. It has a token already: another first read would lose it. */
-export async function userBot(it: ProbeContext): Promise<Bot> {
-  const bot = await listedBot(it, it.resources.offer.botId ?? it.resources.lacking('bot id'))
-  return bot.has_token ? bot : it.notApplicable('Needs a bot with a token.')
+export async function userBot(run: ProbeContext): Promise<Bot> {
+  const bot = await listedBot(run, run.resources.offer.botId ?? run.resources.lacking('bot id'))
+  return bot.has_token ? bot : run.notApplicable('Needs a bot with a token.')
 }
 
 /** What calls showed of the first token of the run's bot, in the order of the calls. */
@@ -75,54 +75,54 @@ interface FirstToken {
 }
 
 /** Reads the run's approved bot for the first time, after calls that must not create its token. */
-export function firstToken(it: ProbeContext): Promise<FirstToken> {
-  return it.resources.once('first token', async () => {
-    const { id: botId } = await approvedBot(it)
-    const patched = await it.call(bots.update, { botId, name: `conform-${it.resources.run}` })
+export function firstToken(run: ProbeContext): Promise<FirstToken> {
+  return run.resources.once('first token', async () => {
+    const { id: botId } = await approvedBot(run)
+    const patched = await run.call(bots.update, { botId, name: `conform-${run.resources.run}` })
     const path = bots.get.path.replace(':botId', botId)
-    const head = await it.send({ method: 'HEAD', path, headers: {}, as: 'jwt' }).catch(() => undefined)
-    const listed = await listedBot(it, botId)
-    const first = await Promise.all([1, 2, 3].map(() => it.call(bots.get, { botId })))
-    return { patched, head, listed, first, later: await it.call(bots.get, { botId }) }
+    const head = await run.send({ method: 'HEAD', path, headers: {}, as: 'jwt' }).catch(() => undefined)
+    const listed = await listedBot(run, botId)
+    const first = await Promise.all([1, 2, 3].map(() => run.call(bots.get, { botId })))
+    return { patched, head, listed, first, later: await run.call(bots.get, { botId }) }
   })
 }
 
 /** The token of the run's approved bot. */
-export async function botToken(it: ProbeContext): Promise<string> {
-  const { first } = await firstToken(it)
+export async function botToken(run: ProbeContext): Promise<string> {
+  const { first } = await firstToken(run)
   const shown = first.map(({ data }) => data.one_time_token).find((token) => token !== undefined)
-  return shown ?? it.notApplicable('Needs the token of a bot.')
+  return shown ?? run.notApplicable('Needs the token of a bot.')
 }
 
 /** The detailed record of the run's bot, before probes change its profile. */
-export async function ownDetail(it: ProbeContext): Promise<BotDetail> {
-  const { id: botId, review_status } = await ownBot(it)
-  const read = () => it.resources.once('record of the bot', () => it.call(bots.get, { botId }))
-  return it.needs(review_status === 'approved' ? (await firstToken(it)).later : await read(), 'a record of a bot')
+export async function ownDetail(run: ProbeContext): Promise<BotDetail> {
+  const { id: botId, review_status } = await ownBot(run)
+  const read = () => run.resources.once('record of the bot', () => run.call(bots.get, { botId }))
+  return run.needs(review_status === 'approved' ? (await firstToken(run)).later : await read(), 'a record of a bot')
 }
 
 /** Id of an approved bot whose profile may change: the run's, or the user's, which gets its profile back at the end. */
-export async function editableBot(it: ProbeContext): Promise<string> {
-  const own = await ownBot(it)
+export async function editableBot(run: ProbeContext): Promise<string> {
+  const own = await ownBot(run)
   if (own.review_status === 'approved') {
-    await firstToken(it)
+    await firstToken(run)
     return own.id
   }
-  const { id: botId } = await userBot(it)
-  await it.resources.once('profile of the bot', async () => {
-    const { name, profile, command_menus } = it.needs(await it.call(bots.get, { botId }), 'a profile')
+  const { id: botId } = await userBot(run)
+  await run.resources.once('profile of the bot', async () => {
+    const { name, profile, command_menus } = run.needs(await run.call(bots.get, { botId }), 'a profile')
     const isReadable = profile === membersOrNone(profile) && Array.isArray(command_menus)
-    if (!isReadable) it.notApplicable('Needs a profile that can be read, to put it back at the end.')
+    if (!isReadable) run.notApplicable('Needs a profile that can be read, to put it back at the end.')
     const before = { botId, name, ...profile, command_menus }
-    it.resources.removes('profile', botId, async () => leftAfter(await it.call(bots.update, before), 'put back'))
+    run.resources.removes('profile', botId, async () => leftAfter(await run.call(bots.update, before), 'put back'))
   })
   return botId
 }
 
 /** Confirms updates of the user's bot up to the newest one, unless the platform returns confirmed ones again. */
-async function drain(it: ProbeContext): Promise<void> {
+async function drain(run: ProbeContext): Promise<void> {
   for (let offset = 0; ; ) {
-    const { items } = it.needs(await poll(it, { limit: 100, ...(offset > 0 ? { offset } : {}) }), 'a bot that polls')
+    const { items } = run.needs(await poll(run, { limit: 100, ...(offset > 0 ? { offset } : {}) }), 'a bot that polls')
     const last = Math.max(-1, ...items.map(({ update_id }) => update_id))
     if (last < offset) return
     offset = last + 1
@@ -130,44 +130,46 @@ async function drain(it: ProbeContext): Promise<void> {
 }
 
 /** Reads updates of the user's bot. */
-export const poll = (it: ProbeContext, input: Readonly<Record<string, unknown>> = {}) =>
-  it.call(bots.updates, { timeout: 0, ...input })
+export const poll = (run: ProbeContext, input: Readonly<Record<string, unknown>> = {}) =>
+  run.call(bots.updates, { timeout: 0, ...input })
 
 /** Selects types of updates of the user's bot, which gets its selection back at the end. */
-export async function select(it: ProbeContext, types: readonly UpdateType[]): Promise<void> {
-  await it.resources.once('selection of updates', async () => {
-    const { allowed_updates } = it.needs(await it.call(webhook.info, {}), 'a bot that polls')
-    it.resources.removes('selection of updates', 'of the bot', async () =>
-      leftAfter(await poll(it, { allowed_updates }), 'put back'),
+export async function select(run: ProbeContext, types: readonly UpdateType[]): Promise<void> {
+  await run.resources.once('selection of updates', async () => {
+    const { allowed_updates } = run.needs(await run.call(webhook.info, {}), 'a bot that polls')
+    run.resources.removes('selection of updates', 'of the bot', async () =>
+      leftAfter(await poll(run, { allowed_updates }), 'put back'),
     )
   })
-  it.needs(await poll(it, { allowed_updates: types, limit: 1 }), 'a bot that polls')
+  run.needs(await poll(run, { allowed_updates: types, limit: 1 }), 'a bot that polls')
 }
 
 /** Confirms all updates of the user's bot; from now on it gets those about vouchers. */
-export async function listen(it: ProbeContext, types: readonly UpdateType[] = ['voucher_issued']): Promise<void> {
-  await select(it, types)
-  await drain(it)
+export async function listen(run: ProbeContext, types: readonly UpdateType[] = ['voucher_issued']): Promise<void> {
+  await select(run, types)
+  await drain(run)
 }
 
 /** Confirms all updates of the user's bot, and requires that none waits. */
-export async function quiet(it: ProbeContext): Promise<void> {
-  await listen(it)
-  const { items } = it.needs(await poll(it), 'a bot that polls')
-  if (items.length > 0) it.notApplicable('Needs a bot without other updates.')
+export async function quiet(run: ProbeContext): Promise<void> {
+  await listen(run)
+  const { items } = run.needs(await poll(run), 'a bot that polls')
+  if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
 }
 
 /** Updates that wait for the user's bot, at least `count`: vouchers are issued for those that are missing. */
-export async function waiting(it: ProbeContext, count: number): Promise<readonly Update[]> {
-  await it.resources.once('empty queue', () => listen(it))
-  await select(it, ['voucher_issued'])
-  let { items } = it.needs(await poll(it), 'a bot that polls')
-  for (let missing = count - items.length; missing > 0; missing -= 1) await voucher(it)
+export async function waiting(run: ProbeContext, count: number): Promise<readonly Update[]> {
+  await run.resources.once('empty queue', () => listen(run))
+  await select(run, ['voucher_issued'])
+  let { items } = run.needs(await poll(run), 'a bot that polls')
+  for (let missing = count - items.length; missing > 0; missing -= 1) await voucher(run)
   for (let leftMs = ARRIVES_MS; items.length < count; leftMs -= POLL_MS) {
-    if (leftMs < ARRIVES_MS) await it.resources.pause(POLL_MS)
+    if (leftMs < ARRIVES_MS) await run.resources.pause(POLL_MS)
     if (leftMs <= 0)
-      it.notApplicable('Needs updates about vouchers, which a bot gets that is linked to the application of the token.')
-    items = it.needs(await poll(it), 'a bot that polls').items
+      run.notApplicable(
+        'Needs updates about vouchers, which a bot gets that is linked to the application of the token.',
+      )
+    items = run.needs(await poll(run), 'a bot that polls').items
   }
   return items
 }

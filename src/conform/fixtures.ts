@@ -28,62 +28,62 @@ export const leftAfter = ({ isSuccess, status }: Observed, what: string): string
   isSuccess || status === 404 ? undefined : `It could not be ${what}: status ${status}.`
 
 /** Registers the template that a call created, if it created one. */
-export function registered(it: ProbeContext, response: Observed<Template>): Observed<Template> {
-  if (response.isSuccess) it.resources.leaves('template', String(response.data.id))
+export function registered(run: ProbeContext, response: Observed<Template>): Observed<Template> {
+  if (response.isSuccess) run.resources.leaves('template', String(response.data.id))
   return response
 }
 
 /** Sends a create call of a template, which the platform may refuse. */
 export async function createTemplate(
-  it: ProbeContext,
+  run: ProbeContext,
   changes: Readonly<Record<string, unknown>> = {},
   options: CallOptions = {},
 ): Promise<Observed<Template>> {
-  return registered(it, await it.call(templates.create, { ...templateInput(it), ...changes }, options))
+  return registered(run, await run.call(templates.create, { ...templateInput(run), ...changes }, options))
 }
 
 /** Creates a draft, with the application token unless the options name another. */
-async function draft(it: ProbeContext, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
-  return it.needs(await createTemplate(it, changes, options), 'a template')
+async function draft(run: ProbeContext, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
+  return run.needs(await createTemplate(run, changes, options), 'a template')
 }
 
 /** Creates and submits a template, and waits until it is active. Resolves to its id. */
 export async function activeTemplate(
-  it: ProbeContext,
+  run: ProbeContext,
   changes: Partial<TemplateInput> = {},
   options: CallOptions = {},
 ): Promise<string> {
-  return activate(it, await draft(it, changes, options), options)
+  return activate(run, await draft(run, changes, options), options)
 }
 
 /** Submits a draft, and waits until it is active. Resolves to its id. */
 export async function activate(
-  it: ProbeContext,
+  run: ProbeContext,
   { id, externalTemplateId }: Template,
   options: CallOptions = {},
 ): Promise<string> {
-  it.needs(await it.call(templates.submit, { templateId: id }, options), 'a submitted template')
-  for (let leftMs = it.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+  run.needs(await run.call(templates.submit, { templateId: id }, options), 'a submitted template')
+  for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
     const query = { external_template_id: externalTemplateId }
-    const list = it.needs(await it.call(templates.list, query, options), 'a template')
+    const list = run.needs(await run.call(templates.list, query, options), 'a template')
     if (list.items.some((item) => item.id === id && item.status === 'active')) return id
-    if (leftMs <= 0) it.resources.lacking('template')
-    await it.resources.pause(Math.min(POLL_MS, leftMs))
+    if (leftMs <= 0) run.resources.lacking('template')
+    await run.resources.pause(Math.min(POLL_MS, leftMs))
   }
 }
 
 /** Id of the template to issue from: the user's, or one that the platform approves. */
-export async function template(it: ProbeContext): Promise<string> {
-  return it.resources.offer.template ?? it.resources.once('template', () => activeTemplate(it))
+export async function template(run: ProbeContext): Promise<string> {
+  return run.resources.offer.template ?? run.resources.once('template', () => activeTemplate(run))
 }
 
 /** Members of a valid issue call, which counts against the quota. */
-export async function issueInput(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
-  it.resources.takeQuota()
-  const external_issue_id = it.resources.name()
-  it.resources.leaves('voucher', external_issue_id)
-  const template_id = changes.template_id ?? (await template(it))
-  return { template_id, external_issue_id, recipient_user_id: `conform-${it.resources.run}`, ...changes }
+export async function issueInput(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
+  run.resources.takeQuota()
+  const external_issue_id = run.resources.name()
+  run.resources.leaves('voucher', external_issue_id)
+  const template_id = changes.template_id ?? (await template(run))
+  return { template_id, external_issue_id, recipient_user_id: `conform-${run.resources.run}`, ...changes }
 }
 
 /**
@@ -91,58 +91,58 @@ export async function issueInput(it: ProbeContext, changes: Readonly<Record<stri
  * undefined is not sent.
  */
 export async function tryIssue(
-  it: ProbeContext,
+  run: ProbeContext,
   changes: Readonly<Record<string, unknown>>,
   options: CallOptions = {},
 ) {
-  if (it.resources.quotaLeft < 1) it.notApplicable('Needs a greater --quota.')
-  const template_id = 'template_id' in changes ? changes.template_id : await template(it)
-  const recipient_user_id = `conform-${it.resources.run}`
-  const input = { external_issue_id: it.resources.name(), recipient_user_id, ...changes, template_id }
-  const response = await it.call(vouchers.issue, input, options)
+  if (run.resources.quotaLeft < 1) run.notApplicable('Needs a greater --quota.')
+  const template_id = 'template_id' in changes ? changes.template_id : await template(run)
+  const recipient_user_id = `conform-${run.resources.run}`
+  const input = { external_issue_id: run.resources.name(), recipient_user_id, ...changes, template_id }
+  const response = await run.call(vouchers.issue, input, options)
   if (response.status <= 299) {
-    it.resources.takeQuota()
-    it.resources.leaves('voucher', String(input.external_issue_id))
+    run.resources.takeQuota()
+    run.resources.leaves('voucher', String(input.external_issue_id))
   }
   return response
 }
 
 /** Issues a voucher to a recipient of this run. */
 export async function voucher(
-  it: ProbeContext,
+  run: ProbeContext,
   changes: Readonly<Record<string, unknown>> = {},
 ): Promise<IssuedVoucher> {
-  return it.needs(await it.call(vouchers.issue, await issueInput(it, changes)), 'an issued voucher')
+  return run.needs(await run.call(vouchers.issue, await issueInput(run, changes)), 'an issued voucher')
 }
 
 /** The credential of a type that an issue returned. */
 export function credentialOf(
-  it: ProbeContext,
+  run: ProbeContext,
   issued: IssuedVoucher,
   type: 'redeem_code' | 'qr_token' = 'redeem_code',
 ) {
-  const { value } = issued.credentials.find((one) => one.type === type) ?? it.notApplicable(`Needs a ${type}.`)
+  const { value } = issued.credentials.find((one) => one.type === type) ?? run.notApplicable(`Needs a ${type}.`)
   return { type, value }
 }
 
 /** Returns the response to a call that several probes look at. The first of them sends it. */
-export async function shared<R>(it: ProbeContext, name: string, call: () => Promise<R>): Promise<R> {
-  const { response, request } = await it.resources.once(name, async () => {
+export async function shared<R>(run: ProbeContext, name: string, call: () => Promise<R>): Promise<R> {
+  const { response, request } = await run.resources.once(name, async () => {
     const received = await call()
-    return { response: received, request: it.wire.last }
+    return { response: received, request: run.wire.last }
   })
-  it.wire.last = request
+  run.wire.last = request
   return response
 }
 
 /** The response to the creation of the application of this run, which is disabled at the end. */
-export const createdApplication = (it: ProbeContext): Promise<Observed<Application>> =>
-  shared(it, 'application', async () => {
-    const created = await it.call(apps.create, { name: `conform-${it.resources.run}` })
+export const createdApplication = (run: ProbeContext): Promise<Observed<Application>> =>
+  shared(run, 'application', async () => {
+    const created = await run.call(apps.create, { name: `conform-${run.resources.run}` })
     if (!created.isSuccess) return created
     const { id: appId } = created.data
-    it.resources.removes('application', appId, async () => {
-      const { isSuccess, data } = await it.call(apps.update, { appId, status: 'disabled' })
+    run.resources.removes('application', appId, async () => {
+      const { isSuccess, data } = await run.call(apps.update, { appId, status: 'disabled' })
       const isDisabled = isSuccess && data.status === 'disabled'
       return `The interface has no call that removes it${isDisabled ? '; it is disabled.' : '.'}`
     })
@@ -150,34 +150,34 @@ export const createdApplication = (it: ProbeContext): Promise<Observed<Applicati
   })
 
 /** The application that this run creates with the account JWT. */
-export const application = async (it: ProbeContext): Promise<Application> =>
-  it.needs(await createdApplication(it), 'an application')
+export const application = async (run: ProbeContext): Promise<Application> =>
+  run.needs(await createdApplication(run), 'an application')
 
 /** Sends the create call of a token of an application of the account. The token is revoked at the end. */
 export async function createToken(
-  it: ProbeContext,
+  run: ProbeContext,
   appId: string,
   changes: Readonly<Record<string, unknown>>,
 ): Promise<Observed<CreatedToken>> {
-  const created = await it.call(tokens.create, {
+  const created = await run.call(tokens.create, {
     appId,
-    name: `conform-${it.resources.run}`,
+    name: `conform-${run.resources.run}`,
     expires_in_days: 1,
     ...changes,
   })
   if (!created.isSuccess) return created
   const { id: tokenId } = created.data
-  it.resources.removes('token', tokenId, async () =>
-    leftAfter(await it.call(tokens.revoke, { appId, tokenId }), 'revoked'),
+  run.resources.removes('token', tokenId, async () =>
+    leftAfter(await run.call(tokens.revoke, { appId, tokenId }), 'revoked'),
   )
   return created
 }
 
 /** Creates a token of an application of the account, which is revoked at the end. */
 export async function applicationToken(
-  it: ProbeContext,
+  run: ProbeContext,
   appId: string,
   scopes: readonly Scope[],
 ): Promise<CreatedToken> {
-  return it.needs(await createToken(it, appId, { scopes }), 'an application token')
+  return run.needs(await createToken(run, appId, { scopes }), 'an application token')
 }

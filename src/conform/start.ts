@@ -32,8 +32,8 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
 
 /** The probes that `only` names, and the names in it that fit none. */
 export function selectProbes(only: readonly string[]) {
-  const fits = (name: string) => (it: (typeof allProbes)[number]) =>
-    it.group === name || ruleOf(it) === name || it.id === name
+  const fits = (name: string) => (probe: (typeof allProbes)[number]) =>
+    probe.group === name || ruleOf(probe) === name || probe.id === name
   const probes = only.length === 0 ? allProbes : allProbes.filter((it) => only.some((name) => fits(name)(it)))
   return { probes, unknown: only.filter((name) => !allProbes.some(fits(name))) }
 }

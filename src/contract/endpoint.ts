@@ -162,22 +162,23 @@ export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'
 }
 
 /** Every failure code of an endpoint: its `failures`, and the codes that follow from its credential and input. */
-export function failuresOf(it: Endpoint): readonly FailureCode[] {
+export function failuresOf(endpoint: Endpoint): readonly FailureCode[] {
   const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
-  if (it.caller === 'token' || it.caller === 'jwt') codes.add('TOKEN_EXPIRED')
-  if (it.caller === 'token' || it.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
-  if (it.caller === 'bot') codes.add('BOT_DISABLED')
-  if (it.caller === 'operator') codes.add('PAGE_SESSION_REQUIRED').add('HOST_NOT_ALLOWED').add('CROSS_SITE_REQUEST')
-  if (isRuntime(it)) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
-  if (isRuntime(it)) codes.add('SECURE_TRANSPORT_REQUIRED').add('ORIGIN_NOT_ALLOWED')
-  if (it.linked) codes.add('BOT_NOT_LINKED')
-  if (it.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
+  if (endpoint.caller === 'token' || endpoint.caller === 'jwt') codes.add('TOKEN_EXPIRED')
+  if (endpoint.caller === 'token' || endpoint.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
+  if (endpoint.caller === 'bot') codes.add('BOT_DISABLED')
+  if (endpoint.caller === 'operator')
+    codes.add('PAGE_SESSION_REQUIRED').add('HOST_NOT_ALLOWED').add('CROSS_SITE_REQUEST')
+  if (isRuntime(endpoint)) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
+  if (isRuntime(endpoint)) codes.add('SECURE_TRANSPORT_REQUIRED').add('ORIGIN_NOT_ALLOWED')
+  if (endpoint.linked) codes.add('BOT_NOT_LINKED')
+  if (endpoint.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
   codes.add('VALIDATION_FAILED')
-  if (it.idempotent === true) codes.add('IDEMPOTENCY_KEY_REQUIRED')
-  if (it.idempotent !== undefined) {
+  if (endpoint.idempotent === true) codes.add('IDEMPOTENCY_KEY_REQUIRED')
+  if (endpoint.idempotent !== undefined) {
     codes.add('IDEMPOTENCY_KEY_INVALID').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_PROGRESS')
   }
-  for (const code of it.failures) codes.add(code)
+  for (const code of endpoint.failures) codes.add(code)
   codes.add('INTERNAL_ERROR').add('SERVICE_UNAVAILABLE')
   return [...codes]
 }

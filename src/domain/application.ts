@@ -50,17 +50,17 @@ interface NewToken {
   readonly days: number | null
 }
 
-export function newToken(id: string, applicationId: string, it: NewToken, now: number): TokenRow {
+export function newToken(id: string, applicationId: string, token: NewToken, now: number): TokenRow {
   return {
     id,
     application_id: applicationId,
-    name: it.name,
-    token_hash: hashToken(it.token),
-    token_prefix: tokenPrefixOf(it.token),
-    last4: last4Of(it.token),
-    scopes: JSON.stringify(it.scopes),
+    name: token.name,
+    token_hash: hashToken(token.token),
+    token_prefix: tokenPrefixOf(token.token),
+    last4: last4Of(token.token),
+    scopes: JSON.stringify(token.scopes),
     created_at: now,
-    expires_at: it.days === null ? null : now + it.days * DAY_MS,
+    expires_at: token.days === null ? null : now + token.days * DAY_MS,
     last_used_at: null,
     revoked_at: null,
   }

@@ -62,17 +62,17 @@ export function eventsOf(life: Life, now: number): VoucherEvent[] {
       ...caller(voucher.issued_by),
       ...stored(voucher.issue_request_id),
     }),
-    ...logged.map((it) =>
+    ...logged.map((call) =>
       event({
-        type: it.type,
-        at: it.at,
+        type: call.type,
+        at: call.at,
         stored: false,
-        endpoint: it.endpoint,
-        request_id: it.requestId,
-        idempotency_key: it.idempotencyKey,
-        bot_id: it.botId,
-        reason: it.reason,
-        ...caller(it.calledBy),
+        endpoint: call.endpoint,
+        request_id: call.requestId,
+        idempotency_key: call.idempotencyKey,
+        bot_id: call.botId,
+        reason: call.reason,
+        ...caller(call.calledBy),
       }),
     ),
   ]

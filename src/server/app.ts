@@ -46,12 +46,12 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const { messages } = deps.differences
   const routes = bindRoutes(deps, metrics)
 
-  const recordRequest = (it: CompletedRequest, captured: CapturedCall | null) => {
-    const { endpoint, method, status, code, elapsedMs } = it
+  const recordRequest = (completed: CompletedRequest, captured: CapturedCall | null) => {
+    const { endpoint, method, status, code, elapsedMs } = completed
     metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
-    const entry = entryOf(it, deps.clock.now())
-    events.onRequestDone(entry, it.voucher)
-    if (!it.carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
+    const entry = entryOf(completed, deps.clock.now())
+    events.onRequestDone(entry, completed.voucher)
+    if (!completed.carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
   const record = (exchange: Exchange, status: number, wasSent: boolean) => {
     const { id, method, botId, failureCode: code, applicationId, voucher, replayed } = exchange

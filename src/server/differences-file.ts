@@ -1,8 +1,7 @@
 import { failures } from '../contract/errors.js'
 import { parseRateLimit, rateLimitForm, rateLimitNames } from '../contract/rate-limits.js'
 import { closest } from '../contract/values/closest.js'
-import type { Place } from '../files/yaml-document.js'
-import { YamlDocument } from '../files/yaml-document.js'
+import { type Place, YamlDocument } from '../files/yaml-document.js'
 import type { Differences } from './options.js'
 
 interface Problem extends Place {

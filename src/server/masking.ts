@@ -126,15 +126,18 @@ function rulesOf(schema: Schema): readonly Rule[] {
   return made
 }
 
-function ruleOf(it: Keywords): Rule {
-  const { properties = {}, additionalProperties: others, items } = it
+function ruleOf(keywords: Keywords): Rule {
+  const { properties = {}, additionalProperties: others, items } = keywords
   const members = new Map(Object.entries(properties))
   const rulesOfPart = (part: unknown) => (typeof part === 'object' && part !== null ? rulesOf(part) : none)
   return {
-    isSecret: it['x-secret'] === true,
+    isSecret: keywords['x-secret'] === true,
     isOpen: others === true,
-    types: it.type === undefined ? undefined : [it.type].flat().map((type) => (type === 'integer' ? 'number' : type)),
-    values: it.const === undefined ? it.enum : [it.const],
+    types:
+      keywords.type === undefined
+        ? undefined
+        : [keywords.type].flat().map((type) => (type === 'integer' ? 'number' : type)),
+    values: keywords.const === undefined ? keywords.enum : [keywords.const],
     member: (name) => rulesOfPart(members.get(name)),
     others: () => rulesOfPart(others),
     items: () => rulesOfPart(items),

@@ -156,10 +156,10 @@ export class Receiver {
 
   /** Says what arrived instead of the update. */
   #report(bot: string, type: UpdateType, within: number): string {
-    const arrived = this.#arrivals.map((it) => {
-      const recipient = it.bot === bot ? '' : ` for ${it.bot}`
-      if (typeof it.update === 'string') return `a delivery${recipient} that was refused (${it.update})`
-      return `${it.update.type}${recipient} (update ${it.update.update_id}${it.isReturned ? ', returned before' : ''})`
+    const arrived = this.#arrivals.map((arrival) => {
+      const recipient = arrival.bot === bot ? '' : ` for ${arrival.bot}`
+      if (typeof arrival.update === 'string') return `a delivery${recipient} that was refused (${arrival.update})`
+      return `${arrival.update.type}${recipient} (update ${arrival.update.update_id}${arrival.isReturned ? ', returned before' : ''})`
     })
     const instead = arrived.length === 0 ? 'No delivery arrived' : `Arrived: ${arrived.join(', ')}`
     const isLate = this.#selected.get(bot)?.includes(type) === false

@@ -5,8 +5,7 @@ import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import { codeOf } from '../files/error-code.js'
 import { makeFolder, syncFolder } from '../files/sync-folder.js'
-import type { RecordedDelivery, RecordedResponse } from './inbox.js'
-import { encodeLine, linesOf, listFiles, sizeOf } from './inbox.js'
+import { encodeLine, linesOf, listFiles, type RecordedDelivery, type RecordedResponse, sizeOf } from './inbox.js'
 
 /** Limits on recorded refused deliveries: any web page can send them (DECISIONS.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }

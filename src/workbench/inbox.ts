@@ -139,11 +139,11 @@ export class Inbox {
   find({ type, verdicts, since, failed }: InboxFilter, limit = Number.POSITIVE_INFINITY): DeliverySummary[] {
     const failures = failed ? this.#failures() : undefined
     const found = this.#entries.filter(
-      (it) =>
-        (failures === undefined || failures.has(it)) &&
-        (verdicts === undefined || verdicts.includes(it.verdict)) &&
-        (since === undefined || it.at >= since) &&
-        (type === undefined || it.type === type),
+      (entry) =>
+        (failures === undefined || failures.has(entry)) &&
+        (verdicts === undefined || verdicts.includes(entry.verdict)) &&
+        (since === undefined || entry.at >= since) &&
+        (type === undefined || entry.type === type),
     )
     return found.slice(-limit)
   }

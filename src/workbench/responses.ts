@@ -11,9 +11,9 @@ export function scriptedResponses(
 
 /** Parses a list such as `200,500,timeout`; undefined if it is malformed. */
 export function parseScript(text: string): readonly [ScriptedResponse, ...ScriptedResponse[]] | undefined {
-  const responses = text.split(',').map((it): ScriptedResponse | undefined => {
-    if (it.trim() === 'timeout') return 'timeout'
-    return /^[2-5]\d\d$/.test(it.trim()) ? Number(it) : undefined
+  const responses = text.split(',').map((part): ScriptedResponse | undefined => {
+    if (part.trim() === 'timeout') return 'timeout'
+    return /^[2-5]\d\d$/.test(part.trim()) ? Number(part) : undefined
   })
   return responses.includes(undefined) ? undefined : (responses as [ScriptedResponse, ...ScriptedResponse[]])
 }

@@ -44,8 +44,8 @@ export function syntheticUpdate(
 /** Sets a member of an update; a missing record on the way is created. */
 export function applyOverride(update: Record<string, unknown>, { path, value }: Override): void {
   // An assignment would not set a member named __proto__.
-  const set = (at: Record<string, unknown>, name: string, it: unknown) =>
-    Object.defineProperty(at, name, { value: it, enumerable: true, configurable: true, writable: true })
+  const set = (at: Record<string, unknown>, name: string, member: unknown) =>
+    Object.defineProperty(at, name, { value: member, enumerable: true, configurable: true, writable: true })
   const names = path.split('.')
   const last = names.pop() as string
   let parent = update

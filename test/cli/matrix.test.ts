@@ -4,10 +4,16 @@ import { expect, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { leavesOfEntries } from '../../src/cli/command/help.js'
 import { entries } from '../../src/cli/program.js'
-import type { Ran } from '../support/cli/cli.js'
-import { cli, refusal, stub, success } from '../support/cli/cli.js'
-import type { Column, MatrixRow } from '../support/cli/matrix.js'
-import { columns, homeOf, howToAdd, matrix, rowEnvironment } from '../support/cli/matrix.js'
+import { cli, type Ran, refusal, stub, success } from '../support/cli/cli.js'
+import {
+  type Column,
+  columns,
+  homeOf,
+  howToAdd,
+  type MatrixRow,
+  matrix,
+  rowEnvironment,
+} from '../support/cli/matrix.js'
 import { leafCalls } from '../support/cli/samples.js'
 import { closedPort } from '../support/closed-port.js'
 

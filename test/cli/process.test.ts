@@ -1,5 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { open, writeFile } from 'node:fs/promises'

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { createCall } from '../../src/client/call.js'
-import type { Transport, TransportRequest, TransportResponse } from '../../src/client/transport.js'
-import { TransportError } from '../../src/client/transport.js'
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../src/client/transport.js'
 import { apps } from '../../src/contract/apps.js'
 import { platformActivity } from '../../src/contract/platform/activity.js'
 import { platform } from '../../src/contract/platform/platform.js'

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Retry, RetryOptions } from '../../src/client/retry.js'
-import { withRetry } from '../../src/client/retry.js'
+import { type Retry, type RetryOptions, withRetry } from '../../src/client/retry.js'
 import { readRetryAfter } from '../../src/client/retry-after.js'
-import type { TransportErrorKind, TransportRequest } from '../../src/client/transport.js'
-import { TransportError } from '../../src/client/transport.js'
+import { TransportError, type TransportErrorKind, type TransportRequest } from '../../src/client/transport.js'
 
 type StepResponse = { status: number; headers?: Record<string, string>; body?: string }
 type Step = StepResponse | TransportErrorKind | TransportError

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { RetryOptions } from '../../src/client/index.js'
-import { createClient } from '../../src/client/index.js'
-import type { SecureOptions } from '../../src/client/secure.js'
-import { withSecure } from '../../src/client/secure.js'
-import type { Transport } from '../../src/client/transport.js'
-import { TransportError } from '../../src/client/transport.js'
+import { createClient, type RetryOptions } from '../../src/client/index.js'
+import { type SecureOptions, withSecure } from '../../src/client/secure.js'
+import { type Transport, TransportError } from '../../src/client/transport.js'
 import { paths, pinOf } from '../../src/secure/index.js'
 import {
   type FakeServer,

@@ -2,8 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { HttpResponse } from '../../src/secure/index.js'
 import * as secure from '../../src/secure/index.js'
-import type { FakeServer } from './fake-server.js'
-import { json, makeFakeServer, makeRandom, makeTimers, redeem, refusal, serverKeys } from './fake-server.js'
+import {
+  type FakeServer,
+  json,
+  makeFakeServer,
+  makeRandom,
+  makeTimers,
+  redeem,
+  refusal,
+  serverKeys,
+} from './fake-server.js'
 
 fc.configureGlobal({ seed: 1 })
 

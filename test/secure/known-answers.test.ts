@@ -1,8 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import type { ServerSession } from '../../src/secure/index.js'
 import * as secure from '../../src/secure/index.js'
-import type { NegativeCase, OuterRequest } from './vectors.js'
-import { bodyOf, bytes, keysOf, positive, sessionOf, vectors } from './vectors.js'
+import { bodyOf, bytes, keysOf, type NegativeCase, type OuterRequest, positive, sessionOf, vectors } from './vectors.js'
 
 const text = (given: Uint8Array) => Buffer.from(given).toString('base64url')
 const fixed = (...values: Uint8Array[]) => {

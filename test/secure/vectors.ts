@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Envelope, ServerSession, SessionKeys } from '../../src/secure/index.js'
-import { decodeBase64url } from '../../src/secure/index.js'
+import { decodeBase64url, type Envelope, type ServerSession, type SessionKeys } from '../../src/secure/index.js'
 
 /** The content of test/vectors/secure-transport-v1.json, as far as tests read it. */
 interface Vectors {

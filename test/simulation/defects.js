@@ -141,14 +141,19 @@ export const defects = [
     '(lease_until <= $1 or lease_until > $2)',
     '(lease_until <= $1 + 30000 or lease_until > $2)',
   ),
-  defect(pass, 'expired leases are not looked for', 'if (it.lostBefore !== null) {', 'if (it.lostBefore === 0) {'),
+  defect(pass, 'expired leases are not looked for', 'if (pass.lostBefore !== null) {', 'if (pass.lostBefore === 0) {'),
   defect(
     pass,
     'retries begin a minute early',
-    "yield* markReady('<=', it.now)) include",
-    "yield* markReady('<=', it.now + 60_000)) include",
+    "yield* markReady('<=', pass.now)) include",
+    "yield* markReady('<=', pass.now + 60_000)) include",
   ),
-  defect(pass, 'retries never become due', "for (const botId of yield* markReady('<=', it.now)) include(botId)\n", ''),
+  defect(
+    pass,
+    'retries never become due',
+    "for (const botId of yield* markReady('<=', pass.now)) include(botId)\n",
+    '',
+  ),
   defect(
     claims,
     'a disabled bot gets deliveries',
@@ -419,7 +424,7 @@ export const defects = [
   defect(
     webhooks,
     'a new webhook gets no waiting updates',
-    '  if (was === null) yield* beginDeliveries(queue, it)\n',
+    '  if (was === null) yield* beginDeliveries(queue, webhook)\n',
     '',
   ),
   defect(webhooks, 'a changed webhook is not stored', 'change.changed ? yield* save', 'was === null ? yield* save'),

@@ -78,9 +78,9 @@ export function allowedBy(schema: AnySchema | Schema): fc.Arbitrary<unknown> {
   }
 }
 
-function objectOf(it: Schema): fc.Arbitrary<unknown> {
-  if (it.properties === undefined || Object.keys(it.properties).length === 0) {
-    const { additionalProperties: value = {}, propertyNames = { type: 'string' }, maxProperties = 5 } = it
+function objectOf(schema: Schema): fc.Arbitrary<unknown> {
+  if (schema.properties === undefined || Object.keys(schema.properties).length === 0) {
+    const { additionalProperties: value = {}, propertyNames = { type: 'string' }, maxProperties = 5 } = schema
     if (typeof value === 'boolean') return fc.constant({})
     const maxKeys = Math.min(maxProperties, 4)
     return fc.dictionary(allowedBy(propertyNames) as fc.Arbitrary<string>, allowedBy(value), {
@@ -88,8 +88,10 @@ function objectOf(it: Schema): fc.Arbitrary<unknown> {
       noNullPrototype: true,
     })
   }
-  const members = Object.fromEntries(Object.entries(it.properties).map(([name, member]) => [name, allowedBy(member)]))
-  return fc.record(members, { requiredKeys: [...(it.required ?? [])], noNullPrototype: true })
+  const members = Object.fromEntries(
+    Object.entries(schema.properties).map(([name, member]) => [name, allowedBy(member)]),
+  )
+  return fc.record(members, { requiredKeys: [...(schema.required ?? [])], noNullPrototype: true })
 }
 
 /** Generates values that the schema refuses, for each of its rules. */

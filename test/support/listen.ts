@@ -1,5 +1,4 @@
-import type { AddressInfo, Server, Socket } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /** Makes a server listen on a free port of 127.0.0.1 until the test ends; returns the port. */

@@ -1,8 +1,13 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MismatchCause, VerifyWebhookInput } from '../../src/webhook/index.js'
-import { explainMismatch, signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+import {
+  explainMismatch,
+  type MismatchCause,
+  signWebhook,
+  type VerifyWebhookInput,
+  verifyWebhook,
+} from '../../src/webhook/index.js'
 import { mismatchCauses } from '../../src/webhook/mismatch-causes.js'
 import file from '../vectors/webhook-signatures.json' with { type: 'json' }
 

@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
-import type { WebhookVerdict } from '../../src/webhook/index.js'
-import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+import { signWebhook, verifyWebhook, type WebhookVerdict } from '../../src/webhook/index.js'
 
 const secrets = ['whsec_test_secret_0123456789abcdef']
 const seconds = 1_735_689_600

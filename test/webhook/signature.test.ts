@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { VerifyWebhookInput, WebhookHeaders } from '../../src/webhook/index.js'
-import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
+import { signWebhook, type VerifyWebhookInput, verifyWebhook, type WebhookHeaders } from '../../src/webhook/index.js'
 import { signatureOf } from '../../src/webhook/signature.js'
 import file from '../vectors/webhook-signatures.json' with { type: 'json' }
 

@@ -4,8 +4,13 @@ import { Forwarder } from '../../src/workbench/forwarding.js'
 import type { RecordedResponse } from '../../src/workbench/inbox.js'
 import { post } from '../../src/workbench/post.js'
 import { anyCharacter } from '../support/any-character.js'
-import type { RawResponse } from '../support/server/raw-responses.js'
-import { invalidResponses, rawApp, unendingResponses, validResponses } from '../support/server/raw-responses.js'
+import {
+  invalidResponses,
+  type RawResponse,
+  rawApp,
+  unendingResponses,
+  validResponses,
+} from '../support/server/raw-responses.js'
 import { deliver, listening } from '../support/webhook/listener.js'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Update } from '../../src/contract/updates.js'
-import type { BridgeLine, BridgeOptions, DeadLetter } from '../../src/workbench/bridge.js'
-import { bridge, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../src/workbench/bridge.js'
+import {
+  type BridgeLine,
+  type BridgeOptions,
+  bridge,
+  type DeadLetter,
+  FAST_DELAYS_MS,
+  PLATFORM_DELAYS_MS,
+} from '../../src/workbench/bridge.js'
 import type { PollOutcome } from '../../src/workbench/polling.js'
 
 const found = (...ids: number[]): PollOutcome<string> => ({

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { FirstDelivery } from '../../src/workbench/duplicates.js'
-import { Duplicates } from '../../src/workbench/duplicates.js'
+import { Duplicates, type FirstDelivery } from '../../src/workbench/duplicates.js'
 
 const one = Buffer.from('{"update_id":1}')
 const other = Buffer.from('{"update_id":1 }')

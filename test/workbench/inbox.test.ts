@@ -13,8 +13,16 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RecordedDelivery, RecordedResponse } from '../../src/workbench/inbox.js'
-import { clearInbox, decodeLine, encodeLine, Inbox, inboxBytes, VERSION } from '../../src/workbench/inbox.js'
+import {
+  clearInbox,
+  decodeLine,
+  encodeLine,
+  Inbox,
+  inboxBytes,
+  type RecordedDelivery,
+  type RecordedResponse,
+  VERSION,
+} from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { anyCharacter } from '../support/any-character.js'
 import { temporaryDir } from '../support/cli/cli.js'

@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { pause } from '../../src/files/pause.js'
-import type { PollingOptions, PollOutcome } from '../../src/workbench/polling.js'
-import { pollUpdates } from '../../src/workbench/polling.js'
+import { type PollingOptions, type PollOutcome, pollUpdates } from '../../src/workbench/polling.js'
 
 vi.mock('../../src/files/pause.js', () => ({ pause: vi.fn(async () => {}) }))
 afterEach(() => void vi.restoreAllMocks())

@@ -2,13 +2,11 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { message } from '../../src/contract/chats.js'
 import { type ObjectSchema, Type } from '../../src/contract/schema.js'
-import type { UpdateType } from '../../src/contract/updates.js'
-import { updateTypes } from '../../src/contract/updates.js'
+import { type UpdateType, updateTypes } from '../../src/contract/updates.js'
 import { redemption, voucher } from '../../src/contract/vouchers.js'
 import { signWebhook, verifyWebhook } from '../../src/webhook/index.js'
 import { pathsOf, readOverride, syntheticUpdate } from '../../src/workbench/synthetic.js'
-import type { ObjectShape } from '../../src/workbench/synthetic-shapes.js'
-import { payloadShapes } from '../../src/workbench/synthetic-shapes.js'
+import { type ObjectShape, payloadShapes } from '../../src/workbench/synthetic-shapes.js'
 
 const now = Date.UTC(2026, 10, 21, 10)
 const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })

@@ -48,10 +48,10 @@ export async function findRoute(method: string, path: string): Promise<ApiRoute 
 
 export function routeAmong(routes: readonly ApiRoute[], method: string, path: string): ApiRoute | undefined {
   const segments = path.split('/')
-  const fitting = routes.filter((it) => {
-    const pattern = it.path.split('/')
+  const fitting = routes.filter((route) => {
+    const pattern = route.path.split('/')
     const fits = (part: string, i: number) => part.startsWith(':') || part === segments[i]
-    return it.method === method && pattern.length === segments.length && pattern.every(fits)
+    return route.method === method && pattern.length === segments.length && pattern.every(fits)
   })
   const parameters = (it: ApiRoute) => it.path.split(':').length
   return fitting.sort((a, b) => parameters(a) - parameters(b))[0]

@@ -63,23 +63,23 @@ export const text = (value: string, summary: string) => matching(value, summary,
 
 /** Defines a flag whose value is the path of a file that cannot be a standard stream. */
 export const path = (value: string, summary: string) =>
-  one(value, summary, (it) =>
-    it === '' ? wrong('must not be empty') : it === '-' ? wrong('must be a path, not -') : done(it),
+  one(value, summary, (text) =>
+    text === '' ? wrong('must not be empty') : text === '-' ? wrong('must be a path, not -') : done(text),
   )
 
 export const toggle = (summary: string): Flag<boolean> => ({ summary, read: (texts) => done(texts.length > 0) })
 
 export function integer(value: string, summary: string, min: number, max: number) {
-  return one(value, summary, (it) => {
-    const number = /^-?\d{1,15}$/.test(it) ? Number(it) : Number.NaN
+  return one(value, summary, (text) => {
+    const number = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     return number >= min && number <= max ? done(number) : wrong(`must be a whole number from ${min} to ${max}`)
   })
 }
 
 export function choice<const V extends string>(choices: readonly V[], summary: string): Flag<V | undefined> {
-  const flag = one<V>(choices.join('|'), summary, (it) => {
-    const found = choices.find((one) => one === it)
-    return found === undefined ? wrongChoice(it, choices) : done(found)
+  const flag = one<V>(choices.join('|'), summary, (text) => {
+    const found = choices.find((one) => one === text)
+    return found === undefined ? wrongChoice(text, choices) : done(found)
   })
   return { ...flag, choices }
 }
@@ -132,8 +132,8 @@ export function pairs(summary: string, value = 'KEY=VALUE'): Flag<Record<string,
 }
 
 export const duration = (summary: string, minMs = 0) =>
-  one('DURATION', summary, (it) => {
-    const ms = durationMs(it)
+  one('DURATION', summary, (text) => {
+    const ms = durationMs(text)
     return ms === undefined || ms < minMs ? wrong('must be a duration such as 30s, 5m or 2h') : done(ms)
   })
 

@@ -2,8 +2,19 @@ import type { SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
 import { type Failure, usage } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import type { Flags, FlagTexts } from './flags.js'
-import { choice, duration, integer, matching, one, readFlags, text, toggle, withLetter } from './flags.js'
+import {
+  choice,
+  duration,
+  type Flags,
+  type FlagTexts,
+  integer,
+  matching,
+  one,
+  readFlags,
+  text,
+  toggle,
+  withLetter,
+} from './flags.js'
 
 export const formats = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type Format = (typeof formats)[number]
@@ -19,8 +30,8 @@ export const globalFlags = {
   'token-file': text('PATH|-', 'Read the credential of this call from a file, or - for stdin'),
   json: toggle('Print one JSON document, the data of the response'),
   output: withLetter('o', choice(formats, 'Format of the result')),
-  fields: one('A,B', 'Show only these members', (it) => {
-    const fields = it.split(',').map((field) => field.trim())
+  fields: one('A,B', 'Show only these members', (text) => {
+    const fields = text.split(',').map((field) => field.trim())
     return fields.includes('')
       ? { ok: false, message: 'must be names separated by commas' }
       : { ok: true, value: fields }

@@ -22,8 +22,10 @@ export async function askMissing(
     ([name, flag]) =>
       flag.ask !== undefined && isMissing(given[name]) && isMissing(given[flag.unless ?? name]) && !isFound(flag),
   )
-  const missing = [leaf.positional, leaf.second].flatMap((it, at) =>
-    it !== undefined && isRequiredPositional(it) && operands[at] === undefined ? [{ operand: it, at }] : [],
+  const missing = [leaf.positional, leaf.second].flatMap((positional, at) =>
+    positional !== undefined && isRequiredPositional(positional) && operands[at] === undefined
+      ? [{ operand: positional, at }]
+      : [],
   )
   const values: Record<string, unknown> = { ...given }
   if (missing.length > 0 || flags.length > 0) {

@@ -71,8 +71,8 @@ const localWords: Readonly<
     return inbox
       .find({}, NEWEST)
       .reverse()
-      .map((it) => {
-        const { id, at, verdict, type, update_id, reason } = it
+      .map((delivery) => {
+        const { id, at, verdict, type, update_id, reason } = delivery
         const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
         return { value: id, summary: `${what}, ${verdict}, ${withTimes(new Date(at).toISOString())}` }
       })
@@ -86,8 +86,9 @@ const localWords: Readonly<
     const method = operands[0]?.toUpperCase()
     const isInner = path[0] === 'secure'
     const routes = (await knownRoutes()).filter(
-      (it) =>
-        it.method === method && (!isInner || (it.path.startsWith(`${API}/`) && !it.path.startsWith(`${API}/secure/`))),
+      (route) =>
+        route.method === method &&
+        (!isInner || (route.path.startsWith(`${API}/`) && !route.path.startsWith(`${API}/secure/`))),
     )
     const isShort = !isInner && !current.startsWith(API)
     const shown = (it: string) => (isShort && it.startsWith(`${API}/`) ? it.slice(API.length) : it)

@@ -77,9 +77,9 @@ const call = {
     },
     ['call'],
   ),
-  allOf: callable.map((it) => ({
-    if: { properties: { call: { const: it.id } } },
-    then: { properties: { with: inputWithReferences(it) } },
+  allOf: callable.map((endpoint) => ({
+    if: { properties: { call: { const: endpoint.id } } },
+    then: { properties: { with: inputWithReferences(endpoint) } },
   })),
 }
 

@@ -33,9 +33,9 @@ export const inSingleQuotes = (text: string): string => `'${text.replaceAll("'",
 
 /** Quotes as `$'…'`, with bytes as \xHH (\u depends on the locale) and `!` escaped against history expansion. */
 function escaped(text: string): string {
-  const letters = [...text].map((it) => {
-    if (/^[\x20-\x7e]$/.test(it)) return "'\\!".includes(it) ? hex(it) : it
-    return UNPRINTABLE.test(it) ? hex(it) : it
+  const letters = [...text].map((char) => {
+    if (/^[\x20-\x7e]$/.test(char)) return "'\\!".includes(char) ? hex(char) : char
+    return UNPRINTABLE.test(char) ? hex(char) : char
   })
   return `$'${letters.join('')}'`
 }

@@ -35,9 +35,9 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((it) => (
-              <th scope="col" class={it.look}>
-                {it.head}
+            {columns.map((column) => (
+              <th scope="col" class={column.look}>
+                {column.head}
               </th>
             ))}
           </tr>
@@ -45,8 +45,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map((it) => (
-                <td class={it.look}>{it.cell(row)}</td>
+              {columns.map((column) => (
+                <td class={column.look}>{column.cell(row)}</td>
               ))}
             </tr>
           ))}

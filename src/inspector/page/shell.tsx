@@ -126,9 +126,12 @@ export function Shell() {
         <nav aria-label="Views">
           {offered
             .filter((it) => it.nav)
-            .map((it) => (
-              <a href={linkTo(it.path.split('/').filter(Boolean))} aria-current={isHere(it.path) ? 'page' : undefined}>
-                {it.nav}
+            .map((view) => (
+              <a
+                href={linkTo(view.path.split('/').filter(Boolean))}
+                aria-current={isHere(view.path) ? 'page' : undefined}
+              >
+                {view.nav}
               </a>
             ))}
         </nav>

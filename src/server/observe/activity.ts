@@ -199,11 +199,11 @@ export class Activity {
   }
 }
 
-function lineOf(it: Item, bodies: boolean): ActivityLine {
-  const { seq } = it
-  if (it.kind === 'omitted') return { seq, kind: 'omitted', count: it.count }
-  if (it.kind === 'state') return { seq, kind: 'state', what: it.what, at: formatInstant(it.at) }
-  const exchange = bodies && it.captured !== null ? exchangeOf(it.captured) : null
-  if (it.kind === 'request') return { seq, kind: 'request', request: it.entry, exchange }
-  return { seq, kind: 'delivery', delivery: it.delivery, exchange }
+function lineOf(item: Item, bodies: boolean): ActivityLine {
+  const { seq } = item
+  if (item.kind === 'omitted') return { seq, kind: 'omitted', count: item.count }
+  if (item.kind === 'state') return { seq, kind: 'state', what: item.what, at: formatInstant(item.at) }
+  const exchange = bodies && item.captured !== null ? exchangeOf(item.captured) : null
+  if (item.kind === 'request') return { seq, kind: 'request', request: item.entry, exchange }
+  return { seq, kind: 'delivery', delivery: item.delivery, exchange }
 }

@@ -35,9 +35,9 @@ const SHOWN_LENGTH_MAX = 2 * CAPTURED_BYTES_MAX
 const HEADERS_BYTES = 1_024
 
 /** Bytes that a captured exchange keeps in memory, roughly. */
-export function sizeOf(it: Captured): number {
-  const response = 'result' in it ? it.result.response?.body : it.responseBody
-  return (it.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
+export function sizeOf(captured: Captured): number {
+  const response = 'result' in captured ? captured.result.response?.body : captured.responseBody
+  return (captured.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
 /** The exchange without its secrets (DECISIONS.md#secrets-of-exchanges). */
@@ -51,19 +51,19 @@ interface Part {
   readonly bytes: number
 }
 
-function ofCall(it: CapturedCall): Exchange {
+function ofCall(call: CapturedCall): Exchange {
   const masking = new Masking()
-  const sent = showHeaders(pairsOf(it.rawHeaders), masking)
-  const url = showUrl(it.url, it.route, masking)
-  const body = showRequestBody(it.body, it.route, masking)
+  const sent = showHeaders(pairsOf(call.rawHeaders), masking)
+  const url = showUrl(call.url, call.route, masking)
+  const body = showRequestBody(call.body, call.route, masking)
   const request = { headers: sent, ...body }
-  if (it.status === null) return finish(masking, it.method, url, request, null)
+  if (call.status === null) return finish(masking, call.method, url, request, null)
   const headers = showHeaders(
-    Object.entries(it.responseHeaders).map(([name, value]) => [name, String(value)]),
+    Object.entries(call.responseHeaders).map(([name, value]) => [name, String(value)]),
     masking,
   )
-  const response = { status: it.status, headers, ...showResponseBody(it.responseBody, it.route, masking) }
-  return finish(masking, it.method, url, request, response)
+  const response = { status: call.status, headers, ...showResponseBody(call.responseBody, call.route, masking) }
+  return finish(masking, call.method, url, request, response)
 }
 
 function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
@@ -137,12 +137,13 @@ function showUrl(url: string, route: CapturedRoute | undefined, masking: Masking
   const pattern = route?.path.split('/') ?? []
   const segments = path.split('/')
   const isOfRoute = pattern.length === segments.length
-  const shown = segments.map((it, i) => {
-    if (isOfRoute && pattern[i] === it) return it
+  const shown = segments.map((segment, i) => {
+    if (isOfRoute && pattern[i] === segment) return segment
     const parameter =
       isOfRoute && pattern[i]?.startsWith(':') ? membersOf(route?.params)[pattern[i].slice(1)] : undefined
-    const isValid = it === '' || isWord(it) || /^v?\d+$/.test(it) || /^[a-z]{2,5}_[\w-]{1,60}$/.test(it)
-    return isValid || matches(parameter, it) ? hideForms(it) : masking.hide(it)
+    const isValid =
+      segment === '' || isWord(segment) || /^v?\d+$/.test(segment) || /^[a-z]{2,5}_[\w-]{1,60}$/.test(segment)
+    return isValid || matches(parameter, segment) ? hideForms(segment) : masking.hide(segment)
   })
   if (query === undefined) return shown.join('/')
   const known = membersOf(route?.query)

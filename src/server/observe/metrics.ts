@@ -40,8 +40,8 @@ export function createMetrics(store: string, now: () => number = () => performan
   }
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
-    observe(it) {
-      waiting.push(it)
+    observe(observation) {
+      waiting.push(observation)
       if (recorder === undefined) loading ??= load()
       else if (waiting.length >= BATCH_MAX) record(recorder)
     },

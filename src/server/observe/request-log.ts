@@ -117,19 +117,19 @@ export function voucherCallOf(
 }
 
 /** Converts a completed request to a log entry. @param now milliseconds since 1970 */
-export function entryOf(it: CompletedRequest, now: number): RequestLogEntry {
+export function entryOf(completed: CompletedRequest, now: number): RequestLogEntry {
   return {
     time: formatInstant(now),
-    request_id: it.id,
-    endpoint: it.endpoint?.id ?? null,
-    method: it.method,
-    path: it.endpoint?.path ?? null,
-    status: it.status,
-    code: it.code,
-    application_id: it.applicationId,
-    voucher_id: it.voucher?.voucherId ?? null,
-    replayed: it.replayed,
-    duration_ms: Math.round(it.elapsedMs * 1000) / 1000,
+    request_id: completed.id,
+    endpoint: completed.endpoint?.id ?? null,
+    method: completed.method,
+    path: completed.endpoint?.path ?? null,
+    status: completed.status,
+    code: completed.code,
+    application_id: completed.applicationId,
+    voucher_id: completed.voucher?.voucherId ?? null,
+    replayed: completed.replayed,
+    duration_ms: Math.round(completed.elapsedMs * 1000) / 1000,
   }
 }
 

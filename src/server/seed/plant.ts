@@ -52,32 +52,32 @@ export function seedRows({ account, applications = [], bots = [] }: Seed, now: n
     bot_tokens: bots.flatMap(({ id, token }) =>
       token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],
     ),
-    update_queues: bots.map((it) => ({
-      bot_id: it.id,
+    update_queues: bots.map((bot) => ({
+      bot_id: bot.id,
       last_update_id: 0,
-      allowed_updates: chosenTypes(it.allowed_updates, null),
+      allowed_updates: chosenTypes(bot.allowed_updates, null),
     })),
   }
 }
 
-function templateRow(it: SeedTemplate, applicationId: string, accountId: string, now: number): TemplateRow {
-  const validity = readValidity(it.validity)
-  if (!validity.ok) throw new RangeError(`the validity of ${it.id} was not checked`)
+function templateRow(bot: SeedTemplate, applicationId: string, accountId: string, now: number): TemplateRow {
+  const validity = readValidity(bot.validity)
+  if (!validity.ok) throw new RangeError(`the validity of ${bot.id} was not checked`)
   const owner = { application_id: applicationId, account_id: accountId, bot_id: null }
-  const draft: TemplateRow = { ...owner, ...draftTemplate(it, validity.validity, it.id, now) }
-  if (it.status === 'draft') return draft
+  const draft: TemplateRow = { ...owner, ...draftTemplate(bot, validity.validity, bot.id, now) }
+  if (bot.status === 'draft') return draft
   const submitted = accepted(decideSubmit(draft, undefined, now))
-  return it.status === 'reviewing' ? submitted : accepted(decideReview(submitted, { approve: true }, now))
+  return bot.status === 'reviewing' ? submitted : accepted(decideReview(submitted, { approve: true }, now))
 }
 
-function botRow(it: SeedBot, accountId: string, now: number): BotRow {
-  const applied = appliedBot(it.id, accountId, it, now)
-  if (it.review_status === 'pending') return applied
+function botRow(bot: SeedBot, accountId: string, now: number): BotRow {
+  const applied = appliedBot(bot.id, accountId, bot, now)
+  if (bot.review_status === 'pending') return applied
   return {
     ...accepted(decideBot(applied, 'approve', now)),
-    token_prefix: it.token === undefined ? null : tokenPrefixOf(it.token),
-    application_id: it.application_id ?? null,
-    linked_at: it.application_id === undefined ? null : now,
+    token_prefix: bot.token === undefined ? null : tokenPrefixOf(bot.token),
+    application_id: bot.application_id ?? null,
+    linked_at: bot.application_id === undefined ? null : now,
   }
 }
 

@@ -124,16 +124,16 @@ interface NewMessage {
 }
 
 /** Adds a message under the chat's next id. @param chat read with its row lock */
-export function* addMessage(chat: ChatRow, it: NewMessage): Op<Message> {
+export function* addMessage(chat: ChatRow, message: NewMessage): Op<Message> {
   const row: MessageRow = {
     chat_id: chat.id,
     message_id: chat.last_message_id + 1,
-    sent_at: it.now,
-    from_bot: it.fromBot ? 1 : 0,
+    sent_at: message.now,
+    from_bot: message.fromBot ? 1 : 0,
     // Lines of a stored message end with LF (DECISIONS.md#lines-of-a-message).
-    text: it.text.replaceAll('\r\n', '\n'),
-    application_id: it.voucher?.applicationId ?? null,
-    voucher_id: it.voucher?.id ?? null,
+    text: message.text.replaceAll('\r\n', '\n'),
+    application_id: message.voucher?.applicationId ?? null,
+    voucher_id: message.voucher?.id ?? null,
   }
   yield* run('update chats set last_message_id = $2 where id = $1', [chat.id, row.message_id])
   yield* insertMessage(row)

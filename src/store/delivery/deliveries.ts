@@ -132,8 +132,8 @@ export function* deliveriesOf(
   updates: readonly Pick<DeliveryRow, 'bot_id' | 'update_id'>[],
 ): Op<(Delivery | undefined)[]> {
   const rows = yield* interleave(
-    ...updates.map((it) =>
-      one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [it.bot_id, it.update_id]),
+    ...updates.map((row) =>
+      one<DeliveryRow>('select * from deliveries where bot_id = $1 and update_id = $2', [row.bot_id, row.update_id]),
     ),
   )
   const records = new Map<string, Delivery>()

@@ -48,21 +48,23 @@ interface WebhookSet {
  * Sets the webhook of a bot and creates a delivery for each pending update. A call that repeats the current settings
  * changes nothing (DECISIONS.md#webhook-settings).
  */
-export function* set(it: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
-  const { botId, request, now } = it
+export function* set(webhook: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
+  const { botId, request, now } = webhook
   // Every operation that adds updates locks the queue first, so none can add an update meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : decryptWebhook(was, sealing.keys)
-  const change = decideWebhook(open, queue.allowed_updates, request, it.newSecret, now)
+  const change = decideWebhook(open, queue.allowed_updates, request, webhook.newSecret, now)
   let dropped = 0
-  if (it.dropPending) ({ queue, dropped } = yield* dropAll(queue))
-  const row = change.changed ? yield* save(it, was, change, sealing) : was
-  if (was === null) yield* beginDeliveries(queue, it)
+  if (webhook.dropPending) ({ queue, dropped } = yield* dropAll(queue))
+  const row = change.changed ? yield* save(webhook, was, change, sealing) : was
+  if (was === null) yield* beginDeliveries(queue, webhook)
   if (change.changed || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
-  const record = deliveryModeRecord(row, state, dropped, it.warnings)
-  return open === null && request.secret === undefined ? { ...record, one_time_secret_token: it.newSecret } : record
+  const record = deliveryModeRecord(row, state, dropped, webhook.warnings)
+  return open === null && request.secret === undefined
+    ? { ...record, one_time_secret_token: webhook.newSecret }
+    : record
 }
 
 /** Decrypts URL and secret of a webhook. @throws for a row that the key ring cannot decrypt */

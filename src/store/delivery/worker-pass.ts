@@ -32,25 +32,25 @@ export interface WorkerPassResult extends Claims {
  * One pass of the delivery worker: records ended attempts, expires leases, marks due deliveries and claims deliveries
  * for free slots. Runs in one transaction, so that each delivery costs one commit.
  */
-export function* runWorkerPass(it: WorkerPass): Op<WorkerPassResult> {
-  const bots = new Map(it.bots)
+export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
+  const bots = new Map(pass.bots)
   const include = (botId: string) => bots.has(botId) || bots.set(botId, null)
   // Lock webhooks before deliveries and in a fixed order, to prevent deadlocks with calls that set webhooks.
-  yield* recordEndpointHealth(it.ended)
-  for (const ended of it.ended) yield* recordAttempt(ended)
-  for (const { attempt } of it.ended) include(attempt.botId)
-  yield* releaseClaims(it.unconfirmed ?? [])
-  for (const { botId } of it.unconfirmed ?? []) include(botId)
+  yield* recordEndpointHealth(pass.ended)
+  for (const ended of pass.ended) yield* recordAttempt(ended)
+  for (const { attempt } of pass.ended) include(attempt.botId)
+  yield* releaseClaims(pass.unconfirmed ?? [])
+  for (const { botId } of pass.unconfirmed ?? []) include(botId)
   let moreLost = false
-  if (it.lostBefore !== null) {
-    const lost = yield* expireLeases(it.lostBefore, it.now)
-    const fromAhead = yield* markReady('>', it.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)
+  if (pass.lostBefore !== null) {
+    const lost = yield* expireLeases(pass.lostBefore, pass.now)
+    const fromAhead = yield* markReady('>', pass.now + RETRY_DELAY_MS_MAX + PROCESS_CLOCK_SKEW_MS_MAX)
     for (const botId of [...lost, ...fromAhead]) include(botId)
     moreLost = lost.length === BACKLOG_ROWS_PER_WRITE || fromAhead.length === BACKLOG_ROWS_PER_WRITE
   }
-  for (const botId of yield* markReady('<=', it.now)) include(botId)
+  for (const botId of yield* markReady('<=', pass.now)) include(botId)
 
-  const claims = yield* claimForBots(bots, it)
+  const claims = yield* claimForBots(bots, pass)
   const { at } = yield* aggregate<{ at: number | null }>(
     "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
   )

@@ -86,15 +86,15 @@ const removed = ({ kind, block }: Counted, row: string) => {
 }
 
 export const sqliteTriggers = counted
-  .map((it, index) => {
+  .map((counted, index) => {
     const on = (event: string, when: string, changes: string) => `
-create trigger count_${index}_${event} after ${event} on ${it.table} when ${when} begin${changes}
+create trigger count_${index}_${event} after ${event} on ${counted.table} when ${when} begin${changes}
 end;`
-    const [before, after] = ['old', 'new'].map((row) => `(${it.kind(row)}, ${it.block(row)})`)
+    const [before, after] = ['old', 'new'].map((row) => `(${counted.kind(row)}, ${counted.block(row)})`)
     return (
-      on('insert', `${it.kind('new')} is not null`, added(it, 'new')) +
-      on('delete', `${it.kind('old')} is not null`, removed(it, 'old')) +
-      on('update', `${before} is not ${after}`, removed(it, 'old') + added(it, 'new'))
+      on('insert', `${counted.kind('new')} is not null`, added(counted, 'new')) +
+      on('delete', `${counted.kind('old')} is not null`, removed(counted, 'old')) +
+      on('update', `${before} is not ${after}`, removed(counted, 'old') + added(counted, 'new'))
     )
   })
   .join('')

@@ -52,8 +52,8 @@ export class Reads {
 
   async #runBatch(batch: readonly PendingRead[], connection: PooledConnection): Promise<void> {
     const first = await Promise.all(
-      batch.map((it) =>
-        this.#settle(it, runOperation(it.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : it)),
+      batch.map((read) =>
+        this.#settle(read, runOperation(read.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : read)),
       ),
     )
     for (const it of first.flat()) {

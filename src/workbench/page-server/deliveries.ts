@@ -37,13 +37,13 @@ export function deliveryOf({ id, at, update_id, type, verdict, responses }: Stor
     last_status_code: last?.status ?? null,
     last_error: last === undefined ? null : errorOf(last),
     last_duration_ms: last?.duration_ms ?? null,
-    attempts: responses.map((it, index) => ({
+    attempts: responses.map((line, index) => ({
       number: index + 1,
-      manual: it.replay,
-      started_at: startOf(it),
-      duration_ms: it.duration_ms,
-      status_code: it.status,
-      error: errorOf(it),
+      manual: line.replay,
+      started_at: startOf(line),
+      duration_ms: line.duration_ms,
+      status_code: line.status,
+      error: errorOf(line),
     })),
     ...refusal,
   }

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import type { Given } from '../../support/cli/cli.js'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { cli, type Given, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { pageOf, template } from '../../support/cli/samples.js'
 
 const LIMIT = 100

@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { closedPort } from '../../support/closed-port.js'
 import { listen } from '../../support/listen.js'

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Received, Stub, StubResponse } from './cli.js'
-import { cli, secrets, stub, success, temporaryDir } from './cli.js'
+import { cli, type Received, type Stub, type StubResponse, secrets, stub, success, temporaryDir } from './cli.js'
 import { voucher } from './samples.js'
 
 /** Redeem code of the fake voucher with this external issue id. */

@@ -51,9 +51,9 @@ type SeededOptions = Omit<StartOptions, 'seed'> & { readonly seed?: Seed }
 
 export async function startReference({ seed = defaultSeed, ...options }: SeededOptions = {}): Promise<Reference> {
   const bots = (seed.bots ?? []).map((it) => ({ ...it, allowed_updates: [] as UpdateType[] }))
-  const applications = (seed.applications ?? []).map((it) => ({
-    ...it,
-    templates: (it.templates ?? []).flatMap((one) => [one, inReview(one)]),
+  const applications = (seed.applications ?? []).map((application) => ({
+    ...application,
+    templates: (application.templates ?? []).flatMap((one) => [one, inReview(one)]),
   }))
   const records = { ...seed, applications, bots }
   const database = onPostgres ? takeDatabase() : undefined

@@ -1,7 +1,6 @@
 import { type Op, run } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
-import type { GroupCommit, Store } from '../../../src/store/store.js'
-import { StoreUnavailable } from '../../../src/store/store.js'
+import { type GroupCommit, type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './database.js'
 
 /** Opens a store on a database of its own; close() ends its connections. */

@@ -64,8 +64,8 @@ export function newAuthority(name: string): Authority {
     key: pemOf(privateKey),
     issue(names) {
       const own = newKey()
-      const alternatives = names.map((it) =>
-        isIPv4(it) ? der(0x87, Buffer.from(it.split('.').map(Number))) : der(0x82, Buffer.from(it)),
+      const alternatives = names.map((name) =>
+        isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name)),
       )
       const extension = sequence(SUBJECT_ALT_NAME, der(0x04, sequence(...alternatives)))
       return {

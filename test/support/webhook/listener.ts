@@ -1,8 +1,13 @@
 import { onTestFinished } from 'vitest'
 import { signWebhook } from '../../../src/webhook/signature.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import type { Listener, ListenerOptions, RequestEvent } from '../../../src/workbench/listener.js'
-import { emptyResponse, startListener } from '../../../src/workbench/listener.js'
+import {
+  emptyResponse,
+  type Listener,
+  type ListenerOptions,
+  type RequestEvent,
+  startListener,
+} from '../../../src/workbench/listener.js'
 import { temporaryDir } from '../cli/cli.js'
 
 export const secret = 'a-secret-of-these-tests'

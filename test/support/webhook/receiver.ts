@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
-import type { WebhookVerdict } from '../../../src/webhook/index.js'
-import { verifyWebhook } from '../../../src/webhook/index.js'
+import { verifyWebhook, type WebhookVerdict } from '../../../src/webhook/index.js'
 import { listen } from '../listen.js'
 import { chunksOf } from '../server/request-body.js'
 

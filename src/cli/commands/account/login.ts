@@ -62,8 +62,8 @@ export const login = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: LoginReport) =>
-      `Profile ${it.profile} has the ${credentialNames[it.kind]} for ${it.base_url}${it.data_dir === null ? '' : `, the local server of ${it.data_dir}`}.`,
+    headline: (report: LoginReport) =>
+      `Profile ${report.profile} has the ${credentialNames[report.kind]} for ${report.base_url}${report.data_dir === null ? '' : `, the local server of ${report.data_dir}`}.`,
     members: ['account', 'credential', 'expires_at'],
     next: (it) => (it.kind === 'jwt' ? 'Next: `voucherctl apps create --name "My shop"`' : undefined),
   },

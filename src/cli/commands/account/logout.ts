@@ -10,10 +10,10 @@ export const logout = leaf({
   examples: [{ command: 'voucherctl logout' }, { command: 'voucherctl logout --profile shop' }],
   changes: true,
   view: {
-    headline: (it: { profile: string; removed: readonly string[] }) =>
-      it.removed.length === 0
-        ? `Profile ${it.profile} holds no credential.`
-        : `Removed ${it.removed.map((kind) => credentialNames[kind as CredentialKind]).join(', ')} from profile ${it.profile}.`,
+    headline: (report: { profile: string; removed: readonly string[] }) =>
+      report.removed.length === 0
+        ? `Profile ${report.profile} holds no credential.`
+        : `Removed ${report.removed.map((kind) => credentialNames[kind as CredentialKind]).join(', ')} from profile ${report.profile}.`,
     members: [],
   },
   run: async (context) => {

@@ -91,8 +91,8 @@ function withVariables(body: string, routeId: string | undefined, variables: Map
   if (parts.length === 1) return body
   // The quotes of a JSON string are beside its variable.
   const last = parts.length - 1
-  return parts.map((it, at) =>
-    typeof it === 'string' ? `${at === 0 ? '' : '"'}${it}${at === last ? '' : '"'}` : required(it.variable),
+  return parts.map((part, at) =>
+    typeof part === 'string' ? `${at === 0 ? '' : '"'}${part}${at === last ? '' : '"'}` : required(part.variable),
   )
 }
 

@@ -1,5 +1,4 @@
-import type { Application } from '../../../contract/apps.js'
-import { apps as contract } from '../../../contract/apps.js'
+import { type Application, apps as contract } from '../../../contract/apps.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { usage } from '../../failures/failure.js'

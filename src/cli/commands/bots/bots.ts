@@ -1,5 +1,4 @@
-import type { Bot, BotDetail, BotProfile } from '../../../contract/bots.js'
-import { bots as contract } from '../../../contract/bots.js'
+import { type Bot, type BotDetail, type BotProfile, bots as contract } from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { confirmLoss } from '../../command/confirmation.js'

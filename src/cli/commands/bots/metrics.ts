@@ -1,5 +1,4 @@
-import type { BotMetrics } from '../../../contract/bots.js'
-import { bots as contract } from '../../../contract/bots.js'
+import { type BotMetrics, bots as contract } from '../../../contract/bots.js'
 import { callLeaf } from '../../command/leaf.js'
 import { plainLine } from '../../output/plain.js'
 

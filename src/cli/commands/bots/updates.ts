@@ -66,9 +66,9 @@ function linesOf(data: unknown, now: number): string | undefined {
 }
 
 /** Formats an update on one line with its type, sender and text. */
-function lineOf(it: Update, now?: number): string {
+function lineOf(line: Update, now?: number): string {
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
-  const update: Update = { ...it }
+  const update: Update = { ...line }
   const payload: Payload = { ...(update[update.type] as Payload | undefined) }
   const parts = [
     typeof update.created_at === 'string' && now !== undefined

@@ -90,10 +90,10 @@ const install = (entries: readonly Entry[]): Leaf =>
     ],
     changes: true,
     view: {
-      headline: (it: InstallReport) =>
-        it.changed.length === 0
-          ? `The completion for ${it.shell} was in place.`
-          : `New ${it.shell} shells complete it.`,
+      headline: (report: InstallReport) =>
+        report.changed.length === 0
+          ? `The completion for ${report.shell} was in place.`
+          : `New ${report.shell} shells complete it.`,
       members: ['script', 'startup_file', 'changed'],
     },
     run: async (context, { flags: given }) => {
@@ -130,8 +130,10 @@ const uninstall = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: InstallReport) =>
-      it.changed.length === 0 ? `There was no completion for ${it.shell}.` : `${it.shell} completes it no more.`,
+    headline: (report: InstallReport) =>
+      report.changed.length === 0
+        ? `There was no completion for ${report.shell}.`
+        : `${report.shell} completes it no more.`,
     members: ['changed'],
   },
   run: async (context, { flags: given }) => {

@@ -136,9 +136,9 @@ async function run(
       done: new Set(results.map((it) => it.probe)),
       readOnly: flags['read-only'],
       run: randomBytes(4).toString('hex'),
-      onResult: (it) => {
-        results.push(it)
-        file?.append(it)
+      onResult: (result) => {
+        results.push(result)
+        file?.append(result)
       },
     })
     file?.append({ left })

@@ -114,8 +114,8 @@ function leftLines(left: readonly Leftover[], width: number): string[] {
 }
 
 function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
-  const cells = (it: readonly string[]) =>
-    `${it[0]?.padEnd(12)}${it
+  const cells = (row: readonly string[]) =>
+    `${row[0]?.padEnd(12)}${row
       .slice(1)
       .map((one) => one.padStart(15))
       .join('')}`

@@ -23,23 +23,23 @@ export interface OperationReport {
 
 export function operationReport(
   operation: OperationReport['operation'],
-  it: Statistics,
+  statistics: Statistics,
   durationMs: number,
 ): OperationReport {
   return {
     operation,
-    calls: it.succeeded + it.failed,
-    succeeded: it.succeeded,
-    failed: it.failed,
-    per_second: durationMs === 0 ? 0 : Math.round((it.succeeded / durationMs) * 10_000) / 10,
-    min_ms: it.minMs,
-    mean_ms: it.meanMs,
-    p50_ms: it.percentileMs(50),
-    p90_ms: it.percentileMs(90),
-    p95_ms: it.percentileMs(95),
-    p99_ms: it.percentileMs(99),
-    p999_ms: it.percentileMs(99.9),
-    max_ms: it.maxMs,
-    errors: it.errors,
+    calls: statistics.succeeded + statistics.failed,
+    succeeded: statistics.succeeded,
+    failed: statistics.failed,
+    per_second: durationMs === 0 ? 0 : Math.round((statistics.succeeded / durationMs) * 10_000) / 10,
+    min_ms: statistics.minMs,
+    mean_ms: statistics.meanMs,
+    p50_ms: statistics.percentileMs(50),
+    p90_ms: statistics.percentileMs(90),
+    p95_ms: statistics.percentileMs(95),
+    p99_ms: statistics.percentileMs(99),
+    p999_ms: statistics.percentileMs(99.9),
+    max_ms: statistics.maxMs,
+    errors: statistics.errors,
   }
 }

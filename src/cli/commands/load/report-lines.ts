@@ -20,13 +20,13 @@ export function linesOf(report: LoadReport, paint: Paint): string[] {
   const operationsOfTable = items.length > 1 ? [...items, all] : items
   return [
     paint.quiet(cells(['in ms', 'calls', 'failed', 'ok/s', 'p50', 'p90', 'p99', 'p99.9', 'max'])),
-    ...operationsOfTable.map((it) =>
+    ...operationsOfTable.map((report) =>
       cells([
-        it.operation,
-        numberText(it.calls),
-        numberText(it.failed),
-        numberText(it.per_second),
-        ...[it.p50_ms, it.p90_ms, it.p99_ms, it.p999_ms, it.max_ms].map(inMs),
+        report.operation,
+        numberText(report.calls),
+        numberText(report.failed),
+        numberText(report.per_second),
+        ...[report.p50_ms, report.p90_ms, report.p99_ms, report.p999_ms, report.max_ms].map(inMs),
       ]),
     ),
     ...section('Failed', failureLines(report)),
@@ -66,8 +66,8 @@ function observedText(observed: number, unit: AssertionResult['unit']): string {
   return unit === 'calls' ? `${numberText(observed)} failed` : `${numberText(observed)}/s`
 }
 
-function generatorLine(it: GeneratorReport): string {
-  const late = `calls started ${inMs(it.late_p50_ms)} ms late (p99 ${inMs(it.late_p99_ms)} ms)`
-  const waiting = it.waiting_max === 0 ? '' : `, up to ${numberText(it.waiting_max)} waited for a connection`
-  return `This machine: CPU ${it.cpu_percent} % of a core, ${late}${waiting}.`
+function generatorLine(report: GeneratorReport): string {
+  const late = `calls started ${inMs(report.late_p50_ms)} ms late (p99 ${inMs(report.late_p99_ms)} ms)`
+  const waiting = report.waiting_max === 0 ? '' : `, up to ${numberText(report.waiting_max)} waited for a connection`
+  return `This machine: CPU ${report.cpu_percent} % of a core, ${late}${waiting}.`
 }

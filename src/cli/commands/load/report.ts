@@ -60,9 +60,9 @@ export function reportOf(
   const total = new Statistics()
   const items = operations
     .filter((it) => mix[it] > 0)
-    .map((it) => {
-      total.merge(statistics[it])
-      return operationReport(it, statistics[it], duration_ms)
+    .map((operation) => {
+      total.merge(statistics[operation])
+      return operationReport(operation, statistics[operation], duration_ms)
     })
   const all = operationReport('all', total, duration_ms)
   const results = assertions.map((it) => judge(it, { items, all }))

@@ -63,17 +63,17 @@ function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): s
   return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
 }
 
-function deliveryLine(it: DeliveryActivity, paint: Paint, isShort: boolean): string {
-  const colour = it.error === null ? paint.done : paint.error
+function deliveryLine(delivery: DeliveryActivity, paint: Paint, isShort: boolean): string {
+  const colour = delivery.error === null ? paint.done : paint.error
   const parts = [
-    it.update_type,
-    it.delivery_id,
-    it.attempt === null ? null : `attempt ${plainMember(it.attempt)}`,
-    it.error?.code,
+    delivery.update_type,
+    delivery.delivery_id,
+    delivery.attempt === null ? null : `attempt ${plainMember(delivery.attempt)}`,
+    delivery.error?.code,
   ]
   const text = parts.flatMap((part) => (part == null ? [] : plainMember(part))).join(' ')
-  const head = [paint.quiet(shownTime(it.at, isShort)), colour(String(it.status ?? '---')), 'SENT  ']
-  return `${head.join(' ')} ${paint.quiet(`${it.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
+  const head = [paint.quiet(shownTime(delivery.at, isShort)), colour(String(delivery.status ?? '---')), 'SENT  ']
+  return `${head.join(' ')} ${paint.quiet(`${delivery.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }
 
 function bodiesOf(exchange: Exchange | null, width: number): string[] {

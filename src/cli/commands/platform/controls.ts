@@ -47,8 +47,8 @@ export const clock: Group = {
       notes,
       flags: {
         seconds: required(
-          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (it) => {
-            const ms = durationMs(it)
+          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (text) => {
+            const ms = durationMs(text)
             return ms === undefined
               ? { ok: false, message: 'must be seconds, or a duration such as 2h' }
               : { ok: true, value: ms / 1000 }
@@ -66,8 +66,8 @@ export const clock: Group = {
       notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".', ...notes],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
-        in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (it) => {
-          const ms = durationMs(it)
+        in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (text) => {
+          const ms = durationMs(text)
           return ms === undefined || ms % 1000 !== 0
             ? { ok: false, message: 'must be whole seconds, or a duration such as 2h' }
             : { ok: true, value: ms / 1000 }
@@ -125,8 +125,8 @@ export const faults: Group = {
           'Kind',
         ),
         times: integer('N', 'Number of calls that it affects, default 1, or all with --rate', 1, FAULT_TIMES_MAX),
-        rate: one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (it) => {
-          const share = /^\d*\.?\d+$/.test(it) ? Number(it) : Number.NaN
+        rate: one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (text) => {
+          const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
           return share > 0 && share <= 1
             ? { ok: true, value: share }
             : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
@@ -180,15 +180,15 @@ const count = (number: number, one: string, several: string) =>
   number === 0 ? [] : [`${number} ${number === 1 ? one : several}`]
 
 /** Says what happens until the time of a forecast: `3 deliveries fall due, 12 vouchers expire`. */
-function foretell(it: Forecast): string {
+function foretell(forecast: Forecast): string {
   const events = [
-    ...count(it.deliveries_due, 'delivery falls due', 'deliveries fall due'),
-    ...count(it.vouchers_becoming_valid, 'voucher becomes valid', 'vouchers become valid'),
-    ...count(it.vouchers_expiring, 'voucher expires', 'vouchers expire'),
-    ...count(it.tokens_expiring, 'application token expires', 'application tokens expire'),
+    ...count(forecast.deliveries_due, 'delivery falls due', 'deliveries fall due'),
+    ...count(forecast.vouchers_becoming_valid, 'voucher becomes valid', 'vouchers become valid'),
+    ...count(forecast.vouchers_expiring, 'voucher expires', 'vouchers expire'),
+    ...count(forecast.tokens_expiring, 'application token expires', 'application tokens expire'),
   ]
-  const until = `Until ${it.until}`
-  if (it.complete) return `${until}: ${events.length === 0 ? 'nothing falls due or expires' : events.join(', ')}.`
+  const until = `Until ${forecast.until}`
+  if (forecast.complete) return `${until}: ${events.length === 0 ? 'nothing falls due or expires' : events.join(', ')}.`
   const found = events.length === 0 ? 'nothing was found' : `at least ${events.join(', ')}`
   return `${until}: ${found}. There are too many records to count all.`
 }

@@ -1,5 +1,4 @@
-import type { Snapshot } from '../../../contract/platform/controls.js'
-import { platformControls as contract } from '../../../contract/platform/controls.js'
+import { platformControls as contract, type Snapshot } from '../../../contract/platform/controls.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import { callLeaf, type Group, type Leaf, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/suggestions.js'

@@ -26,8 +26,8 @@ export const totals = callLeaf({
   notes: ['A redemption counts even if it was reversed later.', ...notes],
   flags: {
     since: {
-      ...one('TIME', 'Since this time, or in the last 7d; default 24h', (it) => {
-        const value = parseSince(it)
+      ...one('TIME', 'Since this time, or in the last 7d; default 24h', (text) => {
+        const value = parseSince(text)
         return value === undefined
           ? { ok: false, message: `${TIME_RULE}, or a duration such as 7d` }
           : { ok: true, value }

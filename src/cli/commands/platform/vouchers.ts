@@ -5,8 +5,7 @@ import {
   voucherStatuses,
 } from '../../../contract/platform/voucher-history.js'
 import { durationMs } from '../../../contract/values/duration.js'
-import type { Group } from '../../command/leaf.js'
-import { leaf } from '../../command/leaf.js'
+import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { idKinds } from '../../failures/ids.js'
 import { defined } from '../../flags/defined.js'
@@ -18,10 +17,10 @@ import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that an empty list can repeat it. */
 const since: Flag<string | undefined> = {
-  ...one('TIME', 'Only those issued since this time, or in the last 10m', (it) =>
-    durationMs(it) === undefined && parseTime(it) === undefined
+  ...one('TIME', 'Only those issued since this time, or in the last 10m', (text) =>
+    durationMs(text) === undefined && parseTime(text) === undefined
       ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
-      : { ok: true, value: it },
+      : { ok: true, value: text },
   ),
   remark: zoneNotice,
 }

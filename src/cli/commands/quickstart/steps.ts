@@ -8,8 +8,7 @@ import { tokens } from '../../../contract/tokens.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { type Credential, vouchers } from '../../../contract/vouchers.js'
 import { readOperatorKey } from '../../config/local-server.js'
-import type { Failure } from '../../failures/failure.js'
-import { fail } from '../../failures/failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
 import { runBotSteps } from './bot.js'
@@ -187,8 +186,8 @@ async function showEncryptedCall(walkthrough: Walkthrough, credential: Credentia
     command: `voucherctl vouchers verify --code ${credential.value} --secure required`,
     input: { credential },
     through: (transport) => withSecure(wire.around(transport), { mode: 'required' }),
-    describe: (it) =>
-      `${it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`}; on the wire: ${wire.summary()}, with neither path nor token nor code in them`,
+    describe: (verified) =>
+      `${verified.redeemable ? 'redeemable' : `not redeemable: ${verified.reason}`}; on the wire: ${wire.summary()}, with neither path nor token nor code in them`,
   })
   if (!verified.ok) return verified
   return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined

@@ -7,8 +7,7 @@ import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contr
 import type { Context } from '../../command/context.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/exit.js'
-import type { Failure } from '../../failures/failure.js'
-import { fail } from '../../failures/failure.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import { programName } from '../../failures/suggestions.js'
 import { plainLine } from '../../output/plain.js'
 

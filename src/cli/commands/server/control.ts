@@ -31,10 +31,10 @@ export const status = leaf({
   flags: dataFlag,
   examples: [{ command: 'voucherctl server status' }, { command: 'voucherctl server status --json --fields base_url' }],
   view: {
-    headline: (it: Status) =>
-      it.running
-        ? `The server of ${it.data_dir} runs on ${it.base_url}${it.ready ? '' : ', but it is not ready'}.`
-        : noServer(it),
+    headline: (status: Status) =>
+      status.running
+        ? `The server of ${status.data_dir} runs on ${status.base_url}${status.ready ? '' : ', but it is not ready'}.`
+        : noServer(status),
     members: ['pid', 'store', 'operator_key_file', 'started_at', 'differences'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
@@ -98,8 +98,10 @@ export const stop = leaf({
   examples: [{ command: 'voucherctl server stop' }],
   changes: true,
   view: {
-    headline: (it: StopReport) =>
-      it.stopped ? `The server on ${it.base_url} has stopped. Its data folder is ${it.data_dir}.` : noServer(it),
+    headline: (report: StopReport) =>
+      report.stopped
+        ? `The server on ${report.base_url} has stopped. Its data folder is ${report.data_dir}.`
+        : noServer(report),
     members: ['pid'],
   },
   run: async (context, { flags }) => {

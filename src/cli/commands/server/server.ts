@@ -1,5 +1,4 @@
-import type { SecureKey } from '../../../contract/platform/platform.js'
-import { platform as contract } from '../../../contract/platform/platform.js'
+import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
 import { failureOfServer } from '../../failures/failure-of-server.js'

@@ -1,10 +1,10 @@
 import { bots as botContract } from '../../../contract/bots.js'
 import { fulfillmentCategories } from '../../../contract/fields.js'
-import type { Template } from '../../../contract/templates.js'
 import {
   templates as contract,
   suggestedSources,
   suggestedTypes,
+  type Template,
   type TemplateInput,
 } from '../../../contract/templates.js'
 import type { Context, Ok } from '../../command/context.js'
@@ -119,13 +119,13 @@ export const create = leaf({
     { command: 'voucherctl templates create --file template.json --issue-limit 100' },
   ],
   view: {
-    headline: (it: Template) =>
-      `${it.status === 'draft' ? 'Created' : 'Created and submitted'} template ${it.name}: ${it.status}.`,
+    headline: (template: Template) =>
+      `${template.status === 'draft' ? 'Created' : 'Created and submitted'} template ${template.name}: ${template.status}.`,
     members: ['id', 'externalTemplateId', 'name', 'status', 'type', 'validity', 'issueLimit'],
-    next: (it) =>
-      it.status === 'draft'
-        ? `Next: ${suggested`templates submit ${it.id}`}`
-        : `On a local server you decide: ${suggested`platform templates approve ${it.id}`}`,
+    next: (template) =>
+      template.status === 'draft'
+        ? `Next: ${suggested`templates submit ${template.id}`}`
+        : `On a local server you decide: ${suggested`platform templates approve ${template.id}`}`,
   },
   run: async (context, { flags: given }) => {
     const definition = await readDefinition(context, given)

@@ -46,9 +46,9 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
   if (top !== undefined && top.templates === undefined) source.wrong([], 'The file has no list "templates".')
   const list = isSingle ? [source.value] : (source.list(['templates'], top?.templates, 'templates') ?? [])
   const seen = new Set<unknown>()
-  return list.flatMap((it, index) => {
+  return list.flatMap((entry, index) => {
     const path = isSingle ? [] : ['templates', index]
-    const template = source.record(path, it, names)
+    const template = source.record(path, entry, names)
     if (template === undefined) return []
     for (const name of required)
       if (template[name] === undefined || template[name] === null) source.wrong(path, `${name} is required.`)

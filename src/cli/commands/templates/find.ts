@@ -1,6 +1,5 @@
 import { bots as botContract } from '../../../contract/bots.js'
-import type { Template } from '../../../contract/templates.js'
-import { templates as contract } from '../../../contract/templates.js'
+import { templates as contract, type Template } from '../../../contract/templates.js'
 import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, fail } from '../../failures/failure.js'

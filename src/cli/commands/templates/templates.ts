@@ -1,6 +1,5 @@
 import { bots as botContract } from '../../../contract/bots.js'
-import type { Template } from '../../../contract/templates.js'
-import { templates as contract, template, templateStatuses } from '../../../contract/templates.js'
+import { templates as contract, type Template, template, templateStatuses } from '../../../contract/templates.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested } from '../../failures/suggestions.js'
@@ -86,9 +85,9 @@ export const templates: Group = {
       view: {
         headline: (it: Template) => `Submitted template ${it.name}: ${it.status}.`,
         members,
-        next: (it) =>
-          it.status === 'reviewing'
-            ? `On a local server you decide: ${suggested`platform templates approve ${it.id}`}`
+        next: (template) =>
+          template.status === 'reviewing'
+            ? `On a local server you decide: ${suggested`platform templates approve ${template.id}`}`
             : undefined,
       },
       run: (context, { positional, flags }) => submitTemplate(context, positional, flags.bot),

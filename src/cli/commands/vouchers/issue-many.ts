@@ -1,5 +1,4 @@
-import type { IssuedVoucher } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type IssuedVoucher } from '../../../contract/vouchers.js'
 import { required, text } from '../../flags/flags.js'
 import { bulkLeaf } from './bulk/command.js'
 import type { RowMembers } from './bulk/input/row.js'

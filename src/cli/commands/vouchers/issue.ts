@@ -1,6 +1,5 @@
 import type { DeliveredVoucher } from '../../../contract/bots.js'
-import type { IssuedVoucher } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type IssuedVoucher } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -99,8 +98,10 @@ export const issue = leaf({
       if (failed !== undefined) return { ...failed, details: { voucher_id: voucher?.id } }
     }
     await context.output.print(voucher, {
-      headline: (it: IssuedVoucher & ReplayMembers) =>
-        isReplay(it) ? replaySentence(it, it.issuedAt) : `Issued ${it.name} to ${it.recipientUserId}.`,
+      headline: (issued: IssuedVoucher & ReplayMembers) =>
+        isReplay(issued)
+          ? replaySentence(issued, issued.issuedAt)
+          : `Issued ${issued.name} to ${issued.recipientUserId}.`,
       body: () => details(voucher, file),
     })
     if (qrToken !== undefined && flags.qr) await showQr(context, qrToken)

@@ -1,5 +1,4 @@
-import type { IssuedVoucher, Redemption } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type IssuedVoucher, type Redemption } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
 import { textOf } from '../../output/value-text.js'
@@ -30,9 +29,10 @@ export async function withRedemptionReplay(
 ): Promise<Result<Redemption & ReplayMembers>> {
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.redemption, { redemptionId: data.id }, options)
-  return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (it) => {
-    if (it.status !== data.status) return { subject: 'redemption', status: it.status ?? '', at: it.reversedAt ?? null }
-    const voucher = it.voucher?.status
+  return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (shown) => {
+    if (shown.status !== data.status)
+      return { subject: 'redemption', status: shown.status ?? '', at: shown.reversedAt ?? null }
+    const voucher = shown.voucher?.status
     return voucher === undefined || voucher === data.voucher?.status
       ? null
       : { subject: 'voucher', status: voucher, at: null }
@@ -48,8 +48,8 @@ export async function withVoucherReplay(
   if (redeemCode === undefined) return replayOf(data, undefined, () => null)
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.verify, { credential: { type: 'redeem_code', value: redeemCode } }, options)
-  return replayOf(data, now.ok ? (now.data.voucher as Partial<IssuedVoucher> | null) : undefined, (it) =>
-    it.status === 'issued' ? null : { subject: 'voucher', status: it.status ?? '', at: it.redeemedAt ?? null },
+  return replayOf(data, now.ok ? (now.data.voucher as Partial<IssuedVoucher> | null) : undefined, (shown) =>
+    shown.status === 'issued' ? null : { subject: 'voucher', status: shown.status ?? '', at: shown.redeemedAt ?? null },
   )
 }
 

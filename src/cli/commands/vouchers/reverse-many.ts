@@ -1,5 +1,4 @@
-import type { Redemption } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
 import { text } from '../../flags/flags.js'
 import { bulkLeaf } from './bulk/command.js'
 import { textOrNull } from './bulk/text-or-null.js'

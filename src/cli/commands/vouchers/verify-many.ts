@@ -1,5 +1,4 @@
-import type { Verification } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type Verification } from '../../../contract/vouchers.js'
 import { toggle } from '../../flags/flags.js'
 import { numberText } from '../../output/value-text.js'
 import { bulkLeaf } from './bulk/command.js'

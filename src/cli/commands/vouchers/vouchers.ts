@@ -1,5 +1,4 @@
-import type { Redemption, Verification } from '../../../contract/vouchers.js'
-import { vouchers as contract } from '../../../contract/vouchers.js'
+import { vouchers as contract, type Redemption, type Verification } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
@@ -112,10 +111,10 @@ export const vouchers: Group = {
         { command: 'scan | voucherctl vouchers redeem - --json', comment: 'From stdin, for a script' },
       ],
       view: {
-        headline: (it: Redemption & ReplayMembers) =>
-          isReplay(it)
-            ? replaySentence(it, it.redeemedAt)
-            : `Redeemed the voucher that ends in ${it.voucher.codeHint}.`,
+        headline: (redemption: Redemption & ReplayMembers) =>
+          isReplay(redemption)
+            ? replaySentence(redemption, redemption.redeemedAt)
+            : `Redeemed the voucher that ends in ${redemption.voucher.codeHint}.`,
         members: redemptionMembers,
         next: (it) => (isReplay(it) ? undefined : `To take it back: ${suggested`vouchers reverse ${it.id}`}`),
       },
@@ -147,10 +146,10 @@ export const vouchers: Group = {
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
       examples: [{ command: 'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"' }],
       view: {
-        headline: (it: Redemption & ReplayMembers) =>
-          isReplay(it)
-            ? replaySentence(it, it.reversedAt)
-            : `Reversed. The voucher is ${it.voucher.redeemable ? 'redeemable again' : it.voucher.status}.`,
+        headline: (redemption: Redemption & ReplayMembers) =>
+          isReplay(redemption)
+            ? replaySentence(redemption, redemption.reversedAt)
+            : `Reversed. The voucher is ${redemption.voucher.redeemable ? 'redeemable again' : redemption.voucher.status}.`,
         members: redemptionMembers,
       },
       run: async (context, { positional, flags }) => {

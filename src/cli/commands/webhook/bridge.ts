@@ -4,8 +4,14 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import { refuseForeignFile } from '../../../files/replace-file.js'
 import { signWebhook } from '../../../webhook/signature.js'
-import type { BridgeLine, BridgeOptions, ConnectionLine } from '../../../workbench/bridge.js'
-import { FAST_DELAYS_MS, PLATFORM_DELAYS_MS, bridge as run } from '../../../workbench/bridge.js'
+import {
+  type BridgeLine,
+  type BridgeOptions,
+  type ConnectionLine,
+  FAST_DELAYS_MS,
+  PLATFORM_DELAYS_MS,
+  bridge as run,
+} from '../../../workbench/bridge.js'
 import type { PollOutcome } from '../../../workbench/polling.js'
 import { post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
@@ -121,10 +127,10 @@ async function append(path: string | undefined, text: string): Promise<Failure |
 
 const seconds = (ms: number) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
-function lineOf(it: BridgeLine | ConnectionLine): string {
-  if (!('update_id' in it)) return [it.time, it.outcome, ...(it.error === null ? [] : [it.error])].join('  ')
-  const response = it.status === null ? `no response (${it.error})` : String(it.status)
-  const next = it.retry_in_ms === null ? '' : `, again in ${seconds(it.retry_in_ms)}`
-  const result = it.outcome === 'dead_letter' ? 'dead letter' : it.outcome
-  return `${it.time}  #${it.update_id}  ${typeof it.type === 'string' ? it.type : JSON.stringify(it.type)}  ${response}  ${it.duration_ms} ms  ${result}, attempt ${it.attempt}${next}`
+function lineOf(line: BridgeLine | ConnectionLine): string {
+  if (!('update_id' in line)) return [line.time, line.outcome, ...(line.error === null ? [] : [line.error])].join('  ')
+  const response = line.status === null ? `no response (${line.error})` : String(line.status)
+  const next = line.retry_in_ms === null ? '' : `, again in ${seconds(line.retry_in_ms)}`
+  const result = line.outcome === 'dead_letter' ? 'dead letter' : line.outcome
+  return `${line.time}  #${line.update_id}  ${typeof line.type === 'string' ? line.type : JSON.stringify(line.type)}  ${response}  ${line.duration_ms} ms  ${result}, attempt ${line.attempt}${next}`
 }

@@ -1,5 +1,9 @@
-import type { Delivery, DeliveryAttempt } from '../../../contract/webhook.js'
-import { webhook as contract, deliveryStatuses } from '../../../contract/webhook.js'
+import {
+  webhook as contract,
+  type Delivery,
+  type DeliveryAttempt,
+  deliveryStatuses,
+} from '../../../contract/webhook.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested } from '../../failures/suggestions.js'

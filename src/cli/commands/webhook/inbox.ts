@@ -14,8 +14,7 @@ import { suggested } from '../../failures/suggestions.js'
 import { choice, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { plain, plainLine } from '../../output/plain.js'
-import type { OpenedInbox } from './inbox-dir.js'
-import { inboxFailure, inboxFlag, missingInbox, openInbox, recordedDelivery } from './inbox-dir.js'
+import { inboxFailure, inboxFlag, missingInbox, type OpenedInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000
@@ -24,10 +23,10 @@ type Time = { readonly at: number } | { readonly agoMs: number }
 
 /** Flag that takes an instant, or a duration before now. */
 const time = (summary: string): Flag<Time | undefined> => ({
-  ...one<Time>('TIME', summary, (it) => {
-    const agoMs = durationMs(it)
+  ...one<Time>('TIME', summary, (text) => {
+    const agoMs = durationMs(text)
     if (agoMs !== undefined) return { ok: true, value: { agoMs } }
-    const typed = parseTime(it)
+    const typed = parseTime(text)
     return typed === undefined
       ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
       : { ok: true, value: { at: Date.parse(typed.instant) } }
@@ -38,9 +37,9 @@ const time = (summary: string): Flag<Time | undefined> => ({
 export const sinceFlag = time('From this date or time on, or this long ago, such as 10m')
 
 /** Converts the value of a time flag to milliseconds since 1970. */
-export function timeOf({ host }: Context, it: Time | undefined): number | undefined {
-  if (it === undefined) return undefined
-  return 'at' in it ? it.at : host.now() - it.agoMs
+export function timeOf({ host }: Context, time: Time | undefined): number | undefined {
+  if (time === undefined) return undefined
+  return 'at' in time ? time.at : host.now() - time.agoMs
 }
 
 const isoOf = (at: number) => new Date(at).toISOString()
@@ -144,17 +143,17 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     headers: pairsOf(headers),
     body: parsed(body) ?? null,
     body_base64: body.toString('base64'),
-    responses: responses.map((it) => ({
-      time: isoOf(it.at),
-      status: it.status,
-      duration_ms: it.duration_ms,
-      to: it.to,
-      error: it.error,
-      replay: it.replay,
-      headers: pairsOf(it.headers),
-      body: parsed(it.body) ?? null,
-      body_base64: it.body.toString('base64'),
-      body_bytes: it.body_bytes,
+    responses: responses.map((line) => ({
+      time: isoOf(line.at),
+      status: line.status,
+      duration_ms: line.duration_ms,
+      to: line.to,
+      error: line.error,
+      replay: line.replay,
+      headers: pairsOf(line.headers),
+      body: parsed(line.body) ?? null,
+      body_base64: line.body.toString('base64'),
+      body_bytes: line.body_bytes,
     })),
   }
 }
@@ -238,8 +237,10 @@ const clear = leaf({
   ],
   changes: true,
   view: {
-    headline: (it: { inbox: string; removed: number; left: number }) =>
-      it.left === 0 ? `${it.inbox} is empty; ${it.removed} removed.` : `${it.removed} removed, ${it.left} left.`,
+    headline: (report: { inbox: string; removed: number; left: number }) =>
+      report.left === 0
+        ? `${report.inbox} is empty; ${report.removed} removed.`
+        : `${report.removed} removed, ${report.left} left.`,
     members: [],
   },
   run: async (context, { flags }) => {

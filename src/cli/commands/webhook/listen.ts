@@ -78,8 +78,8 @@ const listenFlags = {
     one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
       'LIST',
       'Respond without an application: 500,timeout,200',
-      (it) => {
-        const responses = parseScript(it)
+      (text) => {
+        const responses = parseScript(text)
         return responses === undefined
           ? { ok: false, message: 'must be statuses from 200 to 599, or timeout, separated by commas' }
           : { ok: true, value: responses }
@@ -89,9 +89,9 @@ const listenFlags = {
     'route',
   ),
   delay: integer('MS', 'Wait these milliseconds before each response', 0, DELAY_MS_MAX),
-  expect: byType('TYPE=N', 'End with 0 after N updates of a type', (it) =>
-    /^[1-9]\d{0,6}$/.test(it)
-      ? { ok: true, value: Number(it) }
+  expect: byType('TYPE=N', 'End with 0 after N updates of a type', (text) =>
+    /^[1-9]\d{0,6}$/.test(text)
+      ? { ok: true, value: Number(text) }
       : { ok: false, message: 'must be TYPE=N with N from 1 on' },
   ),
   'max-events': integer('N', 'End with 0 after N verified deliveries', 1, 1_000_000_000),

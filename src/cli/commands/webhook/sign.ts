@@ -9,8 +9,8 @@ import { sharedStdin, signingSecrets } from './secrets.js'
 
 /** Flag that takes an update_id as digits, because a number would be rounded above 2^53 - 1. */
 const updateIdFlag = (summary: string) =>
-  one('N', summary, (it) =>
-    /^\d{1,30}$/.test(it) ? { ok: true, value: it } : { ok: false, message: 'must be a whole number from 0' },
+  one('N', summary, (text) =>
+    /^\d{1,30}$/.test(text) ? { ok: true, value: text } : { ok: false, message: 'must be a whole number from 0' },
   )
 
 export const timestampFlag = (summary: string) => integer('S', summary, 0, 999_999_999_999_999)

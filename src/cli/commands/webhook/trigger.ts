@@ -1,8 +1,15 @@
 import { updateTypes } from '../../../contract/updates.js'
 import { closest } from '../../../contract/values/closest.js'
 import { readUpdate } from '../../../webhook/signature.js'
-import type { FaultName, UnsignedUpdate } from '../../../workbench/faults.js'
-import { faultRules, faults, sendOrder, signWithFault, updatesNeeded } from '../../../workbench/faults.js'
+import {
+  type FaultName,
+  faultRules,
+  faults,
+  sendOrder,
+  signWithFault,
+  type UnsignedUpdate,
+  updatesNeeded,
+} from '../../../workbench/faults.js'
 import { isInvalidResponse } from '../../../workbench/final-response.js'
 import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../workbench/post.js'
 import { type Override, readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
@@ -238,10 +245,10 @@ function failureOf(result: PostResult, fault: FaultName | undefined, { host }: U
 const refusedHint = (status: number) =>
   status === 401 || status === 403 ? 'Both sides need the same secret: `voucherctl webhook verify --explain`.' : null
 
-function lineOf(it: SentDelivery | RequestedUpdate): string {
-  if ('bot_id' in it)
-    return `${it.time}  ${it.type}  ${it.update_id === null ? '' : `#${it.update_id}  `}made for ${it.bot_id}`
-  const response = it.status === null ? `no response (${it.error})` : String(it.status)
-  const verdict = it.fault === null ? '' : `  ${it.fault}: ${it.as_expected ? 'right' : 'WRONG'}`
-  return `${it.time}  #${it.update_id}  ${it.type ?? '-'}  ${response}  ${it.duration_ms} ms${verdict}`
+function lineOf(sent: SentDelivery | RequestedUpdate): string {
+  if ('bot_id' in sent)
+    return `${sent.time}  ${sent.type}  ${sent.update_id === null ? '' : `#${sent.update_id}  `}made for ${sent.bot_id}`
+  const response = sent.status === null ? `no response (${sent.error})` : String(sent.status)
+  const verdict = sent.fault === null ? '' : `  ${sent.fault}: ${sent.as_expected ? 'right' : 'WRONG'}`
+  return `${sent.time}  #${sent.update_id}  ${sent.type ?? '-'}  ${response}  ${sent.duration_ms} ms${verdict}`
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { updateTypes } from '../../../contract/updates.js'
-import type { DeliveryMode } from '../../../contract/webhook.js'
-import { webhook as contract } from '../../../contract/webhook.js'
+import { webhook as contract, type DeliveryMode } from '../../../contract/webhook.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import type { Failure } from '../../failures/failure.js'
@@ -124,8 +123,8 @@ export const webhook: Group = {
       members: { 'drop-pending': 'drop_pending_updates' },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
       view: {
-        headline: (it) =>
-          `Updates are polled now; ${it.pending_update_count} ${it.pending_update_count === 1 ? 'waits' : 'wait'}, ${it.dropped_updates} dropped.`,
+        headline: (info) =>
+          `Updates are polled now; ${info.pending_update_count} ${info.pending_update_count === 1 ? 'waits' : 'wait'}, ${info.dropped_updates} dropped.`,
         members: [],
         next: () => 'Next: `voucherctl bots updates --follow`',
       },
@@ -144,8 +143,8 @@ export const webhook: Group = {
       ],
       examples: [{ command: 'voucherctl webhook info' }],
       view: {
-        headline: (it) =>
-          it.delivery_mode === 'webhook' ? `Delivered to ${it.url}` : 'No webhook: updates are polled.',
+        headline: (info) =>
+          info.delivery_mode === 'webhook' ? `Delivered to ${info.url}` : 'No webhook: updates are polled.',
         members: [
           'pending_update_count',
           'failed_count',

@@ -10,14 +10,14 @@ const { bots, webhook } = contract
 /** A count may fall when a minute of yesterday leaves the 24 hours: then the probe counts once more. */
 const ATTEMPTS = 2
 
-async function metrics(it: ProbeContext): Promise<BotMetrics> {
-  const { id: botId } = await userBot(it)
-  return it.needs(await it.call(bots.metrics, { botId }), 'metrics')
+async function metrics(run: ProbeContext): Promise<BotMetrics> {
+  const { id: botId } = await userBot(run)
+  return run.needs(await run.call(bots.metrics, { botId }), 'metrics')
 }
 
 /** Requires that a count of the metrics grows by `by` with what `act` does. */
 async function grows(
-  it: ProbeContext,
+  run: ProbeContext,
   what: string,
   by: number,
   count: (it: BotMetrics) => number,
@@ -25,95 +25,95 @@ async function grows(
 ) {
   let grown = 0
   for (let attempt = 0; attempt < ATTEMPTS && !(grown >= by); attempt += 1) {
-    const before = count(await metrics(it))
+    const before = count(await metrics(run))
     await act()
-    grown = count(await metrics(it)) - before
+    grown = count(await metrics(run)) - before
   }
-  it.holds(grown >= by, `${what}: ${by} more`, Number.isNaN(grown) ? `no count of ${what}` : `${grown} more`)
+  run.holds(grown >= by, `${what}: ${by} more`, Number.isNaN(grown) ? `no count of ${what}` : `${grown} more`)
 }
 
 const needs = ['jwt', 'bot', 'bot id'] as const
 const probe = probesOf('bot-metrics', { needs, partly: ['calls', 'errors', 'quota'] })
 
 /** Sends a call that the platform refuses. */
-async function refused(it: ProbeContext) {
-  const response = await it.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
-  if (response.status < 400) it.notApplicable('Needs a refused call.')
+async function refused(run: ProbeContext) {
+  const response = await run.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
+  if (response.status < 400) run.notApplicable('Needs a refused call.')
   return response
 }
 
 export const botMetrics = [
-  probe('calls', 'The metrics count the calls of a bot.', async (it) => {
+  probe('calls', 'The metrics count the calls of a bot.', async (run) => {
     const read = async () => {
-      it.needs(await it.call(webhook.info, {}), 'a bot token that works')
+      run.needs(await run.call(webhook.info, {}), 'a bot token that works')
     }
-    await grows(it, 'calls', 1, ({ calls }) => calls.total, read)
+    await grows(run, 'calls', 1, ({ calls }) => calls.total, read)
   }),
-  probe('refused-calls', 'The metrics count refused calls as calls.', async (it) => {
+  probe('refused-calls', 'The metrics count refused calls as calls.', async (run) => {
     await grows(
-      it,
+      run,
       'calls',
       1,
       ({ calls }) => calls.total,
       async () => {
-        await refused(it)
+        await refused(run)
       },
     )
   }),
-  probe('errors', 'The metrics count errors.', async (it) => {
+  probe('errors', 'The metrics count errors.', async (run) => {
     await grows(
-      it,
+      run,
       'errors',
       1,
       ({ errors }) => errors.total,
       async () => {
-        await refused(it)
+        await refused(run)
       },
     )
   }),
-  probe('errors-by-status', 'The metrics count errors by status.', async (it) => {
-    const status = String((await refused(it)).status)
+  probe('errors-by-status', 'The metrics count errors by status.', async (run) => {
+    const status = String((await refused(run)).status)
     await grows(
-      it,
+      run,
       `errors of status ${status}`,
       1,
       ({ errors }) => errors.by_status[status] ?? 0,
       async () => {
-        await refused(it)
+        await refused(run)
       },
     )
   }),
-  probe('errors-by-code', 'The metrics count errors by code.', async (it) => {
-    const code = (await refused(it)).code ?? it.notApplicable('Needs a refusal with a code.')
+  probe('errors-by-code', 'The metrics count errors by code.', async (run) => {
+    const code = (await refused(run)).code ?? run.notApplicable('Needs a refusal with a code.')
     await grows(
-      it,
+      run,
       `errors of code ${code}`,
       1,
       ({ errors }) => errors.by_code[code] ?? 0,
       async () => {
-        await refused(it)
+        await refused(run)
       },
     )
   }),
-  probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (it) => {
-    const { quota } = await metrics(it)
-    it.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
+  probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (run) => {
+    const { quota } = await metrics(run)
+    run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
     const { limit, used, remaining } = quota
-    it.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
+    run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
   }),
   probe(
     'updates',
     'The metrics count the updates of a bot.',
     { needs: [...needs, 'token', 'template'], vouchers: 2 },
-    async (it) => {
-      const { length } = await waiting(it, 1)
+    async (run) => {
+      const { length } = await waiting(run, 1)
       await grows(
-        it,
+        run,
         'updates',
         1,
         ({ updates }) => updates,
         async () => {
-          await waiting(it, length + 1)
+          await waiting(run, length + 1)
         },
       )
     },
@@ -122,11 +122,11 @@ export const botMetrics = [
     'success-rate',
     'The success rate of a bot without webhook attempts is null.',
     { needs: ['jwt'] },
-    async (it) => {
-      const { id: botId } = await approvedBot(it)
-      await firstToken(it)
-      const { attempts, success_rate } = it.needs(await it.call(bots.metrics, { botId }), 'metrics').webhook
-      it.equals('attempts and success_rate', [attempts, success_rate], [0, null])
+    async (run) => {
+      const { id: botId } = await approvedBot(run)
+      await firstToken(run)
+      const { attempts, success_rate } = run.needs(await run.call(bots.metrics, { botId }), 'metrics').webhook
+      run.equals('attempts and success_rate', [attempts, success_rate], [0, null])
     },
   ),
 ]

@@ -75,73 +75,73 @@ const usernames = [
 ] as const
 
 /** What the regeneration of the token of the run's bot did to the old one, which holds a poll at that time. */
-function regenerated(it: ProbeContext) {
-  return it.resources.once('regenerated token', async () => {
-    const { id: botId } = await approvedBot(it)
-    const { first } = await firstToken(it)
+function regenerated(run: ProbeContext) {
+  return run.resources.once('regenerated token', async () => {
+    const { id: botId } = await approvedBot(run)
+    const { first } = await firstToken(run)
     const old = first.map(({ data }) => data.one_time_token).find((token) => token !== undefined)
-    const as = { credential: old ?? it.notApplicable('Needs the token of a bot.') }
-    it.needs(await it.call(webhook.info, {}, { as }), 'a bot token that works')
-    const poll = it.call(bots.updates, { timeout: HELD_S }, { as })
+    const as = { credential: old ?? run.notApplicable('Needs the token of a bot.') }
+    run.needs(await run.call(webhook.info, {}, { as }), 'a bot token that works')
+    const poll = run.call(bots.updates, { timeout: HELD_S }, { as })
     poll.catch(() => {})
-    await it.resources.pause(STARTED_MS)
-    const response = await it.call(bots.regenerateToken, { botId })
-    const request = it.wire.last
+    await run.resources.pause(STARTED_MS)
+    const response = await run.call(bots.regenerateToken, { botId })
+    const request = run.wire.last
     return { as, botId, response, request, held: await poll }
   })
 }
 
 /** The last calls that tell whether a PATCH changed the record. */
-async function updatedAt(it: ProbeContext, botId: string): Promise<string> {
-  return (await listedBot(it, botId)).updated_at
+async function updatedAt(run: ProbeContext, botId: string): Promise<string> {
+  return (await listedBot(run, botId)).updated_at
 }
 
 const isTextOrNull = (value: unknown) => value === null || typeof value === 'string'
 
-function checkRecord(it: ProbeContext, bot: Bot): void {
+function checkRecord(run: ProbeContext, bot: Bot): void {
   const { id, name, username, review_status, status, has_token, token_prefix } = bot
-  it.holds(
+  run.holds(
     [id, name, username].every((value) => typeof value === 'string'),
     'texts in id, name and username',
     bot,
   )
-  it.holds(['pending', 'approved', 'rejected'].includes(review_status), 'a state of the review', review_status)
-  it.holds(['inactive', 'active', 'disabled'].includes(status), 'a status', status)
-  it.holds(typeof has_token === 'boolean' && isTextOrNull(token_prefix), 'has_token and token_prefix', bot)
+  run.holds(['pending', 'approved', 'rejected'].includes(review_status), 'a state of the review', review_status)
+  run.holds(['inactive', 'active', 'disabled'].includes(status), 'a status', status)
+  run.holds(typeof has_token === 'boolean' && isTextOrNull(token_prefix), 'has_token and token_prefix', bot)
 }
 
 export const botRecords = [
-  probe('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', async (it) => {
-    const response = await applied(it)
-    if (response.status !== 400) it.needs(response, 'a bot')
-    it.accepts(response)
+  probe('greatest-lengths', 'A bot may have a name of 100 and a username of 64 characters.', async (run) => {
+    const response = await applied(run)
+    if (response.status !== 400) run.needs(response, 'a bot')
+    run.accepts(response)
   }),
-  probe('name-of-101', 'A bot with a name of 101 characters is refused with 400.', async (it) => {
-    it.refuses(await apply(it, { name: 'x'.repeat(101) }), 400)
+  probe('name-of-101', 'A bot with a name of 101 characters is refused with 400.', async (run) => {
+    run.refuses(await apply(run, { name: 'x'.repeat(101) }), 400)
   }),
   ...usernames.map(([name, title, username]) =>
     probe(`username-${name}`, title, async (it) => it.refuses(await apply(it, { username }), 400)),
   ),
-  probe('username-taken', 'A second bot with the same username is refused with 409.', async (it) => {
-    const { username } = it.needs(await applied(it), 'a bot')
-    const response = await apply(it, { username })
-    if (response.code === 'BOT_LIMIT_REACHED') it.notApplicable('Needs an account with fewer bots.')
-    it.refuses(response, 409)
+  probe('username-taken', 'A second bot with the same username is refused with 409.', async (run) => {
+    const { username } = run.needs(await applied(run), 'a bot')
+    const response = await apply(run, { username })
+    if (response.code === 'BOT_LIMIT_REACHED') run.notApplicable('Needs an account with fewer bots.')
+    run.refuses(response, 409)
   }),
-  probe('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', async (it) => {
-    it.refuses(await apply(it, { avatar: 'http://example.com/a.png' }), 400)
+  probe('avatar-without-https', 'A bot with an avatar that is not https is refused with 400.', async (run) => {
+    run.refuses(await apply(run, { avatar: 'http://example.com/a.png' }), 400)
   }),
-  probe('listed', 'The list of bots has the seven named members.', async (it) => {
-    const { id } = it.needs(await applied(it), 'a bot')
-    checkRecord(it, await listedBot(it, id))
+  probe('listed', 'The list of bots has the seven named members.', async (run) => {
+    const { id } = run.needs(await applied(run), 'a bot')
+    checkRecord(run, await listedBot(run, id))
   }),
-  probe('detail', 'The record of one bot adds profile, webhook and command_menus.', async (it) => {
-    const { profile, webhook: settings, command_menus } = await ownDetail(it)
-    it.holds(typeof profile === 'object' && profile !== null, 'an object in profile', profile)
-    it.equals('webhook without settings', settings, null)
-    it.holds(Array.isArray(command_menus), 'a list in command_menus', command_menus)
+  probe('detail', 'The record of one bot adds profile, webhook and command_menus.', async (run) => {
+    const { profile, webhook: settings, command_menus } = await ownDetail(run)
+    run.holds(typeof profile === 'object' && profile !== null, 'an object in profile', profile)
+    run.equals('webhook without settings', settings, null)
+    run.holds(Array.isArray(command_menus), 'a list in command_menus', command_menus)
   }),
-  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', async (it) => {
+  probe('profile-defaults', 'Members of a profile that were never set have their defaults.', async (run) => {
     const defaults = {
       avatar: null,
       description: null,
@@ -154,34 +154,34 @@ export const botRecords = [
       friend_request_mode: 'manual',
       group_privacy: true,
     }
-    const own = new Map(Object.entries((await ownDetail(it)).profile))
+    const own = new Map(Object.entries((await ownDetail(run)).profile))
     const observed = Object.fromEntries(Object.keys(defaults).map((name) => [name, own.get(name)]))
-    it.equals('profile', observed, defaults)
+    run.equals('profile', observed, defaults)
   }),
-  probe('patch-before-approval', 'A PATCH before the approval is 409.', async (it) => {
-    const { id: botId } = await pendingBot(it)
-    it.refuses(await it.call(bots.update, { botId, about: 'conform' }), 409)
+  probe('patch-before-approval', 'A PATCH before the approval is 409.', async (run) => {
+    const { id: botId } = await pendingBot(run)
+    run.refuses(await run.call(bots.update, { botId, about: 'conform' }), 409)
   }),
-  probe('patch', 'A PATCH changes each member of the profile and the name.', async (it) => {
-    const botId = await editableBot(it)
-    const name = `conform-${it.resources.run} patched`
-    it.accepts(await it.call(bots.update, { botId, name, ...profile }))
-    const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
+  probe('patch', 'A PATCH changes each member of the profile and the name.', async (run) => {
+    const botId = await editableBot(run)
+    const name = `conform-${run.resources.run} patched`
+    run.accepts(await run.call(bots.update, { botId, name, ...profile }))
+    const after = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
     const observed = Object.fromEntries(Object.keys(profile).map((key) => [key, Reflect.get(after.profile, key)]))
-    it.equals('name and profile', [after.name, observed], [name, profile])
+    run.equals('name and profile', [after.name, observed], [name, profile])
   }),
-  probe('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', async (it) => {
-    const botId = await editableBot(it)
-    const { username } = await listedBot(it, botId)
-    it.refuses(await it.call(bots.update, { botId, username }), 400)
+  probe('patch-of-the-username', 'A PATCH with the username is 400, even with the same one.', async (run) => {
+    const botId = await editableBot(run)
+    const { username } = await listedBot(run, botId)
+    run.refuses(await run.call(bots.update, { botId, username }), 400)
   }),
-  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', async (it) => {
-    const botId = await editableBot(it)
-    const { name } = await listedBot(it, botId)
-    const before = await updatedAt(it, botId)
-    await it.resources.pause(CLOCK_STEP_MS)
-    it.needs(await it.call(bots.update, { botId, name }), 'a PATCH')
-    it.equals('updated_at', await updatedAt(it, botId), before)
+  probe('patch-without-a-change', 'A PATCH that changes nothing keeps updated_at.', async (run) => {
+    const botId = await editableBot(run)
+    const { name } = await listedBot(run, botId)
+    const before = await updatedAt(run, botId)
+    await run.resources.pause(CLOCK_STEP_MS)
+    run.needs(await run.call(bots.update, { botId, name }), 'a PATCH')
+    run.equals('updated_at', await updatedAt(run, botId), before)
   }),
   ...(
     [
@@ -190,104 +190,104 @@ export const botRecords = [
       ['url-that-does-not-parse', 'A URL that does not parse is refused with 400.', 'https://[conform'],
     ] as const
   ).map(([name, title, url]) =>
-    probe(name, title, async (it) => {
-      const botId = await editableBot(it)
-      it.refuses(await it.call(bots.update, { botId, cover_url: url }), 400)
+    probe(name, title, async (run) => {
+      const botId = await editableBot(run)
+      run.refuses(await run.call(bots.update, { botId, cover_url: url }), 400)
     }),
   ),
-  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', async (it) => {
-    const botId = await editableBot(it)
-    it.accepts(await it.call(bots.update, { botId, cover_url: urlOf(URL_MAX) }))
+  probe('url-of-2048', 'A URL in a profile may have 2,048 characters.', async (run) => {
+    const botId = await editableBot(run)
+    run.accepts(await run.call(bots.update, { botId, cover_url: urlOf(URL_MAX) }))
   }),
-  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', async (it) => {
-    const botId = await editableBot(it)
+  probe('menu-commands', 'A menu command is stored as sent, with or without a slash.', async (run) => {
+    const botId = await editableBot(run)
     const command_menus = [
       { command: '/start', description: 'conform: with a slash' },
       { command: 'help', description: 'conform: without a slash' },
     ]
-    it.accepts(await it.call(bots.update, { botId, command_menus }))
-    const after = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
-    it.equals('command_menus', after.command_menus, command_menus)
+    run.accepts(await run.call(bots.update, { botId, command_menus }))
+    const after = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
+    run.equals('command_menus', after.command_menus, command_menus)
   }),
   probe(
     'webhook-without-secret',
     'The record of a bot has its webhook without the secret.',
     { needs: ['jwt', 'webhook'] },
-    async (it) => {
-      const botId = await editableBot(it)
-      const secret_token = `secret-${it.resources.name()}`
-      const url = `${it.resources.offer.receiver?.url}/${it.resources.name()}`
-      it.needs(await it.call(webhook.set, { botId, url, secret_token }), 'a webhook')
+    async (run) => {
+      const botId = await editableBot(run)
+      const secret_token = `secret-${run.resources.name()}`
+      const url = `${run.resources.offer.receiver?.url}/${run.resources.name()}`
+      run.needs(await run.call(webhook.set, { botId, url, secret_token }), 'a webhook')
       try {
-        const response = await it.call(bots.get, { botId })
-        const { webhook: settings } = it.needs(response, 'a record of a bot')
-        it.holds(settings !== null, 'the settings of the webhook', settings)
-        it.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
+        const response = await run.call(bots.get, { botId })
+        const { webhook: settings } = run.needs(response, 'a record of a bot')
+        run.holds(settings !== null, 'the settings of the webhook', settings)
+        run.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
       } finally {
-        await it.call(webhook.delete, { botId })
+        await run.call(webhook.delete, { botId })
       }
     },
   ),
-  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (it) => {
-    const { patched, listed } = await firstToken(it)
-    it.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
-    it.equals('has_token', listed.has_token, false)
+  probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (run) => {
+    const { patched, listed } = await firstToken(run)
+    run.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
+    run.equals('has_token', listed.has_token, false)
   }),
-  probe('first-get', 'The first GET after the approval returns one_time_token.', async (it) => {
-    const { first } = await firstToken(it)
+  probe('first-get', 'The first GET after the approval returns one_time_token.', async (run) => {
+    const { first } = await firstToken(run)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
-    it.holds(shown.length > 0, 'one_time_token in a record', 'none')
+    run.holds(shown.length > 0, 'one_time_token in a record', 'none')
   }),
-  probe('concurrent-gets', 'Of several concurrent GETs only one gets the token.', async (it) => {
-    const { first } = await firstToken(it)
+  probe('concurrent-gets', 'Of several concurrent GETs only one gets the token.', async (run) => {
+    const { first } = await firstToken(run)
     const shown = first.filter(({ data }) => typeof data.one_time_token === 'string')
-    if (shown.length === 0) it.notApplicable('Needs the token of a bot.')
-    it.equals('records with a token', shown.length, 1)
+    if (shown.length === 0) run.notApplicable('Needs the token of a bot.')
+    run.equals('records with a token', shown.length, 1)
   }),
-  probe('later-get', 'A later GET does not return the token, but that there is one.', async (it) => {
-    const { later } = await firstToken(it)
-    const { one_time_token, has_token } = it.needs(later, 'a record of a bot')
-    it.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
+  probe('later-get', 'A later GET does not return the token, but that there is one.', async (run) => {
+    const { later } = await firstToken(run)
+    const { one_time_token, has_token } = run.needs(later, 'a record of a bot')
+    run.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
   }),
   probe(
     'user-bot-get',
     'The record of a bot does not return a token that was shown.',
     { needs: ['jwt', 'bot id', 'bot'] },
-    async (it) => {
-      const { id: botId } = await userBot(it)
-      const { one_time_token } = it.needs(await it.call(bots.get, { botId }), 'a record of a bot')
-      it.equals('one_time_token', typeof one_time_token, 'undefined')
+    async (run) => {
+      const { id: botId } = await userBot(run)
+      const { one_time_token } = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
+      run.equals('one_time_token', typeof one_time_token, 'undefined')
     },
   ),
 ]
 
 /** These probes end the token of the run's bot: they run last. */
 export const regeneratedTokens = [
-  probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (it) => {
-    const { response, request, botId } = await regenerated(it)
-    it.wire.last = request
-    const { bot_id, one_time_token, token_prefix } = it.accepts(response)
-    it.equals('bot_id', bot_id, botId)
-    it.holds(one_time_token.startsWith(token_prefix) && token_prefix !== '', 'the start of the token', token_prefix)
+  probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (run) => {
+    const { response, request, botId } = await regenerated(run)
+    run.wire.last = request
+    const { bot_id, one_time_token, token_prefix } = run.accepts(response)
+    run.equals('bot_id', bot_id, botId)
+    run.holds(one_time_token.startsWith(token_prefix) && token_prefix !== '', 'the start of the token', token_prefix)
   }),
-  probe('regenerated-token', 'The token that a regeneration returns works.', async (it) => {
-    const { response } = await regenerated(it)
-    const { one_time_token } = it.needs(response, 'a new token')
-    it.accepts(await it.call(webhook.info, {}, { as: { credential: one_time_token } }))
+  probe('regenerated-token', 'The token that a regeneration returns works.', async (run) => {
+    const { response } = await regenerated(run)
+    const { one_time_token } = run.needs(response, 'a new token')
+    run.accepts(await run.call(webhook.info, {}, { as: { credential: one_time_token } }))
   }),
-  probe('old-token', 'After a regeneration the old token is 401 immediately.', async (it) => {
-    const { response, as } = await regenerated(it)
-    it.needs(response, 'a new token')
-    it.refuses(await it.call(webhook.info, {}, { as }), 401)
+  probe('old-token', 'After a regeneration the old token is 401 immediately.', async (run) => {
+    const { response, as } = await regenerated(run)
+    run.needs(response, 'a new token')
+    run.refuses(await run.call(webhook.info, {}, { as }), 401)
   }),
   probe(
     'held-poll',
     'After a regeneration a held poll with the old token gets 401.',
     { waitsMs: HELD_S * 1000 },
-    async (it) => {
-      const { response, held } = await regenerated(it)
-      it.needs(response, 'a new token')
-      it.refuses(held, 401)
+    async (run) => {
+      const { response, held } = await regenerated(run)
+      run.needs(response, 'a new token')
+      run.refuses(held, 401)
     },
   ),
 ]

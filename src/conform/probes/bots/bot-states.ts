@@ -12,19 +12,19 @@ const stateProbe = probesOf('bot-states', {
 const { bots, webhook } = contract
 
 export const botStates = [
-  stateProbe('applied-is-pending', 'A bot is pending when it is submitted, and has no token.', async (it) => {
-    const { review_status, has_token } = it.needs(await applied(it), 'a bot')
-    it.equals('review_status and has_token', [review_status, has_token], ['pending', false])
+  stateProbe('applied-is-pending', 'A bot is pending when it is submitted, and has no token.', async (run) => {
+    const { review_status, has_token } = run.needs(await applied(run), 'a bot')
+    run.equals('review_status and has_token', [review_status, has_token], ['pending', false])
   }),
-  stateProbe('pending-is-not-active', 'A bot is not active before it is approved.', async (it) => {
-    const { status } = await pendingBot(it)
-    it.holds(status !== 'active', 'another status than active', status)
+  stateProbe('pending-is-not-active', 'A bot is not active before it is approved.', async (run) => {
+    const { status } = await pendingBot(run)
+    run.holds(status !== 'active', 'another status than active', status)
   }),
-  stateProbe('approved-is-active', 'An approval makes a bot active.', async (it) => {
-    it.equals('status', (await approvedBot(it)).status, 'active')
+  stateProbe('approved-is-active', 'An approval makes a bot active.', async (run) => {
+    run.equals('status', (await approvedBot(run)).status, 'active')
   }),
-  stateProbe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (it) => {
-    const { id: botId } = await pendingBot(it)
+  stateProbe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (run) => {
+    const { id: botId } = await pendingBot(run)
     const calls: readonly (readonly [Endpoint, Readonly<Record<string, unknown>>])[] = [
       [bots.metrics, {}],
       [webhook.deliveries, {}],
@@ -32,24 +32,24 @@ export const botStates = [
       [webhook.delete, {}],
       [bots.regenerateToken, {}],
       [bots.templates, {}],
-      [bots.createTemplate, templateInput(it)],
+      [bots.createTemplate, templateInput(run)],
     ]
     for (const [endpoint, input] of calls) {
-      it.refuses(await it.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
+      run.refuses(await run.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
     }
   }),
-  stateProbe('default-scopes', 'A bot may send and receive messages by default.', async (it) => {
-    const { scopes } = it.needs(await applied(it), 'a bot')
-    it.equals('scopes', [...scopes].sort(), ['messages:receive', 'messages:send'])
+  stateProbe('default-scopes', 'A bot may send and receive messages by default.', async (run) => {
+    const { scopes } = run.needs(await applied(run), 'a bot')
+    run.equals('scopes', [...scopes].sort(), ['messages:receive', 'messages:send'])
   }),
-  stateProbe('no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (it) => {
-    it.refuses(await apply(it, { scopes: [] }), 400)
+  stateProbe('no-scopes', 'A bot with an empty list of scopes is refused with 400.', async (run) => {
+    run.refuses(await apply(run, { scopes: [] }), 400)
   }),
   stateProbe(
     'unknown-scope',
     `A bot with another scope than ${botScopes.length} known ones is refused with 400.`,
-    async (it) => {
-      it.refuses(await apply(it, { scopes: ['vouchers:redeem'] }), 400)
+    async (run) => {
+      run.refuses(await apply(run, { scopes: ['vouchers:redeem'] }), 400)
     },
   ),
 ]

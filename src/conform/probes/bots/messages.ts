@@ -10,8 +10,8 @@ const SECONDS_MAX = 100_000_000_000
 /** A user may write a message between two of the bot. */
 const ATTEMPTS = 3
 
-const send = (it: ProbeContext, text: string) =>
-  it.call(bots.send, { chat_id: it.resources.offer.chat ?? it.resources.lacking('chat'), text })
+const send = (run: ProbeContext, text: string) =>
+  run.call(bots.send, { chat_id: run.resources.offer.chat ?? run.resources.lacking('chat'), text })
 
 const sent = async (it: ProbeContext, text: string) => it.needs(await send(it, text), 'a message')
 
@@ -20,27 +20,27 @@ const lineProbe = probesOf('lines-of-a-message', { needs })
 const messageProbe = probesOf('messages', { needs })
 
 export const messages = [
-  chatProbe('not-started', 'A message to a chat that was not started is 404.', async (it) => {
-    it.refuses(await it.call(bots.send, { chat_id: 'chat_conform', text: 'conform' }), 404)
+  chatProbe('not-started', 'A message to a chat that was not started is 404.', async (run) => {
+    run.refuses(await run.call(bots.send, { chat_id: 'chat_conform', text: 'conform' }), 404)
   }),
-  messageProbe('members', 'A message has message_id, date, chat, from and text.', async (it) => {
-    const text = `conform ${it.resources.run}`
-    const message = it.accepts(await send(it, text))
-    it.holds(Number.isInteger(message.message_id), 'a number in message_id', message)
-    it.holds(typeof message.chat === 'object' && typeof message.from === 'object', 'objects in chat and from', message)
-    it.equals('id of the chat, and text', [message.chat.id, message.text], [it.resources.offer.chat, text])
+  messageProbe('members', 'A message has message_id, date, chat, from and text.', async (run) => {
+    const text = `conform ${run.resources.run}`
+    const message = run.accepts(await send(run, text))
+    run.holds(Number.isInteger(message.message_id), 'a number in message_id', message)
+    run.holds(typeof message.chat === 'object' && typeof message.from === 'object', 'objects in chat and from', message)
+    run.equals('id of the chat, and text', [message.chat.id, message.text], [run.resources.offer.chat, text])
   }),
-  messageProbe('date', 'The date of a message is in Unix seconds.', async (it) => {
-    const { date } = await sent(it, 'conform: date')
-    it.holds(Number.isInteger(date) && date > 0 && date < SECONDS_MAX, 'whole seconds since 1970', date)
+  messageProbe('date', 'The date of a message is in Unix seconds.', async (run) => {
+    const { date } = await sent(run, 'conform: date')
+    run.holds(Number.isInteger(date) && date > 0 && date < SECONDS_MAX, 'whole seconds since 1970', date)
   }),
-  messageProbe('ids', 'Message ids of a chat count without gaps.', async (it) => {
+  messageProbe('ids', 'Message ids of a chat count without gaps.', async (run) => {
     let step = 0
     for (let attempt = 0; attempt < ATTEMPTS && step !== 1; attempt += 1) {
-      const { message_id: first } = await sent(it, 'conform: first')
-      step = (await sent(it, 'conform: second')).message_id - first
+      const { message_id: first } = await sent(run, 'conform: first')
+      step = (await sent(run, 'conform: second')).message_id - first
     }
-    it.equals('distance of two ids', step, 1)
+    run.equals('distance of two ids', step, 1)
   }),
   ...(
     [
@@ -51,16 +51,16 @@ export const messages = [
   ).map(([name, title, text, expected]) =>
     lineProbe(name, title, async (it) => it.equals('text', it.accepts(await send(it, text)).text, expected)),
   ),
-  lineProbe('cr-alone', 'A message with a CR without LF is refused with 400.', async (it) => {
-    it.refuses(await send(it, 'conform\rline'), 400)
+  lineProbe('cr-alone', 'A message with a CR without LF is refused with 400.', async (run) => {
+    run.refuses(await send(run, 'conform\rline'), 400)
   }),
-  lineProbe('length-of-4096', 'A message may have 4,096 code points.', async (it) => {
-    it.accepts(await send(it, '😀'.repeat(TEXT_MAX)))
+  lineProbe('length-of-4096', 'A message may have 4,096 code points.', async (run) => {
+    run.accepts(await send(run, '😀'.repeat(TEXT_MAX)))
   }),
-  lineProbe('length-of-4097', 'A message of 4,097 code points is refused with 400.', async (it) => {
-    it.refuses(await send(it, 'x'.repeat(TEXT_MAX + 1)), 400)
+  lineProbe('length-of-4097', 'A message of 4,097 code points is refused with 400.', async (run) => {
+    run.refuses(await send(run, 'x'.repeat(TEXT_MAX + 1)), 400)
   }),
-  lineProbe('length-as-sent', 'CR LF counts as two code points of the text as sent.', async (it) => {
-    it.refuses(await send(it, `${'x'.repeat(TEXT_MAX - 1)}\r\n`), 400)
+  lineProbe('length-as-sent', 'CR LF counts as two code points of the text as sent.', async (run) => {
+    run.refuses(await send(run, `${'x'.repeat(TEXT_MAX - 1)}\r\n`), 400)
   }),
 ]

@@ -30,209 +30,209 @@ const waitingIds = async (it: ProbeContext, count: number) => idsOf(await waitin
 const unconfirmed = async (it: ProbeContext) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
 
 /** Holds a poll, sends calls meanwhile, and returns its response. */
-async function during(it: ProbeContext, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
-  const older = poll(it, { timeout: OLDER_S, ...input })
+async function during(context: ProbeContext, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
+  const older = poll(context, { timeout: OLDER_S, ...input })
   // If `run` ends the probe, nothing else handles a failure of this poll.
   older.catch(() => {})
-  await it.resources.pause(STARTED_MS)
+  await context.resources.pause(STARTED_MS)
   await run()
   return older
 }
 
 /** Sets a webhook that fails, so that no update is delivered; runs calls, and removes it. */
-async function whileWebhook(it: ProbeContext, run: () => Promise<void>): Promise<void> {
-  const { receiver, botId } = it.resources.offer
-  const path = `/${it.resources.name()}`
+async function whileWebhook(context: ProbeContext, run: () => Promise<void>): Promise<void> {
+  const { receiver, botId } = context.resources.offer
+  const path = `/${context.resources.name()}`
   receiver?.respond(path, () => 500)
-  it.needs(await it.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
+  context.needs(await context.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
   try {
     await run()
   } finally {
-    await it.call(webhook.delete, { botId })
+    await context.call(webhook.delete, { botId })
   }
 }
 
 export const polling = [
-  probe('ascending', 'getUpdates returns items in ascending order.', { vouchers: 2 }, async (it) => {
-    await waiting(it, 2)
-    const { items } = it.accepts(await poll(it))
+  probe('ascending', 'getUpdates returns items in ascending order.', { vouchers: 2 }, async (run) => {
+    await waiting(run, 2)
+    const { items } = run.accepts(await poll(run))
     const ids = idsOf(items)
-    it.equals(
+    run.equals(
       'ids',
       ids,
       [...ids].sort((a, b) => a - b),
     )
   }),
-  probe('unconfirmed', 'A poll without offset confirms nothing.', { vouchers: 1 }, async (it) => {
-    const before = await waitingIds(it, 1)
-    it.needs(await poll(it), 'a bot that polls')
-    const after = new Set(await unconfirmed(it))
-    it.holds(
+  probe('unconfirmed', 'A poll without offset confirms nothing.', { vouchers: 1 }, async (run) => {
+    const before = await waitingIds(run, 1)
+    run.needs(await poll(run), 'a bot that polls')
+    const after = new Set(await unconfirmed(run))
+    run.holds(
       before.every((id) => after.has(id)),
       `updates ${before}`,
       `updates ${[...after]}`,
     )
   }),
-  probe('offset', 'An offset confirms all updates below it, and none from it on.', { vouchers: 2 }, async (it) => {
-    const last = (await waitingIds(it, 2)).at(-1) ?? 0
-    it.needs(await poll(it, { offset: last }), 'a bot that polls')
-    const left = await unconfirmed(it)
-    it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
+  probe('offset', 'An offset confirms all updates below it, and none from it on.', { vouchers: 2 }, async (run) => {
+    const last = (await waitingIds(run, 2)).at(-1) ?? 0
+    run.needs(await poll(run, { offset: last }), 'a bot that polls')
+    const left = await unconfirmed(run)
+    run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
-  probe('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', { vouchers: 2 }, async (it) => {
-    const last = (await waitingIds(it, 2)).at(-1) ?? 0
-    it.accepts(await poll(it, { offset: -1 }))
-    const left = await unconfirmed(it)
-    it.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
+  probe('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', { vouchers: 2 }, async (run) => {
+    const last = (await waitingIds(run, 2)).at(-1) ?? 0
+    run.accepts(await poll(run, { offset: -1 }))
+    const left = await unconfirmed(run)
+    run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
   probe(
     'offset-in-the-future',
     'An offset beyond the next id is 400 OFFSET_IN_FUTURE.',
     { needs: ['bot'] },
-    async (it) => {
-      it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
-      it.refuses(await poll(it, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
+    async (run) => {
+      run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
+      run.refuses(await poll(run, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
     },
   ),
-  probe('offset-of-the-next', 'An offset of the next id confirms all updates.', { vouchers: 1 }, async (it) => {
-    const last = (await waitingIds(it, 1)).at(-1) ?? 0
-    it.accepts(await poll(it, { offset: last + 1 }))
-    const left = await unconfirmed(it)
-    it.holds(
+  probe('offset-of-the-next', 'An offset of the next id confirms all updates.', { vouchers: 1 }, async (run) => {
+    const last = (await waitingIds(run, 1)).at(-1) ?? 0
+    run.accepts(await poll(run, { offset: last + 1 }))
+    const left = await unconfirmed(run)
+    run.holds(
       left.every((id) => id > last),
       `no update up to ${last}`,
       left,
     )
   }),
-  probe('limit', 'A poll with the limit 1 returns one of two updates.', { vouchers: 2 }, async (it) => {
-    await waiting(it, 2)
-    it.equals('number of items', it.accepts(await poll(it, { limit: 1 })).items.length, 1)
+  probe('limit', 'A poll with the limit 1 returns one of two updates.', { vouchers: 2 }, async (run) => {
+    await waiting(run, 2)
+    run.equals('number of items', run.accepts(await poll(run, { limit: 1 })).items.length, 1)
   }),
   ...[0, 101].map((limit) =>
     probe(
       `limit-of-${limit}`,
       `A poll with the limit ${limit} is refused with 400.`,
       { needs: ['bot'] },
-      async (it) => {
-        it.refuses(await poll(it, { limit }), 400)
+      async (run) => {
+        run.refuses(await poll(run, { limit }), 400)
       },
     ),
   ),
-  probe('limit-of-100', 'A poll may have the limit 100.', { needs: ['bot'] }, async (it) => {
-    it.needs(await poll(it, { limit: 1 }), 'a bot that polls')
-    it.accepts(await poll(it, { limit: 100 }))
+  probe('limit-of-100', 'A poll may have the limit 100.', { needs: ['bot'] }, async (run) => {
+    run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
+    run.accepts(await poll(run, { limit: 100 }))
   }),
   probe(
     'timeout-too-long',
     'A timeout above 50 s, or 10 s when encrypted, is refused with 400.',
     { needs: ['bot'], waitsMs: STARTED_MS },
-    async (it) => {
-      const timeout = (it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
+    async (run) => {
+      const timeout = (run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
       // A newer poll ends this one if the platform holds it.
-      it.refuses(await during(it, { timeout }, () => poll(it)), 400)
+      run.refuses(await during(run, { timeout }, () => poll(run)), 400)
     },
   ),
   probe(
     'longest-timeout',
     'A poll may have a timeout of 50 s, or 10 s when encrypted.',
     { vouchers: 1 },
-    async (it) => {
-      await waiting(it, 1)
-      it.accepts(await poll(it, { timeout: it.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
+    async (run) => {
+      await waiting(run, 1)
+      run.accepts(await poll(run, { timeout: run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
     },
   ),
   probe(
     'held',
     'A timeout of 1 s holds a poll without updates for 1 s.',
     { needs: ['bot'], waitsMs: HELD_S * 1000 },
-    async (it) => {
-      await quiet(it)
+    async (run) => {
+      await quiet(run)
       const startedAt = performance.now()
-      const { items } = it.accepts(await poll(it, { timeout: HELD_S }))
+      const { items } = run.accepts(await poll(run, { timeout: HELD_S }))
       const tookMs = performance.now() - startedAt
-      if (items.length > 0) it.notApplicable('Needs a bot without other updates.')
-      it.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
+      if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
+      run.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
     },
   ),
   probe(
     'held-until-an-update',
     'A held poll returns an update that is created meanwhile.',
     { vouchers: 2, waitsMs: OLDER_S * 1000 },
-    async (it) => {
-      await waiting(it, 1)
-      await listen(it)
-      const held = await during(it, {}, () => voucher(it))
-      it.holds(it.accepts(held).items.length > 0, 'an update', 'none')
+    async (run) => {
+      await waiting(run, 1)
+      await listen(run)
+      const held = await during(run, {}, () => voucher(run))
+      run.holds(run.accepts(held).items.length > 0, 'an update', 'none')
     },
   ),
   probe(
     'newer-poll',
     'A newer poll ends an older one, which gets 409 POLL_TERMINATED.',
     { needs: ['bot'], waitsMs: OLDER_S * 1000 },
-    async (it) => {
-      await quiet(it)
-      const older = await during(it, {}, () => poll(it))
-      it.refuses(older, 409, 'POLL_TERMINATED')
+    async (run) => {
+      await quiet(run)
+      const older = await during(run, {}, () => poll(run))
+      run.refuses(older, 409, 'POLL_TERMINATED')
     },
   ),
   probe(
     'confirmed-by-an-ended-poll',
     'Updates that an ended poll confirmed remain confirmed.',
     { vouchers: 1, waitsMs: OLDER_S * 1000 },
-    async (it) => {
-      const last = (await waitingIds(it, 1)).at(-1) ?? 0
-      const older = await during(it, { offset: last + 1 }, () => poll(it))
-      if (older.status !== 409) it.notApplicable('Needs a poll that a newer one ended.')
-      const left = await unconfirmed(it)
-      it.holds(
+    async (run) => {
+      const last = (await waitingIds(run, 1)).at(-1) ?? 0
+      const older = await during(run, { offset: last + 1 }, () => poll(run))
+      if (older.status !== 409) run.notApplicable('Needs a poll that a newer one ended.')
+      const left = await unconfirmed(run)
+      run.holds(
         left.every((id) => id > last),
         `no update up to ${last}`,
         left,
       )
     },
   ),
-  probe('refused-poll', 'A refused poll does not change allowed_updates.', { needs: ['bot'] }, async (it) => {
-    await select(it, ['message', 'ping'])
-    const settings = async () => it.needs(await it.call(webhook.info, {}), 'settings of a bot').allowed_updates
+  probe('refused-poll', 'A refused poll does not change allowed_updates.', { needs: ['bot'] }, async (run) => {
+    await select(run, ['message', 'ping'])
+    const settings = async () => run.needs(await run.call(webhook.info, {}), 'settings of a bot').allowed_updates
     const before = await settings()
-    const refused = await poll(it, { offset: FAR * FAR, allowed_updates: ['message'] })
-    if (refused.status < 400) it.notApplicable('Needs a refused poll.')
-    it.equals('allowed_updates', await settings(), before)
+    const refused = await poll(run, { offset: FAR * FAR, allowed_updates: ['message'] })
+    if (refused.status < 400) run.notApplicable('Needs a refused poll.')
+    run.equals('allowed_updates', await settings(), before)
   }),
   probe(
     'refused-poll-ends-an-older-one',
     'A poll that is refused for its offset ends an older poll.',
     { needs: ['bot'], waitsMs: OLDER_S * 1000 },
-    async (it) => {
-      await quiet(it)
-      const older = await during(it, {}, async () => {
-        const refused = await poll(it, { offset: FAR * FAR })
-        if (refused.status < 400) it.notApplicable('Needs a refused poll.')
+    async (run) => {
+      await quiet(run)
+      const older = await during(run, {}, async () => {
+        const refused = await poll(run, { offset: FAR * FAR })
+        if (refused.status < 400) run.notApplicable('Needs a refused poll.')
       })
-      it.refuses(older, 409)
+      run.refuses(older, 409)
     },
   ),
   probe(
     'webhook-active',
     'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.',
     { needs: withWebhook },
-    async (it) => {
-      await whileWebhook(it, async () => it.refuses(await poll(it), 409, 'WEBHOOK_ACTIVE'))
+    async (run) => {
+      await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
     },
   ),
   probe(
     'webhook-active-confirms-nothing',
     'A poll that is refused for a webhook confirms nothing.',
     { needs: withWebhook, vouchers: 1 },
-    async (it) => {
-      const last = (await waitingIds(it, 1)).at(-1) ?? 0
-      await whileWebhook(it, async () => {})
-      if (!(await unconfirmed(it)).includes(last)) it.notApplicable('Needs updates that wait after a webhook.')
-      await whileWebhook(it, async () => {
-        if ((await poll(it, { offset: last + 1 })).status !== 409) it.notApplicable('Needs a refused poll.')
+    async (run) => {
+      const last = (await waitingIds(run, 1)).at(-1) ?? 0
+      await whileWebhook(run, async () => {})
+      if (!(await unconfirmed(run)).includes(last)) run.notApplicable('Needs updates that wait after a webhook.')
+      await whileWebhook(run, async () => {
+        if ((await poll(run, { offset: last + 1 })).status !== 409) run.notApplicable('Needs a refused poll.')
       })
-      const left = await unconfirmed(it)
-      it.holds(left.includes(last), `update ${last}`, left)
+      const left = await unconfirmed(run)
+      run.holds(left.includes(last), `update ${last}`, left)
     },
   ),
 ]

@@ -15,54 +15,54 @@ const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
   expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS
 
 /** A token that was revoked after it worked. */
-function revoked(it: ProbeContext) {
-  return it.resources.once('revoked token', async () => {
-    const { id: appId } = await application(it)
-    const created = it.needs(await createOwnToken(it), 'a token')
+function revoked(run: ProbeContext) {
+  return run.resources.once('revoked token', async () => {
+    const { id: appId } = await application(run)
+    const created = run.needs(await createOwnToken(run), 'a token')
     const as = { credential: created.token }
-    it.needs(await it.call(templates.list, {}, { as }), 'a token that works')
-    const record = it.needs(await it.call(tokens.revoke, { appId, tokenId: created.id }), 'a revoked token')
+    run.needs(await run.call(templates.list, {}, { as }), 'a token that works')
+    const record = run.needs(await run.call(tokens.revoke, { appId, tokenId: created.id }), 'a revoked token')
     return { as, record, input: { appId, tokenId: created.id } }
   })
 }
 
 /** All tokens of the run's application. */
-async function listed(it: ProbeContext): Promise<Observed<{ readonly items: Token[] }>> {
-  const { id: appId } = await application(it)
-  const list = await it.call(tokens.list, { appId, limit: 100 })
-  it.needs(list, 'a list of tokens')
+async function listed(run: ProbeContext): Promise<Observed<{ readonly items: Token[] }>> {
+  const { id: appId } = await application(run)
+  const list = await run.call(tokens.list, { appId, limit: 100 })
+  run.needs(list, 'a list of tokens')
   return list
 }
 
 export const applicationTokens = [
-  probe('shown-once', 'The list of tokens contains a new token without its value.', async (it) => {
-    const { id, token } = await fullToken(it)
-    const { data, text } = await listed(it)
-    it.holds(
+  probe('shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
+    const { id, token } = await fullToken(run)
+    const { data, text } = await listed(run)
+    run.holds(
       data.items.some((item) => item.id === id),
       'the new token in the list',
       'none',
     )
-    it.holds(!text.includes(token), 'a list without the value of the token', 'its value')
+    run.holds(!text.includes(token), 'a list without the value of the token', 'its value')
   }),
-  probe('revoked', 'A revoked token is 401.', async (it) => {
-    const { as } = await revoked(it)
-    it.refuses(await it.call(templates.list, {}, { as }), 401)
+  probe('revoked', 'A revoked token is 401.', async (run) => {
+    const { as } = await revoked(run)
+    run.refuses(await run.call(templates.list, {}, { as }), 401)
   }),
-  probe('revoked-twice', 'Revoking a token twice returns the same record.', async (it) => {
-    const { record, input } = await revoked(it)
-    it.equals('record', it.accepts(await it.call(tokens.revoke, input)), record)
+  probe('revoked-twice', 'Revoking a token twice returns the same record.', async (run) => {
+    const { record, input } = await revoked(run)
+    run.equals('record', run.accepts(await run.call(tokens.revoke, input)), record)
   }),
-  probe('name', 'A token needs a name: 400 without one.', async (it) => {
-    it.refuses(await createOwnToken(it, { name: undefined }), 400)
+  probe('name', 'A token needs a name: 400 without one.', async (run) => {
+    run.refuses(await createOwnToken(run, { name: undefined }), 400)
   }),
-  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', async (it) => {
-    it.refuses(await createOwnToken(it, { scopes: undefined }), 400)
-    it.refuses(await createOwnToken(it, { scopes: [] }), 400)
+  probe('scopes', 'A token needs scopes: 400 without the member and for an empty list.', async (run) => {
+    run.refuses(await createOwnToken(run, { scopes: undefined }), 400)
+    run.refuses(await createOwnToken(run, { scopes: [] }), 400)
   }),
   ...[0, 366].map((days) =>
-    probe(`lifetime-of-${days}`, `A token with a lifetime of ${days} days is refused with 400.`, async (it) => {
-      it.refuses(await createOwnToken(it, { expires_in_days: days }), 400)
+    probe(`lifetime-of-${days}`, `A token with a lifetime of ${days} days is refused with 400.`, async (run) => {
+      run.refuses(await createOwnToken(run, { expires_in_days: days }), 400)
     }),
   ),
   ...(
@@ -73,38 +73,38 @@ export const applicationTokens = [
       ['null', 'A token with the lifetime null does not expire.', null, null],
     ] as const
   ).map(([name, title, days, expected]) =>
-    probe(`lifetime-${name}`, title, async (it) => {
-      const token = it.accepts(await createOwnToken(it, { expires_in_days: days }))
-      it.equals('lifetime in days', lifetimeOf(token), expected)
-      await revokeAll(it, [token])
+    probe(`lifetime-${name}`, title, async (run) => {
+      const token = run.accepts(await createOwnToken(run, { expires_in_days: days }))
+      run.equals('lifetime in days', lifetimeOf(token), expected)
+      await revokeAll(run, [token])
     }),
   ),
-  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', async (it) => {
-    const { data } = await listed(it)
+  probe('limit-of-20', 'An application has at most 20 active tokens: one more is 409.', async (run) => {
+    const { data } = await listed(run)
     let active = data.items.filter(({ status }) => status === 'active').length
-    if (active >= ACTIVE_MAX) it.notApplicable('Needs an application with fewer than 20 tokens.')
+    if (active >= ACTIVE_MAX) run.notApplicable('Needs an application with fewer than 20 tokens.')
     const made: CreatedToken[] = []
     try {
-      for (; active < ACTIVE_MAX; active += 1) made.push(it.accepts(await createOwnToken(it)))
-      const next = await createOwnToken(it)
+      for (; active < ACTIVE_MAX; active += 1) made.push(run.accepts(await createOwnToken(run)))
+      const next = await createOwnToken(run)
       if (next.fault === undefined) made.push(next.data)
-      it.refuses(next, 409)
+      run.refuses(next, 409)
     } finally {
-      await revokeAll(it, made)
+      await revokeAll(run, made)
     }
   }),
   probe(
     'last-used-at',
     'A minute after the use of a token, its record says when it was used.',
     { waitsMs: WRITTEN_AFTER_MS },
-    async (it) => {
-      const { id, token } = await fullToken(it)
-      it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
-      await it.resources.pause(WRITTEN_AFTER_MS)
-      const { data } = await listed(it)
+    async (run) => {
+      const { id, token } = await fullToken(run)
+      run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
+      await run.resources.pause(WRITTEN_AFTER_MS)
+      const { data } = await listed(run)
       const { lastUsedAt } =
-        data.items.find((item) => item.id === id) ?? it.notApplicable('Needs the token in the list.')
-      it.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
+        data.items.find((item) => item.id === id) ?? run.notApplicable('Needs the token in the list.')
+      run.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
     },
   ),
 ]

@@ -60,12 +60,12 @@ export const credentialKinds = kinds.flatMap((accepted) =>
         `${rooms[accepted]}-with-${kind}`,
         `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
         { needs: [kind] },
-        async (it) => {
+        async (run) => {
           for (const endpoint of all.filter(({ caller }) => caller === accepted)) {
             const needed = new Set([...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name))
             const path = Object.fromEntries(Object.entries(ids).filter(([name]) => needed.has(name)))
-            const input = { ...path, ...inputs.get(endpoint)?.(it) }
-            it.refuses(await it.call(endpoint, input, { as: kind }), 401, 'TOKEN_TYPE_NOT_ACCEPTED')
+            const input = { ...path, ...inputs.get(endpoint)?.(run) }
+            run.refuses(await run.call(endpoint, input, { as: kind }), 401, 'TOKEN_TYPE_NOT_ACCEPTED')
           }
         },
       ),

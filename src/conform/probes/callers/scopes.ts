@@ -34,79 +34,79 @@ const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
 
 /** Makes the calls of a scope, and registers a template that one of them creates. */
 async function makeCalls(
-  it: ProbeContext,
+  run: ProbeContext,
   scope: Scope,
   as: Caller,
   check: (response: Observed) => void,
 ): Promise<void> {
   for (const [endpoint, input] of callsOf[scope]) {
-    const sent = input(it)
-    const response = await it.call(endpoint, sent, { as })
+    const sent = input(run)
+    const response = await run.call(endpoint, sent, { as })
     if (endpoint === templates.create && response.isSuccess) {
-      it.resources.leaves('template', String(sent.external_template_id))
+      run.resources.leaves('template', String(sent.external_template_id))
     }
     check(response)
   }
 }
 
 /** Makes the calls of a scope with a token that has every other scope. */
-async function callWithout(it: ProbeContext, scope: Scope, check: (response: Observed) => void): Promise<void> {
-  const { token } = await fullToken(it)
-  it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'an application that may call')
+async function callWithout(run: ProbeContext, scope: Scope, check: (response: Observed) => void): Promise<void> {
+  const { token } = await fullToken(run)
+  run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'an application that may call')
   const others = scopes.filter((one) => one !== scope)
-  await withToken(it, others, (as) => makeCalls(it, scope, as, check))
+  await withToken(run, others, (as) => makeCalls(run, scope, as, check))
 }
 
 /** Checks the refusal of a call without its scope. */
-async function checkRefusal(it: ProbeContext, check: (response: Observed) => void): Promise<void> {
-  await callWithout(it, 'vouchers:issue', (response) => {
-    if (response.status !== 403) it.notApplicable('Needs a 403 for a missing scope.')
+async function checkRefusal(run: ProbeContext, check: (response: Observed) => void): Promise<void> {
+  await callWithout(run, 'vouchers:issue', (response) => {
+    if (response.status !== 403) run.notApplicable('Needs a 403 for a missing scope.')
     check(response)
   })
 }
 
 export const scopeProbes = [
   ...scopes.map((scope) =>
-    probe(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (it) =>
-      callWithout(it, scope, (response) => it.refuses(response, 403)),
+    probe(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (run) =>
+      callWithout(run, scope, (response) => run.refuses(response, 403)),
     ),
   ),
   ...scopes.map((scope) =>
-    probe(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (it) =>
-      withToken(it, [scope], (as) =>
-        makeCalls(it, scope, as, ({ status, code }) => {
+    probe(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (run) =>
+      withToken(run, [scope], (as) =>
+        makeCalls(run, scope, as, ({ status, code }) => {
           if (code === 'APPLICATION_DISABLED' || code === 'FEATURE_UNAVAILABLE') {
-            it.notApplicable('Needs an application that may call.')
+            run.notApplicable('Needs an application that may call.')
           }
-          it.holds(status !== 403, 'another status than 403', `status 403 ${code}`)
+          run.holds(status !== 403, 'another status than 403', `status 403 ${code}`)
         }),
       ),
     ),
   ),
-  probe('unknown-scope', 'A token cannot have another scope: 400.', async (it) => {
-    it.refuses(await createOwnToken(it, { scopes: ['vouchers:conform'] }), 400)
+  probe('unknown-scope', 'A token cannot have another scope: 400.', async (run) => {
+    run.refuses(await createOwnToken(run, { scopes: ['vouchers:conform'] }), 400)
   }),
-  probe('required-scope', 'A 403 names the missing scope in details.required_scope.', (it) =>
-    checkRefusal(it, ({ details }) => it.equals('required_scope', details.required_scope, 'vouchers:issue')),
+  probe('required-scope', 'A 403 names the missing scope in details.required_scope.', (run) =>
+    checkRefusal(run, ({ details }) => run.equals('required_scope', details.required_scope, 'vouchers:issue')),
   ),
-  probe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', { plain: true }, (it) =>
-    checkRefusal(it, ({ headers }) => {
+  probe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', { plain: true }, (run) =>
+    checkRefusal(run, ({ headers }) => {
       const header = headers['www-authenticate'] ?? ''
-      it.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)
+      run.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)
     }),
   ),
-  probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', async (it) => {
-    const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: it.resources.name() }
-    const as = { credential: await botToken(it) }
-    it.refuses(await it.call(bots.issue, input, { as }), 403)
+  probe('bot-issue', 'A bot without vouchers:issue gets 403 for an issue.', async (run) => {
+    const input = { chat_id: 'chat_conform', template_id: 'tpl_conform', external_issue_id: run.resources.name() }
+    const as = { credential: await botToken(run) }
+    run.refuses(await run.call(bots.issue, input, { as }), 403)
   }),
-  probe('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (it) => {
-    const { id: botId } = await approvedBot(it)
-    it.refuses(await it.call(bots.templates, { botId }), 403)
+  probe('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (run) => {
+    const { id: botId } = await approvedBot(run)
+    run.refuses(await run.call(bots.templates, { botId }), 403)
   }),
-  probe('bot-templates-write', 'Template changes of a bot without vouchers:templates:write are 403.', async (it) => {
-    const { id: botId } = await approvedBot(it)
-    it.refuses(await it.call(bots.createTemplate, { botId, ...templateInput(it) }), 403)
-    it.refuses(await it.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
+  probe('bot-templates-write', 'Template changes of a bot without vouchers:templates:write are 403.', async (run) => {
+    const { id: botId } = await approvedBot(run)
+    run.refuses(await run.call(bots.createTemplate, { botId, ...templateInput(run) }), 403)
+    run.refuses(await run.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
   }),
 ]

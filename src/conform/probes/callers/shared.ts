@@ -15,48 +15,53 @@ export const unknownIssue = {
 }
 
 /** A token of the run's application with every scope, the same one for all probes. */
-export function fullToken(it: ProbeContext): Promise<CreatedToken> {
-  return it.resources.once('token with every scope', async () =>
-    applicationToken(it, (await application(it)).id, scopes),
+export function fullToken(run: ProbeContext): Promise<CreatedToken> {
+  return run.resources.once('token with every scope', async () =>
+    applicationToken(run, (await application(run)).id, scopes),
   )
 }
 
 /** Sends the create call of a token of the run's application. */
-export async function createOwnToken(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
-  return createToken(it, (await application(it)).id, { scopes: ['vouchers:read'], ...changes })
+export async function createOwnToken(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
+  return createToken(run, (await application(run)).id, { scopes: ['vouchers:read'], ...changes })
 }
 
 /** Revokes tokens that no other probe uses: an application has at most 20 active ones. */
-export async function revokeAll(it: ProbeContext, made: readonly CreatedToken[]): Promise<void> {
-  const { id: appId } = await application(it)
-  for (const { id: tokenId } of made) await it.call(tokens.revoke, { appId, tokenId })
+export async function revokeAll(run: ProbeContext, made: readonly CreatedToken[]): Promise<void> {
+  const { id: appId } = await application(run)
+  for (const { id: tokenId } of made) await run.call(tokens.revoke, { appId, tokenId })
 }
 
 /** Runs calls with a token of the run's application that has these scopes, and revokes it. */
 export async function withToken<T>(
-  it: ProbeContext,
+  context: ProbeContext,
   granted: readonly Scope[],
   run: (as: Caller) => Promise<T>,
 ): Promise<T> {
-  const token = it.needs(await createOwnToken(it, { scopes: granted }), 'a token')
+  const token = context.needs(await createOwnToken(context, { scopes: granted }), 'a token')
   try {
     return await run({ credential: token.token })
   } finally {
-    await revokeAll(it, [token])
+    await revokeAll(context, [token])
   }
 }
 
 /** A voucher of the run's application, from a template that the platform approves, and how it was issued. */
-export function applicationVoucher(it: ProbeContext) {
-  return it.resources.once('voucher of the application', async () => {
-    const as = { credential: (await fullToken(it)).token }
-    const input = await issueInput(it, { template_id: await applicationTemplate(it, as) })
-    const key = it.resources.name()
-    return { as, input, key, issued: it.needs(await it.call(vouchers.issue, input, { as, key }), 'an issued voucher') }
+export function applicationVoucher(run: ProbeContext) {
+  return run.resources.once('voucher of the application', async () => {
+    const as = { credential: (await fullToken(run)).token }
+    const input = await issueInput(run, { template_id: await applicationTemplate(run, as) })
+    const key = run.resources.name()
+    return {
+      as,
+      input,
+      key,
+      issued: run.needs(await run.call(vouchers.issue, input, { as, key }), 'an issued voucher'),
+    }
   })
 }
 
 /** Id of an active template of the run's application. */
-function applicationTemplate(it: ProbeContext, as: Caller): Promise<string> {
-  return it.resources.once('template of the application', () => activeTemplate(it, {}, { as }))
+function applicationTemplate(run: ProbeContext, as: Caller): Promise<string> {
+  return run.resources.once('template of the application', () => activeTemplate(run, {}, { as }))
 }

@@ -12,14 +12,14 @@ const { bots, templates } = contract
 const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 
 export const tokenForm = [
-  probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (it) => {
-    const { token } = await fullToken(it)
-    it.holds(/^sop_[0-9A-Za-z]{36}$/.test(token), 'sop_ and 36 base62 symbols', `${token.length} characters: ${token}`)
+  probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
+    const { token } = await fullToken(run)
+    run.holds(/^sop_[0-9A-Za-z]{36}$/.test(token), 'sop_ and 36 base62 symbols', `${token.length} characters: ${token}`)
   }),
-  probe('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', { needs: ['bot'], reads: true }, async (it) => {
-    const token = it.resources.credential('bot')
-    it.needs(await it.call(contract.webhook.info, {}), 'a valid bot token')
-    it.holds(
+  probe('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', { needs: ['bot'], reads: true }, async (run) => {
+    const token = run.resources.credential('bot')
+    run.needs(await run.call(contract.webhook.info, {}), 'a valid bot token')
+    run.holds(
       /^sbot_[0-9A-Za-z]{36}$/.test(token),
       'sbot_ and 36 base62 symbols',
       `${token.length} characters: ${token}`,
@@ -30,28 +30,28 @@ export const tokenForm = [
       `wrong-checksum-of-${kind}`,
       `${kind === 'bot' ? 'A bot token' : 'An application token'} with a wrong checksum is 401.`,
       { needs: [kind], reads: true },
-      async (it) => {
-        const token = it.resources.credential(kind)
+      async (run) => {
+        const token = run.resources.credential(kind)
         const credential = `${token.slice(0, -1)}${other(token.slice(-1))}`
         const endpoint = kind === 'bot' ? contract.webhook.info : templates.list
-        it.refuses(await it.call(endpoint, {}, { as: { credential } }), 401)
+        run.refuses(await run.call(endpoint, {}, { as: { credential } }), 401)
       },
     ),
   ),
-  probe('shown-parts', 'Records of tokens show the first eight and the last four characters.', async (it) => {
-    const { token, tokenPrefix, last4 } = await fullToken(it)
-    it.equals('tokenPrefix and last4', [tokenPrefix, last4], [token.slice(0, 8), token.slice(-4)])
+  probe('shown-parts', 'Records of tokens show the first eight and the last four characters.', async (run) => {
+    const { token, tokenPrefix, last4 } = await fullToken(run)
+    run.equals('tokenPrefix and last4', [tokenPrefix, last4], [token.slice(0, 8), token.slice(-4)])
   }),
   probe(
     'shown-parts-of-bots',
     'The record of a bot shows the first eight characters of its token.',
     { needs: ['jwt', 'bot', 'bot id'], reads: true },
-    async (it) => {
-      const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
+    async (run) => {
+      const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
       const bot =
-        items.find(({ id }) => id === it.resources.offer.botId) ?? it.notApplicable('Needs a bot of the account.')
-      if (bot.token_prefix === undefined) it.notApplicable('Needs token_prefix in the record of a bot.')
-      it.equals('token_prefix', bot.token_prefix, it.resources.credential('bot').slice(0, 8))
+        items.find(({ id }) => id === run.resources.offer.botId) ?? run.notApplicable('Needs a bot of the account.')
+      if (bot.token_prefix === undefined) run.notApplicable('Needs token_prefix in the record of a bot.')
+      run.equals('token_prefix', bot.token_prefix, run.resources.credential('bot').slice(0, 8))
     },
   ),
 ]
@@ -62,11 +62,11 @@ const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
 
 /** The parts of the account JWT, which the platform accepts. */
-async function parts(it: ProbeContext) {
-  it.needs(await it.call(contract.apps.list, {}), 'an account JWT that works')
-  const [head = '', payload = '', signature = ''] = it.resources.credential('jwt').split('.')
+async function parts(run: ProbeContext) {
+  run.needs(await run.call(contract.apps.list, {}), 'an account JWT that works')
+  const [head = '', payload = '', signature = ''] = run.resources.credential('jwt').split('.')
   const claims = decode(payload)
-  if (claims.sub === undefined) it.notApplicable('Needs an account JWT whose claims can be read.')
+  if (claims.sub === undefined) run.notApplicable('Needs an account JWT whose claims can be read.')
   return { head, payload, signature, claims }
 }
 
@@ -77,24 +77,24 @@ const forged = [
 
 export const accountTokens = [
   ...forged.map(([name, title]) =>
-    jwtProbe(name, title, { reads: true }, async (it) => {
-      const { head, payload, signature, claims } = await parts(it)
+    jwtProbe(name, title, { reads: true }, async (run) => {
+      const { head, payload, signature, claims } = await parts(run)
       const credentials = {
         'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
         'changed-expiry': `${head}.${encode({ ...claims, exp: Number(claims.exp) + 1 })}.${signature}`,
       }
-      it.refuses(await it.call(contract.apps.list, {}, { as: { credential: credentials[name] } }), 401)
+      run.refuses(await run.call(contract.apps.list, {}, { as: { credential: credentials[name] } }), 401)
     }),
   ),
   jwtProbe(
     'claims',
     'A JWT that is accepted has sub, the audience voucher-console and exp.',
     { reads: true },
-    async (it) => {
-      const { sub, aud, exp } = (await parts(it)).claims
-      it.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
-      it.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
-      it.holds(typeof exp === 'number', 'a number in exp', exp)
+    async (run) => {
+      const { sub, aud, exp } = (await parts(run)).claims
+      run.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
+      run.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
+      run.holds(typeof exp === 'number', 'a number in exp', exp)
     },
   ),
 ]
@@ -105,10 +105,10 @@ const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
 
 /** Requires that a refusal does not repeat what was sent. */
-function hides(it: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
-  if (fault === undefined) it.notApplicable('Needs a refusal.')
+function hides(run: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
+  if (fault === undefined) run.notApplicable('Needs a refusal.')
   const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))
-  it.holds(isHidden, 'a refusal without the secret', text)
+  run.holds(isHidden, 'a refusal without the secret', text)
 }
 
 export const storedSecrets = [
@@ -122,21 +122,21 @@ export const storedSecrets = [
     'refused-code',
     'The refusal of a malformed credential does not contain its value.',
     { reads: true },
-    async (it) => {
+    async (run) => {
       const credential = { type: 'redeem_code', value: CODE }
-      hides(it, await it.call(contract.vouchers.verify, { credential }), CODE)
+      hides(run, await run.call(contract.vouchers.verify, { credential }), CODE)
     },
   ),
   secretProbe(
     'refused-webhook-secret',
     'The refusal of a webhook does not contain its secret.',
     { needs: ['bot'] },
-    async (it) => {
+    async (run) => {
       const secret = 'conform secret with spaces'
       const input = { url: 'https://conform.invalid/hook', secret_token: secret }
-      const response = await it.call(contract.webhook.setByBot, input)
-      if (response.isSuccess) await it.call(contract.webhook.delete, { botId: it.resources.offer.botId ?? '' })
-      hides(it, response, secret)
+      const response = await run.call(contract.webhook.setByBot, input)
+      if (response.isSuccess) await run.call(contract.webhook.delete, { botId: run.resources.offer.botId ?? '' })
+      hides(run, response, secret)
     },
   ),
 ]

@@ -34,45 +34,45 @@ const malformed = [
 const withProto = (json: string, where: string) => json.replace(where, `${where}"__proto__":{"a":"b"},`)
 
 /** Reverses a new redemption. */
-async function reverse(it: ProbeContext, headers: Readonly<Record<string, string>>, body?: string) {
-  const credential = credentialOf(it, await voucher(it))
-  const { id } = it.needs(await it.call(vouchers.redeem, { credential }), 'a redemption')
+async function reverse(run: ProbeContext, headers: Readonly<Record<string, string>>, body?: string) {
+  const credential = credentialOf(run, await voucher(run))
+  const { id } = run.needs(await run.call(vouchers.redeem, { credential }), 'a redemption')
   const path = vouchers.reverse.path.replace(':redemptionId', id)
-  const all = { 'idempotency-key': it.resources.name(), ...headers }
-  return it.send({ method: 'POST', path, as: 'token', headers: all, ...(body === undefined ? {} : { body }) })
+  const all = { 'idempotency-key': run.resources.name(), ...headers }
+  return run.send({ method: 'POST', path, as: 'token', headers: all, ...(body === undefined ? {} : { body }) })
 }
 
 /** Observes that a reversal needs no body, on a platform that reverses with one. */
-async function reversesWithout(it: ProbeContext, headers: Readonly<Record<string, string>>): Promise<void> {
-  needsStatus(it, await it.resources.once('calls reversal', () => reverse(it, jsonType, '{}')), '2xx')
-  it.succeeds(await reverse(it, headers))
+async function reversesWithout(run: ProbeContext, headers: Readonly<Record<string, string>>): Promise<void> {
+  needsStatus(run, await run.resources.once('calls reversal', () => reverse(run, jsonType, '{}')), '2xx')
+  run.succeeds(await reverse(run, headers))
 }
 
 export const bodies = [
   ...malformed.map(([name, what, body]) =>
-    probe(name, `A body that is ${what} is refused with 400.`, { needs: ['token'], plain: true }, async (it) =>
-      it.refuses(await verifyWith(it, body), 400),
+    probe(name, `A body that is ${what} is refused with 400.`, { needs: ['token'], plain: true }, async (run) =>
+      run.refuses(await verifyWith(run, body), 400),
     ),
   ),
-  probe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', { plain: true }, async (it) => {
-    const json = await verifyJson(it, { recipient_user_id: '\xe9' })
-    const authorization = `Bearer ${it.resources.credential('token')}`
+  probe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', { plain: true }, async (run) => {
+    const json = await verifyJson(run, { recipient_user_id: '\xe9' })
+    const authorization = `Bearer ${run.resources.credential('token')}`
     const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
-    const { text } = await it.wire.raw(
-      it.wire.bytesOf({ method: 'POST', path: vouchers.verify.path, headers, body: json }),
+    const { text } = await run.wire.raw(
+      run.wire.bytesOf({ method: 'POST', path: vouchers.verify.path, headers, body: json }),
     )
-    it.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
+    run.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
   }),
-  probe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', { plain: true }, async (it) =>
-    it.succeeds(await verifyWith(it, (await verifyJson(it)).padEnd(BYTES_MAX))),
+  probe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', { plain: true }, async (run) =>
+    run.succeeds(await verifyWith(run, (await verifyJson(run)).padEnd(BYTES_MAX))),
   ),
-  probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (it) => {
-    const longer = await verifyJson(it, { recipient_user_id: 'a'.repeat(BYTES_MAX) })
-    it.refuses(await verifyWith(it, longer), 413)
+  probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (run) => {
+    const longer = await verifyJson(run, { recipient_user_id: 'a'.repeat(BYTES_MAX) })
+    run.refuses(await verifyWith(run, longer), 413)
   }),
   ...refusedTypes.map(([name, what, headers]) =>
-    probe(name, `A body with ${what} is refused with 415.`, { plain: true }, async (it) =>
-      it.refuses(await verifyWith(it, await verifyJson(it), headers), 415),
+    probe(name, `A body with ${what} is refused with 415.`, { plain: true }, async (run) =>
+      run.refuses(await verifyWith(run, await verifyJson(run), headers), 415),
     ),
   ),
   ...[
@@ -86,42 +86,42 @@ export const bodies = [
       async (it) => reversesWithout(it, headers as Record<string, string>),
     ),
   ),
-  probe('type-of-a-get', 'A GET ignores Content-Type.', { needs: ['token'], reads: true }, async (it) => {
-    it.needs(await it.call(templates.list, {}), 'a list')
-    it.succeeds(await it.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
+  probe('type-of-a-get', 'A GET ignores Content-Type.', { needs: ['token'], reads: true }, async (run) => {
+    run.needs(await run.call(templates.list, {}), 'a list')
+    run.succeeds(await run.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
   }),
-  probe('proto', 'A member named __proto__ is refused with 400.', async (it) =>
-    it.refuses(await verifyWith(it, withProto(await verifyJson(it), '{')), 400),
+  probe('proto', 'A member named __proto__ is refused with 400.', async (run) =>
+    run.refuses(await verifyWith(run, withProto(await verifyJson(run), '{')), 400),
   ),
-  probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', async (it) => {
+  probe('proto-inside', 'A member named __proto__ inside metadata is refused with 400.', async (run) => {
     const metadata = JSON.parse('{"__proto__":"conform"}')
-    it.refuses(await tryIssue(it, { metadata }), 400)
+    run.refuses(await tryIssue(run, { metadata }), 400)
   }),
-  probe('name-twice', 'If a name occurs twice in a body, the last one counts.', async (it) => {
-    const { recipientUserId } = await unredeemed(it)
+  probe('name-twice', 'If a name occurs twice in a body, the last one counts.', async (run) => {
+    const { recipientUserId } = await unredeemed(run)
     const [own, other] = [JSON.stringify(recipientUserId), '"conform-other"']
-    const json = await verifyJson(it)
+    const json = await verifyJson(run)
     const reasonFor = async (...recipients: string[]) => {
       const members = recipients.map((recipient) => `"recipient_user_id":${recipient},`)
-      const response = await verifyWith(it, json.replace('{', `{${members.join('')}`))
+      const response = await verifyWith(run, json.replace('{', `{${members.join('')}`))
       return { response, reason: (response.data as { reason?: unknown } | undefined)?.reason }
     }
     const [first, last] = [await reasonFor(other), await reasonFor(own)]
-    needsStatus(it, first.response, '2xx')
-    needsStatus(it, last.response, '2xx')
-    if (first.reason === last.reason) it.notApplicable('Needs a platform that compares the recipient.')
+    needsStatus(run, first.response, '2xx')
+    needsStatus(run, last.response, '2xx')
+    if (first.reason === last.reason) run.notApplicable('Needs a platform that compares the recipient.')
     const { response, reason } = await reasonFor(other, own)
-    it.succeeds(response)
-    it.equals('reason', reason, last.reason)
+    run.succeeds(response)
+    run.equals('reason', reason, last.reason)
   }),
   probe(
     'no-store',
     'Every response has Cache-Control: no-store: a success, a refusal and one for an unknown path.',
     { needs: ['token'], reads: true, plain: true },
-    async (it) => {
+    async (run) => {
       const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
-      const responses = [await it.call(templates.list, {}), await anonymousRead(it), await it.send(unknownPath)]
-      it.equals(
+      const responses = [await run.call(templates.list, {}), await anonymousRead(run), await run.send(unknownPath)]
+      run.equals(
         'Cache-Control',
         responses.map(({ headers }) => headers['cache-control']),
         Array(3).fill('no-store'),
@@ -132,16 +132,16 @@ export const bodies = [
     'malformed-escape',
     'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
     { needs: ['token'], reads: true, plain: true },
-    async (it) => {
+    async (run) => {
       const read = (id: string) =>
-        it.send({
+        run.send({
           method: 'GET',
           path: vouchers.redemption.path.replace(':redemptionId', id),
           as: 'token',
           headers: {},
         })
-      needsStatus(it, await read(UNKNOWN_REDEMPTION), 404)
-      it.refuses(await read('conform%zz'), 404)
+      needsStatus(run, await read(UNKNOWN_REDEMPTION), 404)
+      run.refuses(await read('conform%zz'), 404)
     },
   ),
 ]

@@ -13,14 +13,14 @@ const NOT_HTTP = 'conform\r\n\r\n'
 const INCOMPLETE_MS = 20_000
 
 /** Bytes of a GET without a credential. */
-const getOf = (it: ProbeContext, path: string, headers: Readonly<Record<string, string>> = {}) =>
-  it.wire.bytesOf({ method: 'GET', path, headers })
+const getOf = (run: ProbeContext, path: string, headers: Readonly<Record<string, string>> = {}) =>
+  run.wire.bytesOf({ method: 'GET', path, headers })
 
 /** Status of each response in the bytes that a connection received. */
 const statusesOf = ({ text }: RawReply) => [...text.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map((match) => Number(match[1]))
 
-function hasStatuses(it: ProbeContext, reply: RawReply, expected: readonly number[]): void {
-  it.equals('statuses of the responses', statusesOf(reply), expected)
+function hasStatuses(run: ProbeContext, reply: RawReply, expected: readonly number[]): void {
+  run.equals('statuses of the responses', statusesOf(reply), expected)
 }
 
 export const connections = [
@@ -28,76 +28,76 @@ export const connections = [
     'order-of-responses',
     'The responses to several requests of a connection have the order of the requests.',
     { needs: [], plain: true },
-    async (it) => {
+    async (run) => {
       const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
       const expected: number[] = []
-      for (const path of paths) expected.push((await it.send({ method: 'GET', path, headers: {} })).status)
-      if (new Set(expected).size < 2) it.notApplicable('Needs paths with different statuses.')
-      const requests = paths.map((path, at) => getOf(it, path, at === 3 ? { connection: 'close' } : {}))
-      hasStatuses(it, await it.wire.raw(requests.join('')), expected)
+      for (const path of paths) expected.push((await run.send({ method: 'GET', path, headers: {} })).status)
+      if (new Set(expected).size < 2) run.notApplicable('Needs paths with different statuses.')
+      const requests = paths.map((path, at) => getOf(run, path, at === 3 ? { connection: 'close' } : {}))
+      hasStatuses(run, await run.wire.raw(requests.join('')), expected)
     },
   ),
-  probe('not-http', 'Bytes that are not HTTP are refused with 400.', { needs: [], plain: true }, async (it) =>
-    hasStatuses(it, await it.wire.raw(NOT_HTTP), [400]),
+  probe('not-http', 'Bytes that are not HTTP are refused with 400.', { needs: [], plain: true }, async (run) =>
+    hasStatuses(run, await run.wire.raw(NOT_HTTP), [400]),
   ),
   probe(
     'close-after-a-refusal',
     'The platform closes a connection after bytes that are not HTTP.',
     { needs: [], plain: true },
-    async (it) => {
-      const { isClosed } = await it.wire.raw(NOT_HTTP)
-      it.holds(isClosed, 'a closed connection', 'an open connection')
+    async (run) => {
+      const { isClosed } = await run.wire.raw(NOT_HTTP)
+      run.holds(isClosed, 'a closed connection', 'an open connection')
     },
   ),
   probe(
     'refusal-after-responses',
     'The response to a request comes before the refusal of bytes that are not HTTP.',
     { needs: [], plain: true },
-    async (it) => {
-      const { status } = await anonymousRead(it)
-      const [refusal] = statusesOf(await it.wire.raw(NOT_HTTP))
+    async (run) => {
+      const { status } = await anonymousRead(run)
+      const [refusal] = statusesOf(await run.wire.raw(NOT_HTTP))
       if (refusal === undefined || refusal === status)
-        return it.notApplicable('Needs a refusal of bytes that are not HTTP.')
-      hasStatuses(it, await it.wire.raw(`${getOf(it, list.path)}${NOT_HTTP}`), [status, refusal])
+        return run.notApplicable('Needs a refusal of bytes that are not HTTP.')
+      hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
     },
   ),
   probe(
     'headers-too-large',
     'A request with headers of 256 KiB is refused with 413.',
     { needs: [], plain: true },
-    async (it) => {
-      const reply = await it.wire.raw(getOf(it, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
-      hasStatuses(it, reply, [413])
+    async (run) => {
+      const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
+      hasStatuses(run, reply, [413])
     },
   ),
   probe(
     'incomplete-request',
     'A request that is not complete within 15 s is refused with 400.',
     { needs: [], plain: true, waitsMs: INCOMPLETE_MS },
-    async (it) => {
-      const head = it.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
-      const authorized = await anonymousRead(it)
-      needsStatus(it, authorized, '4xx')
-      hasStatuses(it, await it.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
+    async (run) => {
+      const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
+      const authorized = await anonymousRead(run)
+      needsStatus(run, authorized, '4xx')
+      hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
     },
   ),
   probe(
     'closed-side',
     'A client that closes its side of the connection still receives its response.',
     { needs: [], plain: true },
-    async (it) => {
-      const { status } = await anonymousRead(it)
-      hasStatuses(it, await it.wire.raw(getOf(it, list.path), { ends: true }), [status])
+    async (run) => {
+      const { status } = await anonymousRead(run)
+      hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
     },
   ),
   probe(
     'two-authorization-headers',
     'A call with two Authorization headers is refused with 401.',
     { reads: true },
-    async (it) => {
-      it.needs(await it.call(list, {}), 'a list')
-      const value = `Bearer ${it.resources.credential('token')}`
-      it.refuses(await it.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
+    async (run) => {
+      run.needs(await run.call(list, {}), 'a list')
+      const value = `Bearer ${run.resources.credential('token')}`
+      run.refuses(await run.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
     },
   ),
 ]

@@ -37,11 +37,11 @@ const namesOf = (
   options: { readonly reads?: true } = {},
 ) => {
   const pattern = style === 'camelCase' ? /^[a-z][A-Za-z0-9]*$/ : /^[a-z][a-z0-9_]*$/
-  const run = async (it: ProbeContext) => {
-    const members = Object.keys(membersOrNone(await read(it)))
-    if (members.length === 0) it.notApplicable('Needs a record.')
+  const run = async (run: ProbeContext) => {
+    const members = Object.keys(membersOrNone(await read(run)))
+    if (members.length === 0) run.notApplicable('Needs a record.')
     const others = members.filter((member) => !pattern.test(member))
-    it.equals('members with other names', others, [])
+    run.equals('members with other names', others, [])
   }
   return probe(
     `names-of-${name}`,
@@ -60,93 +60,93 @@ const statusOf = (
   call: (it: ProbeContext) => Promise<Observed>,
   options: { readonly reads?: true } = {},
 ) => {
-  const run = async (it: ProbeContext) => {
-    const response = await call(it)
-    needsStatus(it, response, '2xx')
-    it.equals('status', response.status, status)
+  const run = async (run: ProbeContext) => {
+    const response = await call(run)
+    needsStatus(run, response, '2xx')
+    run.equals('status', response.status, status)
   }
   return probe(`status-of-${name}`, `The status of ${what} is ${status}.`, { needs, ...options }, run)
 }
 
 export const envelope = [
-  probe('success', 'A success has success: true, data and requestId.', { reads: true }, async (it) => {
-    const response = await listed(it)
-    needsStatus(it, response, '2xx')
+  probe('success', 'A success has success: true, data and requestId.', { reads: true }, async (run) => {
+    const response = await listed(run)
+    needsStatus(run, response, '2xx')
     const { success, data, requestId } = membersOrNone(response.json)
     const isThere = success === true && data !== undefined && isText(requestId)
-    it.holds(isThere, 'success: true, data and requestId', response.text)
+    run.holds(isThere, 'success: true, data and requestId', response.text)
   }),
   probe(
     'failure',
     'A failure has success: false, code, message, retryable and requestId.',
     { needs: [], reads: true },
-    async (it) => {
-      const response = await anonymousRead(it)
-      needsStatus(it, response, '4xx')
+    async (run) => {
+      const response = await anonymousRead(run)
+      needsStatus(run, response, '4xx')
       const { success, code, message, retryable, requestId } = membersOrNone(response.json)
       const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
-      it.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
+      run.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
     },
   ),
   probe(
     'request-id-header',
     'The header X-Request-Id repeats the requestId of a success and of a failure.',
     { reads: true },
-    async (it) => {
-      for (const response of [await listed(it), await anonymousRead(it)]) {
+    async (run) => {
+      for (const response of [await listed(run), await anonymousRead(run)]) {
         const { requestId } = membersOrNone(response.json)
-        if (!isText(requestId)) it.notApplicable('Needs a requestId.')
-        it.equals('X-Request-Id', response.headers['x-request-id'], requestId)
+        if (!isText(requestId)) run.notApplicable('Needs a requestId.')
+        run.equals('X-Request-Id', response.headers['x-request-id'], requestId)
       }
     },
   ),
-  probe('data-of-a-template', 'The data of a create call is the template itself.', async (it) => {
-    const response = await createdTemplate(it)
-    needsStatus(it, response, '2xx')
+  probe('data-of-a-template', 'The data of a create call is the template itself.', async (run) => {
+    const response = await createdTemplate(run)
+    needsStatus(run, response, '2xx')
     const { id, externalTemplateId } = membersOrNone(response.data)
-    it.holds(isText(id) && isText(externalTemplateId), 'data with id and externalTemplateId', response.text)
+    run.holds(isText(id) && isText(externalTemplateId), 'data with id and externalTemplateId', response.text)
   }),
   probe(
     'data-of-an-issue',
     'The data of an issue is the voucher itself, with credentials.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const response = await issued(it)
-      needsStatus(it, response, '2xx')
+    async (run) => {
+      const response = await issued(run)
+      needsStatus(run, response, '2xx')
       const { id, externalIssueId, credentials } = membersOrNone(response.data)
       const isThere = isText(id) && isText(externalIssueId) && Array.isArray(credentials)
-      it.holds(isThere, 'data with id, externalIssueId and credentials', response.text)
+      run.holds(isThere, 'data with id, externalIssueId and credentials', response.text)
     },
   ),
   probe(
     'data-of-a-bot-issue',
     'The data of an issue by a bot has delivery.',
     { needs: ['bot', 'chat', 'template', 'token'] },
-    async (it) => {
-      const response = await botIssued(it)
-      needsStatus(it, response, '2xx')
+    async (run) => {
+      const response = await botIssued(run)
+      needsStatus(run, response, '2xx')
       const { delivery } = membersOrNone(response.data)
-      it.holds(delivery !== undefined, 'data with delivery', response.text)
+      run.holds(delivery !== undefined, 'data with delivery', response.text)
     },
   ),
   probe(
     'items-of-bots',
     'The items of the list of bots are a member of data.',
     { needs: ['jwt'], reads: true },
-    async (it) => {
-      const response = await it.call(bots.list, {})
-      needsStatus(it, response, '2xx')
-      it.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
+    async (run) => {
+      const response = await run.call(bots.list, {})
+      needsStatus(run, response, '2xx')
+      run.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
     },
   ),
   probe(
     'delivery-mode',
     'The delivery_mode after the removal of a webhook is a member of data.',
     { needs: ['jwt', 'bot id'] },
-    async (it) => {
-      const response = await it.call(webhook.delete, { botId: it.resources.offer.botId })
-      needsStatus(it, response, '2xx')
-      it.holds(isText(membersOrNone(response.data).delivery_mode), 'data with delivery_mode', response.text)
+    async (run) => {
+      const response = await run.call(webhook.delete, { botId: run.resources.offer.botId })
+      needsStatus(run, response, '2xx')
+      run.holds(isText(membersOrNone(response.data).delivery_mode), 'data with delivery_mode', response.text)
     },
   ),
   statusOf('a-created-application', 201, 'the creation of an application', ['jwt'], createdApplication),
@@ -154,16 +154,16 @@ export const envelope = [
   statusOf('a-created-template', 201, 'the creation of a template', ['token'], createdTemplate),
   statusOf('an-issue', 201, 'an issue', ['token', 'template'], issued),
   statusOf('a-list', 200, 'a list', ['token'], listed, { reads: true }),
-  statusOf('a-submission', 200, 'the submission of a template', ['token'], async (it) => {
-    const { id } = it.needs(await createTemplate(it), 'a template')
-    return it.call(templates.submit, { templateId: id })
+  statusOf('a-submission', 200, 'the submission of a template', ['token'], async (run) => {
+    const { id } = run.needs(await createTemplate(run), 'a template')
+    return run.call(templates.submit, { templateId: id })
   }),
   statusOf('a-redemption', 200, 'a redemption', ['token', 'template'], async (it) => (await redeemed(it)).response),
   statusOf('a-verification', 200, 'a verification', ['token', 'template'], verification),
-  statusOf('a-removal', 200, 'the revocation of a token', ['jwt'], async (it) => {
-    const { id: appId } = await application(it)
-    const { id: tokenId } = await applicationToken(it, appId, ['vouchers:verify'])
-    return it.call(tokens.revoke, { appId, tokenId })
+  statusOf('a-removal', 200, 'the revocation of a token', ['jwt'], async (run) => {
+    const { id: appId } = await application(run)
+    const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])
+    return run.call(tokens.revoke, { appId, tokenId })
   }),
   namesOf('an-application', 'camelCase', ['jwt'], async (it) => (await createdApplication(it)).data),
   namesOf('a-token', 'camelCase', ['jwt'], async (it) => (await createdToken(it)).data),
@@ -177,23 +177,23 @@ export const envelope = [
     'encrypted-transport',
     'The success of the call for bootstrap has no envelope.',
     { needs: ['secure'], reads: true },
-    async (it) => {
-      const response = await it.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true })
-      needsStatus(it, response, '2xx')
+    async (run) => {
+      const response = await run.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true })
+      needsStatus(run, response, '2xx')
       const { data, kid } = membersOrNone(response.json)
-      it.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
+      run.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
     },
   ),
   probe(
     'failure-of-the-encrypted-transport',
     'A failure of the call that opens an encrypted session has the envelope.',
     { needs: ['secure'] },
-    async (it) => {
+    async (run) => {
       const request = { method: 'POST', path: `${SECURE}/session`, headers: jsonType, body: '{}', plain: true } as const
-      const response = await it.send(request)
-      needsStatus(it, response, '4xx')
+      const response = await run.send(request)
+      needsStatus(run, response, '4xx')
       const { success, code, requestId } = membersOrNone(response.json)
-      it.holds(success === false && isText(code) && isText(requestId), 'code and requestId', response.text)
+      run.holds(success === false && isText(code) && isText(requestId), 'code and requestId', response.text)
     },
   ),
 ]

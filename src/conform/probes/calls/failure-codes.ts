@@ -151,24 +151,24 @@ const failures: readonly Failure[] = [
 ]
 
 export const failureCodes = [
-  probe('invalid-token', 'A call with an invalid token is refused with 401.', { needs: [], reads: true }, async (it) =>
-    it.refuses(await unknownToken(it), 401),
+  probe('invalid-token', 'A call with an invalid token is refused with 401.', { needs: [], reads: true }, async (run) =>
+    run.refuses(await unknownToken(run), 401),
   ),
   probe(
     'template-of-another-application',
     'A call with a template of another application is refused with 404.',
-    async (it) => {
-      const { id: templateId } = it.needs(await createdTemplate(it), 'a template')
-      const as = { credential: (await tokensOfRun(it)).reading }
-      needsStatus(it, await it.call(templates.submit, { templateId: UNKNOWN_TEMPLATE }, { as }), 404)
-      it.refuses(await it.call(templates.submit, { templateId }, { as }), 404)
+    async (run) => {
+      const { id: templateId } = run.needs(await createdTemplate(run), 'a template')
+      const as = { credential: (await tokensOfRun(run)).reading }
+      needsStatus(run, await run.call(templates.submit, { templateId: UNKNOWN_TEMPLATE }, { as }), 404)
+      run.refuses(await run.call(templates.submit, { templateId }, { as }), 404)
     },
   ),
   ...failures.map(({ name, what, status, code, needs, call, ...options }) =>
-    probe(name, `${what} has the code ${code}.`, { needs, ...options }, async (it) => {
-      const response = await call(it)
-      needsStatus(it, response, status)
-      it.refuses(response, status, code)
+    probe(name, `${what} has the code ${code}.`, { needs, ...options }, async (run) => {
+      const response = await call(run)
+      needsStatus(run, response, status)
+      run.refuses(response, status, code)
     }),
   ),
 ]

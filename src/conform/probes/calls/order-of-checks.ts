@@ -34,14 +34,14 @@ const pair = (
   options: ProbeOptions,
   calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
 ) => {
-  const run = async (it: ProbeContext) => {
-    const { first, second, both } = await calls(it)
-    needsStatus(it, first, '4xx')
-    needsStatus(it, second, '4xx')
+  const run = async (run: ProbeContext) => {
+    const { first, second, both } = await calls(run)
+    needsStatus(run, first, '4xx')
+    needsStatus(run, second, '4xx')
     const [wanted, other] = [first, second].map(({ status, code }) => `status ${status} ${code}`)
-    if (wanted === other) it.notApplicable('Needs two checks that refuse with different codes.')
+    if (wanted === other) run.notApplicable('Needs two checks that refuse with different codes.')
     const { status, code } = await both()
-    it.equals('refusal', `status ${status} ${code}`, wanted)
+    run.equals('refusal', `status ${status} ${code}`, wanted)
   }
   return probe(name, title, options, run)
 }
@@ -50,13 +50,13 @@ const pair = (
 const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
 
 /** Changes the policy of the application of the run for some calls. */
-async function withPolicy<T>(it: ProbeContext, changes: Readonly<Record<string, string>>, calls: () => Promise<T>) {
-  const { id: appId } = await application(it)
-  it.needs(await it.call(apps.update, { appId, ...changes }), 'an application with another policy')
+async function withPolicy<T>(run: ProbeContext, changes: Readonly<Record<string, string>>, calls: () => Promise<T>) {
+  const { id: appId } = await application(run)
+  run.needs(await run.call(apps.update, { appId, ...changes }), 'an application with another policy')
   try {
     return await calls()
   } finally {
-    await it.call(apps.update, { appId, status: 'active', secure_transport: 'optional' })
+    await run.call(apps.update, { appId, status: 'active', secure_transport: 'optional' })
   }
 }
 
@@ -72,9 +72,9 @@ export const orderOfChecks = [
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
       { reads: true },
-      async (it) => {
-        needsStatus(it, await anonymousRead(it), 401)
-        it.refuses(await anonymousGet(it, path), status)
+      async (run) => {
+        needsStatus(run, await anonymousRead(run), 401)
+        run.refuses(await anonymousGet(run, path), status)
       },
     ),
   ),
@@ -82,22 +82,22 @@ export const orderOfChecks = [
     'credential-before-application',
     'A call with a revoked token of a disabled application is refused as one with a revoked token.',
     { needs: ['jwt'] },
-    async (it) => {
-      const { reading, revoked } = await tokensOfRun(it)
-      const first = await listAs(it, revoked)
-      const second = await withPolicy(it, disabled, () => listAs(it, reading))
-      return { first, second, both: () => withPolicy(it, disabled, () => listAs(it, revoked)) }
+    async (run) => {
+      const { reading, revoked } = await tokensOfRun(run)
+      const first = await listAs(run, revoked)
+      const second = await withPolicy(run, disabled, () => listAs(run, reading))
+      return { first, second, both: () => withPolicy(run, disabled, () => listAs(run, revoked)) }
     },
   ),
   pair(
     'application-before-encryption',
     'A call in plain text for a disabled application that requires encryption is refused as disabled.',
     { needs: ['jwt', 'secure'], plain: true },
-    async (it) => {
-      const { reading } = await tokensOfRun(it)
-      const first = await withPolicy(it, disabled, () => listAs(it, reading))
-      const second = await withPolicy(it, encryptedOnly, () => listAs(it, reading))
-      const both = () => withPolicy(it, { ...disabled, ...encryptedOnly }, () => listAs(it, reading))
+    async (run) => {
+      const { reading } = await tokensOfRun(run)
+      const first = await withPolicy(run, disabled, () => listAs(run, reading))
+      const second = await withPolicy(run, encryptedOnly, () => listAs(run, reading))
+      const both = () => withPolicy(run, { ...disabled, ...encryptedOnly }, () => listAs(run, reading))
       return { first, second, both }
     },
   ),
@@ -105,44 +105,44 @@ export const orderOfChecks = [
     'encryption-before-scope',
     'A call in plain text without its scope, for an application that requires encryption, is refused with 426.',
     { needs: ['jwt', 'secure'], plain: true },
-    async (it) => {
-      const { reading, narrow } = await tokensOfRun(it)
-      const first = await withPolicy(it, encryptedOnly, () => listAs(it, reading))
-      const second = await listAs(it, narrow)
-      return { first, second, both: () => withPolicy(it, encryptedOnly, () => listAs(it, narrow)) }
+    async (run) => {
+      const { reading, narrow } = await tokensOfRun(run)
+      const first = await withPolicy(run, encryptedOnly, () => listAs(run, reading))
+      const second = await listAs(run, narrow)
+      return { first, second, both: () => withPolicy(run, encryptedOnly, () => listAs(run, narrow)) }
     },
   ),
   pair(
     'credential-before-members',
     'A call without a credential and without required members is refused with 401.',
     { needs: ['token', 'template'] },
-    async (it) => ({
-      first: await anonymousRead(it),
-      second: await it.call(vouchers.verify, {}),
-      both: () => it.call(vouchers.verify, {}, { as: 'none' }),
+    async (run) => ({
+      first: await anonymousRead(run),
+      second: await run.call(vouchers.verify, {}),
+      both: () => run.call(vouchers.verify, {}, { as: 'none' }),
     }),
   ),
   pair(
     'scope-before-members',
     'A call without its scope and without required members is refused with 403.',
     { needs: ['token', 'jwt', 'template'] },
-    async (it) => {
-      const as = await verifyToken(it)
-      const first = await it.call(templates.list, {}, { as })
-      return { first, second: await it.call(vouchers.issue, {}), both: () => it.call(vouchers.issue, {}, { as }) }
+    async (run) => {
+      const as = await verifyToken(run)
+      const first = await run.call(templates.list, {}, { as })
+      return { first, second: await run.call(vouchers.issue, {}), both: () => run.call(vouchers.issue, {}, { as }) }
     },
   ),
   pair(
     'media-type-before-size',
     'A call whose body is too large and not JSON is refused with 415.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const long = await verifyJson(it, { recipient_user_id: TOO_LONG })
+    async (run) => {
+      const long = await verifyJson(run, { recipient_user_id: TOO_LONG })
       const text = { 'content-type': 'text/plain' }
       return {
-        first: await verifyWith(it, await verifyJson(it), text),
-        second: await verifyWith(it, long),
-        both: () => verifyWith(it, long, text),
+        first: await verifyWith(run, await verifyJson(run), text),
+        second: await verifyWith(run, long),
+        both: () => verifyWith(run, long, text),
       }
     },
   ),
@@ -150,43 +150,43 @@ export const orderOfChecks = [
     'size-before-json',
     'A call whose body is too large and malformed is refused with 413.',
     { needs: ['token', 'template'], plain: true },
-    async (it) => ({
-      first: await verifyWith(it, await verifyJson(it, { recipient_user_id: TOO_LONG })),
-      second: await verifyWith(it, '{'),
-      both: () => verifyWith(it, `{"${TOO_LONG}`),
+    async (run) => ({
+      first: await verifyWith(run, await verifyJson(run, { recipient_user_id: TOO_LONG })),
+      second: await verifyWith(run, '{'),
+      both: () => verifyWith(run, `{"${TOO_LONG}`),
     }),
   ),
   pair(
     'members-before-idempotency-key',
     'An issue without required members and without a key is refused for its members.',
     { needs: ['token', 'template'] },
-    async (it) => ({
-      first: await it.call(vouchers.issue, {}),
-      second: await tryIssue(it, {}, { key: null }),
-      both: () => it.call(vouchers.issue, {}, { key: null }),
+    async (run) => ({
+      first: await run.call(vouchers.issue, {}),
+      second: await tryIssue(run, {}, { key: null }),
+      both: () => run.call(vouchers.issue, {}, { key: null }),
     }),
   ),
   pair(
     'idempotency-key-before-objects',
     'An issue without a key from an unknown template is refused with 400.',
     { needs: ['token', 'template'] },
-    async (it) => ({
-      first: await tryIssue(it, {}, { key: null }),
-      second: await tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
-      both: () => tryIssue(it, { template_id: UNKNOWN_TEMPLATE }, { key: null }),
+    async (run) => ({
+      first: await tryIssue(run, {}, { key: null }),
+      second: await tryIssue(run, { template_id: UNKNOWN_TEMPLATE }),
+      both: () => tryIssue(run, { template_id: UNKNOWN_TEMPLATE }, { key: null }),
     }),
   ),
   pair(
     'reused-key-before-objects',
     'An issue with a key of another request, from an unknown template, is refused with 409.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      it.needs(await issued(it), 'an issued voucher')
-      const key = issueKey(it)
+    async (run) => {
+      run.needs(await issued(run), 'an issued voucher')
+      const key = issueKey(run)
       return {
-        first: await tryIssue(it, {}, { key }),
-        second: await tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
-        both: () => tryIssue(it, { template_id: UNKNOWN_TEMPLATE }, { key }),
+        first: await tryIssue(run, {}, { key }),
+        second: await tryIssue(run, { template_id: UNKNOWN_TEMPLATE }),
+        both: () => tryIssue(run, { template_id: UNKNOWN_TEMPLATE }, { key }),
       }
     },
   ),
@@ -194,14 +194,14 @@ export const orderOfChecks = [
     'unknown-object-before-state',
     'An issue by a bot from a draft into an unknown chat is refused with 404.',
     { needs: ['token', 'bot', 'chat', 'template'] },
-    async (it) => {
-      const { id } = it.needs(await createdTemplate(it), 'a draft')
-      if (typeof id !== 'string') it.notApplicable('Needs a draft with an id.')
+    async (run) => {
+      const { id } = run.needs(await createdTemplate(run), 'a draft')
+      if (typeof id !== 'string') run.notApplicable('Needs a draft with an id.')
       const issue = async (template_id: string, chat_id = UNKNOWN_CHAT) =>
-        it.call(bots.issue, { template_id, chat_id, external_issue_id: it.resources.name() })
+        run.call(bots.issue, { template_id, chat_id, external_issue_id: run.resources.name() })
       return {
-        first: await issue(await template(it)),
-        second: await issue(id, it.resources.offer.chat),
+        first: await issue(await template(run)),
+        second: await issue(id, run.resources.offer.chat),
         both: () => issue(id),
       }
     },

@@ -21,8 +21,8 @@ function policyOf({ headers }: Observed) {
 /** Calls that are left in the window, from RateLimit. */
 const remainingOf = ({ headers }: Observed) => Number(/;\s*r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
 
-const reversal = async (it: ProbeContext) =>
-  it.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
+const reversal = async (run: ProbeContext) =>
+  run.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
 const redemption = async (it: ProbeContext) => (await redeemed(it)).response
 
 interface Limit {
@@ -57,10 +57,10 @@ export const rateLimits = [
     'headers',
     'A response to a call with a token has RateLimit-Policy and RateLimit.',
     { reads: true },
-    async (it) => {
-      const { headers } = await listed(it)
+    async (run) => {
+      const { headers } = await listed(run)
       const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
-      it.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
+      run.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
     },
   ),
   ...limits.map(({ name, what, calls, needs, call, ...options }) =>
@@ -68,10 +68,10 @@ export const rateLimits = [
       name,
       `${name.startsWith('bot') ? 'A bot' : 'An application'} may ${what} ${calls} times in ${WINDOW_S} s.`,
       { needs, ...options },
-      async (it) => {
-        const policy = policyOf(await call(it))
-        if (policy === undefined) it.notApplicable('Needs the header RateLimit-Policy.')
-        it.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
+      async (run) => {
+        const policy = policyOf(await call(run))
+        if (policy === undefined) run.notApplicable('Needs the header RateLimit-Policy.')
+        run.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
       },
     ),
   ),
@@ -79,18 +79,18 @@ export const rateLimits = [
     'refused-calls',
     'A call that is refused after its authentication counts against the limit.',
     { reads: true },
-    async (it) => {
+    async (run) => {
       const left: number[] = []
       for (let n = 0; n < REFUSED_CALLS; n += 1) {
-        const refused = await listed(it, 0)
-        needsStatus(it, refused, '4xx')
+        const refused = await listed(run, 0)
+        needsStatus(run, refused, '4xx')
         left.push(remainingOf(refused))
       }
-      if (left.some(Number.isNaN)) it.notApplicable('Needs the header RateLimit.')
+      if (left.some(Number.isNaN)) run.notApplicable('Needs the header RateLimit.')
       const [first = 0, last = 0] = [left[0], left.at(-1)]
       // A higher number at the end means that a new window has begun.
-      if (last > first) it.notApplicable('Needs calls in one window.')
-      it.holds(last < first, 'fewer calls left after each refused call', left)
+      if (last > first) run.notApplicable('Needs calls in one window.')
+      run.holds(last < first, 'fewer calls left after each refused call', left)
     },
   ),
 ]

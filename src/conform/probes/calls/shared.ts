@@ -23,70 +23,70 @@ export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
 export const jsonType = { 'content-type': 'application/json' } as const
 
 /** Ends the probe as not applicable unless the response has this status, or one of this class. */
-export function needsStatus(it: ProbeContext, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
+export function needsStatus(run: ProbeContext, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
   const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
-  if (!isWanted) it.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
+  if (!isWanted) run.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
 }
 
 /** The response to the creation of the draft of the group. */
-export const createdTemplate = (it: ProbeContext): Promise<Observed<Template>> =>
-  shared(it, 'calls template', () => createTemplate(it))
+export const createdTemplate = (run: ProbeContext): Promise<Observed<Template>> =>
+  shared(run, 'calls template', () => createTemplate(run))
 
 /** The idempotency key of the first issue of the group. */
 export const issueKey = ({ resources }: ProbeContext): string => `conform-${resources.run}-issue`
 
 /** The response to the first issue of the group. */
-export const issued = (it: ProbeContext): Promise<Observed<IssuedVoucher>> =>
-  shared(it, 'calls issue', async () => it.call(vouchers.issue, await issueInput(it), { key: issueKey(it) }))
+export const issued = (run: ProbeContext): Promise<Observed<IssuedVoucher>> =>
+  shared(run, 'calls issue', async () => run.call(vouchers.issue, await issueInput(run), { key: issueKey(run) }))
 
 /** A voucher of the group that is never redeemed. */
-export const unredeemed = async (it: ProbeContext): Promise<IssuedVoucher> =>
-  it.needs(await issued(it), 'an issued voucher')
+export const unredeemed = async (run: ProbeContext): Promise<IssuedVoucher> =>
+  run.needs(await issued(run), 'an issued voucher')
 
 /** A voucher of the group that is redeemed, and the response to its redemption. */
-export async function redeemed(it: ProbeContext) {
-  const one = await it.resources.once('calls redeemed', () => voucher(it))
-  const credential = credentialOf(it, one)
-  return { voucher: one, response: await shared(it, 'calls redeem', () => it.call(vouchers.redeem, { credential })) }
+export async function redeemed(run: ProbeContext) {
+  const one = await run.resources.once('calls redeemed', () => voucher(run))
+  const credential = credentialOf(run, one)
+  return { voucher: one, response: await shared(run, 'calls redeem', () => run.call(vouchers.redeem, { credential })) }
 }
 
 /** The response to the creation of a token of the application of the run. */
-export const createdToken = (it: ProbeContext): Promise<Observed<CreatedToken>> =>
-  shared(it, 'calls token', async () => createToken(it, (await application(it)).id, { scopes: ['vouchers:verify'] }))
+export const createdToken = (run: ProbeContext): Promise<Observed<CreatedToken>> =>
+  shared(run, 'calls token', async () => createToken(run, (await application(run)).id, { scopes: ['vouchers:verify'] }))
 
 /** The response to an issue by the bot of the user into the chat of the user. */
-export const botIssued = (it: ProbeContext) =>
-  shared(it, 'calls bot issue', async () => {
-    const { recipient_user_id: _, ...input } = await issueInput(it)
-    return it.call(bots.issue, { ...input, chat_id: it.resources.offer.chat })
+export const botIssued = (run: ProbeContext) =>
+  shared(run, 'calls bot issue', async () => {
+    const { recipient_user_id: _, ...input } = await issueInput(run)
+    return run.call(bots.issue, { ...input, chat_id: run.resources.offer.chat })
   })
 
 /** A token with the scope vouchers:verify alone, of the application that issues. */
-export const verifyToken = (it: ProbeContext) =>
-  it.resources.once('calls verify token', async () => {
-    const { applicationId } = await unredeemed(it)
-    return { credential: (await applicationToken(it, applicationId, ['vouchers:verify'])).token }
+export const verifyToken = (run: ProbeContext) =>
+  run.resources.once('calls verify token', async () => {
+    const { applicationId } = await unredeemed(run)
+    return { credential: (await applicationToken(run, applicationId, ['vouchers:verify'])).token }
   })
 
 /** Tokens of the application of the run: one for templates, one without that scope, and one that is revoked. */
-export const tokensOfRun = (it: ProbeContext) =>
-  it.resources.once('calls tokens', async () => {
-    const { id: appId } = await application(it)
-    const reading = await applicationToken(it, appId, ['vouchers:read', 'vouchers:templates:write'])
-    const narrow = await applicationToken(it, appId, ['vouchers:verify'])
-    const revoked = await applicationToken(it, appId, ['vouchers:read'])
-    it.needs(await it.call(tokens.revoke, { appId, tokenId: revoked.id }), 'a revoked token')
+export const tokensOfRun = (run: ProbeContext) =>
+  run.resources.once('calls tokens', async () => {
+    const { id: appId } = await application(run)
+    const reading = await applicationToken(run, appId, ['vouchers:read', 'vouchers:templates:write'])
+    const narrow = await applicationToken(run, appId, ['vouchers:verify'])
+    const revoked = await applicationToken(run, appId, ['vouchers:read'])
+    run.needs(await run.call(tokens.revoke, { appId, tokenId: revoked.id }), 'a revoked token')
     return { reading: reading.token, narrow: narrow.token, revoked: revoked.token }
   })
 
 /** JSON of a valid verify call of a voucher that is not redeemed, with other members. */
-export async function verifyJson(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  return JSON.stringify({ credential: credentialOf(it, await unredeemed(it)), ...changes })
+export async function verifyJson(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  return JSON.stringify({ credential: credentialOf(run, await unredeemed(run)), ...changes })
 }
 
 /** Sends a verify call with any body. */
-export const verifyWith = (it: ProbeContext, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
-  it.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
+export const verifyWith = (run: ProbeContext, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
+  run.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
 
 /** A read without a credential. */
 export const anonymousRead = (it: ProbeContext) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
@@ -95,5 +95,5 @@ export const anonymousRead = (it: ProbeContext) => it.send({ method: 'GET', path
 export const listAs = (it: ProbeContext, credential: string) => it.call(templates.list, {}, { as: { credential } })
 
 /** Verifies a voucher that is not redeemed. */
-export const verification = async (it: ProbeContext) =>
-  it.call(vouchers.verify, { credential: credentialOf(it, await unredeemed(it)) })
+export const verification = async (run: ProbeContext) =>
+  run.call(vouchers.verify, { credential: credentialOf(run, await unredeemed(run)) })

@@ -12,53 +12,53 @@ const timeProbe = probesOf('times', { needs: ['token'] })
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Observes the members that the record has: a missing one is no deviation of this rule. */
-function areInstants(it: ProbeContext, times: Readonly<Record<string, unknown>>): void {
+function areInstants(run: ProbeContext, times: Readonly<Record<string, unknown>>): void {
   const present = Object.entries(times).filter(([, time]) => time !== undefined)
-  if (present.length === 0) it.notApplicable('Needs a record with times.')
+  if (present.length === 0) run.notApplicable('Needs a record with times.')
   const others = present.filter(([, time]) => typeof time !== 'string' || !INSTANT.test(time))
-  it.equals('times in another form', Object.fromEntries(others), {})
+  run.equals('times in another form', Object.fromEntries(others), {})
 }
 
 const startingAt = (starts_at: string) => ({ type: 'fixed', starts_at, ends_at: '2090-01-01T00:00:00Z' })
 
 export const times = [
-  timeProbe('template', 'The times of a template are in UTC with milliseconds and Z.', async (it) => {
-    const { createdAt, updatedAt } = it.needs(await createdTemplate(it), 'a template')
-    areInstants(it, { createdAt, updatedAt })
+  timeProbe('template', 'The times of a template are in UTC with milliseconds and Z.', async (run) => {
+    const { createdAt, updatedAt } = run.needs(await createdTemplate(run), 'a template')
+    areInstants(run, { createdAt, updatedAt })
   }),
   timeProbe(
     'voucher',
     'The times of a voucher are in UTC with milliseconds and Z.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const { validFrom, validUntil, issuedAt, updatedAt } = it.needs(await issued(it), 'an issued voucher')
-      areInstants(it, { validFrom, validUntil, issuedAt, updatedAt })
+    async (run) => {
+      const { validFrom, validUntil, issuedAt, updatedAt } = run.needs(await issued(run), 'an issued voucher')
+      areInstants(run, { validFrom, validUntil, issuedAt, updatedAt })
     },
   ),
   timeProbe(
     'redemption',
     'The time of a redemption is in UTC with milliseconds and Z.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const { redeemedAt } = it.needs((await redeemed(it)).response, 'a redemption')
-      areInstants(it, { redeemedAt })
+    async (run) => {
+      const { redeemedAt } = run.needs((await redeemed(run)).response, 'a redemption')
+      areInstants(run, { redeemedAt })
     },
   ),
-  timeProbe('offset', 'A time with another offset than Z is accepted and converted to UTC.', async (it) => {
-    it.needs(
-      await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00Z') }),
+  timeProbe('offset', 'A time with another offset than Z is accepted and converted to UTC.', async (run) => {
+    run.needs(
+      await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00Z') }),
       'a template with a fixed validity',
     )
-    const created = await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00+02:00') })
-    it.succeeds(created)
-    const { validity } = it.needs(created, 'a template')
+    const created = await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00+02:00') })
+    run.succeeds(created)
+    const { validity } = run.needs(created, 'a template')
     if (validity?.type !== 'fixed' || typeof validity.startsAt !== 'string') {
-      return it.notApplicable('Needs startsAt in the validity of a template.')
+      return run.notApplicable('Needs startsAt in the validity of a template.')
     }
-    it.equals('ms of startsAt', Date.parse(validity.startsAt), Date.parse('2027-01-31T10:00:00Z'))
+    run.equals('ms of startsAt', Date.parse(validity.startsAt), Date.parse('2027-01-31T10:00:00Z'))
   }),
-  timeProbe('no-offset', 'A time without an offset is refused with 400.', async (it) =>
-    it.refuses(await createTemplate(it, { validity: startingAt('2027-01-31T12:00:00') }), 400),
+  timeProbe('no-offset', 'A time without an offset is refused with 400.', async (run) =>
+    run.refuses(await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00') }), 400),
   ),
 ]
 
@@ -70,11 +70,11 @@ const idOf = (
   read: (it: ProbeContext) => Promise<unknown>,
   options: { readonly reads?: true } = {},
 ) => {
-  const run = async (it: ProbeContext) => {
-    const id = await read(it)
-    if (typeof id !== 'string') it.notApplicable('Needs a record with an id.')
+  const run = async (run: ProbeContext) => {
+    const id = await read(run)
+    if (typeof id !== 'string') run.notApplicable('Needs a record with an id.')
     const isUlid = new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`).test(id)
-    it.holds(isUlid, `${prefix}_ and a ULID`, id)
+    run.holds(isUlid, `${prefix}_ and a ULID`, id)
   }
   return probesOf('ids')(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, { needs, ...options }, run)
 }
@@ -98,11 +98,11 @@ export const versions = [
     'announced-removal',
     'An endpoint whose response announces its removal with Sunset was deprecated 12 months before.',
     { reads: true },
-    async (it) => {
-      const { headers } = await it.call(contract.templates.list, {})
+    async (run) => {
+      const { headers } = await run.call(contract.templates.list, {})
       if (headers.sunset === undefined) return
       const notice = Date.parse(headers.sunset) - deprecatedAt(headers.deprecation ?? '')
-      it.holds(notice >= YEAR_MS, 'Deprecation 12 months before Sunset', `${headers.deprecation}, ${headers.sunset}`)
+      run.holds(notice >= YEAR_MS, 'Deprecation 12 months before Sunset', `${headers.deprecation}, ${headers.sunset}`)
     },
   ),
 ]

@@ -17,9 +17,9 @@ const pairs = (count: number, key = 'key', value = 'value') =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}${key}`, value]))
 
 /** The name of a new template, as the platform returns it. */
-async function nameOf(it: ProbeContext, name: string): Promise<string> {
-  const created = it.needs(await createTemplate(it, { name }), 'a template')
-  return created.name ?? it.notApplicable('Needs a template with a name.')
+async function nameOf(run: ProbeContext, name: string): Promise<string> {
+  const created = run.needs(await createTemplate(run, { name }), 'a template')
+  return created.name ?? run.notApplicable('Needs a template with a name.')
 }
 
 const refusedTexts = [
@@ -44,27 +44,27 @@ const refusedMetadata = [
 ] as const
 
 export const text = [
-  probe('nfc', 'A text is normalised to NFC.', async (it) =>
-    it.equals('name', await nameOf(it, 'conform e\u0301'), 'conform \u00e9'),
+  probe('nfc', 'A text is normalised to NFC.', async (run) =>
+    run.equals('name', await nameOf(run, 'conform e\u0301'), 'conform \u00e9'),
   ),
-  probe('unchanged', 'A text is not changed beside its normalisation.', async (it) => {
+  probe('unchanged', 'A text is not changed beside its normalisation.', async (run) => {
     const name = ' conform  <b>&amp; \u200d\u{1f600}. '
-    it.equals('name', await nameOf(it, name), name)
+    run.equals('name', await nameOf(run, name), name)
   }),
-  probe('code-points', 'The length of a text counts code points: 500 emoji fit a limit of 500.', async (it) => {
-    it.needs(await createTemplate(it, { description: 'a'.repeat(500) }), 'a description of 500 characters')
-    it.succeeds(await createTemplate(it, { description: '\u{1f600}'.repeat(500) }))
+  probe('code-points', 'The length of a text counts code points: 500 emoji fit a limit of 500.', async (run) => {
+    run.needs(await createTemplate(run, { description: 'a'.repeat(500) }), 'a description of 500 characters')
+    run.succeeds(await createTemplate(run, { description: '\u{1f600}'.repeat(500) }))
   }),
   ...refusedTexts.map(([name, what, value]) =>
-    probe(name, `A text with ${what} is refused with 400.`, async (it) =>
-      it.refuses(await createTemplate(it, { name: value }), 400),
+    probe(name, `A text with ${what} is refused with 400.`, async (run) =>
+      run.refuses(await createTemplate(run, { name: value }), 400),
     ),
   ),
-  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', async (it) =>
-    it.succeeds(await createTemplate(it, { name: withMarks(30) })),
+  probe('30-combining-marks', 'A text with 30 combining marks in a row is accepted.', async (run) =>
+    run.succeeds(await createTemplate(run, { name: withMarks(30) })),
   ),
-  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', async (it) =>
-    it.succeeds(await createTemplate(it, { name: `conform ${KELVIN}` })),
+  probe('kelvin-sign', 'A text with the Kelvin sign is accepted.', async (run) =>
+    run.succeeds(await createTemplate(run, { name: `conform ${KELVIN}` })),
   ),
   ...refusedIds.map(([name, what, end]) =>
     probe(
@@ -84,23 +84,23 @@ export const text = [
     'space-in-a-reference',
     'A reference with a space is refused with 400.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const { voucher, response } = await redeemed(it)
-      it.needs(response, 'a redemption')
+    async (run) => {
+      const { voucher, response } = await redeemed(run)
+      run.needs(response, 'a redemption')
       const [credential] = voucher.credentials
       // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
-      it.refuses(await it.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
+      run.refuses(await run.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
     },
   ),
-  probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (it) => {
-    const external_template_id = it.resources.name()
-    it.needs(await createTemplate(it, { external_template_id }), 'a template')
-    const created = await createTemplate(it, { external_template_id: external_template_id.toUpperCase() })
-    it.succeeds(created)
+  probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (run) => {
+    const external_template_id = run.resources.name()
+    run.needs(await createTemplate(run, { external_template_id }), 'a template')
+    const created = await createTemplate(run, { external_template_id: external_template_id.toUpperCase() })
+    run.succeeds(created)
   }),
-  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (it) => {
+  probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (run) => {
     const metadata = pairs(20, 'k'.repeat(38), 'v'.repeat(500))
-    it.succeeds(await createTemplate(it, { metadata }))
+    run.succeeds(await createTemplate(run, { metadata }))
   }),
   ...refusedMetadata.map(([name, what, metadata]) =>
     probe(

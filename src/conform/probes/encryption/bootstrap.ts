@@ -42,25 +42,25 @@ const otherReasons: readonly string[] = dispatchEndpoint.failures.filter((it) =>
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** Session call of the shared response, on which several probes look. */
-const opened = (it: ProbeContext) =>
-  it.resources.once('session call', async () => {
-    const before = membersOrNone((await readsBootstrap(it)).json).serverTime
-    const response = await callSession(it, { clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
-    const after = membersOrNone((await readsBootstrap(it)).json).serverTime
+const opened = (run: ProbeContext) =>
+  run.resources.once('session call', async () => {
+    const before = membersOrNone((await readsBootstrap(run)).json).serverTime
+    const response = await callSession(run, { clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
+    const after = membersOrNone((await readsBootstrap(run)).json).serverTime
     return { response, members: membersOrNone(response.json), before, after }
   })
 
-async function openedMembers(it: ProbeContext) {
-  const { response, ...rest } = await opened(it)
-  if (response.status !== 200 && response.status !== 201) it.notApplicable(`Needs a session: ${response.status}.`)
+async function openedMembers(run: ProbeContext) {
+  const { response, ...rest } = await opened(run)
+  if (response.status !== 200 && response.status !== 201) run.notApplicable(`Needs a session: ${response.status}.`)
   return rest
 }
 
 const invalidKey = { clientPublicKey: 'AAAA' }
 const newKey = () => ({ clientPublicKey: encodeBase64url(newKeyPair().publicKey) })
 
-const acceptsSession = (it: ProbeContext, { status, code }: Observed) =>
-  it.holds(status === 200 || status === 201, 'a session', `status ${status} ${code ?? ''}`)
+const acceptsSession = (run: ProbeContext, { status, code }: Observed) =>
+  run.holds(status === 200 || status === 201, 'a session', `status ${status} ${code ?? ''}`)
 
 /** A key pair whose shared secret begins with a zero byte: one of 256 does. */
 function leadingZeroPair(serverPublicKey: Uint8Array) {
@@ -74,9 +74,9 @@ function leadingZeroPair(serverPublicKey: Uint8Array) {
   }
 }
 
-async function needsOff(it: ProbeContext): Promise<void> {
-  const { enabled } = membersOrNone((await readsBootstrap(it)).json)
-  if (enabled !== false) it.notApplicable('Needs a platform whose encrypted transport is off.')
+async function needsOff(run: ProbeContext): Promise<void> {
+  const { enabled } = membersOrNone((await readsBootstrap(run)).json)
+  if (enabled !== false) run.notApplicable('Needs a platform whose encrypted transport is off.')
 }
 
 export const encryptedTransport = [
@@ -84,149 +84,149 @@ export const encryptedTransport = [
     'suite',
     `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
     { reads: true },
-    async (it) => {
-      const { v, suite } = membersOrNone((await readsBootstrap(it)).json)
-      it.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
+    async (run) => {
+      const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
+      run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
     },
   ),
   transport(
     'console-call',
     'A console call can be made through the encrypted transport.',
     { needs: ['secure', 'jwt'] },
-    async (it) => {
+    async (run) => {
       const { path } = contract.apps.list
-      const headers = { accept: 'application/json', authorization: `Bearer ${it.resources.credential('jwt')}` }
-      it.needs(await it.call(contract.apps.list, {}), 'a list of applications')
-      const inner = await inside(it, { method: 'GET', path, query: {}, headers, body: null })
-      it.holds(inner.body.success === true, 'an inner success', said(inner))
+      const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
+      run.needs(await run.call(contract.apps.list, {}), 'a list of applications')
+      const inner = await inside(run, { method: 'GET', path, query: {}, headers, body: null })
+      run.holds(inner.body.success === true, 'an inner success', said(inner))
     },
   ),
   transport(
     'session-while-off',
     'While the transport is off, a session call is refused with 403.',
     { needs: [] },
-    async (it) => {
-      await needsOff(it)
-      it.refuses(await callSession(it), 403, 'SECURE_TRANSPORT_DISABLED')
+    async (run) => {
+      await needsOff(run)
+      run.refuses(await callSession(run), 403, 'SECURE_TRANSPORT_DISABLED')
     },
   ),
   transport(
     'dispatch-while-off',
     'While the transport is off, a dispatch is refused with 403.',
     { needs: [] },
-    async (it) => {
-      await needsOff(it)
-      it.refuses(await dispatch(it, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
+    async (run) => {
+      await needsOff(run)
+      run.refuses(await dispatch(run, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
     },
   ),
 ]
 
 export const bootstrapAndSession = [
-  probe('server-time', 'serverTime of bootstrap is in milliseconds.', { reads: true }, async (it) => {
-    const { serverTime } = membersOrNone((await readsBootstrap(it)).json)
+  probe('server-time', 'serverTime of bootstrap is in milliseconds.', { reads: true }, async (run) => {
+    const { serverTime } = membersOrNone((await readsBootstrap(run)).json)
     const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
-    it.holds(fits, 'milliseconds since 1970', serverTime)
+    run.holds(fits, 'milliseconds since 1970', serverTime)
   }),
   probe(
     'kid',
     'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
     { reads: true },
-    async (it) => {
-      const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(it)).json)
-      const point = decodePublicKey(String(serverPublicKey)) ?? it.notApplicable('Needs a public key.')
-      it.equals('kid', kid, kidOf(point))
+    async (run) => {
+      const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
+      const point = decodePublicKey(String(serverPublicKey)) ?? run.notApplicable('Needs a public key.')
+      run.equals('kid', kid, kidOf(point))
     },
   ),
-  probe('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (it) => {
-    const { response, members } = await opened(it)
-    acceptsSession(it, response)
+  probe('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
+    const { response, members } = await opened(run)
+    acceptsSession(run, response)
     const { sid, salt, brand } = members
-    it.holds([sid, salt, brand].every(isText), 'texts sid, salt and brand', Object.keys(members))
+    run.holds([sid, salt, brand].every(isText), 'texts sid, salt and brand', Object.keys(members))
   }),
-  probe('sid', 'sid is ss_ and 16 bytes in base64url.', async (it) => {
-    const { sid } = (await openedMembers(it)).members
+  probe('sid', 'sid is ss_ and 16 bytes in base64url.', async (run) => {
+    const { sid } = (await openedMembers(run)).members
     const bytes = /^ss_/.test(String(sid)) ? decodeBase64url(String(sid).slice(3)) : undefined
-    it.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
+    run.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
   }),
-  probe('salt', 'salt is 32 bytes in unpadded base64url.', async (it) => {
-    const { salt } = (await openedMembers(it)).members
-    it.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
+  probe('salt', 'salt is 32 bytes in unpadded base64url.', async (run) => {
+    const { salt } = (await openedMembers(run)).members
+    run.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
   }),
-  probe('no-origin', 'origin of a session is empty if the request had none.', async (it) => {
-    it.equals('origin', (await openedMembers(it)).members.origin, '')
+  probe('no-origin', 'origin of a session is empty if the request had none.', async (run) => {
+    run.equals('origin', (await openedMembers(run)).members.origin, '')
   }),
-  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (it) => {
-    const { members, before, after } = await openedMembers(it)
-    if (Number(before) < MILLISECONDS_MIN) it.notApplicable('Needs serverTime in milliseconds.')
+  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (run) => {
+    const { members, before, after } = await openedMembers(run)
+    if (Number(before) < MILLISECONDS_MIN) run.notApplicable('Needs serverTime in milliseconds.')
     const least = Number(before) + SESSION_LIFETIME_MS - CLOCKS_MS
     const most = Number(after) + SESSION_LIFETIME_MS + CLOCKS_MS
     const lasts = Number(members.expiresAt) - Number(after)
     const fits = Number(members.expiresAt) >= least && Number(members.expiresAt) <= most
-    it.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`)
+    run.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`)
   }),
-  probe('alias', 'A session call may name its key publicKey.', async (it) => {
-    await session(it)
+  probe('alias', 'A session call may name its key publicKey.', async (run) => {
+    await session(run)
     const { clientPublicKey: publicKey } = newKey()
-    acceptsSession(it, await callSession(it, { publicKey }))
+    acceptsSession(run, await callSession(run, { publicKey }))
   }),
-  probe('optional-members', 'A session call may name kid, v and suite.', async (it) => {
-    const { kid } = await session(it)
-    acceptsSession(it, await callSession(it, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
+  probe('optional-members', 'A session call may name kid, v and suite.', async (run) => {
+    const { kid } = await session(run)
+    acceptsSession(run, await callSession(run, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
   }),
   probe(
     'request-keys',
     'A call encrypted with the key and additional data of the specification is accepted.',
-    async (it) => {
-      const fresh = await unconfirmedSession(it)
-      const { status, code = '' } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
+    async (run) => {
+      const fresh = await unconfirmedSession(run)
+      const { status, code = '' } = await dispatch(run, fresh, sealed(fresh, anyCall(run)))
       if (otherReasons.includes(code))
-        it.notApplicable(`Needs an envelope that is refused for no other reason: ${code}.`)
-      it.holds(status < 400, 'status 200', `status ${status} ${code}`)
+        run.notApplicable(`Needs an envelope that is refused for no other reason: ${code}.`)
+      run.holds(status < 400, 'status 200', `status ${status} ${code}`)
     },
   ),
   probe(
     'response-keys',
     'A response is encrypted with the key and additional data of the specification.',
-    async (it) => {
-      const fresh = await unconfirmedSession(it)
-      const envelope = sealed(fresh, anyCall(it))
-      const outer = await dispatch(it, fresh, envelope)
-      if (outer.status >= 400) it.notApplicable(`Needs an accepted call: ${outer.status} ${outer.code ?? ''}.`)
-      it.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
+    async (run) => {
+      const fresh = await unconfirmedSession(run)
+      const envelope = sealed(fresh, anyCall(run))
+      const outer = await dispatch(run, fresh, envelope)
+      if (outer.status >= 400) run.notApplicable(`Needs an accepted call: ${outer.status} ${outer.code ?? ''}.`)
+      run.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
     },
   ),
-  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (it) => {
-    await session(it)
-    const keyPair = leadingZeroPair((await bootstrap(it)).serverPublicKey)
-    const fresh = await openSession(it, { keyPair })
-    const { status, code } = await dispatch(it, fresh, sealed(fresh, anyCall(it)))
-    it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
+    await session(run)
+    const keyPair = leadingZeroPair((await bootstrap(run)).serverPublicKey)
+    const fresh = await openSession(run, { keyPair })
+    const { status, code } = await dispatch(run, fresh, sealed(fresh, anyCall(run)))
+    run.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
-  probe('version', 'A session call for version 2 is refused with 400.', async (it) =>
-    it.refuses(await callSession(it, { ...newKey(), v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
+  probe('version', 'A session call for version 2 is refused with 400.', async (run) =>
+    run.refuses(await callSession(run, { ...newKey(), v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('public-key', 'A session call without a valid key is refused with 400.', async (it) =>
-    refusedKey(it, invalidKey),
+  probe('public-key', 'A session call without a valid key is refused with 400.', async (run) =>
+    refusedKey(run, invalidKey),
   ),
   probe('empty-body', 'A session call without a body is refused with 400 for its key.', async (it) => refusedKey(it)),
-  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', async (it) =>
-    it.refuses(await callSession(it, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
+  probe('unknown-kid', 'A session call with an unknown kid is refused with 409.', async (run) =>
+    run.refuses(await callSession(run, { ...newKey(), kid: UNKNOWN_KID }), 409, 'SECURE_SESSION_MISMATCH'),
   ),
-  probe('version-before-key', 'The version of a session call is checked before its key.', async (it) =>
-    it.refuses(await callSession(it, { ...invalidKey, v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
+  probe('version-before-key', 'The version of a session call is checked before its key.', async (run) =>
+    run.refuses(await callSession(run, { ...invalidKey, v: 2 }), 400, 'SECURE_VERSION_UNSUPPORTED'),
   ),
-  probe('key-before-kid', 'The key of a session call is checked before its kid.', async (it) =>
-    refusedKey(it, { ...invalidKey, kid: UNKNOWN_KID }),
+  probe('key-before-kid', 'The key of a session call is checked before its kid.', async (run) =>
+    refusedKey(run, { ...invalidKey, kid: UNKNOWN_KID }),
   ),
 ]
 
 const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
 
 /** Says that a session call is refused for its key; one that is accepted deviates from the rule of public keys. */
-async function refusedKey(it: ProbeContext, members?: Readonly<Record<string, unknown>>): Promise<void> {
-  const response = await callSession(it, members)
-  if (response.status < 400) it.notApplicable('Needs a platform that refuses such a key.')
-  it.refuses(response, 400, 'SECURE_PUBLIC_KEY_INVALID')
+async function refusedKey(run: ProbeContext, members?: Readonly<Record<string, unknown>>): Promise<void> {
+  const response = await callSession(run, members)
+  if (response.status < 400) run.notApplicable('Needs a platform that refuses such a key.')
+  run.refuses(response, 400, 'SECURE_PUBLIC_KEY_INVALID')
 }
 
 const keyProbe = probesOf('public-keys', { needs: ['secure'], partly: ['server-key'] })
@@ -267,17 +267,17 @@ export const publicKeys = [
     'server-key',
     'serverPublicKey is an uncompressed point of P-256, in canonical base64url.',
     { reads: true },
-    async (it) => {
-      const { serverPublicKey } = membersOrNone((await readsBootstrap(it)).json)
+    async (run) => {
+      const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
       const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
-      it.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
+      run.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
     },
   ),
   ...refused.map(([name, what, key]) =>
-    keyProbe(name, `A client key ${what} is refused.`, async (it) => {
-      await session(it)
-      const { status } = await callSession(it, { clientPublicKey: key() })
-      it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+    keyProbe(name, `A client key ${what} is refused.`, async (run) => {
+      await session(run)
+      const { status } = await callSession(run, { clientPublicKey: key() })
+      run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
     }),
   ),
 ]

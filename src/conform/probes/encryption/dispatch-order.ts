@@ -59,8 +59,8 @@ type Head = (through: Session) => Partial<EnvelopeHead>
 /** Sends an envelope with a fault. */
 const faulty =
   (head: Head, change: (envelope: Envelope) => Members | Envelope | string = (it) => it, headers = {}): Send =>
-  (it, through) =>
-    dispatch(it, through, change(sealed(through, anyCall(it), head(through))), { headers })
+  (run, through) =>
+    dispatch(run, through, change(sealed(through, anyCall(run), head(through))), { headers })
 
 const none: Head = () => ({})
 const stale: Head = (through) => tsOf(through, -65_000)
@@ -84,29 +84,29 @@ const single = {
 
 /** What is refused with this code. @param isOwned false if another rule says that it is refused at all */
 const refused = (name: string, title: string, [status, code]: Code, send: Send, isOwned = true) =>
-  probe(name, title, async (it) => {
-    const response = await send(it, await session(it))
-    if (!isOwned && response.status < 400) it.notApplicable('Needs a platform that refuses this.')
-    it.refuses(response, status, code)
+  probe(name, title, async (run) => {
+    const response = await send(run, await session(run))
+    if (!isOwned && response.status < 400) run.notApplicable('Needs a platform that refuses this.')
+    run.refuses(response, status, code)
   })
 
 /** Of two faults the first is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
-  probe(name, title, async (it) => {
-    const through = await session(it)
-    const alone = await first(it, through)
+  probe(name, title, async (run) => {
+    const through = await session(run)
+    const alone = await first(run, through)
     if (alone.status !== status || (code ?? alone.code) !== alone.code) {
-      it.notApplicable(`Needs a platform that refuses with ${code ?? status}.`)
+      run.notApplicable(`Needs a platform that refuses with ${code ?? status}.`)
     }
-    it.refuses(await both(it, through), status, code)
+    run.refuses(await both(run, through), status, code)
   })
 
 const refusals = [
   refused('media-type', 'Another media type is 415.', MEDIA, single.media, false),
   refused('size', 'An envelope that is too large is 413.', SIZE, single.size, false),
   refused('json', 'A body that is not JSON is 400.', FORM, faulty(none, brokenJson)),
-  refused('query', 'A query in the outer request is 400.', [400, 'VALIDATION_FAILED'], (it, through) =>
-    dispatch(it, through, sealed(through, anyCall(it)), { query: '?limit=1' }),
+  refused('query', 'A query in the outer request is 400.', [400, 'VALIDATION_FAILED'], (run, through) =>
+    dispatch(run, through, sealed(through, anyCall(run)), { query: '?limit=1' }),
   ),
   refused('version', 'An envelope of version 2 is 400.', VERSION, single.version),
   refused(
@@ -134,9 +134,9 @@ const refusals = [
   refused('kid', 'A kid other than that of the session is 409.', KID, single.kid),
   refused('origin', 'An origin other than that of the session is 403.', ORIGIN, single.origin, false),
   refused('tag', 'A changed tag is 400.', TAG, single.tag),
-  refused('additional-data', 'A rid that was changed on its way is 400.', TAG, (it, through) => {
+  refused('additional-data', 'A rid that was changed on its way is 400.', TAG, (run, through) => {
     const { rid } = sealed(through, '{}')
-    return dispatch(it, through, { ...sealed(through, anyCall(it)), rid })
+    return dispatch(run, through, { ...sealed(through, anyCall(run)), rid })
   }),
   refused('replay', 'A replayed envelope is 409.', [409, 'REQUEST_REPLAYED'], replay, false),
   before(
@@ -146,8 +146,8 @@ const refusals = [
     single.media,
     faulty(none, brokenJson, plainJson),
   ),
-  before('size-before-json', 'The size is checked before the JSON.', SIZE, single.size, (it, through) =>
-    dispatch(it, through, '{'.padEnd(MAX_ENVELOPE_BYTES + 1, ' ')),
+  before('size-before-json', 'The size is checked before the JSON.', SIZE, single.size, (run, through) =>
+    dispatch(run, through, '{'.padEnd(MAX_ENVELOPE_BYTES + 1, ' ')),
   ),
   before(
     'version-before-form',
@@ -185,46 +185,46 @@ const refusals = [
     single.origin,
     faulty(none, withOtherTag, OTHER_ORIGIN),
   ),
-  before('tag-before-replay', 'The tag is checked before a replay.', TAG, single.tag, async (it, through) => {
-    const envelope = sealed(through, anyCall(it))
-    if ((await dispatch(it, through, envelope)).status >= 400) it.notApplicable('Needs an accepted call.')
-    return dispatch(it, through, withOtherTag(envelope))
+  before('tag-before-replay', 'The tag is checked before a replay.', TAG, single.tag, async (run, through) => {
+    const envelope = sealed(through, anyCall(run))
+    if ((await dispatch(run, through, envelope)).status >= 400) run.notApplicable('Needs an accepted call.')
+    return dispatch(run, through, withOtherTag(envelope))
   }),
 ]
 
 export const dispatchOrder: readonly Probe[] = [
-  probe('method', 'A GET of the dispatch path is 405.', { reads: true }, async (it) =>
-    it.refuses(await it.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
+  probe('method', 'A GET of the dispatch path is 405.', { reads: true }, async (run) =>
+    run.refuses(await run.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
   ),
   ...refusals,
   ...[-50_000, 50_000].map((ms) =>
     probe(
       ms < 0 ? 'ts-50-s-ago' : 'ts-in-50-s',
       `A ts ${Math.abs(ms / 1000)} s ${ms < 0 ? 'in the past' : 'in the future'} is accepted.`,
-      async (it) => {
-        const through = await session(it)
-        const { status, code } = await dispatch(it, through, sealed(through, anyCall(it), tsOf(through, ms)))
-        it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+      async (run) => {
+        const through = await session(run)
+        const { status, code } = await dispatch(run, through, sealed(through, anyCall(run), tsOf(through, ms)))
+        run.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
       },
     ),
   ),
-  probe('encrypted-refusal', 'A refusal of the call itself is encrypted, with the outer status 200.', async (it) => {
-    const through = await session(it)
-    const envelope = sealed(through, anyCall(it, { headers: { accept: 'application/json' } }))
-    const outer = await dispatch(it, through, envelope)
+  probe('encrypted-refusal', 'A refusal of the call itself is encrypted, with the outer status 200.', async (run) => {
+    const through = await session(run)
+    const envelope = sealed(through, anyCall(run, { headers: { accept: 'application/json' } }))
+    const outer = await dispatch(run, through, envelope)
     const inner = innerOf(outer, envelope, through)
     const what = inner === undefined ? 'in plain text' : said(inner)
-    it.holds(
+    run.holds(
       outer.status === 200 && inner !== undefined,
       'outer status 200, encrypted',
       `outer status ${outer.status}, ${what}`,
     )
   }),
-  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (it) => {
-    const through = await session(it)
-    const envelope = sealed(through, anyCall(it))
-    if ((await dispatch(it, through, withOtherTag(envelope))).status < 400) it.notApplicable('Needs a checked tag.')
-    const { status, code } = await dispatch(it, through, envelope)
-    it.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
+  probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (run) => {
+    const through = await session(run)
+    const envelope = sealed(through, anyCall(run))
+    if ((await dispatch(run, through, withOtherTag(envelope))).status < 400) run.notApplicable('Needs a checked tag.')
+    const { status, code } = await dispatch(run, through, envelope)
+    run.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
 ]

@@ -12,11 +12,11 @@ const probe = probesOf('envelopes', {
 const marks = probesOf('replay-marks', { needs: ['secure'], specified: ['after-other-calls'] })
 
 /** Says that an outer request is refused; which code it gets is a statement of the dispatch order. */
-const isRefused = (it: ProbeContext, what: string, { status }: Observed) =>
-  it.holds(status >= 400 && status <= 499, `a refusal of ${what}`, `status ${status}`)
+const isRefused = (run: ProbeContext, what: string, { status }: Observed) =>
+  run.holds(status >= 400 && status <= 499, `a refusal of ${what}`, `status ${status}`)
 
-const isAccepted = (it: ProbeContext, what: string, { status, code }: Observed) =>
-  it.holds(status < 400, `${what} accepted`, `status ${status} ${code ?? ''}`)
+const isAccepted = (run: ProbeContext, what: string, { status, code }: Observed) =>
+  run.holds(status < 400, `${what} accepted`, `status ${status} ${code ?? ''}`)
 
 /** An envelope as text, with white space up to a number of bytes. */
 export const padded = (envelope: object, bytes: number) => JSON.stringify(envelope).padEnd(bytes, ' ')
@@ -24,33 +24,33 @@ export const padded = (envelope: object, bytes: number) => JSON.stringify(envelo
 const ridOf = (length: number) => 'r'.repeat(length - 1)
 
 /** A response to a call in the shared session, and its envelope. */
-async function exchange(it: ProbeContext) {
-  const through = await session(it)
-  const sent = sealed(through, anyCall(it))
-  const response = await dispatch(it, through, sent)
-  if (response.status >= 400) it.notApplicable(`Needs an accepted call: ${response.status} ${response.code ?? ''}.`)
+async function exchange(run: ProbeContext) {
+  const through = await session(run)
+  const sent = sealed(through, anyCall(run))
+  const response = await dispatch(run, through, sent)
+  if (response.status >= 400) run.notApplicable(`Needs an accepted call: ${response.status} ${response.code ?? ''}.`)
   return { sent, response }
 }
 
 export const envelopes = [
-  probe('all-required', 'An envelope without one of its eight members is refused.', async (it) => {
-    const through = await session(it)
+  probe('all-required', 'An envelope without one of its eight members is refused.', async (run) => {
+    const through = await session(run)
     for (const name of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext'] as const) {
-      const { [name]: _, ...rest } = sealed(through, anyCall(it))
-      isRefused(it, `an envelope without ${name}`, await dispatch(it, through, rest))
+      const { [name]: _, ...rest } = sealed(through, anyCall(run))
+      isRefused(run, `an envelope without ${name}`, await dispatch(run, through, rest))
     }
   }),
-  probe('media-type', `An envelope of the media type application/json is refused.`, async (it) => {
-    const through = await session(it)
+  probe('media-type', `An envelope of the media type application/json is refused.`, async (run) => {
+    const through = await session(run)
     const headers = { 'content-type': 'application/json' }
-    isRefused(it, 'this type', await dispatch(it, through, sealed(through, anyCall(it)), { headers }))
+    isRefused(run, 'this type', await dispatch(run, through, sealed(through, anyCall(run)), { headers }))
   }),
-  probe('media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, async (it) => {
-    const { response } = await exchange(it)
-    it.holds(isMediaType(response.headers['content-type']), MEDIA_TYPE, response.headers['content-type'])
+  probe('media-type-of-response', `An encrypted response has the media type ${MEDIA_TYPE}.`, async (run) => {
+    const { response } = await exchange(run)
+    run.holds(isMediaType(response.headers['content-type']), MEDIA_TYPE, response.headers['content-type'])
   }),
-  probe('repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', async (it) => {
-    const { sent, response } = await exchange(it)
+  probe('repeated-fields', 'A response repeats v, suite, kid, sid, rid and ts.', async (run) => {
+    const { sent, response } = await exchange(run)
     const fields = ({ v, suite, kid, sid, rid, ts }: Readonly<Record<string, unknown>>) => ({
       v,
       suite,
@@ -59,61 +59,61 @@ export const envelopes = [
       rid,
       ts,
     })
-    it.equals('fields', fields(membersOrNone(response.json)), fields({ ...sent }))
+    run.equals('fields', fields(membersOrNone(response.json)), fields({ ...sent }))
   }),
-  probe('new-iv', 'A response has an IV of its own, of 96 bits.', async (it) => {
-    const { sent, response } = await exchange(it)
+  probe('new-iv', 'A response has an IV of its own, of 96 bits.', async (run) => {
+    const { sent, response } = await exchange(run)
     const { iv } = membersOrNone(response.json)
-    it.holds(iv !== sent.iv && decodeBase64url(String(iv))?.length === 12, 'a new IV of 12 bytes', iv)
+    run.holds(iv !== sent.iv && decodeBase64url(String(iv))?.length === 12, 'a new IV of 12 bytes', iv)
   }),
-  probe('replay', 'An envelope that was processed is refused.', async (it) => {
-    const through = await session(it)
-    isRefused(it, 'a replay', await replay(it, through))
+  probe('replay', 'An envelope that was processed is refused.', async (run) => {
+    const through = await session(run)
+    isRefused(run, 'a replay', await replay(run, through))
   }),
-  probe('rid-once', 'Another envelope with a rid that was used is refused.', async (it) => {
-    const through = await session(it)
-    const { rid } = (await exchange(it)).sent
-    isRefused(it, 'a used rid', await dispatch(it, through, sealed(through, anyCall(it), { rid })))
+  probe('rid-once', 'Another envelope with a rid that was used is refused.', async (run) => {
+    const through = await session(run)
+    const { rid } = (await exchange(run)).sent
+    isRefused(run, 'a used rid', await dispatch(run, through, sealed(through, anyCall(run), { rid })))
   }),
   ...[16, 64].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is accepted.`, async (it) => {
-      const through = await session(it)
+    probe(`rid-of-${length}`, `A rid of ${length} characters is accepted.`, async (run) => {
+      const through = await session(run)
       isAccepted(
-        it,
+        run,
         'such a rid',
-        await dispatch(it, through, sealed(through, anyCall(it), { rid: `-${ridOf(length)}` })),
+        await dispatch(run, through, sealed(through, anyCall(run), { rid: `-${ridOf(length)}` })),
       )
     }),
   ),
   ...[15, 65].map((length) =>
-    probe(`rid-of-${length}`, `A rid of ${length} characters is refused.`, async (it) => {
-      const through = await session(it)
-      const envelope = sealed(through, anyCall(it), { rid: `_${ridOf(length)}` })
-      isRefused(it, 'such a rid', await dispatch(it, through, envelope))
+    probe(`rid-of-${length}`, `A rid of ${length} characters is refused.`, async (run) => {
+      const through = await session(run)
+      const envelope = sealed(through, anyCall(run), { rid: `_${ridOf(length)}` })
+      isRefused(run, 'such a rid', await dispatch(run, through, envelope))
     }),
   ),
-  probe('rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', async (it) => {
-    const through = await session(it)
-    isRefused(it, 'a dot', await dispatch(it, through, sealed(through, anyCall(it), { rid: `.${ridOf(20)}` })))
+  probe('rid-with-a-dot', 'A rid with a character other than A-Za-z0-9_- is refused.', async (run) => {
+    const through = await session(run)
+    isRefused(run, 'a dot', await dispatch(run, through, sealed(through, anyCall(run), { rid: `.${ridOf(20)}` })))
   }),
-  probe('largest', 'An envelope of 262,144 bytes is accepted.', async (it) => {
-    const through = await session(it)
-    const text = padded(sealed(through, anyCall(it)), MAX_ENVELOPE_BYTES)
-    isAccepted(it, 'such an envelope', await dispatch(it, through, text))
+  probe('largest', 'An envelope of 262,144 bytes is accepted.', async (run) => {
+    const through = await session(run)
+    const text = padded(sealed(through, anyCall(run)), MAX_ENVELOPE_BYTES)
+    isAccepted(run, 'such an envelope', await dispatch(run, through, text))
   }),
-  probe('too-large', 'An envelope of 262,145 bytes is refused.', async (it) => {
-    const through = await session(it)
-    const text = padded(sealed(through, anyCall(it)), MAX_ENVELOPE_BYTES + 1)
-    isRefused(it, 'such an envelope', await dispatch(it, through, text))
+  probe('too-large', 'An envelope of 262,145 bytes is refused.', async (run) => {
+    const through = await session(run)
+    const text = padded(sealed(through, anyCall(run)), MAX_ENVELOPE_BYTES + 1)
+    isRefused(run, 'such an envelope', await dispatch(run, through, text))
   }),
 ]
 
 /** Sends an envelope twice and returns the second response. */
-export async function replay(it: ProbeContext, through: Awaited<ReturnType<typeof session>>): Promise<Observed> {
-  const envelope = sealed(through, anyCall(it))
-  const first = await dispatch(it, through, envelope)
-  if (first.status >= 400) it.notApplicable(`Needs an accepted call: ${first.status} ${first.code ?? ''}.`)
-  return dispatch(it, through, envelope)
+export async function replay(run: ProbeContext, through: Awaited<ReturnType<typeof session>>): Promise<Observed> {
+  const envelope = sealed(through, anyCall(run))
+  const first = await dispatch(run, through, envelope)
+  if (first.status >= 400) run.notApplicable(`Needs an accepted call: ${first.status} ${first.code ?? ''}.`)
+  return dispatch(run, through, envelope)
 }
 
 /** Calls between an envelope and its replay: a window or a small cache of marks has lost it by then. */
@@ -123,16 +123,16 @@ export const replayMarks = [
   marks(
     'after-other-calls',
     `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
-    async (it) => {
-      const through = await session(it)
-      if ((await replay(it, through)).status < 400) it.notApplicable('Needs a platform that refuses a replay.')
-      const old = sealed(through, anyCall(it))
+    async (run) => {
+      const through = await session(run)
+      if ((await replay(run, through)).status < 400) run.notApplicable('Needs a platform that refuses a replay.')
+      const old = sealed(through, anyCall(run))
       for (let call = 0; call <= CALLS_BETWEEN; call += 1) {
-        const { status } = await dispatch(it, through, call === 0 ? old : sealed(through, anyCall(it)))
-        if (status >= 400) it.notApplicable(`Needs accepted calls: ${status}.`)
+        const { status } = await dispatch(run, through, call === 0 ? old : sealed(through, anyCall(run)))
+        if (status >= 400) run.notApplicable(`Needs accepted calls: ${status}.`)
       }
-      const { status } = await dispatch(it, through, old)
-      it.holds(status >= 400 && status <= 499, 'a refusal of the replay', `status ${status}`)
+      const { status } = await dispatch(run, through, old)
+      run.holds(status >= 400 && status <= 499, 'a refusal of the replay', `status ${status}`)
     },
   ),
 ]

@@ -12,33 +12,33 @@ const { apps, templates, vouchers } = contract
  * Does something while the application of this run requires the encrypted transport. Its token goes over the wire in
  * plain text, has one scope and ends with the run.
  */
-async function whileRequired<T>(it: ProbeContext, act: (authorization: string) => Promise<T>): Promise<T> {
-  const { id: appId } = await application(it)
-  const { token } = await it.resources.once('token of required', () => applicationToken(it, appId, ['vouchers:read']))
-  it.needs(await it.call(templates.list, {}, { as: { credential: token } }), 'a list of templates')
-  const changed = await it.call(apps.update, { appId, secure_transport: 'required' })
+async function whileRequired<T>(run: ProbeContext, act: (authorization: string) => Promise<T>): Promise<T> {
+  const { id: appId } = await application(run)
+  const { token } = await run.resources.once('token of required', () => applicationToken(run, appId, ['vouchers:read']))
+  run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'a list of templates')
+  const changed = await run.call(apps.update, { appId, secure_transport: 'required' })
   try {
-    it.needs(changed, 'an application that requires the encrypted transport')
+    run.needs(changed, 'an application that requires the encrypted transport')
     return await act(`Bearer ${token}`)
   } finally {
-    await it.call(apps.update, { appId, secure_transport: 'optional' })
+    await run.call(apps.update, { appId, secure_transport: 'optional' })
   }
 }
 
 /** The response to a call in plain text; a platform that requires encryption of everybody needs no application. */
 async function plainResponse(
-  it: ProbeContext,
+  run: ProbeContext,
   request: Pick<WireRequest, 'method' | 'path' | 'body'>,
 ): Promise<Observed> {
   const headers = {
     accept: 'application/json',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
   }
-  const anonymous = await it.send({ ...request, headers, plain: true })
+  const anonymous = await run.send({ ...request, headers, plain: true })
   if (anonymous.status === 426) return anonymous
-  if (it.wire.isEncrypted) it.notApplicable('Would send a credential in plain text.')
-  return whileRequired(it, (authorization) =>
-    it.send({ ...request, headers: { ...headers, authorization }, plain: true }),
+  if (run.wire.isEncrypted) run.notApplicable('Would send a credential in plain text.')
+  return whileRequired(run, (authorization) =>
+    run.send({ ...request, headers: { ...headers, authorization }, plain: true }),
   )
 }
 
@@ -46,26 +46,26 @@ const readTemplates = { method: 'GET', path: templates.list.path }
 const words = (value = '') => value.toLowerCase().split(/\s*,\s*/)
 
 export const requiredEncryption = [
-  probe('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (it) =>
-    it.refuses(await plainResponse(it, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
+  probe('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (run) =>
+    run.refuses(await plainResponse(run, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
   ),
-  probe('before-the-body', 'The body of such a call is not read before.', async (it) => {
-    if ((await plainResponse(it, readTemplates)).status !== 426) it.notApplicable('Needs a refusal with 426.')
-    it.refuses(await plainResponse(it, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
+  probe('before-the-body', 'The body of such a call is not read before.', async (run) => {
+    if ((await plainResponse(run, readTemplates)).status !== 426) run.notApplicable('Needs a refusal with 426.')
+    run.refuses(await plainResponse(run, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
   }),
-  probe('upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (it) => {
-    const { status, headers } = await plainResponse(it, readTemplates)
-    if (status !== 426) it.notApplicable('Needs a refusal with 426.')
+  probe('upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (run) => {
+    const { status, headers } = await plainResponse(run, readTemplates)
+    if (status !== 426) run.notApplicable('Needs a refusal with 426.')
     const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
-    it.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
+    run.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
       upgrade: headers.upgrade,
       connection: headers.connection,
     })
   }),
-  probe('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (it) => {
-    const before = await inside(it, anyCall(it))
-    if (before.body.success === true && !isInnerSuccess(before)) it.notApplicable(`Needs a success: ${said(before)}.`)
-    const inner = await whileRequired(it, (authorization) => inside(it, anyCall(it, { headers: { authorization } })))
-    it.holds(isInnerSuccess(inner), 'an inner success', said(inner))
+  probe('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (run) => {
+    const before = await inside(run, anyCall(run))
+    if (before.body.success === true && !isInnerSuccess(before)) run.notApplicable(`Needs a success: ${said(before)}.`)
+    const inner = await whileRequired(run, (authorization) => inside(run, anyCall(run, { headers: { authorization } })))
+    run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
 ]

@@ -40,14 +40,14 @@ export interface Inner {
 
 const asHttp = ({ status, headers, text }: Observed) => ({ status, headers, body: text })
 
-export const readsBootstrap = (it: ProbeContext): Promise<Observed> =>
-  it.send({ method: 'GET', path: paths.bootstrap, headers: { accept: 'application/json' }, plain: true })
+export const readsBootstrap = (run: ProbeContext): Promise<Observed> =>
+  run.send({ method: 'GET', path: paths.bootstrap, headers: { accept: 'application/json' }, plain: true })
 
-export const bootstrap = (it: ProbeContext): Promise<Server> =>
-  it.resources.once('secure bootstrap', async () => {
+export const bootstrap = (run: ProbeContext): Promise<Server> =>
+  run.resources.once('secure bootstrap', async () => {
     const startedAt = Date.now()
-    const read = readBootstrap(asHttp(await readsBootstrap(it)), [])
-    if (!read.ok || !read.enabled) return it.notApplicable('Needs a bootstrap response that a client can use.')
+    const read = readBootstrap(asHttp(await readsBootstrap(run)), [])
+    if (!read.ok || !read.enabled) return run.notApplicable('Needs a bootstrap response that a client can use.')
     return { ...read, offsetMs: clockOffsetOf(read.serverTime, startedAt, Date.now()) }
   })
 
@@ -55,11 +55,11 @@ export const newKeyPair = () => makeClientKeyPair(randomBytes)
 
 /** Sends a session call with these members, or without a body. */
 export function callSession(
-  it: ProbeContext,
+  run: ProbeContext,
   members?: Members,
   headers: WireRequest['headers'] = {},
 ): Promise<Observed> {
-  return it.send({
+  return run.send({
     method: 'POST',
     path: paths.session,
     headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
@@ -74,12 +74,12 @@ interface SessionOptions {
 }
 
 /** Opens a session and derives its keys, which nothing has confirmed yet. */
-export async function openSession(it: ProbeContext, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
-  const server = await bootstrap(it)
+export async function openSession(run: ProbeContext, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
+  const server = await bootstrap(run)
   const { offsetMs } = server
-  const response = await callSession(it, { clientPublicKey: encodeBase64url(keyPair.publicKey) }, originHeader(origin))
+  const response = await callSession(run, { clientPublicKey: encodeBase64url(keyPair.publicKey) }, originHeader(origin))
   const read = readSession(asHttp(response), server, keyPair, { origin, serverNow: Date.now() + offsetMs })
-  if (!read.ok) return it.notApplicable(`Needs an encrypted session: status ${response.status}.`)
+  if (!read.ok) return run.notApplicable(`Needs an encrypted session: status ${response.status}.`)
   return { ...read.session, offsetMs } satisfies Session
 }
 
@@ -89,21 +89,21 @@ export const ORIGIN = 'https://conform.example'
 const slot = () => Math.floor(Date.now() / SHARED_MS)
 
 /** The session of most probes before a call has confirmed its keys. */
-export const unconfirmedSession = (it: ProbeContext, origin = ''): Promise<Session> =>
-  it.resources.once(`session ${slot()} ${origin}`, () => openSession(it, { origin }))
+export const unconfirmedSession = (run: ProbeContext, origin = ''): Promise<Session> =>
+  run.resources.once(`session ${slot()} ${origin}`, () => openSession(run, { origin }))
 
 /** A session whose calls the platform accepts, with responses that can be decrypted. */
-export const session = (it: ProbeContext, origin = ''): Promise<Session> =>
-  it.resources.once(`confirmed session ${slot()} ${origin}`, async () => {
-    const opened = await unconfirmedSession(it, origin)
-    const envelope = sealed(opened, anyCall(it))
-    const inner = innerOf(await dispatch(it, opened, envelope), envelope, opened)
-    return inner === undefined ? it.notApplicable('Needs a session whose calls the platform accepts.') : opened
+export const session = (run: ProbeContext, origin = ''): Promise<Session> =>
+  run.resources.once(`confirmed session ${slot()} ${origin}`, async () => {
+    const opened = await unconfirmedSession(run, origin)
+    const envelope = sealed(opened, anyCall(run))
+    const inner = innerOf(await dispatch(run, opened, envelope), envelope, opened)
+    return inner === undefined ? run.notApplicable('Needs a session whose calls the platform accepts.') : opened
   })
 
 /** A call that changes nothing; with a credential if the user offers one. */
-export function anyCall(it: ProbeContext, changes: Members = {}): Members {
-  const { token } = it.resources.offer.credentials
+export function anyCall(run: ProbeContext, changes: Members = {}): Members {
+  const { token } = run.resources.offer.credentials
   const headers = { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
   return { method: 'GET', path: TEMPLATES, query: { limit: 1 }, headers, body: null, ...changes }
 }
@@ -123,12 +123,12 @@ interface DispatchOptions {
 
 /** Sends an envelope, or any other body, with the origin of the session. */
 export function dispatch(
-  it: ProbeContext,
+  run: ProbeContext,
   { origin }: Pick<Session, 'origin'>,
   envelope: Members | Envelope | string,
   { headers = {}, query = '' }: DispatchOptions = {},
 ): Promise<Observed> {
-  return it.send({
+  return run.send({
     method: 'POST',
     path: `${paths.dispatch}${query}`,
     headers: { accept: MEDIA_TYPE, 'content-type': MEDIA_TYPE, ...originHeader(origin), ...headers },
@@ -147,15 +147,15 @@ export function innerOf(outer: Observed, sent: Envelope, { keyS2c }: Session): I
 
 /** Sends a call inside the shared session. */
 export async function inside(
-  it: ProbeContext,
+  run: ProbeContext,
   call: Members | string,
   options: DispatchOptions & { session?: Session } = {},
 ) {
-  const through = options.session ?? (await session(it))
+  const through = options.session ?? (await session(run))
   const envelope = sealed(through, call)
-  const outer = await dispatch(it, through, envelope, options)
+  const outer = await dispatch(run, through, envelope, options)
   const inner = innerOf(outer, envelope, through)
-  return inner ?? it.notApplicable(`Needs an encrypted response: status ${outer.status} ${outer.code ?? ''}.`)
+  return inner ?? run.notApplicable(`Needs an encrypted response: status ${outer.status} ${outer.code ?? ''}.`)
 }
 
 /** What a response inside an envelope says, for a report. */

@@ -32,17 +32,17 @@ const UNKNOWN_CODE = redeemCodeOf('0101Z7QX1010K3W')
 const UNKNOWN_SYMBOLS = '01Z7QX10K3WM9S34601Z7QX10K3WM9S3'
 const UNKNOWN_QR_TOKEN = `VQ1-${UNKNOWN_SYMBOLS}${checkSymbol(UNKNOWN_SYMBOLS)}`
 
-const check = (it: ProbeContext, type: string, value: string): Promise<Observed<Verification>> =>
-  it.call(verify, { credential: { type, value } })
+const check = (run: ProbeContext, type: string, value: string): Promise<Observed<Verification>> =>
+  run.call(verify, { credential: { type, value } })
 
 const valueOf = async (it: ProbeContext, type: CredentialType) => credentialOf(it, await issued(it), type).value
 
 /** A probe that verifies the code of a voucher in another form. */
 const normalises = (name: string, form: string, change: (code: string) => string) =>
-  probe(name, `A redeem code ${form} is the same code.`, async (it) => {
-    const { id } = await issued(it)
-    const code = await valueOf(it, 'redeem_code')
-    it.equals('id of the voucher', it.succeeds(await check(it, 'redeem_code', change(code))).voucher.id, id)
+  probe(name, `A redeem code ${form} is the same code.`, async (run) => {
+    const { id } = await issued(run)
+    const code = await valueOf(run, 'redeem_code')
+    run.equals('id of the voucher', run.succeeds(await check(run, 'redeem_code', change(code))).voucher.id, id)
   })
 
 /** A probe of a value that is malformed. */
@@ -51,75 +51,75 @@ const isMalformed = (name: string, title: string, type: string, value: string) =
 
 /** A probe of a well-formed value that no voucher has. */
 const isUnknown = (name: string, title: string, type: CredentialType, value: string) =>
-  probe(name, title, { needs: ['token'], reads: true }, async (it) =>
-    it.refuses(await check(it, type, value), 404, 'VOUCHER_NOT_FOUND'),
+  probe(name, title, { needs: ['token'], reads: true }, async (run) =>
+    run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'),
   )
 
 const withWrongSymbol = (value: string, at: number) =>
   `${value.slice(0, at)}${otherSymbol(value.charAt(at))}${value.slice(at + 1)}`
 
 const failsCheck = (name: string, title: string, type: CredentialType, value: string) =>
-  probe(name, title, { needs: ['token'], reads: true }, async (it) =>
-    it.equals('credential_check', (await check(it, type, value)).details.credential_check, 'failed'),
+  probe(name, title, { needs: ['token'], reads: true }, async (run) =>
+    run.equals('credential_check', (await check(run, type, value)).details.credential_check, 'failed'),
   )
 
 export const credentials = [
-  probe('in-the-issue', 'The data of an issue has credentials: a list of objects with type and value.', async (it) => {
-    const { data, status } = (await issueCall(it)).response
-    if (status > 299) it.notApplicable('Needs an issued voucher.')
+  probe('in-the-issue', 'The data of an issue has credentials: a list of objects with type and value.', async (run) => {
+    const { data, status } = (await issueCall(run)).response
+    if (status > 299) run.notApplicable('Needs an issued voucher.')
     const list: readonly unknown[] = Array.isArray(data.credentials) ? data.credentials : []
     const isCredential = ({ type, value }: Members) =>
       (type === 'redeem_code' || type === 'qr_token') && typeof value === 'string' && value !== ''
     const isComplete = list.length > 0 && list.map(membersOrNone).every(isCredential)
-    it.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
+    run.holds(isComplete, 'a list of redeem_code and qr_token, each with a value', data?.credentials)
   }),
-  probe('only-in-the-issue', 'No other response contains a credential of the voucher.', async (it) => {
-    const { voucher: one, input, response } = await redeemCall(it)
-    const { id } = it.needs(response, 'a redemption')
-    const verified = await it.call(verify, input)
-    const read = await it.call(getRedemption, { redemptionId: id })
+  probe('only-in-the-issue', 'No other response contains a credential of the voucher.', async (run) => {
+    const { voucher: one, input, response } = await redeemCall(run)
+    const { id } = run.needs(response, 'a redemption')
+    const verified = await run.call(verify, input)
+    const read = await run.call(getRedemption, { redemptionId: id })
     const texts = [response, verified, read].map(({ text }) => text)
     const shown = one.credentials.filter(({ value }) => texts.some((text) => text.includes(value)))
-    it.equals(
+    run.equals(
       'credentials in responses to redeem, verify and read',
       shown.map(({ type }) => type),
       [],
     )
   }),
-  probe('code-form', 'A redeem code has 16 symbols in groups of four.', async (it) => {
-    const code = await valueOf(it, 'redeem_code')
-    it.holds(CODE.test(code), "16 symbols of Crockford's base 32 in groups of four", code)
+  probe('code-form', 'A redeem code has 16 symbols in groups of four.', async (run) => {
+    const code = await valueOf(run, 'redeem_code')
+    run.holds(CODE.test(code), "16 symbols of Crockford's base 32 in groups of four", code)
   }),
-  probe('code-check', 'The last symbol of a redeem code is its check symbol.', async (it) => {
-    const symbols = (await valueOf(it, 'redeem_code')).replaceAll('-', '')
-    if (symbols.length !== 16) it.notApplicable('Needs a redeem code of 16 symbols.')
-    it.equals('check symbol', symbols.slice(15), checkSymbol(symbols.slice(0, 15)))
+  probe('code-check', 'The last symbol of a redeem code is its check symbol.', async (run) => {
+    const symbols = (await valueOf(run, 'redeem_code')).replaceAll('-', '')
+    if (symbols.length !== 16) run.notApplicable('Needs a redeem code of 16 symbols.')
+    run.equals('check symbol', symbols.slice(15), checkSymbol(symbols.slice(0, 15)))
   }),
-  probe('qr-form', 'A QR token is VQ1- and 33 symbols.', async (it) => {
-    const token = await valueOf(it, 'qr_token')
-    it.holds(QR_TOKEN.test(token), "VQ1- and 33 symbols of Crockford's base 32", token)
+  probe('qr-form', 'A QR token is VQ1- and 33 symbols.', async (run) => {
+    const token = await valueOf(run, 'qr_token')
+    run.holds(QR_TOKEN.test(token), "VQ1- and 33 symbols of Crockford's base 32", token)
   }),
-  probe('qr-check', 'The last symbol of a QR token is its check symbol.', async (it) => {
-    const symbols = (await valueOf(it, 'qr_token')).slice(4)
-    if (symbols.length !== 33) it.notApplicable('Needs a QR token of VQ1- and 33 symbols.')
-    it.equals('check symbol', symbols.slice(32), checkSymbol(symbols.slice(0, 32)))
+  probe('qr-check', 'The last symbol of a QR token is its check symbol.', async (run) => {
+    const symbols = (await valueOf(run, 'qr_token')).slice(4)
+    if (symbols.length !== 33) run.notApplicable('Needs a QR token of VQ1- and 33 symbols.')
+    run.equals('check symbol', symbols.slice(32), checkSymbol(symbols.slice(0, 32)))
   }),
-  probe('code-hint', 'codeHint has the last four symbols of the redeem code.', async (it) => {
-    it.equals('codeHint', (await issued(it)).codeHint, (await valueOf(it, 'redeem_code')).slice(-4))
+  probe('code-hint', 'codeHint has the last four symbols of the redeem code.', async (run) => {
+    run.equals('codeHint', (await issued(run)).codeHint, (await valueOf(run, 'redeem_code')).slice(-4))
   }),
   ...(['redeem_code', 'qr_token'] as const).map((type) =>
-    probe(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (it) => {
-      const one = await issued(it)
-      const credential = credentialOf(it, one, type)
-      it.equals('id of the voucher', it.succeeds(await it.call(verify, { credential })).voucher.id, one.id)
+    probe(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (run) => {
+      const one = await issued(run)
+      const credential = credentialOf(run, one, type)
+      run.equals('id of the voucher', run.succeeds(await run.call(verify, { credential })).voucher.id, one.id)
     }),
   ),
-  probe('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (it) => {
-    it.succeeds((await redeemCall(it)).response)
+  probe('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
+    run.succeeds((await redeemCall(run)).response)
   }),
-  probe('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', { vouchers: 1 }, async (it) => {
-    const credential = credentialOf(it, await voucher(it), 'qr_token')
-    it.succeeds(await it.call(redeem, { credential }))
+  probe('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', { vouchers: 1 }, async (run) => {
+    const credential = credentialOf(run, await voucher(run), 'qr_token')
+    run.succeeds(await run.call(redeem, { credential }))
   }),
   normalises('lower-case', 'in lower case', (code) => code.toLowerCase()),
   normalises('without-dashes', 'without dashes', (code) => code.replaceAll('-', '')),
@@ -138,22 +138,22 @@ export const credentials = [
       `letter-${letter.toLowerCase()}`,
       `The letter ${letter} in a redeem code is read as ${digit}.`,
       { needs: ['token'], reads: true },
-      async (it) => {
-        const asIssued = await check(it, 'redeem_code', UNKNOWN_CODE)
-        if (asIssued.status !== 404) it.notApplicable('Needs 404 for an unknown redeem code.')
-        const typed = await check(it, 'redeem_code', UNKNOWN_CODE.replaceAll(digit, letter))
-        it.refuses(typed, 404, asIssued.code)
-        it.equals('credential_check', typed.details.credential_check, asIssued.details.credential_check)
+      async (run) => {
+        const asIssued = await check(run, 'redeem_code', UNKNOWN_CODE)
+        if (asIssued.status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')
+        const typed = await check(run, 'redeem_code', UNKNOWN_CODE.replaceAll(digit, letter))
+        run.refuses(typed, 404, asIssued.code)
+        run.equals('credential_check', typed.details.credential_check, asIssued.details.credential_check)
       },
     ),
   ),
-  probe('qr-white-space', 'White space around a QR token is removed.', async (it) => {
-    const token = await valueOf(it, 'qr_token')
-    it.succeeds(await check(it, 'qr_token', ` ${token}\n`))
+  probe('qr-white-space', 'White space around a QR token is removed.', async (run) => {
+    const token = await valueOf(run, 'qr_token')
+    run.succeeds(await check(run, 'qr_token', ` ${token}\n`))
   }),
-  probe('qr-lower-case', 'A QR token in lower case is not that token.', async (it) => {
-    const { status } = await check(it, 'qr_token', (await valueOf(it, 'qr_token')).toLowerCase())
-    it.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+  probe('qr-lower-case', 'A QR token in lower case is not that token.', async (run) => {
+    const { status } = await check(run, 'qr_token', (await valueOf(run, 'qr_token')).toLowerCase())
+    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
   }),
   isMalformed('other-type', 'A credential of another type is refused with 400.', 'conform', UNKNOWN_CODE),
   isMalformed('malformed-code', 'A malformed redeem code is refused with 400.', 'redeem_code', 'ABCD-EFGH'),
@@ -182,10 +182,10 @@ export const credentials = [
     'passed-check',
     'An unknown code with the right check symbol has no detail credential_check.',
     { needs: ['token'], reads: true },
-    async (it) => {
-      const { status, details } = await check(it, 'redeem_code', UNKNOWN_CODE)
-      if (status !== 404) it.notApplicable('Needs 404 for an unknown redeem code.')
-      it.holds(details.credential_check !== 'failed', 'no credential_check: failed', details)
+    async (run) => {
+      const { status, details } = await check(run, 'redeem_code', UNKNOWN_CODE)
+      if (status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')
+      run.holds(details.credential_check !== 'failed', 'no credential_check: failed', details)
     },
   ),
 ]

@@ -13,24 +13,24 @@ const { issue } = contract.vouchers
 const idMembers = ['external_issue_id', 'recipient_user_id'] as const
 
 /** The shared issue, sent again under another idempotency key. */
-const repeated = (it: ProbeContext) =>
-  keep(it, 'repeated issue', async () => {
-    const voucher = await issued(it)
-    const { input } = await issueCall(it)
-    return { voucher, response: await it.call(issue, input) }
+const repeated = (run: ProbeContext) =>
+  keep(run, 'repeated issue', async () => {
+    const voucher = await issued(run)
+    const { input } = await issueCall(run)
+    return { voucher, response: await run.call(issue, input) }
   })
 
 /** Members of an issue with an id of `length` symbols, unique for this run. */
-const idOf = (it: ProbeContext, member: (typeof idMembers)[number], length: number) => ({
-  [member]: it.resources.name().padEnd(length, '~'),
+const idOf = (run: ProbeContext, member: (typeof idMembers)[number], length: number) => ({
+  [member]: run.resources.name().padEnd(length, '~'),
 })
 
 const isRefused = (name: string, title: string, changes: (it: ProbeContext) => Readonly<Record<string, unknown>>) =>
   probe(name, title, { vouchers: 1 }, async (it) => it.refuses(await tryIssue(it, changes(it)), 400))
 
 export const issueProbes = [
-  probe('three-members', 'An issue with its three members is a success.', async (it) => {
-    it.succeeds((await issueCall(it)).response)
+  probe('three-members', 'An issue with its three members is a success.', async (run) => {
+    run.succeeds((await issueCall(run)).response)
   }),
   ...(['template_id', 'external_issue_id', 'recipient_user_id'] as const).map((member) =>
     isRefused(`without-${member}`, `An issue without ${member} is refused with 400.`, () => ({ [member]: undefined })),
@@ -39,8 +39,8 @@ export const issueProbes = [
     'exhausted-quota',
     'An issue beyond the issue_limit of the template is refused with 409.',
     { needs: ['token'], vouchers: 1 },
-    async (it) => {
-      it.refuses(await issueBeyondLimit(it), 409)
+    async (run) => {
+      run.refuses(await issueBeyondLimit(run), 409)
     },
   ),
   ...idMembers.flatMap((member) => [
@@ -59,83 +59,83 @@ export const issueProbes = [
     { vouchers: 1 },
     async (it) => void it.succeeds(await tryIssue(it, { metadata: { origin: 'conform' } })),
   ),
-  probe('repeated-status', 'A repeated issue to the same recipient is 200.', async (it) => {
-    it.equals('status', (await repeated(it)).response.status, 200)
+  probe('repeated-status', 'A repeated issue to the same recipient is 200.', async (run) => {
+    run.equals('status', (await repeated(run)).response.status, 200)
   }),
-  probe('repeated-voucher', 'A repeated issue returns the existing voucher.', async (it) => {
-    const { voucher, response } = await repeated(it)
-    it.equals('id of the voucher', it.needs(response, 'a repeated issue').id, voucher.id)
+  probe('repeated-voucher', 'A repeated issue returns the existing voucher.', async (run) => {
+    const { voucher, response } = await repeated(run)
+    run.equals('id of the voucher', run.needs(response, 'a repeated issue').id, voucher.id)
   }),
-  probe('repeated-credentials', 'A repeated issue returns the same credentials.', async (it) => {
-    const { voucher, response } = await repeated(it)
-    const { credentials } = it.needs(response, 'a repeated issue')
+  probe('repeated-credentials', 'A repeated issue returns the same credentials.', async (run) => {
+    const { voucher, response } = await repeated(run)
+    const { credentials } = run.needs(response, 'a repeated issue')
     const byType = (list: typeof credentials) => Object.fromEntries(list.map(({ type, value }) => [type, value]))
-    it.equals('credentials', byType(credentials), byType(voucher.credentials))
+    run.equals('credentials', byType(credentials), byType(voucher.credentials))
   }),
-  probe('repeated-header', 'A repeated issue has Idempotent-Replayed: true.', async (it) => {
-    const { response } = await repeated(it)
-    it.needs(response, 'a repeated issue')
-    it.equals('Idempotent-Replayed', response.headers['idempotent-replayed']?.toLowerCase(), 'true')
+  probe('repeated-header', 'A repeated issue has Idempotent-Replayed: true.', async (run) => {
+    const { response } = await repeated(run)
+    run.needs(response, 'a repeated issue')
+    run.equals('Idempotent-Replayed', response.headers['idempotent-replayed']?.toLowerCase(), 'true')
   }),
-  probe('repeated-metadata', 'The metadata of a repeated issue is ignored.', async (it) => {
-    const { metadata } = await issued(it)
-    it.needs((await repeated(it)).response, 'a repeated issue')
-    const { input } = await issueCall(it)
-    const again = await it.call(issue, { ...input, metadata: { origin: 'conform' } })
-    it.equals('metadata', it.succeeds(again).metadata, metadata)
+  probe('repeated-metadata', 'The metadata of a repeated issue is ignored.', async (run) => {
+    const { metadata } = await issued(run)
+    run.needs((await repeated(run)).response, 'a repeated issue')
+    const { input } = await issueCall(run)
+    const again = await run.call(issue, { ...input, metadata: { origin: 'conform' } })
+    run.equals('metadata', run.succeeds(again).metadata, metadata)
   }),
   probe(
     'repeated-after-quota',
     'A repeated issue does not check the quota again.',
     { needs: ['token'] },
-    async (it) => {
-      const { template_id, voucher } = await limited(it)
-      it.needs((await repeated(it)).response, 'a repeated issue')
+    async (run) => {
+      const { template_id, voucher } = await limited(run)
+      run.needs((await repeated(run)).response, 'a repeated issue')
       const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
-      const again = await it.call(issue, { template_id, external_issue_id, recipient_user_id })
-      it.equals('id of the voucher', it.succeeds(again).id, voucher.id)
+      const again = await run.call(issue, { template_id, external_issue_id, recipient_user_id })
+      run.equals('id of the voucher', run.succeeds(again).id, voucher.id)
     },
   ),
   probe(
     'repeated-after-the-end',
     'A repeated issue does not check the validity again.',
     { needs: ['token'], waitsMs: 3_000 },
-    async (it) => {
-      const { input, unused } = await ended(it)
-      it.needs((await repeated(it)).response, 'a repeated issue')
-      it.equals('id of the voucher', it.succeeds(await it.call(issue, input)).id, unused.id)
+    async (run) => {
+      const { input, unused } = await ended(run)
+      run.needs((await repeated(run)).response, 'a repeated issue')
+      run.equals('id of the voucher', run.succeeds(await run.call(issue, input)).id, unused.id)
     },
   ),
-  probe('other-recipient', 'A repeated issue to another recipient is 409 EXTERNAL_ISSUE_ID_CONFLICT.', async (it) => {
-    await issued(it)
-    const { input } = await issueCall(it)
-    const again = await it.call(issue, { ...input, recipient_user_id: it.resources.name() })
-    it.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
+  probe('other-recipient', 'A repeated issue to another recipient is 409 EXTERNAL_ISSUE_ID_CONFLICT.', async (run) => {
+    await issued(run)
+    const { input } = await issueCall(run)
+    const again = await run.call(issue, { ...input, recipient_user_id: run.resources.name() })
+    run.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
   }),
   probe(
     'other-template',
     'An external_issue_id can be used again for another template.',
     { vouchers: 1 },
-    async (it) => {
-      const { id, externalIssueId: external_issue_id } = await issued(it)
-      const { template_id } = await future(it)
-      const other = it.succeeds(await tryIssue(it, { template_id, external_issue_id }))
-      it.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
+    async (run) => {
+      const { id, externalIssueId: external_issue_id } = await issued(run)
+      const { template_id } = await future(run)
+      const other = run.succeeds(await tryIssue(run, { template_id, external_issue_id }))
+      run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
     },
   ),
   probe(
     'other-call',
     'An external_issue_id that the bot has used returns its voucher in a direct issue to the recipient.',
     { needs: ['token', 'bot', 'chat', 'template'] },
-    async (it) => {
-      const { id, templateId, externalIssueId, recipientUserId } = await delivered(it)
-      it.needs((await repeated(it)).response, 'a repeated issue')
+    async (run) => {
+      const { id, templateId, externalIssueId, recipientUserId } = await delivered(run)
+      run.needs((await repeated(run)).response, 'a repeated issue')
       const input = {
         template_id: templateId,
         external_issue_id: externalIssueId,
         recipient_user_id: recipientUserId,
       }
-      it.equals('id of the voucher', it.succeeds(await it.call(issue, input)).id, id)
+      run.equals('id of the voucher', run.succeeds(await run.call(issue, input)).id, id)
     },
   ),
 ]

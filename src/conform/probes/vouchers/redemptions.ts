@@ -9,58 +9,58 @@ const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('redemptions', { needs })
 
-const read = async (it: ProbeContext, redemptionId: string) =>
-  it.needs(await it.call(redemption, { redemptionId }), 'a redemption')
+const read = async (run: ProbeContext, redemptionId: string) =>
+  run.needs(await run.call(redemption, { redemptionId }), 'a redemption')
 
 /** Second redemption of the redeemed voucher. */
-const second = (it: ProbeContext) =>
-  keep(it, 'second redemption', async () => {
-    const first = await redeemed(it)
-    const { input } = await redeemCall(it)
-    return { first, response: await it.call(redeem, input) }
+const second = (run: ProbeContext) =>
+  keep(run, 'second redemption', async () => {
+    const first = await redeemed(run)
+    const { input } = await redeemCall(run)
+    return { first, response: await run.call(redeem, input) }
   })
 
 export const redemptions = [
-  probe('optional-members', 'Redeem takes recipient_user_id, reference and metadata.', { vouchers: 1 }, async (it) => {
-    const one = await voucher(it)
-    const credential = credentialOf(it, one)
-    const optional = { reference: it.resources.name(), metadata: { origin: 'conform' } }
-    it.succeeds(await it.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
+  probe('optional-members', 'Redeem takes recipient_user_id, reference and metadata.', { vouchers: 1 }, async (run) => {
+    const one = await voucher(run)
+    const credential = credentialOf(run, one)
+    const optional = { reference: run.resources.name(), metadata: { origin: 'conform' } }
+    run.succeeds(await run.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
   }),
   probe(
     'other-recipient',
     'A redemption for another recipient is 409 RECIPIENT_MISMATCH.',
     { vouchers: 1 },
-    async (it) => {
-      const credential = credentialOf(it, await voucher(it))
-      const response = await it.call(redeem, { credential, recipient_user_id: it.resources.name() })
-      it.refuses(response, 409, 'RECIPIENT_MISMATCH')
+    async (run) => {
+      const credential = credentialOf(run, await voucher(run))
+      const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
+      run.refuses(response, 409, 'RECIPIENT_MISMATCH')
     },
   ),
-  probe('second', 'A second redemption is 409 VOUCHER_ALREADY_REDEEMED.', async (it) => {
-    it.refuses((await second(it)).response, 409, 'VOUCHER_ALREADY_REDEEMED')
+  probe('second', 'A second redemption is 409 VOUCHER_ALREADY_REDEEMED.', async (run) => {
+    run.refuses((await second(run)).response, 409, 'VOUCHER_ALREADY_REDEEMED')
   }),
-  probe('details-of-the-second', 'A second redemption names id and time of the first.', async (it) => {
-    const { first, response } = await second(it)
-    if (response.status !== 409) it.notApplicable('Needs 409 for a second redemption.')
+  probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
+    const { first, response } = await second(run)
+    if (response.status !== 409) run.notApplicable('Needs 409 for a second redemption.')
     const values = Object.values(response.details)
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
-    it.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
+    run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
   }),
-  probe('succeeded', 'A redemption reads as succeeded.', async (it) => {
-    const { data, status } = (await redeemCall(it)).response
-    if (status > 299) it.notApplicable('Needs a redemption.')
-    it.equals('status', (await read(it, data.id)).status, 'succeeded')
+  probe('succeeded', 'A redemption reads as succeeded.', async (run) => {
+    const { data, status } = (await redeemCall(run)).response
+    if (status > 299) run.notApplicable('Needs a redemption.')
+    run.equals('status', (await read(run, data.id)).status, 'succeeded')
   }),
-  probe('reversed', 'A reversed redemption reads as reversed.', async (it) => {
-    const { response, redemption: first } = await reversal(it)
-    if (response.status > 299) it.notApplicable('Needs a reversal.')
-    it.equals('status', (await read(it, first.id)).status, 'reversed')
+  probe('reversed', 'A reversed redemption reads as reversed.', async (run) => {
+    const { response, redemption: first } = await reversal(run)
+    if (response.status > 299) run.notApplicable('Needs a reversal.')
+    run.equals('status', (await read(run, first.id)).status, 'reversed')
   }),
-  probe('state-of-the-voucher', 'A redemption has the state of its voucher.', async (it) => {
-    const { id } = await redeemed(it)
-    const { voucher: one } = it.needs(await verify(it, (await redeemCall(it)).voucher), 'a verification')
-    it.equals('voucher.status', (await read(it, id)).voucher.status, one.status)
+  probe('state-of-the-voucher', 'A redemption has the state of its voucher.', async (run) => {
+    const { id } = await redeemed(run)
+    const { voucher: one } = run.needs(await verify(run, (await redeemCall(run)).voucher), 'a verification')
+    run.equals('voucher.status', (await read(run, id)).voucher.status, one.status)
   }),
 ]
 
@@ -71,22 +71,22 @@ export const keysInFlight = [
     'replay',
     'Concurrent redemptions under one key all return the one redemption.',
     { vouchers: 1 },
-    async (it) => {
-      const credential = credentialOf(it, await voucher(it))
-      const key = it.resources.name()
-      const calls = Array.from({ length: CALLS }, () => it.call(redeem, { credential }, { key }))
-      const ids = (await Promise.all(calls)).map((response) => it.succeeds(response).id)
-      it.equals('different redemptions', new Set(ids).size, 1)
+    async (run) => {
+      const credential = credentialOf(run, await voucher(run))
+      const key = run.resources.name()
+      const calls = Array.from({ length: CALLS }, () => run.call(redeem, { credential }, { key }))
+      const ids = (await Promise.all(calls)).map((response) => run.succeeds(response).id)
+      run.equals('different redemptions', new Set(ids).size, 1)
     },
   ),
   probesOf('replays', { needs })(
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',
-    async (it) => {
-      await issued(it)
-      await redeemed(it)
-      const responses = [(await issueCall(it)).response, (await redeemCall(it)).response]
-      it.equals('replays among first calls', responses.filter(({ isReplay }) => isReplay).length, 0)
+    async (run) => {
+      await issued(run)
+      await redeemed(run)
+      const responses = [(await issueCall(run)).response, (await redeemCall(run)).response]
+      run.equals('replays among first calls', responses.filter(({ isReplay }) => isReplay).length, 0)
     },
   ),
 ]

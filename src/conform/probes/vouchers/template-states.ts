@@ -15,82 +15,82 @@ const byBot: readonly Need[] = ['jwt', 'bot id']
 const POLL_MS = 250
 
 /** A draft that is submitted, and the response. */
-const submission = (it: ProbeContext) =>
-  keep(it, 'submission', async () => {
-    const template = it.needs(await create(it, templateInput(it)), 'a template')
-    return { template, response: await submit(it, template.id) }
+const submission = (run: ProbeContext) =>
+  keep(run, 'submission', async () => {
+    const template = run.needs(await create(run, templateInput(run)), 'a template')
+    return { template, response: await submit(run, template.id) }
   })
 
 const draftByBot = (it: ProbeContext) => keep(it, 'draft by a bot', () => createByBot(it, templateInput(it)))
 
-const submissionByBot = (it: ProbeContext) =>
-  keep(it, 'submission by a bot', async () => {
-    const { id } = it.needs(await draftByBot(it), 'a template')
-    return { id, response: await submitByBot(it, botIdOf(it), id) }
+const submissionByBot = (run: ProbeContext) =>
+  keep(run, 'submission by a bot', async () => {
+    const { id } = run.needs(await draftByBot(run), 'a template')
+    return { id, response: await submitByBot(run, botIdOf(run), id) }
   })
 
 export const templateStates = [
-  probe('draft', 'A created template is a draft.', async (it) => {
-    it.equals('status', it.needs((await draftCall(it)).response, 'a template').status, 'draft')
+  probe('draft', 'A created template is a draft.', async (run) => {
+    run.equals('status', run.needs((await draftCall(run)).response, 'a template').status, 'draft')
   }),
-  probe('draft-by-bot', 'A template that a bot creates is a draft.', { needs: byBot }, async (it) => {
-    it.equals('status', it.needs(await draftByBot(it), 'a template').status, 'draft')
+  probe('draft-by-bot', 'A template that a bot creates is a draft.', { needs: byBot }, async (run) => {
+    run.equals('status', run.needs(await draftByBot(run), 'a template').status, 'draft')
   }),
   probe(
     'issue-of-a-draft',
     'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
     { vouchers: 1 },
-    async (it) => {
-      const { id } = await keptDraft(it)
-      it.refuses(await tryIssue(it, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
+    async (run) => {
+      const { id } = await keptDraft(run)
+      run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
     },
   ),
-  probe('submit', 'A submitted template is reviewing.', async (it) => {
-    it.equals('status', it.succeeds((await submission(it)).response).status, 'reviewing')
+  probe('submit', 'A submitted template is reviewing.', async (run) => {
+    run.equals('status', run.succeeds((await submission(run)).response).status, 'reviewing')
   }),
-  probe('submit-by-bot', 'A template that a bot submits is reviewing.', { needs: byBot }, async (it) => {
-    it.equals('status', it.succeeds((await submissionByBot(it)).response).status, 'reviewing')
+  probe('submit-by-bot', 'A template that a bot submits is reviewing.', { needs: byBot }, async (run) => {
+    run.equals('status', run.succeeds((await submissionByBot(run)).response).status, 'reviewing')
   }),
-  probe('approval', 'A template whose review ends is active or rejected.', async (it) => {
-    const { template, response } = await submission(it)
-    it.needs(response, 'a submitted template')
+  probe('approval', 'A template whose review ends is active or rejected.', async (run) => {
+    const { template, response } = await submission(run)
+    run.needs(response, 'a submitted template')
     const filter = { external_template_id: template.externalTemplateId }
-    for (let leftMs = it.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
-      const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
-      const found = items.find(({ id }) => id === template.id) ?? it.notApplicable('Needs a template in the list.')
+    for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
+      const { items } = run.needs(await run.call(templates.list, filter), 'a list of templates')
+      const found = items.find(({ id }) => id === template.id) ?? run.notApplicable('Needs a template in the list.')
       if (found.status !== 'reviewing') {
         const isDecided = found.status === 'active' || found.status === 'rejected'
-        return it.holds(isDecided, 'status active or rejected', `status ${found.status}`)
+        return run.holds(isDecided, 'status active or rejected', `status ${found.status}`)
       }
-      if (leftMs <= 0) it.notApplicable('Needs a platform that reviews a template within --max-wait.')
-      await it.resources.pause(Math.min(POLL_MS, leftMs))
+      if (leftMs <= 0) run.notApplicable('Needs a platform that reviews a template within --max-wait.')
+      await run.resources.pause(Math.min(POLL_MS, leftMs))
     }
   }),
   probe(
     'submit-again',
     'To submit a template again that is reviewing or active is 409 TEMPLATE_STATE_CONFLICT.',
-    async (it) => {
-      const { template, response } = await submission(it)
-      it.needs(response, 'a submitted template')
-      it.refuses(await submit(it, template.id), 409, 'TEMPLATE_STATE_CONFLICT')
+    async (run) => {
+      const { template, response } = await submission(run)
+      run.needs(response, 'a submitted template')
+      run.refuses(await submit(run, template.id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
   probe(
     'submit-again-by-bot',
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
     { needs: byBot },
-    async (it) => {
-      const { id, response } = await submissionByBot(it)
-      it.needs(response, 'a submitted template')
-      it.refuses(await submitByBot(it, botIdOf(it), id), 409, 'TEMPLATE_STATE_CONFLICT')
+    async (run) => {
+      const { id, response } = await submissionByBot(run)
+      run.needs(response, 'a submitted template')
+      run.refuses(await submitByBot(run, botIdOf(run), id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  probe('rejection', 'A rejected template has a code and a reason.', { reads: true }, async (it) => {
-    const { items } = it.needs(await it.call(templates.list, { status: 'rejected' }), 'a list of templates')
+  probe('rejection', 'A rejected template has a code and a reason.', { reads: true }, async (run) => {
+    const { items } = run.needs(await run.call(templates.list, { status: 'rejected' }), 'a list of templates')
     const rejected = items.find(({ status }) => status === 'rejected')
-    const { rejectionCode, rejectionReason } = rejected ?? it.notApplicable('Needs a rejected template.')
+    const { rejectionCode, rejectionReason } = rejected ?? run.notApplicable('Needs a rejected template.')
     const isText = (value: unknown) => typeof value === 'string' && value !== ''
     const texts = { rejectionCode, rejectionReason }
-    it.holds(isText(rejectionCode) && isText(rejectionReason), 'texts as rejectionCode and rejectionReason', texts)
+    run.holds(isText(rejectionCode) && isText(rejectionReason), 'texts as rejectionCode and rejectionReason', texts)
   }),
 ]

@@ -33,33 +33,33 @@ const creates = (
   title: string,
   accepted = false,
 ) =>
-  probe(name, title, async (it) => {
-    const response = await create(it, { ...templateInput(it), ...changes(it) })
-    if (accepted) it.succeeds(response)
-    else it.refuses(response, 400)
+  probe(name, title, async (run) => {
+    const response = await create(run, { ...templateInput(run), ...changes(run) })
+    if (accepted) run.succeeds(response)
+    else run.refuses(response, 400)
   })
 
 /** An id of a template with `length` symbols, out of all that it may have. */
 const externalId = (it: ProbeContext, length: number) => `${it.resources.name()}.AZ_az:09-`.padEnd(length, 'x')
 
-async function issuedCount(it: ProbeContext): Promise<number> {
-  const { voucher } = await limited(it)
+async function issuedCount(run: ProbeContext): Promise<number> {
+  const { voucher } = await limited(run)
   const filter = { external_template_id: voucher.externalTemplateId }
-  const { items } = it.needs(await it.call(templates.list, filter), 'a list of templates')
+  const { items } = run.needs(await run.call(templates.list, filter), 'a list of templates')
   const found = items.find(({ id }) => id === voucher.templateId)
-  return found?.issuedCount ?? it.notApplicable('Needs a template in the list, with its count.')
+  return found?.issuedCount ?? run.notApplicable('Needs a template in the list, with its count.')
 }
 
 export const templateProbes = [
-  probe('nine-members', 'A create call with the nine members of a template is a success.', async (it) => {
-    it.succeeds((await draftCall(it)).response)
+  probe('nine-members', 'A create call with the nine members of a template is a success.', async (run) => {
+    run.succeeds((await draftCall(run)).response)
   }),
   probe(
     'nine-members-by-bot',
     'The create call of a bot takes the same nine members.',
     { needs: byBot },
-    async (it) => {
-      it.succeeds(await createByBot(it, templateInput(it)))
+    async (run) => {
+      run.succeeds(await createByBot(run, templateInput(run)))
     },
   ),
   ...members.flatMap((member) => [
@@ -94,9 +94,9 @@ export const templateProbes = [
     'optional-members-by-bot',
     'The create call of a bot takes a description of 500 code points and metadata.',
     { needs: byBot },
-    async (it) => {
+    async (run) => {
       const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
-      it.succeeds(await createByBot(it, { ...templateInput(it), ...optional }))
+      run.succeeds(await createByBot(run, { ...templateInput(run), ...optional }))
     },
   ),
   creates(
@@ -137,10 +137,10 @@ export const templateProbes = [
   probe(
     'external-id-used',
     'external_template_id of a draft of the application is 409 EXTERNAL_TEMPLATE_ID_EXISTS for another template.',
-    async (it) => {
-      const { externalTemplateId: external_template_id } = await keptDraft(it)
-      const response = await create(it, { ...templateInput(it), external_template_id })
-      it.refuses(response, 409, 'EXTERNAL_TEMPLATE_ID_EXISTS')
+    async (run) => {
+      const { externalTemplateId: external_template_id } = await keptDraft(run)
+      const response = await create(run, { ...templateInput(run), external_template_id })
+      run.refuses(response, 409, 'EXTERNAL_TEMPLATE_ID_EXISTS')
     },
   ),
   creates('issue-limit-of-0', () => ({ issue_limit: 0 }), 'An issue_limit of 0 is refused with 400.'),
@@ -155,20 +155,20 @@ export const templateProbes = [
     () => ({ issue_limit: 1_000_000_001 }),
     'An issue_limit of 1,000,000,001 is refused with 400.',
   ),
-  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (it) => {
-    it.equals('issuedCount', await issuedCount(it), 1)
+  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (run) => {
+    run.equals('issuedCount', await issuedCount(run), 1)
   }),
   probe(
     'count-is-not-reduced',
     'A redemption and its reversal do not reduce issuedCount of the template.',
-    async (it) => {
-      const { voucher } = await limited(it)
-      await issueBeyondLimit(it)
-      const before = await issuedCount(it)
-      const redeem = await it.call(vouchers.redeem, { credential: credentialOf(it, voucher) })
-      const { id } = it.needs(redeem, 'a redemption')
-      it.needs(await reverse(it, id), 'a reversal')
-      it.equals('issuedCount', await issuedCount(it), before)
+    async (run) => {
+      const { voucher } = await limited(run)
+      await issueBeyondLimit(run)
+      const before = await issuedCount(run)
+      const redeem = await run.call(vouchers.redeem, { credential: credentialOf(run, voucher) })
+      const { id } = run.needs(redeem, 'a redemption')
+      run.needs(await reverse(run, id), 'a reversal')
+      run.equals('issuedCount', await issuedCount(run), before)
     },
   ),
 ]

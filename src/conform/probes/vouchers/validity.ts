@@ -26,29 +26,29 @@ const TOLERANCE_MS = 1_000
 const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
 
 const isAccepted = (name: string, title: string, validity: (it: ProbeContext) => Promise<object>) =>
-  probe(name, title, async (it) => {
-    it.succeeds(await create(it, { ...templateInput(it), validity: await validity(it) }))
+  probe(name, title, async (run) => {
+    run.succeeds(await create(run, { ...templateInput(run), validity: await validity(run) }))
   })
 
 const isRefused = (name: string, title: string, validity: object) =>
-  probe(name, title, async (it) => {
-    it.refuses(await create(it, { ...templateInput(it), validity }), 400)
+  probe(name, title, async (run) => {
+    run.refuses(await create(run, { ...templateInput(run), validity }), 400)
   })
 
 /** Creation of a template whose validity ended an hour ago. */
-const endedTemplate = (it: ProbeContext) =>
-  keep(it, 'ended template', async () => {
-    const starts_at = await platformTime(it, -2 * 3_600_000)
-    const ends_at = await platformTime(it, -3_600_000)
-    return create(it, templateInput(it, { validity: { type: 'fixed', starts_at, ends_at } }))
+const endedTemplate = (run: ProbeContext) =>
+  keep(run, 'ended template', async () => {
+    const starts_at = await platformTime(run, -2 * 3_600_000)
+    const ends_at = await platformTime(run, -3_600_000)
+    return create(run, templateInput(run, { validity: { type: 'fixed', starts_at, ends_at } }))
   })
 
 export const validity = [
-  isAccepted('fixed', 'A validity can be fixed, with starts_at and ends_at.', async (it) => {
-    return { type: 'fixed', starts_at: await platformTime(it, DAY_MS), ends_at: await platformTime(it, 2 * DAY_MS) }
+  isAccepted('fixed', 'A validity can be fixed, with starts_at and ends_at.', async (run) => {
+    return { type: 'fixed', starts_at: await platformTime(run, DAY_MS), ends_at: await platformTime(run, 2 * DAY_MS) }
   }),
-  isAccepted('relative', 'A validity can be relative, with duration_days, delay_days and not_after.', async (it) =>
-    relative({ delay_days: 1, not_after: await platformTime(it, 9 * DAY_MS) }),
+  isAccepted('relative', 'A validity can be relative, with duration_days, delay_days and not_after.', async (run) =>
+    relative({ delay_days: 1, not_after: await platformTime(run, 9 * DAY_MS) }),
   ),
   isRefused('other-type', 'A validity of another type is refused with 400.', { type: 'conform', duration_days: 1 }),
   isAccepted('duration-of-1095', 'A duration of 1,095 days is accepted.', async () =>
@@ -58,62 +58,62 @@ export const validity = [
   isRefused('duration-of-1096', 'A duration of 1,096 days is refused with 400.', relative({ duration_days: 1096 })),
   isAccepted('delay-of-30', 'A delay of 30 days is accepted.', async () => relative({ delay_days: 30 })),
   isRefused('delay-of-31', 'A delay of 31 days is refused with 400.', relative({ delay_days: 31 })),
-  probe('day-of-86400-seconds', 'A voucher with a duration of one day is valid for 86,400 s.', async (it) => {
-    const { validFrom, validUntil } = (await limited(it)).voucher
-    it.equals('ms from validFrom to validUntil', timeOf(it, validUntil) - timeOf(it, validFrom), DAY_MS)
+  probe('day-of-86400-seconds', 'A voucher with a duration of one day is valid for 86,400 s.', async (run) => {
+    const { validFrom, validUntil } = (await limited(run)).voucher
+    run.equals('ms from validFrom to validUntil', timeOf(run, validUntil) - timeOf(run, validFrom), DAY_MS)
   }),
   ...[0, 1].map((days) =>
     probe(
       `delay-of-${days}-from-the-issue`,
       `A voucher with a delay of ${days} days is valid from ${days} days after its issue.`,
-      async (it) => {
-        const { validFrom, issuedAt } = (await (days === 0 ? limited(it) : future(it))).voucher
-        const ms = timeOf(it, validFrom) - timeOf(it, issuedAt)
+      async (run) => {
+        const { validFrom, issuedAt } = (await (days === 0 ? limited(run) : future(run))).voucher
+        const ms = timeOf(run, validFrom) - timeOf(run, issuedAt)
         const expected = `validFrom ${days * DAY_MS} ms after issuedAt`
-        it.holds(Math.abs(ms - days * DAY_MS) <= TOLERANCE_MS, expected, `validFrom ${ms} ms after issuedAt`)
+        run.holds(Math.abs(ms - days * DAY_MS) <= TOLERANCE_MS, expected, `validFrom ${ms} ms after issuedAt`)
       },
     ),
   ),
-  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', async (it) => {
-    const { unused, starts_at, ends_at } = await ending(it)
-    const observed = [timeOf(it, unused.validFrom), timeOf(it, unused.validUntil)]
-    it.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
+  probe('fixed-window', 'A voucher with a fixed validity has the times of its template.', async (run) => {
+    const { unused, starts_at, ends_at } = await ending(run)
+    const observed = [timeOf(run, unused.validFrom), timeOf(run, unused.validUntil)]
+    run.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
   }),
   probe(
     'times-never-change',
     'validFrom and validUntil of a voucher are the same after a redemption and its reversal.',
     { needs: ['token', 'template'] },
-    async (it) => {
-      const { voucher: first, response } = await reversal(it)
-      it.needs(response, 'a reversal')
-      const { voucher: last } = it.needs(await verify(it, first), 'a verification')
-      it.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
+    async (run) => {
+      const { voucher: first, response } = await reversal(run)
+      run.needs(response, 'a reversal')
+      const { voucher: last } = run.needs(await verify(run, first), 'a verification')
+      run.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
     },
   ),
-  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', async (it) => {
-    const { voucher } = await future(it)
-    await futureVerified(it)
-    it.refuses(await it.call(redeem, { credential: credentialOf(it, voucher) }), 409)
+  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', async (run) => {
+    const { voucher } = await future(run)
+    await futureVerified(run)
+    run.refuses(await run.call(redeem, { credential: credentialOf(run, voucher) }), 409)
   }),
-  probe('create-after-the-end', 'A template can be created with a validity that has ended.', async (it) => {
-    it.succeeds(await endedTemplate(it))
+  probe('create-after-the-end', 'A template can be created with a validity that has ended.', async (run) => {
+    run.succeeds(await endedTemplate(run))
   }),
   probe(
     'issue-after-the-end',
     'An issue from a template whose validity has ended is 409 TEMPLATE_VALIDITY_ENDED.',
     { vouchers: 1 },
-    async (it) => {
-      const template_id = await activate(it, it.needs(await endedTemplate(it), 'a template'))
-      it.refuses(await tryIssue(it, { template_id }), 409, 'TEMPLATE_VALIDITY_ENDED')
+    async (run) => {
+      const template_id = await activate(run, run.needs(await endedTemplate(run), 'a template'))
+      run.refuses(await tryIssue(run, { template_id }), 409, 'TEMPLATE_VALIDITY_ENDED')
     },
   ),
 ]
 
 /** Waits for the end of a voucher that a probe of `validity` has issued. */
 export const validityAfterTheEnd = [
-  probe('at-valid-until', 'A redemption after validUntil is refused with 409.', { waitsMs: 3_000 }, async (it) => {
-    const { unused } = await ended(it)
-    it.refuses(await it.call(redeem, { credential: credentialOf(it, unused) }), 409)
+  probe('at-valid-until', 'A redemption after validUntil is refused with 409.', { waitsMs: 3_000 }, async (run) => {
+    const { unused } = await ended(run)
+    run.refuses(await run.call(redeem, { credential: credentialOf(run, unused) }), 409)
   }),
 ]
 
@@ -125,18 +125,18 @@ const hasCode = (
   call: (it: ProbeContext) => Promise<Observed>,
   options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
 ): Probe =>
-  probesOf('failure-codes', { needs: ['token'] })(name, `${what} has the code ${code}.`, options, async (it) => {
-    const response = await call(it)
-    if (response.status !== 409) it.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
-    it.refuses(response, 409, code)
+  probesOf('failure-codes', { needs: ['token'] })(name, `${what} has the code ${code}.`, options, async (run) => {
+    const response = await call(run)
+    if (response.status !== 409) run.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
+    run.refuses(response, 409, code)
   })
 
 export const failureCodes = [
   hasCode('quota-exhausted', 'An issue beyond the issue_limit', 'TEMPLATE_QUOTA_EXHAUSTED', issueBeyondLimit),
-  hasCode('not-yet-valid', 'A redemption before validFrom', 'VOUCHER_NOT_YET_VALID', async (it) => {
-    const { voucher } = await future(it)
-    await futureVerified(it)
-    return it.call(redeem, { credential: credentialOf(it, voucher) })
+  hasCode('not-yet-valid', 'A redemption before validFrom', 'VOUCHER_NOT_YET_VALID', async (run) => {
+    const { voucher } = await future(run)
+    await futureVerified(run)
+    return run.call(redeem, { credential: credentialOf(run, voucher) })
   }),
   hasCode(
     'expired',

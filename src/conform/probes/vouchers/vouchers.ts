@@ -10,62 +10,62 @@ const { list } = contract.templates
 const record = async (it: ProbeContext) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
 
 /** The record of the redeemed voucher. */
-async function redeemedRecord(it: ProbeContext) {
-  await redeemed(it)
-  return it.needs(await verify(it, (await redeemCall(it)).voucher), 'a verification').voucher
+async function redeemedRecord(run: ProbeContext) {
+  await redeemed(run)
+  return run.needs(await verify(run, (await redeemCall(run)).voucher), 'a verification').voucher
 }
 
 export const voucherRecords = [
-  probe('issued', 'A voucher that can be redeemed is issued.', async (it) => {
-    it.equals('status', (await record(it)).status, 'issued')
+  probe('issued', 'A voucher that can be redeemed is issued.', async (run) => {
+    run.equals('status', (await record(run)).status, 'issued')
   }),
-  probe('redeemed', 'A redeemed voucher is redeemed.', async (it) => {
-    it.equals('status', (await redeemedRecord(it)).status, 'redeemed')
+  probe('redeemed', 'A redeemed voucher is redeemed.', async (run) => {
+    run.equals('status', (await redeemedRecord(run)).status, 'redeemed')
   }),
   probe(
     'expired',
     'An issued voucher reads as expired after its validUntil.',
     { needs: ['token'], waitsMs: 3_000 },
-    async (it) => {
-      const { verified } = await ended(it)
-      it.equals('status', it.needs(verified, 'a verification').voucher.status, 'expired')
+    async (run) => {
+      const { verified } = await ended(run)
+      run.equals('status', run.needs(verified, 'a verification').voucher.status, 'expired')
     },
   ),
   probe(
     'redeemed-does-not-expire',
     'A redeemed voucher reads as redeemed after its validUntil.',
     { needs: ['token'], waitsMs: 3_000 },
-    async (it) => {
-      const { used, ends_at } = await ended(it)
-      const { voucher, checkedAt } = it.needs(await verify(it, used), 'a verification')
-      if (timeOf(it, checkedAt) < Date.parse(ends_at)) it.notApplicable('Needs a clock that goes on.')
-      it.equals('status', voucher.status, 'redeemed')
+    async (run) => {
+      const { used, ends_at } = await ended(run)
+      const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
+      if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
+      run.equals('status', voucher.status, 'redeemed')
     },
   ),
-  probe('redeemable', 'A record says that an issued voucher is redeemable.', async (it) => {
-    it.equals('redeemable', (await record(it)).redeemable, true)
+  probe('redeemable', 'A record says that an issued voucher is redeemable.', async (run) => {
+    run.equals('redeemable', (await record(run)).redeemable, true)
   }),
-  probe('not-redeemable', 'A record says that a redeemed voucher is not.', async (it) => {
-    it.equals('redeemable', (await redeemedRecord(it)).redeemable, false)
+  probe('not-redeemable', 'A record says that a redeemed voucher is not.', async (run) => {
+    run.equals('redeemable', (await redeemedRecord(run)).redeemable, false)
   }),
-  probe('channel-direct', 'The channel of a direct issue is direct.', async (it) => {
-    it.equals('channel', (await issued(it)).channel, 'direct')
+  probe('channel-direct', 'The channel of a direct issue is direct.', async (run) => {
+    run.equals('channel', (await issued(run)).channel, 'direct')
   }),
   probe(
     'channel-bot',
     'The channel of an issue by a bot is bot.',
     { needs: ['bot', 'chat', 'template'] },
-    async (it) => {
-      it.equals('channel', (await delivered(it)).channel, 'bot')
+    async (run) => {
+      run.equals('channel', (await delivered(run)).channel, 'bot')
     },
   ),
-  probe('template-members', 'A record has the fields of its template.', async (it) => {
-    const voucher = await issued(it)
+  probe('template-members', 'A record has the fields of its template.', async (run) => {
+    const voucher = await issued(run)
     const filter = { external_template_id: voucher.externalTemplateId }
-    const { items } = it.needs(await it.call(list, filter), 'a list of templates')
-    const template = items.find(({ id }) => id === voucher.templateId) ?? it.notApplicable('Needs the template.')
+    const { items } = run.needs(await run.call(list, filter), 'a list of templates')
+    const template = items.find(({ id }) => id === voucher.templateId) ?? run.notApplicable('Needs the template.')
     const { type, name, issuerName, fulfillerName, fulfillmentCategory } = voucher
-    it.equals(
+    run.equals(
       'fields',
       { type, name, issuerName, fulfillerName, fulfillmentCategory },
       {

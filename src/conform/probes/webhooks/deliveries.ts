@@ -33,8 +33,8 @@ const deliveries = probesOf('deliveries', { needs: deliveryNeeds, specified: ['f
 const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 /** The headers of the shared delivery. */
-async function signed(it: ProbeContext) {
-  const { arrival } = await delivered(it)
+async function signed(run: ProbeContext) {
+  const { arrival } = await delivered(run)
   const valueOf = (name: keyof typeof webhookHeaders) => arrival.headers[webhookHeaders[name].toLowerCase()]
   return { arrival, signature: valueOf('signature'), timestamp: valueOf('timestamp'), updateId: valueOf('updateId') }
 }
@@ -44,88 +44,93 @@ const FIRST_DELAY_MS = 60_000
 const ROUNDING_MS = 2_000
 
 /** Ms from the end of a failed attempt to the next one, by the record of the delivery. */
-function delayOf(it: ProbeContext, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
+function delayOf(run: ProbeContext, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
   const last = attempts.at(-1)
-  if (last === undefined || next === null) return it.notApplicable('Needs a failed delivery with a next attempt.')
+  if (last === undefined || next === null) return run.notApplicable('Needs a failed delivery with a next attempt.')
   return Date.parse(next) - Date.parse(last.started_at) - last.duration_ms
 }
 
-const isFirstDelay = (it: ProbeContext, ms: number) =>
-  it.holds(Math.abs(ms - FIRST_DELAY_MS) <= ROUNDING_MS, 'the next attempt after 60 s', `after ${ms / 1000} s`)
+const isFirstDelay = (run: ProbeContext, ms: number) =>
+  run.holds(Math.abs(ms - FIRST_DELAY_MS) <= ROUNDING_MS, 'the next attempt after 60 s', `after ${ms / 1000} s`)
 
 export const signatures = [
   signature(
     'headers',
     'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
     one,
-    async (it) => {
-      const { arrival } = await signed(it)
+    async (run) => {
+      const { arrival } = await signed(run)
       const missing = Object.values(webhookHeaders).filter((name) => arrival.headers[name.toLowerCase()] === undefined)
-      it.equals('missing headers', missing, [])
+      run.equals('missing headers', missing, [])
     },
   ),
   signature(
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
     one,
-    async (it) => {
-      const { arrival, signature: received, timestamp } = await signed(it)
+    async (run) => {
+      const { arrival, signature: received, timestamp } = await signed(run)
       if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
-        it.notApplicable('Needs a signature and a timestamp.')
+        run.notApplicable('Needs a signature and a timestamp.')
       }
-      const { secret } = await webhook(it)
+      const { secret } = await webhook(run)
       const expected = signatureOf(arrival.rawBody, secret, String(timestamp))
-      it.holds(received === expected, expected, received)
+      run.holds(received === expected, expected, received)
     },
   ),
-  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', one, async (it) => {
-    const { timestamp } = await signed(it)
-    if (timestamp === undefined) it.notApplicable('Needs the header X-Platform-Timestamp.')
+  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', one, async (run) => {
+    const { timestamp } = await signed(run)
+    if (timestamp === undefined) run.notApplicable('Needs the header X-Platform-Timestamp.')
     const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
-    it.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
+    run.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
   }),
-  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', one, async (it) => {
-    const { arrival, updateId } = await signed(it)
-    if (updateId === undefined) it.notApplicable('Needs the header X-Platform-Update-Id.')
-    it.equals('update id', updateId, String(updateIdOf(arrival)))
+  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', one, async (run) => {
+    const { arrival, updateId } = await signed(run)
+    if (updateId === undefined) run.notApplicable('Needs the header X-Platform-Update-Id.')
+    run.equals('update id', updateId, String(updateIdOf(arrival)))
   }),
 ]
 
 export const retrySchedule = [
-  schedule('first-attempt', 'The first attempt is immediate.', one, async (it) => {
-    const own = await webhook(it)
-    const { botId } = await target(it)
+  schedule('first-attempt', 'The first attempt is immediate.', one, async (run) => {
+    const own = await webhook(run)
+    const { botId } = await target(run)
     const list = contract.webhook.deliveries
-    const totalOf = async () => it.needs(await it.call(list, { botId, limit: 1 }), 'a list').pagination.total
+    const totalOf = async () => run.needs(await run.call(list, { botId, limit: 1 }), 'a list').pagination.total
     const before = await totalOf()
-    const arrival = await firstArrival(it, own)
-    if (arrival === undefined && (await totalOf()) === before) noArrival(it)
-    it.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
+    const arrival = await firstArrival(run, own)
+    if (arrival === undefined && (await totalOf()) === before) noArrival(run)
+    run.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
   }),
-  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', one, async (it) =>
-    isFirstDelay(it, delayOf(it, (await failed(it)).record)),
+  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', one, async (run) =>
+    isFirstDelay(run, delayOf(run, (await failed(run)).record)),
   ),
-  schedule('retry-after', 'Retry-After of a receiver is ignored.', { vouchers: 3, waitsMs: ARRIVAL_MS }, async (it) => {
-    const usual = delayOf(it, (await failed(it)).record)
-    const own = await webhook(it)
-    const { updateId } = await newEvent(it, own, () => ({ status: 503, headers: { 'retry-after': '10' } }))
-    const delay = delayOf(it, await settled(it, updateId))
-    it.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
-  }),
+  schedule(
+    'retry-after',
+    'Retry-After of a receiver is ignored.',
+    { vouchers: 3, waitsMs: ARRIVAL_MS },
+    async (run) => {
+      const usual = delayOf(run, (await failed(run)).record)
+      const own = await webhook(run)
+      const { updateId } = await newEvent(run, own, () => ({ status: 503, headers: { 'retry-after': '10' } }))
+      const delay = delayOf(run, await settled(run, updateId))
+      run.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
+    },
+  ),
   schedule(
     'second-attempt',
     'The second attempt follows 60 s after the first failed one.',
     { vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS },
-    async (it) => {
-      const own = await webhook(it)
+    async (run) => {
+      const own = await webhook(run)
       own.receiver.respond(own.end, () => 500)
-      const { id } = await voucher(it)
+      const { id } = await voucher(run)
       const [first] = await arrivalsWith(own, id)
-      if (first === undefined) return noArrival(it)
+      if (first === undefined) return noArrival(run)
       own.receiver.respond(own.end, () => 200)
       const [, second] = await arrivalsWith(own, id, 2, FIRST_DELAY_MS + ARRIVAL_MS)
-      if (second === undefined) return it.holds(false, 'a second attempt after 60 s', 'none after 63 s')
-      isFirstDelay(it, second.at - first.at)
+      if (second === undefined) return run.holds(false, 'a second attempt after 60 s', 'none after 63 s')
+      isFirstDelay(run, second.at - first.at)
     },
   ),
 ]
@@ -133,32 +138,32 @@ export const retrySchedule = [
 const RESPONSE_LIMIT_MS = 15_000
 
 export const deliveryAttempts = [
-  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', one, async (it) => {
-    const { updateId } = await newEvent(it, await webhook(it), () => 299)
-    it.equals('status', (await settled(it, updateId)).status, 'delivered')
+  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', one, async (run) => {
+    const { updateId } = await newEvent(run, await webhook(run), () => 299)
+    run.equals('status', (await settled(run, updateId)).status, 'delivered')
   }),
-  attempt('status-of-500', 'A response of 500 is no success.', one, async (it) => {
-    const { status } = (await failed(it)).record
-    it.holds(status !== 'delivered', 'another status than delivered', status)
+  attempt('status-of-500', 'A response of 500 is no success.', one, async (run) => {
+    const { status } = (await failed(run)).record
+    run.holds(status !== 'delivered', 'another status than delivered', status)
   }),
   attempt(
     'time-limit',
     'An attempt without a response fails after 15 s.',
     { vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS },
-    async (it) => {
+    async (run) => {
       const { reply, release } = heldResponse(200)
-      const own = await webhook(it)
+      const own = await webhook(run)
       own.receiver.respond(own.end, reply)
       try {
-        const { id } = await voucher(it)
+        const { id } = await voucher(run)
         const [arrival] = await arrivalsWith(own, id)
-        if (arrival === undefined) return noArrival(it)
+        if (arrival === undefined) return noArrival(run)
         const ended = (record: { readonly attempts: readonly unknown[] }) => record.attempts.length > 0
-        const record = await recordOf(it, updateIdOf(arrival), ended, RESPONSE_LIMIT_MS + ARRIVAL_MS)
+        const record = await recordOf(run, updateIdOf(arrival), ended, RESPONSE_LIMIT_MS + ARRIVAL_MS)
         const [made] = record?.attempts ?? []
         const ms = made?.duration_ms ?? 0
         const fits = made !== undefined && made.error !== null && Math.abs(ms - RESPONSE_LIMIT_MS) <= 1_000
-        it.holds(fits, 'an attempt that failed after 15 s', made === undefined ? 'no failed attempt' : `${ms} ms`)
+        run.holds(fits, 'an attempt that failed after 15 s', made === undefined ? 'no failed attempt' : `${ms} ms`)
       } finally {
         release()
       }
@@ -167,31 +172,31 @@ export const deliveryAttempts = [
 ]
 
 export const deliveryRecords = [
-  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', one, async (it) => {
-    const { updateId } = await delivered(it)
-    it.holds((await recordOf(it, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
+  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', one, async (run) => {
+    const { updateId } = await delivered(run)
+    run.holds((await recordOf(run, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
   }),
-  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', one, async (it) => {
-    const { record } = await failed(it)
-    if (record.status === 'delivered') it.notApplicable('Needs a platform for which 500 is no success.')
-    it.holds(
+  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', one, async (run) => {
+    const { record } = await failed(run)
+    if (record.status === 'delivered') run.notApplicable('Needs a platform for which 500 is no success.')
+    run.holds(
       record.status === 'failed' && record.next_attempt_at !== null,
       'failed, with a next attempt',
       record.status,
     )
   }),
-  deliveries('attempts', 'The record of a delivery lists its attempts.', one, async (it) => {
-    const { record } = await failed(it)
-    it.equals(
+  deliveries('attempts', 'The record of a delivery lists its attempts.', one, async (run) => {
+    const { record } = await failed(run)
+    run.equals(
       'status codes of the attempts',
       record.attempts.map(({ status_code }) => status_code),
       [500],
     )
   }),
-  deliveries('statuses', 'A delivery has one of six statuses.', { needs: ['jwt', 'bot id'] }, async (it) => {
-    const { botId } = await target(it)
-    const list = it.needs(await it.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
+  deliveries('statuses', 'A delivery has one of six statuses.', { needs: ['jwt', 'bot id'] }, async (run) => {
+    const { botId } = await target(run)
+    const list = run.needs(await run.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))
-    it.equals('other statuses', others, [])
+    run.equals('other statuses', others, [])
   }),
 ]

@@ -37,84 +37,84 @@ export interface Hook extends Target {
 }
 
 /** @throws NotApplicable if the bot has a webhook already */
-export const target = (it: ProbeContext): Promise<Target> =>
-  it.resources.once('bot of webhooks', async () => {
-    const { botId } = it.resources.offer
-    if (botId === undefined) return it.resources.lacking('bot id')
+export const target = (run: ProbeContext): Promise<Target> =>
+  run.resources.once('bot of webhooks', async () => {
+    const { botId } = run.resources.offer
+    if (botId === undefined) return run.resources.lacking('bot id')
     // Not the record of the bot alone: its first read shows the bot's token, once.
-    const { items } = it.needs(await it.call(bots.list, { limit: 100 }), 'a list of bots')
-    const found = items.find((one) => one.id === botId) ?? it.notApplicable('Needs a bot of the account.')
-    const hasNone = found.delivery_mode === undefined ? await readsNone(it, found) : found.delivery_mode === 'polling'
-    if (!hasNone) return it.notApplicable('Needs a bot without a webhook.')
-    const { fault, data } = await removeWebhook(it, botId, true)
+    const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
+    const found = items.find((one) => one.id === botId) ?? run.notApplicable('Needs a bot of the account.')
+    const hasNone = found.delivery_mode === undefined ? await readsNone(run, found) : found.delivery_mode === 'polling'
+    if (!hasNone) return run.notApplicable('Needs a bot without a webhook.')
+    const { fault, data } = await removeWebhook(run, botId, true)
     const selected = fault === undefined ? data.allowed_updates : defaultUpdateTypes
     const bot = { botId, isSet: false, wasSet: false }
-    it.resources.removes('webhook', botId, () => restore(it, bot, selected))
+    run.resources.removes('webhook', botId, () => restore(run, bot, selected))
     return bot
   })
 
 /** Whether the record of a bot, whose list has no delivery_mode, says that there is no webhook. */
-async function readsNone(it: ProbeContext, { id, has_token }: Bot): Promise<boolean> {
-  if (!has_token) return it.notApplicable('Needs a bot with a token.')
-  const { webhook: settings } = it.needs(await it.call(bots.get, { botId: id }), 'a record of a bot')
+async function readsNone(run: ProbeContext, { id, has_token }: Bot): Promise<boolean> {
+  if (!has_token) return run.notApplicable('Needs a bot with a token.')
+  const { webhook: settings } = run.needs(await run.call(bots.get, { botId: id }), 'a record of a bot')
   return settings === null
 }
 
 /** Deletes the webhook, after the update types that were selected before are selected again. */
-async function restore(it: ProbeContext, { botId, wasSet }: Target, selected: readonly string[]) {
+async function restore(run: ProbeContext, { botId, wasSet }: Target, selected: readonly string[]) {
   if (!wasSet) return undefined
   const allowed = isDeepStrictEqual(selected, defaultUpdateTypes) ? [] : selected
-  if (it.resources.offer.receiver !== undefined) await setWebhook(it, { allowed_updates: allowed })
-  const { fault, status } = await removeWebhook(it, botId, true)
+  if (run.resources.offer.receiver !== undefined) await setWebhook(run, { allowed_updates: allowed })
+  const { fault, status } = await removeWebhook(run, botId, true)
   return fault === undefined ? undefined : `It could not be deleted: status ${status}.`
 }
 
-export const removeWebhook = (it: ProbeContext, botId: string, drop?: boolean): Promise<Observed<DeliveryMode>> =>
-  it.call(calls.delete, { botId, ...(drop === undefined ? {} : { drop_pending_updates: drop }) })
+export const removeWebhook = (run: ProbeContext, botId: string, drop?: boolean): Promise<Observed<DeliveryMode>> =>
+  run.call(calls.delete, { botId, ...(drop === undefined ? {} : { drop_pending_updates: drop }) })
 
-const hook = (it: ProbeContext): Promise<Hook> =>
-  it.resources.once('webhook', async () => {
-    const { receiver } = it.resources.offer
-    if (receiver === undefined) return it.resources.lacking('webhook')
-    const end = `/${it.resources.name()}`
+const hook = (run: ProbeContext): Promise<Hook> =>
+  run.resources.once('webhook', async () => {
+    const { receiver } = run.resources.offer
+    if (receiver === undefined) return run.resources.lacking('webhook')
+    const end = `/${run.resources.name()}`
     const secret = randomBytes(24).toString('base64url')
-    it.resources.secrets.add('WEBHOOK_SECRET', secret)
-    return Object.assign(await target(it), { receiver, end, url: receiver.url + end, secret })
+    run.resources.secrets.add('WEBHOOK_SECRET', secret)
+    return Object.assign(await target(run), { receiver, end, url: receiver.url + end, secret })
   })
 
 /** Sets the webhook of the run with changed settings. */
-export async function setWebhook(it: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
-  const own = await hook(it)
+export async function setWebhook(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
+  const own = await hook(run)
   const { botId, url, secret: secret_token } = own
   own.isSet = false
   own.wasSet = true
-  return it.call(calls.set, { botId, url, secret_token, allowed_updates: ['voucher_issued'], ...changes })
+  return run.call(calls.set, { botId, url, secret_token, allowed_updates: ['voucher_issued'], ...changes })
 }
 
 /** The webhook of the run, set. */
-export async function webhook(it: ProbeContext): Promise<Hook> {
-  const own = await hook(it)
+export async function webhook(run: ProbeContext): Promise<Hook> {
+  const own = await hook(run)
   own.receiver.respond(own.end, () => 200)
   if (own.isSet) return own
-  it.needs(await setWebhook(it), 'a webhook')
+  run.needs(await setWebhook(run), 'a webhook')
   own.isSet = true
   return own
 }
 
 /** The webhook of the run, deleted; no update waits. */
-export async function noWebhook(it: ProbeContext): Promise<Hook> {
-  const own = await webhook(it)
+export async function noWebhook(run: ProbeContext): Promise<Hook> {
+  const own = await webhook(run)
   own.isSet = false
-  it.needs(await removeWebhook(it, own.botId, true), 'a deleted webhook')
+  run.needs(await removeWebhook(run, own.botId, true), 'a deleted webhook')
   return own
 }
 
 /** Ends a probe unless the bot token is that of --bot. */
-export const sameBot = (it: ProbeContext): Promise<void> =>
-  it.resources.once('token of the bot', async () => {
-    const { url } = await webhook(it)
-    const info = it.needs(await it.call(calls.info, {}), 'getWebhookInfo')
-    if (info.url !== url) it.notApplicable('Needs the token of the bot that --bot names.')
+export const sameBot = (run: ProbeContext): Promise<void> =>
+  run.resources.once('token of the bot', async () => {
+    const { url } = await webhook(run)
+    const info = run.needs(await run.call(calls.info, {}), 'getWebhookInfo')
+    if (info.url !== url) run.notApplicable('Needs the token of the bot that --bot names.')
   })
 
 /** A delivery that arrived, and the update in it. */
@@ -140,28 +140,28 @@ export async function arrivalsWith({ receiver, end }: Hook, text: string, count 
 
 /** Issues a voucher while the webhook is set; resolves to its delivery, if one arrives. */
 export async function firstArrival(
-  it: ProbeContext,
+  run: ProbeContext,
   own: Hook,
   reply: Responder = () => 200,
 ): Promise<Arrival | undefined> {
   own.receiver.respond(own.end, reply)
-  const { id } = await voucher(it)
+  const { id } = await voucher(run)
   const [arrival] = await arrivalsWith(own, id)
   return arrival
 }
 
 /** Like `firstArrival` on a platform that has delivered an update to this run before. */
-export async function newArrival(it: ProbeContext, own: Hook, reply?: Responder): Promise<Arrival | undefined> {
-  await delivered(it)
-  return firstArrival(it, own, reply)
+export async function newArrival(run: ProbeContext, own: Hook, reply?: Responder): Promise<Arrival | undefined> {
+  await delivered(run)
+  return firstArrival(run, own, reply)
 }
 
 /** Like `newArrival`. @throws NotApplicable if nothing arrives */
-export const newEvent = async (it: ProbeContext, own: Hook, reply?: Responder): Promise<Event> =>
-  eventOf(it, await newArrival(it, own, reply))
+export const newEvent = async (run: ProbeContext, own: Hook, reply?: Responder): Promise<Event> =>
+  eventOf(run, await newArrival(run, own, reply))
 
-const eventOf = (it: ProbeContext, arrival: Arrival | undefined): Event =>
-  arrival === undefined ? noArrival(it) : { arrival, updateId: updateIdOf(arrival) }
+const eventOf = (run: ProbeContext, arrival: Arrival | undefined): Event =>
+  arrival === undefined ? noArrival(run) : { arrival, updateId: updateIdOf(arrival) }
 
 /** A responder that waits for `release`, and then responds with a status. */
 export function heldResponse(status: number) {
@@ -172,40 +172,40 @@ export function heldResponse(status: number) {
   return { reply: () => held, release }
 }
 
-export function noArrival(it: ProbeContext): never {
-  return it.notApplicable('Needs a delivery for a voucher: link the bot of --bot to the application of the token.')
+export function noArrival(run: ProbeContext): never {
+  return run.notApplicable('Needs a delivery for a voucher: link the bot of --bot to the application of the token.')
 }
 
 /** A delivery to which the receiver responded with 200, shared by the probes. */
-export const delivered = (it: ProbeContext): Promise<Event> =>
-  it.resources.once('delivered', async () => eventOf(it, await firstArrival(it, await webhook(it))))
+export const delivered = (run: ProbeContext): Promise<Event> =>
+  run.resources.once('delivered', async () => eventOf(run, await firstArrival(run, await webhook(run))))
 
 /** A delivery to which the receiver responded with 500, and its record. */
-export const failed = (it: ProbeContext): Promise<Event & { readonly record: Delivery }> =>
-  it.resources.once('failed', async () => {
-    const event = await newEvent(it, await webhook(it), () => 500)
-    return { ...event, record: await settled(it, event.updateId) }
+export const failed = (run: ProbeContext): Promise<Event & { readonly record: Delivery }> =>
+  run.resources.once('failed', async () => {
+    const event = await newEvent(run, await webhook(run), () => 500)
+    return { ...event, record: await settled(run, event.updateId) }
   })
 
 /** The record of an update's delivery as soon as it fits, or as it is after `ms`; undefined if there is none. */
 export async function recordOf(
-  it: ProbeContext,
+  run: ProbeContext,
   updateId: number,
   fits: (record: Delivery) => boolean = () => true,
   ms = ARRIVAL_MS,
 ): Promise<Delivery | undefined> {
-  const { botId } = await target(it)
+  const { botId } = await target(run)
   for (let leftMs = ms; ; leftMs -= POLL_MS) {
-    const { items } = it.needs(await it.call(calls.deliveries, { botId, limit: 100 }), 'a list of deliveries')
+    const { items } = run.needs(await run.call(calls.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const record = items.find((one) => one.update_id === updateId)
     if ((record !== undefined && fits(record)) || leftMs <= 0) return record
-    await it.resources.pause(POLL_MS)
+    await run.resources.pause(POLL_MS)
   }
 }
 
 /** The record of a delivery whose attempts, at least `attempts`, have ended. */
-export async function settled(it: ProbeContext, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
+export async function settled(run: ProbeContext, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
   const fits = (one: Delivery) => one.attempts.length >= attempts && !['pending', 'delivering'].includes(one.status)
-  const record = await recordOf(it, updateId, fits, ms)
-  return record !== undefined && fits(record) ? record : it.notApplicable('Needs a list with this delivery.')
+  const record = await recordOf(run, updateId, fits, ms)
+  return record !== undefined && fits(record) ? record : run.notApplicable('Needs a list with this delivery.')
 }

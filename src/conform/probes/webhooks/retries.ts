@@ -32,82 +32,82 @@ const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 const bodyOf = ({ arrival }: Event) => arrival.rawBody.toString('utf8')
 
-const retried = async (it: ProbeContext, { botId }: Hook, deliveryId: string, force?: boolean) =>
-  it.call(retry, { botId, deliveryId, ...(force === undefined ? {} : { force }) })
+const retried = async (run: ProbeContext, { botId }: Hook, deliveryId: string, force?: boolean) =>
+  run.call(retry, { botId, deliveryId, ...(force === undefined ? {} : { force }) })
 
 /** Retries a failed delivery, which fails again; says that it was attempted. */
 async function attemptsAgain(
-  it: ProbeContext,
+  run: ProbeContext,
   idOf: (event: Awaited<ReturnType<typeof failed>>) => string,
 ): Promise<void> {
-  const event = await failed(it)
-  const own = await webhook(it)
-  if ((await settled(it, event.updateId)).status !== 'failed') it.notApplicable('Needs a failed delivery.')
+  const event = await failed(run)
+  const own = await webhook(run)
+  if ((await settled(run, event.updateId)).status !== 'failed') run.notApplicable('Needs a failed delivery.')
   const before = (await arrivalsWith(own, bodyOf(event))).length
   own.receiver.respond(own.end, () => 500)
-  it.accepts(await retried(it, own, idOf(event)))
+  run.accepts(await retried(run, own, idOf(event)))
   const arrivals = await arrivalsWith(own, bodyOf(event), before + 1)
-  it.holds(arrivals.length > before, 'another attempt', 'none')
-  await settled(it, event.updateId, before + 1)
+  run.holds(arrivals.length > before, 'another attempt', 'none')
+  await settled(run, event.updateId, before + 1)
 }
 
 export const manualRetries = [
-  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', one, async (it) =>
-    attemptsAgain(it, ({ record }) => record.id),
+  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', one, async (run) =>
+    attemptsAgain(run, ({ record }) => record.id),
   ),
-  retries('by-update-id', 'A failed delivery is attempted again by its update id.', one, async (it) =>
-    attemptsAgain(it, ({ updateId }) => String(updateId)),
+  retries('by-update-id', 'A failed delivery is attempted again by its update id.', one, async (run) =>
+    attemptsAgain(run, ({ updateId }) => String(updateId)),
   ),
   retries(
     'outside-the-schedule',
     'A manual retry that fails changes neither the status nor the schedule of the delivery.',
     one,
-    async (it) => {
-      const own = await webhook(it)
-      const event = await newEvent(it, own, () => 500)
-      const before = await settled(it, event.updateId)
-      if (before.status !== 'failed') it.notApplicable('Needs a failed delivery.')
-      it.needs(await retried(it, own, before.id), 'a manual retry')
+    async (run) => {
+      const own = await webhook(run)
+      const event = await newEvent(run, own, () => 500)
+      const before = await settled(run, event.updateId)
+      if (before.status !== 'failed') run.notApplicable('Needs a failed delivery.')
+      run.needs(await retried(run, own, before.id), 'a manual retry')
       if ((await arrivalsWith(own, bodyOf(event), 2)).length < 2)
-        it.notApplicable('Needs an attempt of a manual retry.')
-      const after = await settled(it, event.updateId, 2)
+        run.notApplicable('Needs an attempt of a manual retry.')
+      const after = await settled(run, event.updateId, 2)
       const shown = ({ status, attempt_count, next_attempt_at }: typeof after) => ({
         status,
         attempt_count,
         next_attempt_at,
       })
-      it.equals('status and schedule', shown(after), shown(before))
+      run.equals('status and schedule', shown(after), shown(before))
     },
   ),
-  retries('delivered', 'A delivered delivery is not retried without force.', one, async (it) => {
-    const { updateId } = await delivered(it)
-    const { id, status } = await settled(it, updateId)
-    if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
-    it.refuses(await retried(it, await webhook(it), id), 409, 'DELIVERY_NOT_RETRYABLE')
+  retries('delivered', 'A delivered delivery is not retried without force.', one, async (run) => {
+    const { updateId } = await delivered(run)
+    const { id, status } = await settled(run, updateId)
+    if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
+    run.refuses(await retried(run, await webhook(run), id), 409, 'DELIVERY_NOT_RETRYABLE')
   }),
-  retries('force', 'A delivered delivery is attempted again with force.', one, async (it) => {
-    const own = await webhook(it)
-    const event = await newEvent(it, own)
-    const { id, status } = await settled(it, event.updateId)
-    if (status !== 'delivered') it.notApplicable('Needs a delivered delivery.')
-    it.accepts(await retried(it, own, id, true))
-    it.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
+  retries('force', 'A delivered delivery is attempted again with force.', one, async (run) => {
+    const own = await webhook(run)
+    const event = await newEvent(run, own)
+    const { id, status } = await settled(run, event.updateId)
+    if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
+    run.accepts(await retried(run, own, id, true))
+    run.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
   }),
-  retries('immediate-response', 'The call returns before the attempt ends.', one, async (it) => {
-    const own = await webhook(it)
-    const event = await newEvent(it, own, () => 500)
-    const { id } = await settled(it, event.updateId)
+  retries('immediate-response', 'The call returns before the attempt ends.', one, async (run) => {
+    const own = await webhook(run)
+    const event = await newEvent(run, own, () => 500)
+    const { id } = await settled(run, event.updateId)
     const { reply, release } = heldResponse(200)
     own.receiver.respond(own.end, reply)
     try {
-      const response = retried(it, own, id)
+      const response = retried(run, own, id)
       const first = await Promise.race([
         response.then(() => 'response'),
-        it.resources.pause(ARRIVAL_MS).then(() => 'pause'),
+        run.resources.pause(ARRIVAL_MS).then(() => 'pause'),
       ])
       release()
-      it.needs(await response, 'a manual retry')
-      it.equals('what came first, the response or 3 s without one', first, 'response')
+      run.needs(await response, 'a manual retry')
+      run.equals('what came first, the response or 3 s without one', first, 'response')
     } finally {
       release()
     }
@@ -119,16 +119,16 @@ export const deliveryOrder = [
     'lowest-first',
     'Over one connection, the lowest update id is delivered first.',
     { vouchers: 4, waitsMs: ARRIVAL_MS },
-    async (it) => {
-      await delivered(it)
-      const own = await noWebhook(it)
+    async (run) => {
+      await delivered(run)
+      const own = await noWebhook(run)
       const ids: string[] = []
-      for (let n = 0; n < 3; n += 1) ids.push((await voucher(it)).id)
-      it.needs(await setWebhook(it, { max_connections: 1 }), 'a webhook with one connection')
+      for (let n = 0; n < 3; n += 1) ids.push((await voucher(run)).id)
+      run.needs(await setWebhook(run, { max_connections: 1 }), 'a webhook with one connection')
       const arrivals = []
-      for (const id of ids) arrivals.push((await arrivalsWith(own, id))[0] ?? noArrival(it))
+      for (const id of ids) arrivals.push((await arrivalsWith(own, id))[0] ?? noArrival(run))
       const byTime = arrivals.toSorted((a, b) => a.at - b.at).map(updateIdOf)
-      it.equals(
+      run.equals(
         'update ids in the order of arrival',
         byTime,
         byTime.toSorted((a, b) => a - b),
@@ -139,29 +139,29 @@ export const deliveryOrder = [
     'failed-update',
     'A failed update does not delay a later one.',
     { vouchers: 3, waitsMs: ARRIVAL_MS },
-    async (it) => {
-      const own = await webhook(it)
-      const { status } = await settled(it, (await newEvent(it, own, () => 500)).updateId)
-      if (status !== 'failed') it.notApplicable('Needs a failed delivery.')
-      it.holds((await newArrival(it, own)) !== undefined, 'a delivery of the later update', 'none')
+    async (run) => {
+      const own = await webhook(run)
+      const { status } = await settled(run, (await newEvent(run, own, () => 500)).updateId)
+      if (status !== 'failed') run.notApplicable('Needs a failed delivery.')
+      run.holds((await newArrival(run, own)) !== undefined, 'a delivery of the later update', 'none')
     },
   ),
   order(
     'failing-endpoint',
     'From a failed attempt until the next success, one delivery at a time is sent.',
     { vouchers: 4, waitsMs: ARRIVAL_MS },
-    async (it) => {
-      const own = await webhook(it)
-      const { status } = await settled(it, (await newEvent(it, own, () => 500)).updateId)
-      if (status !== 'failed') it.notApplicable('Needs a failed delivery.')
+    async (run) => {
+      const own = await webhook(run)
+      const { status } = await settled(run, (await newEvent(run, own, () => 500)).updateId)
+      if (status !== 'failed') run.notApplicable('Needs a failed delivery.')
       const { reply, release } = heldResponse(200)
       own.receiver.respond(own.end, reply)
       try {
-        const ids = [(await voucher(it)).id, (await voucher(it)).id]
-        await it.resources.pause(QUIET_MS)
+        const ids = [(await voucher(run)).id, (await voucher(run)).id]
+        await run.resources.pause(QUIET_MS)
         const arrived = ids.filter((id) => own.receiver.arrivals(own.end).some(({ rawBody }) => rawBody.includes(id)))
-        if (arrived.length === 0) noArrival(it)
-        it.equals('deliveries in flight', arrived.length, 1)
+        if (arrived.length === 0) noArrival(run)
+        run.equals('deliveries in flight', arrived.length, 1)
       } finally {
         release()
       }

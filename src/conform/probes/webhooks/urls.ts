@@ -81,21 +81,21 @@ const loopback: readonly Refused[] = [
 ]
 
 /** Sets a webhook with a URL that should be refused; deletes the webhook if it is not. */
-async function trySet(it: ProbeContext, url: string): Promise<Observed> {
-  const bot = await target(it)
-  const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
+async function trySet(run: ProbeContext, url: string): Promise<Observed> {
+  const bot = await target(run)
+  const response = await run.call(contract.webhook.set, { botId: bot.botId, url })
   if (response.isSuccess) {
     bot.isSet = false
     bot.wasSet = true
-    await removeWebhook(it, bot.botId, true)
+    await removeWebhook(run, bot.botId, true)
   }
-  needsNoPoll(it, response)
+  needsNoPoll(run, response)
   return response
 }
 
 /** Ends the probe for a conflict with a poll that the platform still holds: it says nothing about the URL. */
-function needsNoPoll(it: ProbeContext, { status }: Observed): void {
-  if (status === 409) it.notApplicable('Needs a bot that is not polled: status 409.')
+function needsNoPoll(run: ProbeContext, { status }: Observed): void {
+  if (status === 409) run.notApplicable('Needs a bot that is not polled: status 409.')
 }
 
 const refusedUrl = async (it: ProbeContext, url: string) => it.refuses(await trySet(it, url), 400)
@@ -130,70 +130,70 @@ export const webhookUrls = [
   ...hosts.map(([name, what, url]) =>
     probe(name, `A webhook on the host ${what} is refused with 400.`, async (it) => refusedUrl(it, url)),
   ),
-  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (it) => {
-    const response = await trySet(it, 'https://printer.local/x')
-    if (response.status !== 400) it.notApplicable(`Needs a platform that refuses *.local: status ${response.status}.`)
-    it.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
+  probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (run) => {
+    const response = await trySet(run, 'https://printer.local/x')
+    if (response.status !== 400) run.notApplicable(`Needs a platform that refuses *.local: status ${response.status}.`)
+    run.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
   }),
   ...loopback.map(([name, what, url]) =>
-    probe(name, `A webhook on ${what} is refused with 400.`, async (it) => {
-      const { receiver } = it.resources.offer
+    probe(name, `A webhook on ${what} is refused with 400.`, async (run) => {
+      const { receiver } = run.resources.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
-        it.notApplicable('Needs a platform that does not deliver to its own machine.')
+        run.notApplicable('Needs a platform that does not deliver to its own machine.')
       }
-      await refusedUrl(it, url)
+      await refusedUrl(run, url)
     }),
   ),
   probe(
     'length-of-2048',
     'A webhook URL of 2,048 characters is accepted.',
     { needs: ['jwt', 'bot id', 'webhook'] },
-    async (it) => {
-      const { url } = await webhook(it)
-      it.accepts(await setWebhook(it, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
+    async (run) => {
+      const { url } = await webhook(run)
+      run.accepts(await setWebhook(run, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
     },
   ),
-  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', async (it) => {
-    const bot = await target(it)
+  probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', async (run) => {
+    const bot = await target(run)
     bot.isSet = false
     bot.wasSet = true
-    const url = `https://${it.resources.name()}.invalid/x`
-    const response = await it.call(contract.webhook.set, { botId: bot.botId, url })
-    it.needs(await removeWebhook(it, bot.botId, true), 'a deleted webhook')
-    needsNoPoll(it, response)
-    it.accepts(response)
+    const url = `https://${run.resources.name()}.invalid/x`
+    const response = await run.call(contract.webhook.set, { botId: bot.botId, url })
+    run.needs(await removeWebhook(run, bot.botId, true), 'a deleted webhook')
+    needsNoPoll(run, response)
+    run.accepts(response)
   }),
   probe(
     'shown-url',
     'Records do not show the path of a webhook.',
     { needs: ['jwt', 'bot id', 'webhook'] },
-    async (it) => {
-      const { end, url } = await webhook(it)
-      const shown = it.needs(await setWebhook(it), 'a webhook').url ?? ''
+    async (run) => {
+      const { end, url } = await webhook(run)
+      const shown = run.needs(await setWebhook(run), 'a webhook').url ?? ''
       const { host } = new URL(url)
-      it.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
+      run.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
     },
   ),
   probe(
     'url-before-conflict',
     'While a poll is held, a refused URL is 400.',
     { needs: ['jwt', 'bot', 'bot id', 'webhook'], waitsMs: 2_500 },
-    async (it) => {
-      const { badUrl } = await polled(it)
-      if (badUrl.isSuccess) it.notApplicable('Needs a platform that refuses a URL with http.')
-      it.refuses(badUrl, 400)
+    async (run) => {
+      const { badUrl } = await polled(run)
+      if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
+      run.refuses(badUrl, 400)
     },
   ),
   probe(
     'redirect',
     'A redirect of a receiver is not followed.',
     { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (it) => {
-      const own = await webhook(it)
+    async (run) => {
+      const own = await webhook(run)
       const end = `${own.end}-redirected`
-      await newEvent(it, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))
+      await newEvent(run, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))
       const [followed] = await own.receiver.wait(end, 1, 300)
-      it.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
+      run.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
     },
   ),
 ]

@@ -14,9 +14,9 @@ export function barsOf(
 ): Bar[] {
   const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
   const slot = width / items.length
-  return items.flatMap((it, index) =>
+  return items.flatMap((counts, index) =>
     (['issued', 'redeemed'] as const).map((name, place) => {
-      const high = it[name] && Math.max(1, (it[name] / highest) * height)
+      const high = counts[name] && Math.max(1, (counts[name] / highest) * height)
       return { class: name, x: (index + 0.1 + place * 0.4) * slot, y: height - high, width: slot * 0.4, height: high }
     }),
   )

@@ -33,12 +33,12 @@ export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
     (name) => query.get(name)?.trim() || undefined,
   )
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
-  return (it) =>
-    (type === undefined || (kinds[type] ? it.kind === kinds[type] : it.type === type)) &&
-    (status === undefined || hasStatus(it, status)) &&
-    (application === undefined || it.owner === application) &&
-    (voucher === undefined || it.voucher === voucher) &&
-    (words.length === 0 || containsAll(it, words))
+  return (entry) =>
+    (type === undefined || (kinds[type] ? entry.kind === kinds[type] : entry.type === type)) &&
+    (status === undefined || hasStatus(entry, status)) &&
+    (application === undefined || entry.owner === application) &&
+    (voucher === undefined || entry.voucher === voucher) &&
+    (words.length === 0 || containsAll(entry, words))
 }
 
 function containsAll({ id, type, status, code, owner, voucher, line }: Entry, words: readonly string[]): boolean {

@@ -11,13 +11,13 @@ export function indentJson(text: string): string | null {
   let depth = 0
   const line = () => `\n${'  '.repeat(Math.min(depth, INDENTED_MAX))}`
   return text
-    .replace(/"(?:[^"\\]|\\.)*"|[{}[\],:]|\s+/g, (it) => {
-      if (it === '{' || it === '[') depth++
-      if (it === '}' || it === ']') {
+    .replace(/"(?:[^"\\]|\\.)*"|[{}[\],:]|\s+/g, (token) => {
+      if (token === '{' || token === '[') depth++
+      if (token === '}' || token === ']') {
         depth--
-        return line() + it
+        return line() + token
       }
-      return it === ':' ? ': ' : '{[,'.includes(it) ? it + line() : it.trim()
+      return token === ':' ? ': ' : '{[,'.includes(token) ? token + line() : token.trim()
     })
     .replace(/([{[])\n[\n ]*([}\]])/g, '$1$2')
 }

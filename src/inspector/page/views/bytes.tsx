@@ -44,8 +44,8 @@ export function Bytes({ body, length, name }: BytesProps) {
           label={`Format of ${name}`}
           value={chosen}
           options={Object.keys(forms).map((it) => [it, it])}
-          choose={(it: string) => {
-            bodyFormat.value = it
+          choose={(format: string) => {
+            bodyFormat.value = format
           }}
         />
         <Copy text={() => textOf(bytes) ?? hexDump(bytes)} />

@@ -38,9 +38,9 @@ export function DeliveriesView({ query }: ViewProps) {
 const columns: readonly Column<Delivery>[] = [
   {
     head: 'Update',
-    cell: (it) => (
-      <a href={linkTo(['deliveries', it.id])}>
-        {it.update_type} {it.update_id}
+    cell: (delivery) => (
+      <a href={linkTo(['deliveries', delivery.id])}>
+        {delivery.update_type} {delivery.update_id}
       </a>
     ),
   },

@@ -74,8 +74,8 @@ function Cause(detail: DeliveryDetail) {
       )}
       {tone === 'bad' && (
         <ul>
-          {hints.map((it) => (
-            <li>{it.text}</li>
+          {hints.map((hint) => (
+            <li>{hint.text}</li>
           ))}
         </ul>
       )}
@@ -88,8 +88,8 @@ function Attempts({ delivery: { attempts }, schedule }: DeliveryDetail) {
     <section>
       <h2>Attempts</h2>
       <ol class="attempts">
-        {attempts.map((it) => (
-          <AttemptLine {...it} />
+        {attempts.map((attempt) => (
+          <AttemptLine {...attempt} />
         ))}
         {schedule.map(
           ({ at, state }) =>

@@ -36,16 +36,20 @@ function listed({ items }: { readonly items: readonly Fault[] }, reload: () => v
   return (
     <>
       <div class="switches">
-        {[...new Set([...usual, ...items.map((it) => it.endpoint)])].map((it) => (
-          <Switches key={it} endpoint={it} faults={items} change={change} />
+        {[...new Set([...usual, ...items.map((it) => it.endpoint)])].map((name) => (
+          <Switches key={name} endpoint={name} faults={items} change={change} />
         ))}
       </div>
       <h2>Now on</h2>
       <ul class="rows">
-        {items.map((it) => (
+        {items.map((fault) => (
           <li>
-            <span>{faultSentence(it)}</span>
-            <button class="small" aria-label={`Remove: ${faultSentence(it)}`} onClick={() => change(remove(it.id))}>
+            <span>{faultSentence(fault)}</span>
+            <button
+              class="small"
+              aria-label={`Remove: ${faultSentence(fault)}`}
+              onClick={() => change(remove(fault.id))}
+            >
               Remove
             </button>
           </li>
@@ -88,8 +92,8 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
       <label>
         Share of its calls{' '}
         <select value={rate} onChange={setRate}>
-          {[...new Set([...rates, rate])].map((it) => (
-            <option value={it}>{it * 100} %</option>
+          {[...new Set([...rates, rate])].map((share) => (
+            <option value={share}>{share * 100} %</option>
           ))}
         </select>
       </label>

@@ -65,8 +65,8 @@ function Outcome(replay: DeliveryReplay) {
         </p>
       )}
       <ul>
-        {hints.map((it) => (
-          <li>{it.text}</li>
+        {hints.map((hint) => (
+          <li>{hint.text}</li>
         ))}
       </ul>
     </>
@@ -84,9 +84,9 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))
   const bytes = readBytes(written, format)
-  const choose = (it: ByteFormat) => {
-    if (bytes) setWritten(writeBytes(bytes, it))
-    setFormat(it)
+  const choose = (format: ByteFormat) => {
+    if (bytes) setWritten(writeBytes(bytes, format))
+    setFormat(format)
   }
   const button = (label: string, signed: boolean) => (
     <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(bytes, signed)}>

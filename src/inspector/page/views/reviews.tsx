@@ -14,8 +14,8 @@ export function ReviewsView() {
         view={({ items }: { items: readonly Review[] }, reload: () => void) =>
           items.length ? (
             <ul class="rows">
-              {items.map((it) => (
-                <Item key={it.id} review={it} reload={reload} />
+              {items.map((item) => (
+                <Item key={item.id} review={item} reload={reload} />
               ))}
             </ul>
           ) : (

@@ -31,16 +31,16 @@ export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
       </ol>
       <p>HMAC-SHA256 of these {count(signed_bytes)} bytes, with the secret as key, is</p>
       <dl>
-        {secrets.map((it) => (
+        {secrets.map((secret) => (
           <div>
-            <dt>{it.which} secret</dt>
+            <dt>{secret.which} secret</dt>
             <dd>
-              <code>{it.signature}</code>
+              <code>{secret.signature}</code>
               <p class="quiet">
-                {it.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2
-                {it.until && (
+                {secret.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2
+                {secret.until && (
                   <>
-                    , until <Time at={it.until} />
+                    , until <Time at={secret.until} />
                   </>
                 )}
               </p>

@@ -25,8 +25,8 @@ export function StateBadge({ status }: { readonly status: string }) {
 export const stateOptions = (states: readonly string[]) => (
   <>
     <option value="">Any</option>
-    {states.map((it) => (
-      <option value={it}>{wordsOf(it)}</option>
+    {states.map((state) => (
+      <option value={state}>{wordsOf(state)}</option>
     ))}
   </>
 )

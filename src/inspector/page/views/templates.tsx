@@ -48,18 +48,22 @@ const columns: readonly Column<ListedTemplate>[] = [
   { head: 'Application', cell: (it) => it.applicationName, look: 'wide' },
   {
     head: 'State',
-    cell: (it) => (
+    cell: (template) => (
       <>
-        {StateBadge(it)} {it.rejectionReason}
+        {StateBadge(template)} {template.rejectionReason}
       </>
     ),
   },
   {
     head: 'Quota',
-    cell: (it) => (
+    cell: (template) => (
       <>
-        <meter max={it.issueLimit} value={it.issuedCount} aria-label={`Issued vouchers of ${it.name}`}></meter>{' '}
-        {count(it.issuedCount)} of {count(it.issueLimit)}
+        <meter
+          max={template.issueLimit}
+          value={template.issuedCount}
+          aria-label={`Issued vouchers of ${template.name}`}
+        ></meter>{' '}
+        {count(template.issuedCount)} of {count(template.issueLimit)}
       </>
     ),
   },
@@ -79,8 +83,8 @@ function Chart({ items, complete }: Totals) {
   return (
     <figure>
       <svg viewBox="0 0 600 120" preserveAspectRatio="none" aria-hidden="true">
-        {barsOf(items, 600, 120).map((it) => (
-          <rect {...it} />
+        {barsOf(items, 600, 120).map((bar) => (
+          <rect {...bar} />
         ))}
       </svg>
       <figcaption>

@@ -48,8 +48,8 @@ function Life(history: VoucherHistory) {
       <Members of={voucher} names={members} links={lists} />
       {older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
       <ol class="life">
-        {lifeOf(history).map((it) => (
-          <Item {...it} />
+        {lifeOf(history).map((item) => (
+          <Item {...item} />
         ))}
       </ol>
       <p class="quiet">Verifications and replays are known since {dateTime(log_since)}.</p>
@@ -106,8 +106,8 @@ function Details(event: VoucherEvent) {
             )}
           </p>
           <ul>
-            {delivery?.attempts.map((it) => (
-              <AttemptLine {...it} />
+            {delivery?.attempts.map((attempt) => (
+              <AttemptLine {...attempt} />
             ))}
           </ul>
         </>

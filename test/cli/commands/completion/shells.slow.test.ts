@@ -8,8 +8,7 @@ import { built } from '../../../support/cli/built-cli.js'
 import { secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { patient } from '../../../support/cli/completion.js'
 import { app, pageOf } from '../../../support/cli/samples.js'
-import type { Session } from '../../../support/cli/shells.js'
-import { bash, fish, hasShell, nameOf, zsh } from '../../../support/cli/shells.js'
+import { bash, fish, hasShell, nameOf, type Session, zsh } from '../../../support/cli/shells.js'
 
 const hostile = {
   ...app,

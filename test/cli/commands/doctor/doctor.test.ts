@@ -4,8 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Check } from '../../../../src/cli/commands/doctor/check.js'
-import { bounded } from '../../../../src/cli/commands/doctor/check.js'
+import { bounded, type Check } from '../../../../src/cli/commands/doctor/check.js'
 import {
   checkDisk,
   checkExtraCa,

@@ -1,5 +1,4 @@
-import type { ChildProcess } from 'node:child_process'
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
@@ -10,8 +9,7 @@ import { Inbox } from '../../../../src/workbench/inbox.js'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { listen } from '../../../support/listen.js'
-import type { RawResponse } from '../../../support/server/raw-responses.js'
-import { invalidResponses, rawApp } from '../../../support/server/raw-responses.js'
+import { invalidResponses, type RawResponse, rawApp } from '../../../support/server/raw-responses.js'
 import { secret, signed, updateBody } from '../../../support/webhook/listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }

@@ -8,10 +8,8 @@ import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../sup
 import { chat, message } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { rawServer } from '../../../support/listen.js'
-import type { RawResponse } from '../../../support/server/raw-responses.js'
-import { invalidResponses, rawApp } from '../../../support/server/raw-responses.js'
-import type { ReceivedDelivery } from '../../../support/webhook/receiver.js'
-import { webhookReceiver } from '../../../support/webhook/receiver.js'
+import { invalidResponses, type RawResponse, rawApp } from '../../../support/server/raw-responses.js'
+import { type ReceivedDelivery, webhookReceiver } from '../../../support/webhook/receiver.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 const now = Date.UTC(2026, 10, 21, 10)

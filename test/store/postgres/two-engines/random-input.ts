@@ -1,5 +1,4 @@
-import type { Endpoint } from '../../../../src/contract/endpoint.js'
-import { membersOf, pathParameters } from '../../../../src/contract/endpoint.js'
+import { type Endpoint, membersOf, pathParameters } from '../../../../src/contract/endpoint.js'
 import type { Random } from '../../../faults/random.js'
 import { DAY_MS } from '../../../support/server/app.js'
 import { HOOK_URL } from '../../../support/server/webhooks.js'

@@ -245,9 +245,9 @@ export const bots: readonly Deviant[] = [
 
   [
     'update-types/default',
-    returnsData(info, (it) => ({
-      ...it,
-      allowed_updates: it.allowed_updates.filter((type: string) => type !== 'ping'),
+    returnsData(info, (data) => ({
+      ...data,
+      allowed_updates: data.allowed_updates.filter((type: string) => type !== 'ping'),
     })),
   ],
   ['update-types/absent', sendsBody(poll, (it) => (it.limit === 1 ? { allowed_updates: [], ...it } : it))],
@@ -260,10 +260,10 @@ export const bots: readonly Deviant[] = [
   ),
   [
     'update-types/not-named',
-    sendsBody(poll, (it) => ({
-      ...it,
-      ...(it.allowed_updates?.[0]?.startsWith('voucher') && {
-        allowed_updates: [...it.allowed_updates, 'voucher_issued'],
+    sendsBody(poll, (data) => ({
+      ...data,
+      ...(data.allowed_updates?.[0]?.startsWith('voucher') && {
+        allowed_updates: [...data.allowed_updates, 'voucher_issued'],
       }),
     })),
   ],

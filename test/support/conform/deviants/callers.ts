@@ -161,8 +161,8 @@ export const callers: readonly Deviant[] = [
   ['token-form/application-token', longTokens],
   [
     'token-form/wrong-checksum-of-token',
-    responds(templates, (it, request) =>
-      codeOf(it) === 'TOKEN_INVALID' && /^sop_.{36}$/.test(bearerOf(request)) ? success() : {},
+    responds(templates, (response, request) =>
+      codeOf(response) === 'TOKEN_INVALID' && /^sop_.{36}$/.test(bearerOf(request)) ? success() : {},
     ),
   ],
   ['token-form/wrong-checksum-of-bot', acceptsCode(botCall, 'TOKEN_INVALID')],
@@ -202,8 +202,8 @@ export const callers: readonly Deviant[] = [
   ],
   [
     'account-tokens/changed-expiry',
-    responds(app, (it, request) =>
-      codeOf(it) === 'TOKEN_INVALID' && isJwt(bearerOf(request)) ? success({ items: [] }) : {},
+    responds(app, (response, request) =>
+      codeOf(response) === 'TOKEN_INVALID' && isJwt(bearerOf(request)) ? success({ items: [] }) : {},
     ),
   ],
 

@@ -57,9 +57,9 @@ export const vouchers: readonly Deviant[] = [
   ],
   [
     'templates/too-large-issue-limit',
-    sendsBody(post(`${runtime}templates`), (it) => ({
-      ...it,
-      ...(it.issue_limit > 1_000_000_000 && { issue_limit: 1_000_000_000 }),
+    sendsBody(post(`${runtime}templates`), (body) => ({
+      ...body,
+      ...(body.issue_limit > 1_000_000_000 && { issue_limit: 1_000_000_000 }),
     })),
   ],
   ['template-states/submit', returnsData(post('/submit'), (data) => ({ ...data, status: 'active' }))],

@@ -80,8 +80,10 @@ export const webhooks: readonly (readonly [only: string, differs: readonly strin
   [
     'webhook-removal',
     ['webhook-removal/old-attempts'],
-    records((it) =>
-      it.attempt_count === 1 && it.status === 'delivered' && it.attempts.length === 2 ? { attempt_count: 2 } : {},
+    records((record) =>
+      record.attempt_count === 1 && record.status === 'delivered' && record.attempts.length === 2
+        ? { attempt_count: 2 }
+        : {},
     ),
   ],
   ['retry-schedule', ['retry-schedule/next-attempt'], records((it) => later(it, 240_000))],

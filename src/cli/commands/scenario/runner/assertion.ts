@@ -55,8 +55,8 @@ function isExpected({ status, code }: StepExpectation, outcome: StepOutcome): bo
 function refusedMembers(outcome: StepOutcome): string[] {
   const errors = outcome.ok ? undefined : outcome.details.errors
   if (!Array.isArray(errors)) return []
-  return errors.flatMap((it) => {
-    const { pointer, message, suggestion } = asMembers(it) ?? {}
+  return errors.flatMap((error) => {
+    const { pointer, message, suggestion } = asMembers(error) ?? {}
     if (typeof pointer !== 'string' || typeof message !== 'string') return []
     const member = `with.${pointer.replace(/^\//, '').replaceAll('/', '.')}`
     return [`${member}: ${message}${typeof suggestion === 'string' ? ` (${suggestion})` : ''}`]

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import type { BulkFormat } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
-import { formatOf, markDuplicates, readRows } from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
-import type { ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
-import { isBad } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
+import {
+  type BulkFormat,
+  formatOf,
+  markDuplicates,
+  readRows,
+} from '../../../../../src/cli/commands/vouchers/bulk/input/read-rows.js'
+import { isBad, type ReadRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { issuanceRows } from '../../../../../src/cli/commands/vouchers/issue-many.js'
 
 async function* inChunks(bytes: Buffer, size: number) {
