@@ -168,6 +168,9 @@ const mutations: Readonly<Record<string, Row>> = {
 
 /** Response data of commands for which the example of the endpoint will not do. */
 const dataOverrides: Readonly<Record<string, unknown>> = {
+  'server keys rotate': {
+    items: [examples.SecureKey, { ...examples.SecureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null }],
+  },
   // The QR code of the example has no valid checksum.
   'vouchers issue': issuedVoucher,
   // The receiver of the example refuses, with exit code 1.
