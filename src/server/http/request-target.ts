@@ -17,8 +17,8 @@ function originForm(url: string): string {
 function decodable(url: string): string {
   if (!url.includes('%')) return url
   try {
-    decodeURIComponent(url)
-    return url
+    // The result is used: a bundler may drop a call without one, as if it could not throw.
+    return decodeURIComponent(url) === '' ? '' : url
   } catch {
     return url.replaceAll('%', '%25')
   }
