@@ -59,10 +59,10 @@ test('redeem appears in the stream, and its request, response and voucher open f
   // The open stream brought it: the page did not ask again.
   expect(asked).toEqual([])
   await row.getByRole('link').click()
-  expect(page.url()).toMatch(/\/_platform\/ui\/requests\/req_/)
+  await page.waitForURL(/\/_platform\/ui\/requests\/req_/)
   await page.getByRole('heading', { name: 'Response' }).waitFor()
   await page.getByRole('link', { name: id }).first().click()
-  expect(page.url()).toBe(ui(`/vouchers/${id}`))
+  await page.waitForURL(ui(`/vouchers/${id}`))
   await page.getByText('redeemed', { exact: true }).first().waitFor()
   expect(page.errors).toEqual([])
 })
