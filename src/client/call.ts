@@ -1,9 +1,8 @@
-import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
-import { type PreparedCall, prepareCall } from './prepare.js'
-import { readSuccess } from './response.js'
+import { type Endpoint, type InputOf, membersOf, mutates, type OutputOf } from '../contract/endpoint.js'
+import { type Expected, findMismatch, readSuccess } from './response.js'
 import type { CallResult } from './result.js'
-import type { CallOptions, CallSettings } from './settings.js'
-import { isTransportError, type Transport } from './transport.js'
+import type { CallOptions, CallSettings, PreparedCall, UnsendableCall } from './settings.js'
+import { isTransportError, type Transport, type TransportRequest } from './transport.js'
 
 /** Calls one endpoint. Refusals and network failures are return values; they are never thrown. */
 export type Call = <E extends Endpoint>(
@@ -34,5 +33,106 @@ export async function sendPrepared<Data>(transport: Transport, prepared: Prepare
   } catch (error) {
     if (!isTransportError(error)) throw error
     return (await failures()).failureOfTransport(error, prepared)
+  }
+}
+
+const headerText = /^[ -~]*$/
+
+/** Builds the complete HTTP request of a call without sending it; a dry run shows this request. */
+export async function prepareCall(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+  settings: CallSettings,
+  options: CallOptions,
+): Promise<PreparedCall | UnsendableCall> {
+  const built = buildRequest(endpoint, input)
+  if (!built.ok) return built
+  const { token: source } = settings
+  const token = typeof source === 'function' ? await source(endpoint.caller) : source
+  if (token !== undefined && !headerText.test(token)) {
+    return { ok: false, message: 'The credential holds characters that a header cannot carry', details: {} }
+  }
+  const { newIdempotencyKey = () => crypto.randomUUID() } = settings
+  const idempotencyKey = options.idempotencyKey ?? (endpoint.idempotent ? newIdempotencyKey() : undefined)
+  if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
+    return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
+  }
+  const isMutation = mutates(endpoint)
+  const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
+  const request: TransportRequest = {
+    method: built.method,
+    path: built.path,
+    headers: {
+      accept: endpoint.streams ? 'application/x-ndjson' : 'application/json',
+      ...(built.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
+    },
+    timeoutMs,
+    repeatable: !isMutation || endpoint.idempotent !== undefined,
+    ...(built.body === undefined ? {} : { body: built.body }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+  const expected: Expected = { mismatchOf: (data) => findMismatch(endpoint, input, data) }
+  return { ok: true, request, token, mutates: isMutation, expected, idempotencyKey }
+}
+
+/** An HTTP request without its credential headers. */
+interface BuiltRequest {
+  readonly ok: true
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** JSON; absent if the request has no body. */
+  readonly body?: string
+}
+
+/**
+ * Splits the flat input of an endpoint into path parameters, query members and body. Unknown members go into the body,
+ * so that the server refuses them. Members with the value undefined are omitted.
+ */
+export function buildRequest(
+  endpoint: Endpoint,
+  input: Readonly<Record<string, unknown>>,
+): BuiltRequest | UnsendableCall {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  let unsendable: UnsendableCall | undefined
+  const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, (_match, parameter: string) => {
+    const value = String(rest.get(parameter) ?? '')
+    rest.delete(parameter)
+    const segment = encodeSegment(value)
+    if (segment === undefined) {
+      const message = `${parameter} must be text that is not empty, "." or ".."`
+      unsendable ??= { ok: false, message, details: { parameter } }
+    }
+    return segment ?? ''
+  })
+  if (unsendable !== undefined) return unsendable
+
+  const queryMembers = membersOf(endpoint.query)
+  const query = new URLSearchParams()
+  for (const [name, value] of rest) {
+    if (endpoint.body !== undefined && !Object.hasOwn(queryMembers, name)) continue
+    query.append(name, String(value))
+    rest.delete(name)
+  }
+  const hasBody = rest.size > 0 || (endpoint.body !== undefined && endpoint.bodyOptional !== true)
+  return {
+    ok: true,
+    method: endpoint.method,
+    path: query.size > 0 ? `${path}?${query}` : path,
+    ...(hasBody ? { body: JSON.stringify(Object.fromEntries(rest)) } : {}),
+  }
+}
+
+/** Encodes a path segment. Undefined for `.`, `..` and an empty text, because URL parsers remove such segments. */
+function encodeSegment(value: string): string | undefined {
+  if (value === '' || value === '.' || value === '..') return undefined
+  try {
+    return encodeURIComponent(value)
+  } catch {
+    // encodeURIComponent throws for a lone surrogate.
+    return undefined
   }
 }

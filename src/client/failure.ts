@@ -1,6 +1,6 @@
-import type { PreparedCall, UnsendableCall } from './prepare.js'
 import { type ResponseFailure, readFailure } from './response-failure.js'
 import type { CallFailure } from './result.js'
+import type { PreparedCall, UnsendableCall } from './settings.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
 /** Minimum length of a secret that is removed: a shorter one may equal an ordinary word of the response. */

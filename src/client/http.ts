@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { type BaseUrl, parseBaseUrl } from './base-url.js'
-import { throwIfAborted, watchLifetime } from './lifetime.js'
 import {
   maxResponseBytes,
   type Transport,
   TransportError,
   type TransportErrorKind,
   type TransportRequest,
+  throwIfAborted,
+  watchLifetime,
 } from './transport.js'
 
 /**

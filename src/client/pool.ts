@@ -2,7 +2,6 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
 import { parseBaseUrl } from './base-url.js'
 import { joinHeaders } from './http.js'
-import { throwIfAborted, watchLifetime } from './lifetime.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -10,6 +9,8 @@ import {
   type TransportErrorKind,
   type TransportRequest,
   type TransportResponse,
+  throwIfAborted,
+  watchLifetime,
 } from './transport.js'
 
 export interface PoolOptions {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { findMismatch } from '../client/evidence.js'
-import { buildRequest } from '../client/prepare.js'
+import { buildRequest } from '../client/call.js'
+import { findMismatch } from '../client/response.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
 import type { Members } from '../values/json.js'
 import { escapeInvisible } from './escape-invisible.js'

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { inject } from 'light-my-request'
 import { joinHeaders } from '../client/http.js'
-import { throwIfAborted, watchLifetime } from '../client/lifetime.js'
-import { type Transport, TransportError } from '../client/transport.js'
+import { type Transport, TransportError, throwIfAborted, watchLifetime } from '../client/transport.js'
 
 /**
  * Creates a transport that passes requests to a server in this process, without a socket.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { buildRequest } from '../../src/client/prepare.js'
+import { buildRequest } from '../../src/client/call.js'
 import { apps } from '../../src/contract/apps.js'
 import { templates } from '../../src/contract/templates.js'
 import { tokens } from '../../src/contract/tokens.js'

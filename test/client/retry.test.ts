@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Retry, type RetryOptions, withRetry } from '../../src/client/retry.js'
-import { readRetryAfter } from '../../src/client/retry-after.js'
+import { type Retry, type RetryOptions, readRetryAfter, withRetry } from '../../src/client/retry.js'
 import { TransportError, type TransportErrorKind, type TransportRequest } from '../../src/client/transport.js'
 
 type StepResponse = { status: number; headers?: Record<string, string>; body?: string }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkSymbol } from '../../src/contract/credential-symbols.js'
+import { checkRedeemCode, checkSymbol } from '../../src/contract/credential-symbols.js'
 import vectors from '../vectors/credentials.json' with { type: 'json' }
 
 it.each([...vectors.redeem_codes, ...vectors.qr_tokens])(
@@ -15,3 +15,27 @@ it.each(['U', 'O', 'a', '-', 'é', '𝟘'])(
     expect(() => checkSymbol(`0000${foreign}`)).toThrow(/^"symbols" has none of the alphabet at [45]$/)
   },
 )
+
+it.each(vectors.redeem_codes)('checkRedeemCode accepts only the correct check symbol of $redeem_code', (vector) => {
+  const { redeem_code: code } = vector
+  const results = [...vectors.alphabet].map((symbol) => checkRedeemCode(code.slice(0, -1) + symbol))
+  expect(results).toEqual([...vectors.alphabet].map((symbol) => (code.endsWith(symbol) ? 'ok' : 'mistyped')))
+})
+
+it.each([...vectors.normalises_to.inputs, 'OOOO-OOOO-OOOO-OOOO'])(
+  'checkRedeemCode accepts the spelling %j',
+  (input) => {
+    expect(checkRedeemCode(input)).toBe('ok')
+  },
+)
+
+it.each([
+  '',
+  'M9S3',
+  'M9S3-46Q3-D25V-T4F!',
+  'M9S3-46Q3-D25V-T4FU',
+  'M9S3-46Q3-D25V-T4FJ-0',
+  'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
+])('checkRedeemCode reports %j as malformed', (input) => {
+  expect(checkRedeemCode(input)).toBe('malformed')
+})

@@ -218,10 +218,25 @@ describe('derivation of credentials', () => {
 })
 
 describe('credential index', () => {
-  it('credential index is the base64url HMAC-SHA256 of type and value', () => {
-    const index = indexCredential(key, 'redeem_code', 'M9S346Q3D25VT4FJ')
-    expect(index).toBe(createHmac('sha256', key).update('redeem_code:M9S346Q3D25VT4FJ').digest('base64url'))
-    expect(index).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  it('credential index is the base64url HMAC-SHA256 of type and value, for every key', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 300 })
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), text, (bytes, value) => {
+        const expected = createHmac('sha256', bytes).update(`redeem_code:${value}`).digest('base64url')
+        expect(indexCredential(bytes, 'redeem_code', value)).toBe(expected)
+        // The second time with the cached pads of the key.
+        expect(indexCredential(bytes, 'redeem_code', value)).toBe(expected)
+      }),
+    )
+    expect(indexCredential(key, 'redeem_code', 'M9S346Q3D25VT4FJ')).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  })
+
+  it('credential index with a key of 64 bytes is an HMAC, and a longer key throws a RangeError', () => {
+    const block = Buffer.alloc(64, 1)
+    const expected = createHmac('sha256', block).update('qr_token:a').digest('base64url')
+    expect(indexCredential(block, 'qr_token', 'a')).toBe(expected)
+    const tooLong = new RangeError('"key" must have at most 64 bytes')
+    expect(() => indexCredential(Buffer.alloc(65), 'qr_token', 'a')).toThrow(tooLong)
   })
 
   it('credential index differs by type, key and value', () => {

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ALPHABET } from '../../src/contract/credential-symbols.js'
-import { encodeBits } from '../../src/domain/crockford.js'
-import { type IdPrefix, idsSince, newId } from '../../src/domain/ids.js'
+import { encodeBits, type IdPrefix, idsSince, newId } from '../../src/domain/ids.js'
 
 fc.configureGlobal({ seed: 1 })
 

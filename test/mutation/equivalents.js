@@ -18,7 +18,7 @@ export const equivalents = {
       reason: 'only a webhook that was set before has an old secret with an end; only the types need the check',
     },
   ],
-  'src/client/retry-after.ts': [
+  'src/client/retry.ts': [
     {
       from: 'if (value === undefined) return null',
       to: 'if (false) return null',
@@ -29,8 +29,6 @@ export const equivalents = {
       to: 'const sent = true && httpDate.test(headers.date) ? Date.parse(headers.date) : now()',
       reason: 'the pattern does not match the text "undefined"; only the types need the check',
     },
-  ],
-  'src/client/retry.ts': [
     {
       from: 'const limits = signal === undefined ? { timeoutMs: ms } : { timeoutMs: ms, signal }',
       to: 'const limits = false ? { timeoutMs: ms } : { timeoutMs: ms, signal }',
@@ -56,7 +54,7 @@ export const equivalents = {
       reason: 'a text or number has no member id, so the next line refuses it',
     },
   ],
-  'src/domain/canonical.ts': [
+  'src/domain/idempotency.ts': [
     {
       from: "if (typeof value === 'string') return quote(value)",
       to: ['if (false) return quote(value)', 'if (typeof value === "") return quote(value)'],
@@ -68,14 +66,7 @@ export const equivalents = {
       reason: 'the fast path of quote returns the same text as JSON.stringify',
     },
   ],
-  'src/domain/crockford.ts': [
-    {
-      from: 'while (heldBits < wanted) {',
-      to: 'while (heldBits <= wanted) {',
-      reason: 'reads a byte earlier, but takes the same bits',
-    },
-  ],
-  'src/domain/hmac.ts': [
+  'src/domain/credentials.ts': [
     {
       from: 'if (pads === undefined) {',
       to: 'if (true) {',
@@ -83,6 +74,11 @@ export const equivalents = {
     },
   ],
   'src/domain/ids.ts': [
+    {
+      from: 'while (heldBits < wanted) {',
+      to: 'while (heldBits <= wanted) {',
+      reason: 'reads a byte earlier, but takes the same bits',
+    },
     {
       from: 'if (nowMs === lastMs) return lastSymbols',
       to: 'if (false) return lastSymbols',

@@ -16,7 +16,7 @@ export const portions = [
   },
   {
     name: 'retry',
-    sources: ['src/client/retry.ts', 'src/client/retry-after.ts'],
+    sources: ['src/client/retry.ts'],
     tests: ['test/client/{call,client,response,retry}.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
-import { sendPrepared } from '../../client/call.js'
-import { type PreparedCall, prepareCall } from '../../client/prepare.js'
+import { prepareCall, sendPrepared } from '../../client/call.js'
 import type { CallFailure } from '../../client/result.js'
+import type { PreparedCall } from '../../client/settings.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../../contract/endpoint.js'
 import { kindOf } from '../../contract/values/secrets.js'

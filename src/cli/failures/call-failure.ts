@@ -1,5 +1,5 @@
 import type { CallFailure } from '../../client/result.js'
-import { readRetryAfter } from '../../client/retry-after.js'
+import { readRetryAfter } from '../../client/retry.js'
 import { adviceFor, type UsedCredential } from './advice.js'
 import type { Failure } from './failure.js'
 import { idAsCode, missingId } from './ids.js'

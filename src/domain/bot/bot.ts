@@ -1,7 +1,7 @@
 import type { Bot, BotDetail, BotProfile, bots } from '../../contract/bots.js'
 import type { BotScope, InputOf } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import { canonicalJson } from '../canonical.js'
+import { canonicalJson } from '../idempotency.js'
 import { formatInstant } from '../time.js'
 import { type PublicWebhookRow, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'

@@ -1,6 +1,6 @@
 import { randomFillSync, randomUUID } from 'node:crypto'
 import { vouchers } from '../../../src/contract/vouchers.js'
-import { fingerprint } from '../../../src/domain/canonical.js'
+import { fingerprint } from '../../../src/domain/idempotency.js'
 import { newId } from '../../../src/domain/ids.js'
 import { issue } from '../../../src/store/vouchers.js'
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
-import type { PreparedCall } from '../../../client/prepare.js'
+import type { PreparedCall } from '../../../client/settings.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { curlCommand } from '../../../contract/values/curl.js'
 import { kindOf, redactCode, SecretNames } from '../../../contract/values/secrets.js'

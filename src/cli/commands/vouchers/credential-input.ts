@@ -1,4 +1,4 @@
-import { checkRedeemCode } from '../../../client/redeem-code.js'
+import { checkRedeemCode } from '../../../contract/credential-symbols.js'
 import type { Credential } from '../../../contract/vouchers.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'

@@ -160,7 +160,7 @@ async function planFirst(
   row: InputRow | undefined,
 ): Promise<{ readonly requests: readonly unknown[] } | Failure> {
   if (row === undefined) return { requests: [] }
-  const { prepareCall } = await import('../../../../client/prepare.js')
+  const { prepareCall } = await import('../../../../client/call.js')
   const { planRequest } = await import('../../../command/dry-run.js')
   const { keyOf } = await import('./key-of.js')
   // The real run has another id, so a key that contains it differs from this one.

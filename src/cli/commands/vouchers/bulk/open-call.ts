@@ -1,5 +1,5 @@
 import { type Call, createCall } from '../../../../client/call.js'
-import { readRetryAfter } from '../../../../client/retry-after.js'
+import { readRetryAfter } from '../../../../client/retry.js'
 import { isTransportError, type Transport } from '../../../../client/transport.js'
 import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'

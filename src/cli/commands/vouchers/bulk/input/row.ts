@@ -1,4 +1,4 @@
-import { checkRedeemCode } from '../../../../../client/redeem-code.js'
+import { checkRedeemCode } from '../../../../../contract/credential-symbols.js'
 import { asMembers } from '../../../../../values/json.js'
 
 /** Members of the rows of a command. */
