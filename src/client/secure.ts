@@ -1,6 +1,5 @@
 import { failures, isFailureCode } from '../contract/errors.js'
-import type { SecureSessionOptions } from '../secure/client/options.js'
-import { arePins } from '../secure/client/pins.js'
+import { arePins, type SecureSessionOptions } from '../secure/client/options.js'
 import type { SecureSession } from '../secure/client/session.js'
 import type { SecureFailure } from '../secure/failure.js'
 import { isCanonicalOrigin } from '../secure/origin.js'

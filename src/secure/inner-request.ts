@@ -1,4 +1,5 @@
 import { asMembers, decodeUtf8, parseJson } from '../values/json.js'
+import type { HttpRequest } from './http.js'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type InnerMethod = (typeof methods)[number]
@@ -104,7 +105,7 @@ function readQuery(value: unknown): (readonly [string, string])[] | undefined {
 }
 
 /** Returns the headers to forward, or undefined when one is malformed, refused or a duplicate. */
-export function readInnerHeaders(value: unknown): Record<string, string> | undefined {
+function readInnerHeaders(value: unknown): Record<string, string> | undefined {
   const given = asMembers(value)
   if (given === undefined) return undefined
   const names = Object.keys(given)
@@ -121,10 +122,37 @@ export function readInnerHeaders(value: unknown): Record<string, string> | undef
   return isLower || new Set(names.map((name) => name.toLowerCase())).size === names.length ? headers : undefined
 }
 
-export function isMethod(value: unknown): value is InnerMethod {
+function isMethod(value: unknown): value is InnerMethod {
   return methods.includes(value as InnerMethod)
 }
 
-export function invalid(part: InnerPart): InnerRefusal {
+function invalid(part: InnerPart): InnerRefusal {
   return { ok: false, code: 'SECURE_REQUEST_INVALID', part }
+}
+
+/**
+ * Encodes the plaintext of a business request. Applies the rules of the server (DECISIONS.md#inner-requests), so
+ * that a request that it would refuse fails before it is sent. Embeds the JSON text of the body unchanged.
+ */
+export function encodeInnerRequest(
+  request: HttpRequest,
+): { readonly ok: true; readonly plaintext: Uint8Array } | InnerRefusal {
+  const { method, body = '' } = request
+  const mark = request.path.indexOf('?')
+  const path = mark === -1 ? request.path : request.path.slice(0, mark)
+  const headers = readInnerHeaders(request.headers)
+  if (!isMethod(method)) return invalid('method')
+  if (!isLogicalPath(path)) return invalid('path')
+  if (headers === undefined) return invalid('headers')
+  if (body !== '' && (method === 'GET' || parseJson(body) === undefined)) return invalid('body')
+  const query = queryOf(mark === -1 ? '' : request.path.slice(mark + 1))
+  const start = JSON.stringify({ method, path, query, headers })
+  return { ok: true, plaintext: Buffer.from(`${start.slice(0, -1)},"body":${body === '' ? 'null' : body}}`) }
+}
+
+/** Parses a query string to members; a repeated name becomes an array. */
+function queryOf(text: string): Record<string, string | string[]> {
+  const values = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value])
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] as string) : all]))
 }

@@ -58,3 +58,14 @@ export function readInstant(path: string, value: unknown): number {
   if (!(ms >= 0)) throw wrongValue(path, INSTANT_WORDS, value)
   return ms
 }
+
+/** A failure of the library itself; `code` tells which. */
+export class TestingError extends Error {
+  override readonly name = 'TestingError'
+  readonly code: 'SERVER_CLOSED' | 'TEST_CLOCK_OFF' | 'UPDATE_NOT_RECEIVED' | 'BOT_UNUSABLE' | 'NO_PORT'
+
+  constructor(code: TestingError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}

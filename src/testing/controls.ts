@@ -3,8 +3,7 @@ import { closest } from '../contract/values/closest.js'
 import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, faultable } from '../server/faults.js'
-import { readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
-import { TestingError } from './errors.js'
+import { readInstant, readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ClockControl, FaultControl, NewFault } from './types.js'
 
 /** @param requireOpen throws when the server is closed */

@@ -1,5 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { botScopes, scopes } from '../contract/endpoint.js'
+import { templateBody } from '../contract/openapi/template-body.js'
 import { type RateLimit, rateLimitNames } from '../contract/rate-limits.js'
+import { updateTypes } from '../contract/updates.js'
 import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from '../server/clock.js'
 import type { ServerOptions } from '../server/options.js'
 import type { Seed } from '../server/seed/schema.js'
@@ -13,8 +16,33 @@ import {
   wrongType,
   wrongValue,
 } from './arguments.js'
-import { defaultSeed } from './seed.js'
 import type { StartOptions } from './types.js'
+
+/** What a server holds unless the options name a seed: an application that can issue and redeem, and its bot. */
+export const defaultSeed: Seed = {
+  account: 'acme',
+  applications: [
+    {
+      id: 'app_shop',
+      name: 'Shop',
+      tokens: [
+        { id: 'tok_shop', name: 'shop', token: 'sop_TokenOfTheShopInTests00000000041iuWD', scopes: [...scopes] },
+      ],
+      templates: [{ ...templateBody, id: 'tpl_coffee', external_template_id: 'coffee', issue_limit: 100_000 }],
+    },
+  ],
+  bots: [
+    {
+      id: 'bot_shop',
+      name: 'Shop bot',
+      username: 'shop_bot',
+      scopes: [...botScopes],
+      application_id: 'app_shop',
+      token: 'sbot_TokenOfTheBotInTests00000000001WcpfD',
+      allowed_updates: [...updateTypes],
+    },
+  ],
+}
 
 interface CheckedOptions {
   readonly seed: Seed

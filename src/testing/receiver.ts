@@ -7,8 +7,7 @@ import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/handlers/receiving-bot.js'
 import type { Seed } from '../server/seed/schema.js'
 import { verifyWebhook, type WebhookRefusalReason } from '../webhook/index.js'
-import { readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
-import { TestingError } from './errors.js'
+import { readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ReceivedUpdate, ReceiveOptions } from './types.js'
 
 const WITHIN_MS = 5_000

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { createClient, createPoolTransport } from '../../src/client/index.js'
 import { endpoints } from '../../src/contract/index.js'
-import { createInProcessTransport } from '../../src/testing/transport.js'
+import { createInProcessTransport } from '../../src/testing/test-server.js'
 import { rawServer } from '../support/listen.js'
 
 const baseUrl = 'http://voucher.test'

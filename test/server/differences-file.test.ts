@@ -4,7 +4,7 @@ import { createClient } from '../../src/client/index.js'
 import { readDifferences } from '../../src/server/differences-file.js'
 import { startServer } from '../../src/server/listen.js'
 import type { RunningServer } from '../../src/server/options.js'
-import { defaultSeed } from '../../src/testing/seed.js'
+import { defaultSeed } from '../../src/testing/options.js'
 
 const DAY_S = 86_400
 const file = `

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
-import { defaultSeed } from '../../src/testing/seed.js'
+import { defaultSeed } from '../../src/testing/options.js'
 import type { StartOptions, TestServer } from '../../src/testing/types.js'
 import { inFolder } from '../support/server/server.js'
 

@@ -9,7 +9,7 @@ import { defaultRateLimits, type RateLimit, type RateLimitName } from '../../src
 import type { UpdateType } from '../../src/contract/updates.js'
 import type { Seed } from '../../src/server/seed/schema.js'
 import { startServer } from '../../src/testing/index.js'
-import { defaultSeed } from '../../src/testing/seed.js'
+import { defaultSeed } from '../../src/testing/options.js'
 import type { NewFault, StartOptions } from '../../src/testing/types.js'
 import { verifyWebhook } from '../../src/webhook/index.js'
 import { built, firstLine } from '../support/cli/built-cli.js'

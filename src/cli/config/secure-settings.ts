@@ -1,5 +1,4 @@
-import type { SecureMode } from '../../secure/client/options.js'
-import { arePins } from '../../secure/client/pins.js'
+import { arePins, type SecureMode } from '../../secure/client/options.js'
 import { isCanonicalOrigin } from '../../secure/origin.js'
 import type { Failure } from '../failures/failure.js'
 import { type Globals, secureModes } from '../flags/globals.js'

@@ -10,14 +10,13 @@ import {
   secureCodeOf,
 } from '../failure.js'
 import type { HttpRequest, HttpResponse } from '../http.js'
+import { encodeInnerRequest } from '../inner-request.js'
 import { isBusinessSuccess } from '../inner-response.js'
 import { isCanonicalOrigin } from '../origin.js'
 import { CLIENT_TIMEOUT_MS, RENEW_BEFORE_MS, SESSION_LIFETIME_MS } from '../suite.js'
 import { systemTimer, within } from './deadline.js'
-import { encodeInnerRequest } from './inner-request.js'
 import { type ClientSession, negotiate } from './negotiation.js'
-import { makeDowngradeProtection, type SecureSessionOptions } from './options.js'
-import { arePins } from './pins.js'
+import { arePins, makeDowngradeProtection, type SecureSessionOptions } from './options.js'
 
 /** A business response, whose status may be an error status. */
 export interface SecureSuccess {

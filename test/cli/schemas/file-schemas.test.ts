@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { defaultSeed } from '../../../src/testing/seed.js'
+import { defaultSeed } from '../../../src/testing/options.js'
 import { cli } from '../../support/cli/cli.js'
 
 const schemaOf = (name: string) =>

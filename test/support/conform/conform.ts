@@ -9,7 +9,7 @@ import type { UpdateType } from '../../../src/contract/updates.js'
 
 import type { SeedTemplate } from '../../../src/server/seed/schema.js'
 import { startServer } from '../../../src/testing/index.js'
-import { defaultSeed } from '../../../src/testing/seed.js'
+import { defaultSeed } from '../../../src/testing/options.js'
 import type { Seed, StartOptions } from '../../../src/testing/types.js'
 import { takeDatabase } from '../postgres/database.js'
 import { onPostgres } from '../store/engine-name.js'

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { kindOf } from '../../../contract/values/secrets.js'
-import { encodeInnerRequest } from '../../../secure/client/inner-request.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
 import {
   type Bootstrap,
@@ -14,6 +13,7 @@ import {
 import { openResponse, type SealedRequest, sealRequest } from '../../../secure/dispatch.js'
 import { type SecureFailure, secureCodeOf } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
+import { encodeInnerRequest } from '../../../secure/inner-request.js'
 import { kidOf } from '../../../secure/public-key.js'
 import { CLOCK_SKEW_MS, type SecureCode, SUITE } from '../../../secure/suite.js'
 import { decodeBase64url, encodeBase64url } from '../../../values/base64url.js'
