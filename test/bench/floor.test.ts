@@ -29,7 +29,8 @@ function recording(store: Store, run: (sql: string) => void): Store {
 }
 
 test('the floor of the benchmark has every statement of an issue, a verify and a redeem', async () => {
-  const floor = inOneLine(readFileSync(new URL('programs/floor-store.js', import.meta.url), 'utf8'))
+  const programs = ['floor.js', 'floor-plus.js'].map((name) => new URL(`programs/${name}`, import.meta.url))
+  const floor = inOneLine(programs.map((url) => readFileSync(url, 'utf8')).join('\n'))
   const statements = new Set<string>()
   const store = openTestStore()
   const server = testApp({ store: recording(store, (sql) => statements.add(sql)) })

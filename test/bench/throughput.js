@@ -21,7 +21,7 @@ export const redeemPath = '/api/v1/open-platform/vouchers/redeem'
  *   count: requests of one measurement; profile: folder for a CPU profile of each measurement of the last round
  */
 export async function measureThroughput({ rounds, count, profile, say }) {
-  const files = ['server-under-test', 'floor', 'reference', 'sealer'].map(bundle)
+  const files = ['server-under-test', 'floor-plus', 'reference', 'sealer'].map(bundle)
   const [serverFile, floorFile, referenceFile, sealerFile] = await Promise.all(files)
   const { openSession } = await import(pathToFileURL(sealerFile))
   const dataDir = mkdtempSync(join(cache, 'data-'))

@@ -1,127 +1,92 @@
-// The floor of P5 to P8: only what verify, redeem, issue and an encrypted verify cannot do without, written straight.
-import { createCipheriv, createDecipheriv, randomBytes, randomFillSync } from 'node:crypto'
+// The floor of P5: does only what a verify must, written straight, on an equal database with the SQL of the store
+// (floor.test.ts). floor-plus.js adds what issue, redeem and an encrypted verify must.
+import { hash } from 'node:crypto'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
+import process from 'node:process'
 import { Compile } from 'typebox/compile'
-import { vouchers as contract } from '../../../src/contract/vouchers.js'
-import { loadServerKey, makeServerPrivateKey } from '../../../src/secure/server/key.js'
-import { createServerSession, describeServer } from '../../../src/secure/server/session.js'
-import { MEDIA_TYPE, paths } from '../../../src/secure/suite.js'
-import * as store from './floor-store.js'
+import { vouchers } from '../../../src/contract/vouchers.js'
+import { formatInstant } from '../../../src/domain/time.js'
+import { voucherRecord } from '../../../src/domain/voucher.js'
+import { prepareStatement } from '../../../src/store/sqlite/engine.js'
+import { closeSqliteFile, openSqliteFile } from '../../../src/store/sqlite/open.js'
 import { underTest } from './under-test.js'
 
-const begin = store.db.prepare('begin immediate')
-const commit = store.db.prepare('commit')
-let queue = []
-let lastLength = 0
-/** Commits the queued writes once their number has stopped growing, as the store does. */
-function drain() {
-  if (queue.length > lastLength && queue.length < 32) {
-    lastLength = queue.length
-    setImmediate(drain)
-    return
-  }
-  const batch = queue
-  queue = []
-  lastLength = 0
-  begin.run()
-  const data = batch.map(({ work, body, call }) => work(body, call))
-  commit.run()
-  for (const [index, { send }] of batch.entries()) send(data[index])
+const file = join(process.argv[2], 'floor.db')
+export const db = openSqliteFile(file)
+export const prepare = (sql) => prepareStatement(db, sql)
+export const sha256 = (text) => hash('sha256', text, 'base64url')
+const token = 'sop_floor'
+export const app = 'app_01KAJ3XQ8Y7M2N4P6R8T0V2W4X'
+export const templateId = 'tpl_01KAJ3XQ8Y7M2N4P6R8T0V2W4X'
+db.exec(`insert into applications values ('${app}', 'acc', 'Floor', null, 'active', 0, '[]', '["*"]', 'optional', 0, 0);
+  insert into tokens values ('tok_01KAJ3XQ8Y7M2N4P6R8T0V2W4X', '${app}', 'floor', '${sha256(token)}', 'sop_', 'loor',
+    '["vouchers:issue","vouchers:verify","vouchers:redeem"]', 0, null, null, null);
+  insert into templates (application_id, id, account_id, external_template_id, name, type, issuer_name, fulfiller_name,
+    fulfillment_category, acquisition_source, validity, issue_limit, issued_count, status, metadata, created_at, updated_at)
+  values ('${app}', '${templateId}', 'acc', 'bench', 'One coffee', 'exchange', 'Corner Cafe', 'Corner Cafe',
+    'offline_service', 'campaign_reward', '{"type":"relative","durationDays":30}', 1000000000, 0, 'active', '{}', 0, 0)`)
+
+const caller = prepare(`select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
+  a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
+  from tokens t join applications a on a.id = t.application_id where t.token_hash = $1`)
+const summaryOf =
+  prepare(`select external_template_id, name, type, issuer_name, fulfiller_name, fulfillment_category from templates
+  where application_id = $1 and id = $2`)
+const shown =
+  prepare(`select application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
+  code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
+  from vouchers where application_id = $1 and redeem_code_hash = $2`)
+const pads = [0x36, 0x5c].map((byte) => Buffer.alloc(64, byte))
+const padded = (pad, text, from, to) => hash('sha256', Buffer.concat([pad, Buffer.from(text, from)]), to)
+export const hmac = (text) => padded(pads[1], padded(pads[0], text, 'utf8', 'binary'), 'binary', 'base64url')
+let ids = 0
+export const newId = (prefix) => `${prefix}_${Date.now().toString(36)}${String(ids++).padStart(18, '0')}`
+export const summary = summaryOf.get([app, templateId])
+
+function verify({ credential }) {
+  const row = shown.get([app, hmac(`redeem_code:${credential.value}`)])
+  const now = Date.now()
+  const voucher = voucherRecord(row, summary, now)
+  return { redeemable: voucher.redeemable, reason: null, voucher, checkedAt: formatInstant(now) }
 }
 
-const routeOf = (name) => {
-  const { path, status, body } = contract[name]
-  return [path, { work: store[name], status, validator: Compile(body), writes: name !== 'verify' }]
-}
-const routes = new Map(['verify', 'issue', 'redeem'].map(routeOf))
+const calls = new Map()
 const callers = new Map()
 
-function respond(path, headers, body, text, send) {
-  const { work, status, validator, writes } = routes.get(path)
-  const tokenHash = store.sha256(headers.authorization.slice(7))
-  if (!callers.has(tokenHash)) callers.set(tokenHash, store.caller.get([tokenHash]))
-  const row = callers.get(tokenHash)
-  if (row.revoked_at !== null || row.status !== 'active' || !validator.Check(body)) throw new Error(path)
-  const requestId = store.newId('req')
+/** Checks the credential and the body of a call, and passes its data to `send` in the envelope. */
+export function respond(path, headers, body, text, send) {
+  const { work, status, validator } = calls.get(path)
+  const tokenHash = sha256(headers.authorization.slice(7))
+  if (!callers.has(tokenHash)) callers.set(tokenHash, caller.get([tokenHash]))
+  const { revoked_at, status: applicationStatus, token_id: tokenId } = callers.get(tokenHash)
+  if (revoked_at !== null || applicationStatus !== 'active' || !validator.Check(body)) throw new Error(path)
+  const requestId = newId('req')
   const sendData = (data) => send(status, requestId, JSON.stringify({ success: true, data, requestId }))
-  if (!writes) return sendData(work(body))
-  const call = {
-    key: headers['idempotency-key'],
-    fingerprint: store.sha256(path + text),
-    requestId,
-    tokenId: row.token_id,
-  }
-  if (queue.push({ work, body, call, send: sendData }) === 1) setImmediate(drain)
+  work(body, sendData, { path, headers, text, requestId, tokenId })
 }
 
-const serverKey = loadServerKey(makeServerPrivateKey(randomBytes))
-const sessions = new Map()
-const used = new Set()
-const context = { allowedOrigins: ['*'], brand: 'platform', keyFor: () => serverKey, randomBytes }
+/** By path, what a request does with its headers, the text of its body, and `send`. */
+export const routes = new Map()
 
-function openSession(body) {
-  const { session, response } = createServerSession({ body, origin: undefined }, { ...context, now: Date.now() })
-  sessions.set(session.sid, session)
-  return response
+/** @param work gets the body, a function that sends `data`, and the facts of the call */
+export function addCall({ path, status, body }, work) {
+  calls.set(path, { work, status, validator: Compile(body) })
+  routes.set(path, (headers, text, send) => respond(path, headers, JSON.parse(text), text, send))
 }
 
-const pool = Buffer.alloc(8184)
-let taken = pool.length
-/** Takes 12 random bytes from a pool: a system call for each IV would take longer than the encryption. */
-function randomIv() {
-  if (taken === pool.length) {
-    randomFillSync(pool)
-    taken = 0
-  }
-  taken += 12
-  return Buffer.from(pool.subarray(taken - 12, taken))
-}
-
-const gcm = { authTagLength: 16 }
-const aadOf = ({ kid, sid, rid, ts }, direction) =>
-  Buffer.from(`platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`)
-
-function dispatch(envelope, send) {
-  const { keyC2s, keyS2c } = sessions.get(envelope.sid)
-  const sealed = Buffer.from(envelope.ciphertext, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', keyC2s, Buffer.from(envelope.iv, 'base64url'), gcm)
-  decipher.setAAD(aadOf(envelope, 'c2s')).setAuthTag(sealed.subarray(-16))
-  const plaintext = decipher.update(sealed.subarray(0, -16))
-  decipher.final()
-  const inner = JSON.parse(plaintext.toString())
-  if (used.has(envelope.rid)) throw new Error('replayed')
-  used.add(envelope.rid)
-  respond(inner.path, inner.headers, inner.body, '', (status, requestId, body) => {
-    const iv = randomIv()
-    const cipher = createCipheriv('aes-256-gcm', keyS2c, iv, gcm).setAAD(aadOf(envelope, 's2c'))
-    const headers = `{"content-type":"application/json; charset=utf-8","x-request-id":"${requestId}"}`
-    const ciphertext = cipher.update(`{"status":${status},"headers":${headers},"body":${body}}`, 'utf8')
-    cipher.final()
-    const text = Buffer.concat([ciphertext, cipher.getAuthTag()]).toString('base64url')
-    const { v, suite, kid, sid, rid, ts } = envelope
-    const head = `{"v":${v},"suite":"${suite}","kid":"${kid}","sid":"${sid}","rid":"${rid}","ts":${ts}`
-    send(200, requestId, `${head},"iv":"${iv.toString('base64url')}","ciphertext":"${text}"}`)
-  })
-}
+addCall(vouchers.verify, (body, sendData) => sendData(verify(body)))
 
 const server = createServer((request, response) => {
-  const send = (status, requestId, body) => {
-    const type = request.url === paths.dispatch ? MEDIA_TYPE : 'application/json; charset=utf-8'
+  const send = (status, requestId, body, type = 'application/json; charset=utf-8') => {
     const headers = { 'x-request-id': requestId, 'cache-control': 'no-store', 'content-type': type }
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
   }
   const pieces = []
   request.on('data', (piece) => pieces.push(piece))
-  request.on('end', () => {
-    const text = pieces.join('')
-    const { url } = request
-    if (url === paths.bootstrap) send(200, 'req', JSON.stringify(describeServer(serverKey, true, Date.now())))
-    else if (url === paths.session) send(200, 'req', JSON.stringify(openSession(JSON.parse(text))))
-    else if (url === paths.dispatch) dispatch(JSON.parse(text), send)
-    else respond(url, request.headers, JSON.parse(text), text, send)
-  })
+  request.on('end', () => routes.get(request.url)(request.headers, pieces.join(''), send))
 })
 server.listen(0, '127.0.0.1', () => {
-  const { token, templateId } = store
-  underTest({ baseUrl: `http://127.0.0.1:${server.address().port}`, token, templateId }, () => store.close())
+  const baseUrl = `http://127.0.0.1:${server.address().port}`
+  underTest({ baseUrl, token, templateId }, () => closeSqliteFile(db, file))
 })

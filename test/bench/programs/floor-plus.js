@@ -1,38 +1,13 @@
-// The statements of verify, issue and redeem for floor.js, written straight: SQL texts are those of the store
-// (floor.test.ts), on an equal database.
-import { hash } from 'node:crypto'
-import { join } from 'node:path'
-import process from 'node:process'
-import { formatInstant } from '../../../src/domain/time.js'
+// The floor of P6 to P8: floor.js, plus the statements of redeem and issue in shared commits, and one decryption and
+// encryption with the stored keys of a session.
+import { createCipheriv, createDecipheriv, randomBytes, randomFillSync } from 'node:crypto'
+import { vouchers } from '../../../src/contract/vouchers.js'
 import { redemptionRecord, voucherRecord } from '../../../src/domain/voucher.js'
-import { prepareStatement } from '../../../src/store/sqlite/engine.js'
-import { closeSqliteFile, openSqliteFile } from '../../../src/store/sqlite/open.js'
+import { loadServerKey, makeServerPrivateKey } from '../../../src/secure/server/key.js'
+import { createServerSession, describeServer } from '../../../src/secure/server/session.js'
+import { MEDIA_TYPE, paths } from '../../../src/secure/suite.js'
+import { addCall, app, db, hmac, newId, prepare, respond, routes, sha256, summary, templateId } from './floor.js'
 
-const file = join(process.argv[2], 'floor.db')
-export const db = openSqliteFile(file)
-export const sha256 = (text) => hash('sha256', text, 'base64url')
-export const token = 'sop_floor'
-const app = 'app_01KAJ3XQ8Y7M2N4P6R8T0V2W4X'
-export const templateId = 'tpl_01KAJ3XQ8Y7M2N4P6R8T0V2W4X'
-db.exec(`insert into applications values ('${app}', 'acc', 'Floor', null, 'active', 0, '[]', '["*"]', 'optional', 0, 0);
-  insert into tokens values ('tok_01KAJ3XQ8Y7M2N4P6R8T0V2W4X', '${app}', 'floor', '${sha256(token)}', 'sop_', 'loor',
-    '["vouchers:issue","vouchers:verify","vouchers:redeem"]', 0, null, null, null);
-  insert into templates (application_id, id, account_id, external_template_id, name, type, issuer_name, fulfiller_name,
-    fulfillment_category, acquisition_source, validity, issue_limit, issued_count, status, metadata, created_at, updated_at)
-  values ('${app}', '${templateId}', 'acc', 'bench', 'One coffee', 'exchange', 'Corner Cafe', 'Corner Cafe',
-    'offline_service', 'campaign_reward', '{"type":"relative","durationDays":30}', 1000000000, 0, 'active', '{}', 0, 0)`)
-
-const prepare = (sql) => prepareStatement(db, sql)
-export const caller = prepare(`select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
-  a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
-  from tokens t join applications a on a.id = t.application_id where t.token_hash = $1`)
-const summaryOf =
-  prepare(`select external_template_id, name, type, issuer_name, fulfiller_name, fulfillment_category from templates
-  where application_id = $1 and id = $2`)
-const shown =
-  prepare(`select application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
-  code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
-  from vouchers where application_id = $1 and redeem_code_hash = $2`)
 const record = prepare('select * from idempotency_keys where application_id = $1 and idempotency_key = $2')
 const template = prepare(
   'select status, validity, issue_limit, issued_count from templates where application_id = $1 and id = $2',
@@ -62,21 +37,7 @@ const insertRedemption = prepare(`insert into redemptions (application_id, id, v
 const redeemed = prepare(`update vouchers set state = 'redeemed', redeemed_at = $3, redemption_id = $4, updated_at = $3
   where application_id = $1 and redeem_code_hash = $2`)
 
-const pads = [0x36, 0x5c].map((byte) => Buffer.alloc(64, byte))
-const padded = (pad, text, from, to) => hash('sha256', Buffer.concat([pad, Buffer.from(text, from)]), to)
-const hmac = (text) => padded(pads[1], padded(pads[0], text, 'utf8', 'binary'), 'binary', 'base64url')
-let ids = 0
-export const newId = (prefix) => `${prefix}_${Date.now().toString(36)}${String(ids++).padStart(18, '0')}`
-const summary = summaryOf.get([app, templateId])
-
-export function verify({ credential }) {
-  const row = shown.get([app, hmac(`redeem_code:${credential.value}`)])
-  const now = Date.now()
-  const voucher = voucherRecord(row, summary, now)
-  return { redeemable: voucher.redeemable, reason: null, voucher, checkedAt: formatInstant(now) }
-}
-
-export function issue({ external_issue_id, recipient_user_id }, { key, fingerprint, requestId, tokenId }) {
+function issue({ external_issue_id, recipient_user_id }, { key, fingerprint, requestId, tokenId }) {
   const now = Date.now()
   const id = newId('vch')
   const credentials = ['redeem_code', 'qr_token'].map((type) => ({ type, value: hmac(`${type}:0:${id}`) }))
@@ -96,7 +57,7 @@ export function issue({ external_issue_id, recipient_user_id }, { key, fingerpri
   return { ...voucherRecord(row, summary, now), credentials }
 }
 
-export function redeem({ credential }, { key, fingerprint, requestId, tokenId }) {
+function redeem({ credential }, { key, fingerprint, requestId, tokenId }) {
   const now = Date.now()
   const id = newId('rdm')
   const hashed = hmac(`redeem_code:${credential.value}`)
@@ -117,4 +78,88 @@ export function redeem({ credential }, { key, fingerprint, requestId, tokenId })
   return redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
 }
 
-export const close = () => closeSqliteFile(db, file)
+const begin = db.prepare('begin immediate')
+const commit = db.prepare('commit')
+let queue = []
+let lastLength = 0
+/** Commits the queued writes once their number has stopped growing, as the store does. */
+function drain() {
+  if (queue.length > lastLength && queue.length < 32) {
+    lastLength = queue.length
+    setImmediate(drain)
+    return
+  }
+  const batch = queue
+  queue = []
+  lastLength = 0
+  begin.run()
+  const data = batch.map(({ run }) => run())
+  commit.run()
+  for (const [index, { sendData }] of batch.entries()) sendData(data[index])
+}
+
+/** Adds a call that writes, with its idempotency key. */
+const addWrite = (endpoint, work) =>
+  addCall(endpoint, (body, sendData, { path, headers, text, requestId, tokenId }) => {
+    const call = { key: headers['idempotency-key'], fingerprint: sha256(path + text), requestId, tokenId }
+    if (queue.push({ run: () => work(body, call), sendData }) === 1) setImmediate(drain)
+  })
+addWrite(vouchers.issue, issue)
+addWrite(vouchers.redeem, redeem)
+
+const serverKey = loadServerKey(makeServerPrivateKey(randomBytes))
+const sessions = new Map()
+const used = new Set()
+const context = { allowedOrigins: ['*'], brand: 'platform', keyFor: () => serverKey, randomBytes }
+
+function openSession(body) {
+  const { session, response } = createServerSession({ body, origin: undefined }, { ...context, now: Date.now() })
+  sessions.set(session.sid, session)
+  return response
+}
+
+const pool = Buffer.alloc(8184)
+let taken = pool.length
+/** Takes 12 random bytes from a pool: a system call for each IV would take longer than the encryption. */
+function randomIv() {
+  if (taken === pool.length) {
+    randomFillSync(pool)
+    taken = 0
+  }
+  taken += 12
+  return Buffer.from(pool.subarray(taken - 12, taken))
+}
+
+const gcm = { authTagLength: 16 }
+const aadOf = ({ kid, sid, rid, ts }, direction) =>
+  Buffer.from(`platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`)
+
+function dispatch(text, send) {
+  const envelope = JSON.parse(text)
+  const { keyC2s, keyS2c } = sessions.get(envelope.sid)
+  const sealed = Buffer.from(envelope.ciphertext, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', keyC2s, Buffer.from(envelope.iv, 'base64url'), gcm)
+  decipher.setAAD(aadOf(envelope, 'c2s')).setAuthTag(sealed.subarray(-16))
+  const plaintext = decipher.update(sealed.subarray(0, -16))
+  decipher.final()
+  const inner = JSON.parse(plaintext.toString())
+  if (used.has(envelope.rid)) throw new Error('replayed')
+  used.add(envelope.rid)
+  respond(inner.path, inner.headers, inner.body, '', (status, requestId, body) => {
+    const iv = randomIv()
+    const cipher = createCipheriv('aes-256-gcm', keyS2c, iv, gcm).setAAD(aadOf(envelope, 's2c'))
+    const headers = `{"content-type":"application/json; charset=utf-8","x-request-id":"${requestId}"}`
+    const ciphertext = cipher.update(`{"status":${status},"headers":${headers},"body":${body}}`, 'utf8')
+    cipher.final()
+    const result = Buffer.concat([ciphertext, cipher.getAuthTag()]).toString('base64url')
+    const { v, suite, kid, sid, rid, ts } = envelope
+    const head = `{"v":${v},"suite":"${suite}","kid":"${kid}","sid":"${sid}","rid":"${rid}","ts":${ts}`
+    send(200, requestId, `${head},"iv":"${iv.toString('base64url')}","ciphertext":"${result}"}`, MEDIA_TYPE)
+  })
+}
+
+routes.set(paths.bootstrap, (_headers, _text, send) =>
+  send(200, 'req', JSON.stringify(describeServer(serverKey, true, Date.now()))),
+)
+routes.set(paths.session, (_headers, text, send) => send(200, 'req', JSON.stringify(openSession(JSON.parse(text)))))
+routes.set(paths.dispatch, (_headers, text, send) => dispatch(text, send))
