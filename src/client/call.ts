@@ -1,5 +1,5 @@
 import { type Endpoint, type InputOf, membersOf, mutates, type OutputOf } from '../contract/endpoint.js'
-import { type Expected, findMismatch, readSuccess } from './response.js'
+import { findMismatch, readSuccess } from './response.js'
 import type { CallResult } from './result.js'
 import type { CallOptions, CallSettings, PreparedCall, UnsendableCall } from './settings.js'
 import { isTransportError, type Transport, type TransportRequest } from './transport.js'
@@ -28,8 +28,7 @@ export function createCall(transport: Transport, settings: CallSettings = {}): C
 export async function sendPrepared<Data>(transport: Transport, prepared: PreparedCall): Promise<CallResult<Data>> {
   try {
     const response = await transport(prepared.request)
-    const success = readSuccess<Data>(response, prepared.expected)
-    return success ?? (await failures()).failureOfResponse(response, prepared)
+    return readSuccess<Data>(response, prepared.expected) ?? (await failures()).failureOfResponse(response, prepared)
   } catch (error) {
     if (!isTransportError(error)) throw error
     return (await failures()).failureOfTransport(error, prepared)
@@ -47,8 +46,7 @@ export async function prepareCall(
 ): Promise<PreparedCall | UnsendableCall> {
   const built = buildRequest(endpoint, input)
   if (!built.ok) return built
-  const { token: source } = settings
-  const token = typeof source === 'function' ? await source(endpoint.caller) : source
+  const token = typeof settings.token === 'function' ? await settings.token(endpoint.caller) : settings.token
   if (token !== undefined && !headerText.test(token)) {
     return { ok: false, message: 'The credential holds characters that a header cannot carry', details: {} }
   }
@@ -57,7 +55,6 @@ export async function prepareCall(
   if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
     return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
   }
-  const isMutation = mutates(endpoint)
   const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
   const request: TransportRequest = {
     method: built.method,
@@ -70,12 +67,12 @@ export async function prepareCall(
       ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
     },
     timeoutMs,
-    repeatable: !isMutation || endpoint.idempotent !== undefined,
+    repeatable: !mutates(endpoint) || endpoint.idempotent !== undefined,
     ...(built.body === undefined ? {} : { body: built.body }),
     ...(signal === undefined ? {} : { signal }),
   }
-  const expected: Expected = { mismatchOf: (data) => findMismatch(endpoint, input, data) }
-  return { ok: true, request, token, mutates: isMutation, expected, idempotencyKey }
+  const mismatchOf = (data: unknown) => findMismatch(endpoint, input, data)
+  return { ok: true, request, token, mutates: mutates(endpoint), expected: { mismatchOf }, idempotencyKey }
 }
 
 /** An HTTP request without its credential headers. */

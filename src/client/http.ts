@@ -30,7 +30,7 @@ interface OpenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** Body. Read all chunks or leave the loop; both end the call. @throws TransportError if the connection breaks */
-  readonly chunks: AsyncIterable<Uint8Array>
+  readChunks(): AsyncIterable<Uint8Array>
   /** Reads the whole body. @throws TransportError if the connection breaks or the body exceeds 64 MiB */
   readBytes(): Promise<Buffer>
 }
@@ -97,7 +97,7 @@ export async function openExchange(base: BaseUrl, request: HttpRequest): Promise
       resolve({
         status: incoming.statusCode ?? 0,
         headers: joinHeaders(incoming.headers),
-        chunks: readChunks(incoming, lost, stop),
+        readChunks: () => readChunks(incoming, lost, stop),
         readBytes: () => readBytes(incoming, lost, stop),
       })
     })
@@ -142,9 +142,6 @@ function readBytes(incoming: IncomingMessage, lost: Lost, stop: () => void): Pro
 export function joinHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {
-  const joined: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) joined[name] = typeof value === 'string' ? value : value.join(', ')
-  }
-  return joined
+  const present = Object.entries(headers).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present.map(([name, value]) => [name, [value].flat().join(', ')]))
 }

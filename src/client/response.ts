@@ -88,7 +88,7 @@ function expectationOf(evidence: Evidence, input: Members): Expectation {
   return { form: `the ${evidence.input} that was sent`, fits: (it) => it === sent }
 }
 
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
+const isText = (value: unknown) => asText(value) !== undefined
 
 /** True for a redeem code or a QR token. A voucher with neither cannot be redeemed, so its response is no success. */
 const isCredential = (it: Members | null) => credentialTypes.some((type) => type === it?.type) && isText(it?.value)

@@ -47,8 +47,12 @@ const LONGEST_DELAY_MS = 5_000
 export function withRetry(transport: Transport, options: RetryOptions = {}): Transport {
   const { tries = 4, random = Math.random, sleep = sleepFor, now = Date.now } = options
   const { monotonicMs = monotonic, onRetry } = options
+  const delayAfter = (outcome: RetryOutcome, attempt: number) => {
+    const backoffMs = random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1))
+    return Math.max(backoffMs, readRetryAfter(headersOf(outcome), now) ?? 0)
+  }
   return async (request) => {
-    const endsAt = request.timeoutMs === undefined ? Number.POSITIVE_INFINITY : monotonicMs() + request.timeoutMs
+    const endsAt = monotonicMs() + (request.timeoutMs ?? Number.POSITIVE_INFINITY)
     let maybeProcessed = false
     for (let attempt = 1; ; attempt += 1) {
       const left = endsAt - monotonicMs()
@@ -56,12 +60,10 @@ export function withRetry(transport: Transport, options: RetryOptions = {}): Tra
         transport,
         left === Number.POSITIVE_INFINITY ? request : { ...request, timeoutMs: left },
       )
-      const delayMs = Math.max(
-        random() * Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)),
-        readRetryAfter(headersOf(outcome), now) ?? 0,
-      )
-      const isRetried = attempt < tries && (await isRetryable(outcome, request)) && monotonicMs() + delayMs < endsAt
-      if (!isRetried) return finish(outcome, maybeProcessed)
+      const isRetryable = attempt < tries && (await isTransient(outcome, request))
+      const delayMs = isRetryable ? delayAfter(outcome, attempt) : Number.POSITIVE_INFINITY
+      const isInTime = monotonicMs() + delayMs < endsAt
+      if (!isInTime) return finish(outcome, maybeProcessed)
       maybeProcessed ||= wasMaybeProcessed(outcome)
       onRetry?.({ attempt, delayMs, ...(await describe(outcome)) })
       try {
@@ -88,7 +90,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
   }
 }
 
-async function isRetryable(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
+async function isTransient(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
     if (kind === 'aborted' || secure?.retryable === false) return false

@@ -50,12 +50,12 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
 type Exchange = Awaited<ReturnType<typeof openExchange>>
 
 async function readStream<Document>(
-  { status, headers, chunks, readBytes }: Exchange,
+  { status, headers, readChunks, readBytes }: Exchange,
   call: Parameters<typeof failureOfResponse>[1],
 ): Promise<CallSuccess<AsyncIterable<Document>> | CallFailure> {
   const failureOf = (body: string) => failureOfResponse({ status, headers, body }, call)
   if (status < 200 || status > 299) return failureOf((await readBytes()).toString('utf8'))
-  const data = readDocuments<Document>(chunks, failureOf)
+  const data = readDocuments<Document>(readChunks(), failureOf)
   return { ok: true, data, status, requestId: headers['x-request-id'] ?? null, replayed: false, headers }
 }
 

@@ -21,38 +21,22 @@ export function parseInstant(value: string): number | null {
   return ms < FIRST_MS || ms > LAST_MS ? null : ms
 }
 
-const TWO_DIGITS = Array.from({ length: 100 }, (_, value) => String(value).padStart(2, '0'))
-const THREE_DIGITS = Array.from({ length: 1000 }, (_, value) => String(value).padStart(3, '0'))
-
 /** Number of cached formatted instants: records repeat instants (issued, valid from, updated, now). */
 const CACHE_SIZE = 256
 const cachedMs = new Float64Array(CACHE_SIZE).fill(Number.NaN)
 const cachedText: string[] = []
 
-/**
- * Formats an instant in UTC with milliseconds and `Z`. Twice as fast as toISOString, which matters because a voucher
- * shows five instants; years without four digits still use toISOString.
- * @throws RangeError when `ms` is not a valid time.
- */
+/** Formats an instant in UTC with milliseconds and `Z`. @throws RangeError when `ms` is not a valid time */
 export function formatInstant(ms: number): string {
   const place = ms & (CACHE_SIZE - 1)
   if (cachedMs[place] === ms) return cachedText[place] as string
-  const text = writeInstant(ms)
+  const text = new Date(ms).toISOString()
   cachedMs[place] = ms
   cachedText[place] = text
   return text
 }
 
 export const instantOrNull = (ms: number | null): string | null => (ms === null ? null : formatInstant(ms))
-
-function writeInstant(ms: number): string {
-  const date = new Date(ms)
-  if (!(ms >= FIRST_MS && ms <= LAST_MS)) return date.toISOString()
-  const year = date.getUTCFullYear()
-  const day = `${TWO_DIGITS[Math.floor(year / 100)]}${TWO_DIGITS[year % 100]}-${TWO_DIGITS[date.getUTCMonth() + 1]}-${TWO_DIGITS[date.getUTCDate()]}`
-  const time = `${TWO_DIGITS[date.getUTCHours()]}:${TWO_DIGITS[date.getUTCMinutes()]}:${TWO_DIGITS[date.getUTCSeconds()]}`
-  return `${day}T${time}.${THREE_DIGITS[date.getUTCMilliseconds()]}Z`
-}
 
 /**
  * Maximum clock skew between processes that share a store. A stored time further in the future means that the clock

@@ -3,7 +3,8 @@ import { crc32 } from 'node:zlib'
 import type { RandomBytes } from './ids.js'
 
 /** Prefixes of application token, bot token and operator key (DECISIONS.md#token-form). */
-type TokenPrefix = 'sop_' | 'sbot_' | 'opk_'
+const prefixes = ['sop_', 'sbot_', 'opk_'] as const
+type TokenPrefix = (typeof prefixes)[number]
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_SYMBOLS = 30
@@ -23,9 +24,7 @@ export function makeToken(prefix: TokenPrefix, random: RandomBytes): string {
 
 /** Returns the kind of token by the prefix of a value, without validating the value. */
 export function tokenKind(value: string): TokenPrefix | null {
-  if (value.startsWith('sop_')) return 'sop_'
-  if (value.startsWith('sbot_')) return 'sbot_'
-  return value.startsWith('opk_') ? 'opk_' : null
+  return prefixes.find((prefix) => value.startsWith(prefix)) ?? null
 }
 
 /** Checks form and checksum, so the server refuses a mistyped token without a look-up. */

@@ -13,7 +13,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 export function parseJson(text: string, levels = MAX_DEPTH): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return opensMore(text, levels) && depthExceeds(value, levels) ? undefined : value
+    return depthExceeds(value, levels) ? undefined : value
   } catch {
     return undefined
   }
@@ -24,18 +24,6 @@ export type Members = Readonly<Record<string, unknown>>
 /** Returns the value if it is a JSON object; otherwise undefined. */
 export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
-}
-
-/** Cheap check first: a text with at most `levels` opening brackets cannot exceed the depth, so no walk is needed. */
-function opensMore(text: string, levels: number): boolean {
-  let opened = 0
-  for (const bracket of ['{', '[']) {
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
-      opened += 1
-      if (opened > levels) return true
-    }
-  }
-  return false
 }
 
 /** True when objects and arrays are nested deeper than `levels`. */

@@ -133,16 +133,6 @@ export const equivalents = {
       reason: 'an entry is written before it is read',
     },
     {
-      from: 'if (!(ms >= FIRST_MS && ms <= LAST_MS)) return date.toISOString()',
-      to: [
-        'if (true) return date.toISOString()',
-        'if (!(false)) return date.toISOString()',
-        'if (!(ms > FIRST_MS && ms <= LAST_MS)) return date.toISOString()',
-        'if (!(ms >= FIRST_MS && ms < LAST_MS)) return date.toISOString()',
-      ],
-      reason: 'the slower toISOString returns the same text',
-    },
-    {
       from: "const localMs = Date.parse(`${local}.${fraction.slice(0, 3).padEnd(3, '0')}Z`)",
       to: "const localMs = Date.parse(`${local}.${fraction.padEnd(3, '0')}Z`)",
       reason: 'V8 ignores more than three digits, as slice does',
@@ -289,29 +279,6 @@ export const equivalents = {
       from: '} catch {',
       to: '} catch {}',
       reason: 'a function without a return statement returns undefined too',
-    },
-    {
-      from: "for (const bracket of ['{', '[']) {",
-      to: [`for (const bracket of ["", '[']) {`, `for (const bracket of ['{', ""]) {`],
-      reason: 'only chooses between a fast and a slow way to the same result',
-    },
-    {
-      from: 'for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {',
-      to: [
-        'for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at - 1)) {',
-        'for (let at = text.indexOf(bracket); at !== +1; at = text.indexOf(bracket, at + 1)) {',
-      ],
-      reason: 'only chooses between a fast and a slow way to the same result',
-    },
-    {
-      from: 'if (opened > levels) return true',
-      to: ['if (true) return true', 'if (opened >= levels) return true', 'if (opened <= levels) return true'],
-      reason: 'only chooses between a fast and a slow way to the same result',
-    },
-    {
-      from: 'return false',
-      to: 'return true',
-      reason: 'only chooses between a fast and a slow way to the same result',
     },
   ],
   'src/secure/origin.ts': [
