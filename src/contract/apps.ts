@@ -1,4 +1,4 @@
-import { byAccount, group } from './endpoint.js'
+import { byAccount, del, get, group, patch, post, put } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -36,40 +36,32 @@ const settings = {
 const appAndBotId = Type.Object({ appId: Type.String(), botId: Type.String() })
 
 export const apps = group('apps', {
-  list: {
+  list: get('/api/v1/open-platform/applications', {
     summary: 'List the applications of the account',
-    method: 'GET',
-    path: '/api/v1/open-platform/applications',
     ...byAccount,
     query: input(pageQuery),
     output: page(application),
-  },
+  }),
 
-  create: {
+  create: post('/api/v1/open-platform/applications', {
     summary: 'Create an application',
-    method: 'POST',
-    path: '/api/v1/open-platform/applications',
     ...byAccount,
     body: input({ name: text(1, 100), ...settings }),
     status: 201,
     output: application,
     failures: ['APPLICATION_LIMIT_REACHED'],
-  },
+  }),
 
-  get: {
+  get: get('/api/v1/open-platform/applications/:appId', {
     summary: 'Read an application',
-    method: 'GET',
-    path: '/api/v1/open-platform/applications/:appId',
     ...byAccount,
     params: appId,
     output: application,
     failures: ['APPLICATION_NOT_FOUND'],
-  },
+  }),
 
-  update: {
+  update: patch('/api/v1/open-platform/applications/:appId', {
     summary: 'Change an application',
-    method: 'PATCH',
-    path: '/api/v1/open-platform/applications/:appId',
     ...byAccount,
     params: appId,
     body: input({
@@ -79,27 +71,23 @@ export const apps = group('apps', {
     }),
     output: application,
     failures: ['APPLICATION_NOT_FOUND'],
-  },
+  }),
 
-  linkBot: {
+  linkBot: put('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Link a bot, so that it can deliver vouchers of the application',
-    method: 'PUT',
-    path: '/api/v1/open-platform/applications/:appId/bots/:botId',
     ...byAccount,
     params: appAndBotId,
     ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
-  },
+  }),
 
-  unlinkBot: {
+  unlinkBot: del('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Unlink a bot; templates, vouchers and tokens stay',
-    method: 'DELETE',
-    path: '/api/v1/open-platform/applications/:appId/bots/:botId',
     ...byAccount,
     params: appAndBotId,
     ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],
-  },
+  }),
 })

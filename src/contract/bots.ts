@@ -1,5 +1,5 @@
 import { message } from './chats.js'
-import { botScopes, byAccount, group } from './endpoint.js'
+import { botScopes, byAccount, get, group, patch, post } from './endpoint.js'
 import {
   input,
   instant,
@@ -119,10 +119,8 @@ export const deliveredVoucher = Type.Object({
 export type DeliveredVoucher = Static<typeof deliveredVoucher>
 
 export const bots = group('bots', {
-  apply: {
+  apply: post('/api/v1/bots/applications', {
     summary: 'Apply for a bot; its token follows the approval',
-    method: 'POST',
-    path: '/api/v1/bots/applications',
     ...byAccount,
     body: input({
       name: text(1, 100),
@@ -140,31 +138,25 @@ export const bots = group('bots', {
     output: bot,
     evidence: { id: 'text', username: { input: 'username' }, review_status: 'text' },
     failures: ['BOT_LIMIT_REACHED', 'USERNAME_TAKEN'],
-  },
+  }),
 
-  list: {
+  list: get('/api/v1/bots/my', {
     summary: 'List the bots of the account',
-    method: 'GET',
-    path: '/api/v1/bots/my',
     ...byAccount,
     query: input(pageQuery),
     output: page(bot),
-  },
+  }),
 
-  get: {
+  get: get('/api/v1/bots/my/:botId', {
     summary: 'Read a bot; the first read after the approval shows its token once',
-    method: 'GET',
-    path: '/api/v1/bots/my/:botId',
     ...byAccount,
     params: botId,
     output: botDetail,
     failures: ['BOT_NOT_FOUND'],
-  },
+  }),
 
-  update: {
+  update: patch('/api/v1/bots/my/:botId', {
     summary: 'Change the profile of an approved bot',
-    method: 'PATCH',
-    path: '/api/v1/bots/my/:botId',
     ...byAccount,
     params: botId,
     body: input({
@@ -200,68 +192,56 @@ export const bots = group('bots', {
     }),
     output: botDetail,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  regenerateToken: {
+  regenerateToken: post('/api/v1/bots/my/:botId/regenerate-token', {
     summary: 'Replace the bot token; the old one stops working immediately',
-    method: 'POST',
-    path: '/api/v1/bots/my/:botId/regenerate-token',
     ...byAccount,
     params: botId,
     ...noBody,
     output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
     evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  metrics: {
+  metrics: get('/api/v1/bots/my/:botId/metrics', {
     summary: 'Read the metrics of a bot for the last 24 hours',
-    method: 'GET',
-    path: '/api/v1/bots/my/:botId/metrics',
     ...byAccount,
     params: botId,
     output: botMetrics,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  templates: {
+  templates: get('/api/v1/bots/my/:botId/vouchers/templates', {
     summary: 'List the templates of the linked application, or those of the bot',
-    method: 'GET',
-    path: '/api/v1/bots/my/:botId/vouchers/templates',
     ...byAccount,
     params: botId,
     query: templates.list.query,
     output: page(template),
     failures: templateCallFailures,
-  },
+  }),
 
-  createTemplate: {
+  createTemplate: post('/api/v1/bots/my/:botId/vouchers/templates', {
     summary: 'Create a template as a draft of the linked application, or of the bot',
-    method: 'POST',
-    path: '/api/v1/bots/my/:botId/vouchers/templates',
     ...byAccount,
     params: botId,
     body: templateInput,
     status: 201,
     output: template,
     failures: [...templateCallFailures, 'EXTERNAL_TEMPLATE_ID_EXISTS'],
-  },
+  }),
 
-  submitTemplate: {
+  submitTemplate: post('/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
-    method: 'POST',
-    path: '/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit',
     ...byAccount,
     params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
     ...noBody,
     output: template,
     failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
-  },
+  }),
 
-  issue: {
+  issue: post('/api/v1/bots/vouchers/issue', {
     summary: 'Issue a voucher of the linked application into a private chat',
-    method: 'POST',
-    path: '/api/v1/bots/vouchers/issue',
     caller: 'bot',
     scope: 'vouchers:issue',
     linked: true,
@@ -278,24 +258,20 @@ export const bots = group('bots', {
     output: deliveredVoucher,
     evidence: issueEvidence,
     failures: ['CHAT_NOT_FOUND', 'CHAT_NOT_PRIVATE', 'BOT_BLOCKED', ...issueFailures],
-  },
+  }),
 
-  send: {
+  send: post('/api/v1/bots/sendMessage', {
     summary: 'Send a message to a chat',
-    method: 'POST',
-    path: '/api/v1/bots/sendMessage',
     caller: 'bot',
     scope: 'messages:send',
     limit: 'bot_calls',
     body: input({ chat_id: Type.String(), text: messageText(4096) }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
-  },
+  }),
 
-  updates: {
+  updates: post('/api/v1/bots/getUpdates', {
     summary: 'Read the updates of a bot; offset confirms those before it',
-    method: 'POST',
-    path: '/api/v1/bots/getUpdates',
     caller: 'bot',
     scope: 'messages:receive',
     limit: 'bot_calls',
@@ -318,5 +294,5 @@ export const bots = group('bots', {
     output: Type.Object({ items: Type.Array(updateRecord) }),
     verbatim: true,
     failures: ['WEBHOOK_ACTIVE', 'OFFSET_IN_FUTURE', 'POLL_TERMINATED'],
-  },
+  }),
 })

@@ -109,6 +109,20 @@ export interface Defaults {
 /** An endpoint as its group defines it: without its id, and where a default holds without the member. */
 type Definition = Omit<Endpoint, 'id' | keyof Defaults> & Partial<Pick<Endpoint, keyof Defaults>>
 
+/** Adds method and path to an endpoint. */
+const withMethod =
+  <M extends Method>(method: M) =>
+  <const P extends Endpoint['path'], const D extends Omit<Definition, 'method' | 'path'>>(path: P, definition: D) => ({
+    method,
+    path,
+    ...definition,
+  })
+export const get = withMethod('GET')
+export const post = withMethod('POST')
+export const put = withMethod('PUT')
+export const patch = withMethod('PATCH')
+export const del = withMethod('DELETE')
+
 type Complete<D, Id extends string> = D &
   Omit<Defaults & (D extends { method: 'GET' } ? { readonly query: typeof noQuery } : unknown), keyof D> & {
     readonly id: Id

@@ -1,4 +1,4 @@
-import { group } from './endpoint.js'
+import { get, group, post } from './endpoint.js'
 import {
   fulfillmentCategories,
   input,
@@ -101,10 +101,8 @@ export type TemplateInput = Static<typeof templateInput>
 export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
 
 export const templates = group('templates', {
-  list: {
+  list: get('/api/v1/open-platform/vouchers/templates', {
     summary: 'List the templates of the application',
-    method: 'GET',
-    path: '/api/v1/open-platform/vouchers/templates',
     caller: 'token',
     scope: 'vouchers:read',
     limit: 'reads',
@@ -116,12 +114,10 @@ export const templates = group('templates', {
       ),
     }),
     output: page(template),
-  },
+  }),
 
-  create: {
+  create: post('/api/v1/open-platform/vouchers/templates', {
     summary: 'Create a template as a draft',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/templates',
     caller: 'token',
     scope: 'vouchers:templates:write',
     limit: 'template_writes',
@@ -129,12 +125,10 @@ export const templates = group('templates', {
     status: 201,
     output: template,
     failures: ['EXTERNAL_TEMPLATE_ID_EXISTS'],
-  },
+  }),
 
-  submit: {
+  submit: post('/api/v1/open-platform/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/templates/:templateId/submit',
     caller: 'token',
     scope: 'vouchers:templates:write',
     limit: 'template_writes',
@@ -142,5 +136,5 @@ export const templates = group('templates', {
     ...noBody,
     output: template,
     failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
-  },
+  }),
 })

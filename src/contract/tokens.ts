@@ -1,4 +1,4 @@
-import { byAccount, group, scopes } from './endpoint.js'
+import { byAccount, del, get, group, post, scopes } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -25,21 +25,17 @@ export const createdToken = Type.Object({ ...record, token: Type.String({ descri
 export type CreatedToken = Static<typeof createdToken>
 
 export const tokens = group('tokens', {
-  list: {
+  list: get('/api/v1/open-platform/applications/:appId/tokens', {
     summary: 'List the tokens of an application',
-    method: 'GET',
-    path: '/api/v1/open-platform/applications/:appId/tokens',
     ...byAccount,
     params: appId,
     query: input(pageQuery),
     output: page(token),
     failures: ['APPLICATION_NOT_FOUND'],
-  },
+  }),
 
-  create: {
+  create: post('/api/v1/open-platform/applications/:appId/tokens', {
     summary: 'Create an application token; its full value is shown once',
-    method: 'POST',
-    path: '/api/v1/open-platform/applications/:appId/tokens',
     ...byAccount,
     params: appId,
     body: input({
@@ -51,16 +47,14 @@ export const tokens = group('tokens', {
     output: createdToken,
     evidence: { id: 'text', token: 'text' },
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_LIMIT_REACHED'],
-  },
+  }),
 
-  revoke: {
+  revoke: del('/api/v1/open-platform/applications/:appId/tokens/:tokenId', {
     summary: 'Revoke a token',
-    method: 'DELETE',
-    path: '/api/v1/open-platform/applications/:appId/tokens/:tokenId',
     ...byAccount,
     params: appAndTokenId,
     ...noBody,
     output: token,
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],
-  },
+  }),
 })

@@ -1,4 +1,4 @@
-import { credentialTypes, group } from './endpoint.js'
+import { credentialTypes, get, group, post } from './endpoint.js'
 import {
   fulfillmentCategories,
   input,
@@ -107,10 +107,8 @@ export const issueFailures = [
 const redemptionId = Type.Object({ redemptionId: Type.String() })
 
 export const vouchers = group('vouchers', {
-  issue: {
+  issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/issue',
     caller: 'token',
     scope: 'vouchers:issue',
     limit: 'issue',
@@ -126,12 +124,10 @@ export const vouchers = group('vouchers', {
     output: issuedVoucher,
     evidence: issueEvidence,
     failures: issueFailures,
-  },
+  }),
 
-  verify: {
+  verify: post('/api/v1/open-platform/vouchers/verify', {
     summary: 'Check whether a voucher can be redeemed',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/verify',
     caller: 'token',
     scope: 'vouchers:verify',
     limit: 'verify',
@@ -140,12 +136,10 @@ export const vouchers = group('vouchers', {
     output: verification,
     evidence: { redeemable: 'boolean' },
     failures: ['VOUCHER_NOT_FOUND', 'CREDENTIAL_ATTEMPTS_EXCEEDED'],
-  },
+  }),
 
-  redeem: {
+  redeem: post('/api/v1/open-platform/vouchers/redeem', {
     summary: 'Redeem a voucher',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/redeem',
     caller: 'token',
     scope: 'vouchers:redeem',
     limit: 'redeem',
@@ -166,24 +160,20 @@ export const vouchers = group('vouchers', {
       'VOUCHER_NOT_YET_VALID',
       'RECIPIENT_MISMATCH',
     ],
-  },
+  }),
 
-  redemption: {
+  redemption: get('/api/v1/open-platform/vouchers/redemptions/:redemptionId', {
     summary: 'Read a redemption',
-    method: 'GET',
-    path: '/api/v1/open-platform/vouchers/redemptions/:redemptionId',
     caller: 'token',
     scope: 'vouchers:read',
     limit: 'reads',
     params: redemptionId,
     output: redemption,
     failures: ['REDEMPTION_NOT_FOUND'],
-  },
+  }),
 
-  reverse: {
+  reverse: post('/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse', {
     summary: 'Reverse a redemption',
-    method: 'POST',
-    path: '/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse',
     caller: 'token',
     scope: 'vouchers:reverse',
     limit: 'reverse',
@@ -194,5 +184,5 @@ export const vouchers = group('vouchers', {
     output: redemption,
     evidence: { id: { input: 'redemptionId' }, status: { value: 'reversed' } },
     failures: ['REDEMPTION_NOT_FOUND', 'REDEMPTION_ALREADY_REVERSED', 'REVERSAL_WINDOW_CLOSED'],
-  },
+  }),
 })

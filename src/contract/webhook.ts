@@ -1,4 +1,4 @@
-import { byAccount, group } from './endpoint.js'
+import { byAccount, del, get, group, post } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fields.js'
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
@@ -109,33 +109,27 @@ export const delivery = Type.Object({
 export type Delivery = Static<typeof delivery>
 
 export const webhook = group('webhook', {
-  set: {
+  set: post('/api/v1/bots/my/:botId/webhook', {
     summary: 'Deliver the updates of a bot to a URL',
-    method: 'POST',
-    path: '/api/v1/bots/my/:botId/webhook',
     ...byAccount,
     params: botId,
     body: setInput,
     output: deliveryMode,
     failures: ['WEBHOOK_URL_REFUSED', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE'],
-  },
+  }),
 
-  setByBot: {
+  setByBot: post('/api/v1/bots/setWebhook', {
     summary: 'Deliver the updates of the calling bot to a URL',
-    method: 'POST',
-    path: '/api/v1/bots/setWebhook',
     caller: 'bot',
     scope: 'messages:receive',
     limit: 'bot_calls',
     body: setInput,
     output: deliveryMode,
     failures: ['WEBHOOK_URL_REFUSED', 'POLLING_ACTIVE'],
-  },
+  }),
 
-  delete: {
+  delete: del('/api/v1/bots/my/:botId/webhook', {
     summary: 'Delete the webhook of a bot; its updates can be polled from then on',
-    method: 'DELETE',
-    path: '/api/v1/bots/my/:botId/webhook',
     ...byAccount,
     params: botId,
     query: input(drop),
@@ -143,38 +137,32 @@ export const webhook = group('webhook', {
     bodyOptional: true,
     output: deliveryMode,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  info: {
+  info: get('/api/v1/bots/getWebhookInfo', {
     summary: 'Read how the updates of the calling bot are delivered',
-    method: 'GET',
-    path: '/api/v1/bots/getWebhookInfo',
     caller: 'bot',
     scope: 'messages:receive',
     limit: 'bot_calls',
     output: webhookInfo,
-  },
+  }),
 
-  deliveries: {
+  deliveries: get('/api/v1/bots/my/:botId/deliveries', {
     summary: 'List the deliveries of a bot',
-    method: 'GET',
-    path: '/api/v1/bots/my/:botId/deliveries',
     ...byAccount,
     params: botId,
     query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
     output: page(delivery),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  retry: {
+  retry: post('/api/v1/bots/my/:botId/deliveries/:deliveryId/retry', {
     summary: 'Retry a delivery immediately, by its delivery id or update_id',
-    method: 'POST',
-    path: '/api/v1/bots/my/:botId/deliveries/:deliveryId/retry',
     ...byAccount,
     params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
     body: input({ force: Type.Optional(Type.Boolean({ description: 'also retry a delivered update' })) }),
     bodyOptional: true,
     output: delivery,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'DELIVERY_NOT_FOUND', 'DELIVERY_NOT_RETRYABLE'],
-  },
+  }),
 })

@@ -1,4 +1,4 @@
-import { group } from '../endpoint.js'
+import { get, group, post } from '../endpoint.js'
 import { input, instant, noBody, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
@@ -85,19 +85,15 @@ export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']
 const flag = Type.Optional(oneOf(['true', 'false']))
 
 export const platformActivity = group('platform', {
-  requests: {
+  requests: get('/_platform/v1/requests', {
     summary: 'Read the request log as NDJSON; follow=true keeps it open',
-    method: 'GET',
-    path: '/_platform/v1/requests',
     query: input({ follow: Type.Optional(oneOf(['true', 'false'])) }),
     output: requestLogEntry,
     streams: true,
-  },
+  }),
 
-  openPage: {
+  openPage: post('/_platform/v1/page-tickets', {
     summary: 'Create a link that opens the page of this server once',
-    method: 'POST',
-    path: '/_platform/v1/page-tickets',
     repeatable: true,
     ...noBody,
     output: Type.Object({
@@ -106,14 +102,12 @@ export const platformActivity = group('platform', {
     }),
     evidence: { url: 'text' },
     failures: ['PAGE_OFF'],
-  },
+  }),
 
-  activity: {
+  activity: get('/_platform/v1/activity', {
     summary: 'Read requests, deliveries and changes as NDJSON; follow=true keeps it open, bodies=true adds exchanges',
-    method: 'GET',
-    path: '/_platform/v1/activity',
     query: input({ follow: flag, bodies: flag }),
     output: activityLine,
     streams: true,
-  },
+  }),
 })

@@ -1,4 +1,4 @@
-import { group } from '../endpoint.js'
+import { del, get, group, post, put } from '../endpoint.js'
 import { input, instant, instantInput, noBody, nullable, oneOf } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
@@ -54,42 +54,33 @@ const snapshotName = Type.Object({
 
 /** A call that replaces the state. `shared` permits it for a database that other servers may use. */
 const replacing = {
-  method: 'POST',
   body: input({ shared: Type.Optional(Type.Boolean()) }),
   bodyOptional: true,
 } as const
 
 export const platformControls = group('platform', {
-  getClock: {
+  getClock: get('/_platform/v1/clock', {
     summary: 'Read the test clock',
-    method: 'GET',
-    path: '/_platform/v1/clock',
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
-  },
+  }),
 
-  setClock: {
+  setClock: put('/_platform/v1/clock', {
     summary: 'Set the test clock; it only moves forward',
-    method: 'PUT',
-    path: '/_platform/v1/clock',
     body: input({ now: instantInput }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
-  },
+  }),
 
-  advanceClock: {
+  advanceClock: post('/_platform/v1/clock/advance', {
     summary: 'Advance the test clock',
-    method: 'POST',
-    path: '/_platform/v1/clock/advance',
     body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX }) }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
-  },
+  }),
 
-  forecast: {
+  forecast: get('/_platform/v1/clock/forecast', {
     summary: 'Count what happens if the test clock is advanced',
-    method: 'GET',
-    path: '/_platform/v1/clock/forecast',
     query: input({
       until: Type.Optional(instantInput),
       seconds: Type.Optional(
@@ -98,19 +89,15 @@ export const platformControls = group('platform', {
     }),
     output: forecast,
     failures: ['TEST_CLOCK_OFF'],
-  },
+  }),
 
-  faults: {
+  faults: get('/_platform/v1/faults', {
     summary: 'List faults, oldest first',
-    method: 'GET',
-    path: '/_platform/v1/faults',
     output: Type.Object({ items: Type.Array(fault) }),
-  },
+  }),
 
-  addFault: {
+  addFault: post('/_platform/v1/faults', {
     summary: 'Inject a fault into the next calls of an endpoint, or into a share of them',
-    method: 'POST',
-    path: '/_platform/v1/faults',
     body: input({
       endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
       kind: oneOf(faultKinds),
@@ -123,68 +110,56 @@ export const platformControls = group('platform', {
       delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
     }),
     output: fault,
-  },
+  }),
 
-  removeFault: {
+  removeFault: del('/_platform/v1/faults/:faultId', {
     summary: 'Remove a fault',
-    method: 'DELETE',
-    path: '/_platform/v1/faults/:faultId',
     params: Type.Object({ faultId: Type.String() }),
     ...noBody,
     output: fault,
     failures: ['FAULT_NOT_FOUND'],
-  },
+  }),
 
-  clearFaults: {
+  clearFaults: del('/_platform/v1/faults', {
     summary: 'Remove all faults',
-    method: 'DELETE',
-    path: '/_platform/v1/faults',
     ...noBody,
     output: Type.Object({ removed: Type.Integer() }),
-  },
+  }),
 
-  snapshots: {
+  snapshots: get('/_platform/v1/snapshots', {
     summary: 'List snapshots, oldest first',
-    method: 'GET',
-    path: '/_platform/v1/snapshots',
     output: Type.Object({ items: Type.Array(snapshot) }),
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
-  },
+  }),
 
-  saveSnapshot: {
+  saveSnapshot: put('/_platform/v1/snapshots/:name', {
     summary: 'Save the state of the server; replaces a snapshot of the same name',
-    method: 'PUT',
-    path: '/_platform/v1/snapshots/:name',
     params: snapshotName,
     ...noBody,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
-  },
+  }),
 
-  restoreSnapshot: {
+  restoreSnapshot: post('/_platform/v1/snapshots/:name/restore', {
     ...replacing,
     summary: 'Return the server to a snapshot',
-    path: '/_platform/v1/snapshots/:name/restore',
     params: snapshotName,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
-  },
+  }),
 
-  removeSnapshot: {
+  removeSnapshot: del('/_platform/v1/snapshots/:name', {
     summary: 'Remove a snapshot',
-    method: 'DELETE',
-    path: '/_platform/v1/snapshots/:name',
     params: snapshotName,
     ...noBody,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
-  },
+  }),
 
-  reset: {
+  reset: post('/_platform/v1/reset', {
     ...replacing,
     summary: 'Return the server to the state of its start',
-    path: '/_platform/v1/reset',
     output: Type.Object({ now: instant }),
     failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
-  },
+  }),
 })

@@ -1,4 +1,4 @@
-import { group } from '../endpoint.js'
+import { get, group, post } from '../endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
@@ -114,31 +114,25 @@ export type DeliveryReplay = Static<typeof deliveryReplay>
 const deliveryId = Type.Object({ deliveryId: Type.String() })
 
 export const platformDeliveries = group('platform', {
-  deliveries: {
+  deliveries: get('/_platform/v1/deliveries', {
     summary: 'List the deliveries of all bots',
-    method: 'GET',
-    path: '/_platform/v1/deliveries',
     query: input({
       ...pageQuery,
       status: Type.Optional(oneOf(deliveryStatuses)),
       bot_id: Type.Optional(Type.String()),
     }),
     output: page(delivery),
-  },
+  }),
 
-  delivery: {
+  delivery: get('/_platform/v1/deliveries/:deliveryId', {
     summary: 'Show a delivery with its signature, schedule and responses',
-    method: 'GET',
-    path: '/_platform/v1/deliveries/:deliveryId',
     params: deliveryId,
     output: deliveryDetail,
     failures: ['DELIVERY_NOT_FOUND'],
-  },
+  }),
 
-  replayDelivery: {
+  replayDelivery: post('/_platform/v1/deliveries/:deliveryId/replay', {
     summary: 'Send a delivery once more without changing its state',
-    method: 'POST',
-    path: '/_platform/v1/deliveries/:deliveryId/replay',
     params: deliveryId,
     body: input({
       mode: oneOf(replayModes),
@@ -153,5 +147,5 @@ export const platformDeliveries = group('platform', {
     bodyBytesMax: Math.ceil(REPLAY_BYTES_MAX / 3) * 4 + 1024,
     output: deliveryReplay,
     failures: ['DELIVERY_NOT_FOUND', 'DELIVERY_NOT_REPLAYABLE', 'RATE_LIMITED'],
-  },
+  }),
 })

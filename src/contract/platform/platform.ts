@@ -1,7 +1,7 @@
 import { application } from '../apps.js'
 import { bot } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
-import { group } from '../endpoint.js'
+import { get, group, post, put } from '../endpoint.js'
 import {
   input,
   instant,
@@ -22,24 +22,21 @@ import { update } from '../updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
 
-/** Members that the endpoints for decisions of the operator have in common. */
-const decision = { method: 'POST' } as const
+/** Members that the endpoints for decisions of the operator have in common, by what they decide about. */
 const overTemplate = {
-  ...decision,
   params: Type.Object({ templateId: Type.String() }),
   output: template,
   failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
 } as const
 const overApp = {
-  ...decision,
   params: Type.Object({ appId: Type.String() }),
   output: application,
   failures: ['APPLICATION_NOT_FOUND'],
 } as const
 const botId = Type.Object({ botId: Type.String() })
-const overBot = { ...decision, params: botId, output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
+const overBot = { params: botId, output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
 const chatId = Type.Object({ chatId: Type.String() })
-const overChat = { ...decision, params: chatId, output: chat, failures: ['CHAT_NOT_FOUND'] } as const
+const overChat = { params: chatId, output: chat, failures: ['CHAT_NOT_FOUND'] } as const
 
 /** Maximum number of periods of one chart, such as the days of a year. */
 export const TOTALS_BUCKETS_MAX = 366
@@ -88,10 +85,8 @@ export const secureKey = Type.Object({
 export type SecureKey = Static<typeof secureKey>
 
 export const platform = group('platform', {
-  issueAccountToken: {
+  issueAccountToken: post('/_platform/v1/accounts/:accountId/token', {
     summary: 'Make an account JWT',
-    method: 'POST',
-    path: '/_platform/v1/accounts/:accountId/token',
     params: Type.Object({
       accountId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -' }),
     }),
@@ -99,27 +94,23 @@ export const platform = group('platform', {
     bodyOptional: true,
     output: Type.Object({ jwt: Type.String(secret), expires_at: instant }),
     evidence: { jwt: 'text' },
-  },
+  }),
 
-  reviews: {
+  reviews: get('/_platform/v1/reviews', {
     summary: 'List templates and bots that wait for review',
-    method: 'GET',
-    path: '/_platform/v1/reviews',
     query: input({ kind: Type.Optional(oneOf(['template', 'bot'])) }),
     output: Type.Object({ items: Type.Array(review) }),
-  },
+  }),
 
-  approveTemplate: {
+  approveTemplate: post('/_platform/v1/templates/:templateId/approve', {
     ...overTemplate,
     summary: 'Approve a template under review',
-    path: '/_platform/v1/templates/:templateId/approve',
     ...noBody,
-  },
+  }),
 
-  rejectTemplate: {
+  rejectTemplate: post('/_platform/v1/templates/:templateId/reject', {
     ...overTemplate,
     summary: 'Reject a template under review',
-    path: '/_platform/v1/templates/:templateId/reject',
     body: input({
       code: Type.String({
         pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
@@ -127,46 +118,38 @@ export const platform = group('platform', {
       }),
       reason: text(1, 200),
     }),
-  },
+  }),
 
-  suspendApp: {
+  suspendApp: post('/_platform/v1/applications/:appId/suspend', {
     ...overApp,
     summary: 'Suspend an application',
-    path: '/_platform/v1/applications/:appId/suspend',
     ...noBody,
-  },
+  }),
 
-  reinstateApp: {
+  reinstateApp: post('/_platform/v1/applications/:appId/reinstate', {
     ...overApp,
     summary: 'End the suspension of an application',
-    path: '/_platform/v1/applications/:appId/reinstate',
     ...noBody,
-  },
+  }),
 
-  applications: {
+  applications: get('/_platform/v1/applications', {
     summary: 'List the applications of all accounts',
-    method: 'GET',
-    path: '/_platform/v1/applications',
     query: input(pageQuery),
     output: page(application),
-  },
+  }),
 
-  templates: {
+  templates: get('/_platform/v1/templates', {
     summary: 'List the templates of all applications, with issued vouchers and quota',
-    method: 'GET',
-    path: '/_platform/v1/templates',
     query: input({
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
       application_id: Type.Optional(Type.String()),
     }),
     output: page(listedTemplate),
-  },
+  }),
 
-  totals: {
+  totals: get('/_platform/v1/totals', {
     summary: 'Count issued and redeemed vouchers over time',
-    method: 'GET',
-    path: '/_platform/v1/totals',
     query: input({
       from: Type.Optional(instantInput),
       seconds: Type.Optional(
@@ -176,48 +159,40 @@ export const platform = group('platform', {
       buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: TOTALS_BUCKETS_MAX, description: 'default 24' })),
     }),
     output: totals,
-  },
+  }),
 
-  setAppFeatures: {
+  setAppFeatures: put('/_platform/v1/applications/:appId/features', {
     ...overApp,
     summary: 'Set the features of an application',
-    method: 'PUT',
-    path: '/_platform/v1/applications/:appId/features',
     body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
-  },
+  }),
 
-  approveBot: {
+  approveBot: post('/_platform/v1/bots/:botId/approve', {
     ...overBot,
     summary: 'Approve a bot: it becomes active',
-    path: '/_platform/v1/bots/:botId/approve',
     ...noBody,
-  },
+  }),
 
-  rejectBot: {
+  rejectBot: post('/_platform/v1/bots/:botId/reject', {
     ...overBot,
     summary: 'Reject a bot; its owner may apply again',
-    path: '/_platform/v1/bots/:botId/reject',
     body: input({ note: text(1, 200) }),
-  },
+  }),
 
-  disableBot: {
+  disableBot: post('/_platform/v1/bots/:botId/disable', {
     ...overBot,
     summary: 'Disable an approved bot',
-    path: '/_platform/v1/bots/:botId/disable',
     ...noBody,
-  },
+  }),
 
-  enableBot: {
+  enableBot: post('/_platform/v1/bots/:botId/enable', {
     ...overBot,
     summary: 'Enable a disabled bot',
-    path: '/_platform/v1/bots/:botId/enable',
     ...noBody,
-  },
+  }),
 
-  addUpdate: {
+  addUpdate: post('/_platform/v1/bots/:botId/updates', {
     summary: 'Create a friend_request, inline_query or ping update for a bot',
-    method: 'POST',
-    path: '/_platform/v1/bots/:botId/updates',
     params: botId,
     body: input({
       type: oneOf(platformUpdateTypes),
@@ -226,71 +201,57 @@ export const platform = group('platform', {
     output: update,
     verbatim: true,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
-  },
+  }),
 
-  createChat: {
+  createChat: post('/_platform/v1/chats', {
     summary: 'Start a chat with a bot as a user, or return the existing one',
-    method: 'POST',
-    path: '/_platform/v1/chats',
     body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
     output: chat,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
-  },
+  }),
 
-  chats: {
+  chats: get('/_platform/v1/chats', {
     summary: 'List chats',
-    method: 'GET',
-    path: '/_platform/v1/chats',
     query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
     output: page(chat),
-  },
+  }),
 
-  messages: {
+  messages: get('/_platform/v1/chats/:chatId/messages', {
     summary: 'Read a chat as its user, oldest message first',
-    method: 'GET',
-    path: '/_platform/v1/chats/:chatId/messages',
     params: chatId,
     query: input(pageQuery),
     output: page(transcriptMessage),
     failures: ['CHAT_NOT_FOUND'],
-  },
+  }),
 
-  sendAsUser: {
+  sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
-    method: 'POST',
-    path: '/_platform/v1/chats/:chatId/messages',
     params: chatId,
     body: input({ text: messageText(4096) }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
-  },
+  }),
 
-  blockChat: {
+  blockChat: post('/_platform/v1/chats/:chatId/block', {
     ...overChat,
     summary: 'Block the bot as the user of a chat',
-    path: '/_platform/v1/chats/:chatId/block',
     ...noBody,
-  },
+  }),
 
-  unblockChat: {
+  unblockChat: post('/_platform/v1/chats/:chatId/unblock', {
     ...overChat,
     summary: 'Lift the block as the user of a chat',
-    path: '/_platform/v1/chats/:chatId/unblock',
     ...noBody,
-  },
+  }),
 
-  secureKeys: {
+  secureKeys: get('/_platform/v1/secure/keys', {
     summary: 'List the keys of the encrypted transport',
-    method: 'GET',
-    path: '/_platform/v1/secure/keys',
     output: Type.Object({ items: Type.Array(secureKey) }),
-  },
+  }),
 
-  rotateSecureKeys: {
+  rotateSecureKeys: post('/_platform/v1/secure/keys/rotate', {
     summary: 'Replace the current key of the encrypted transport with the next one',
-    method: 'POST',
-    path: '/_platform/v1/secure/keys/rotate',
     ...noBody,
     output: Type.Object({ items: Type.Array(secureKey) }),
-  },
+  }),
 })

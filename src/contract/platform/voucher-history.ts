@@ -1,4 +1,4 @@
-import { group } from '../endpoint.js'
+import { get, group, post } from '../endpoint.js'
 import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { updateTypes } from '../updates.js'
@@ -54,10 +54,8 @@ export type VoucherHistory = Static<typeof voucherHistory>
 const found = { output: voucherHistory, failures: ['VOUCHER_NOT_FOUND'] } as const
 
 export const platformVouchers = group('platform', {
-  vouchers: {
+  vouchers: get('/_platform/v1/vouchers', {
     summary: 'List the vouchers of all applications',
-    method: 'GET',
-    path: '/_platform/v1/vouchers',
     query: input({
       ...pageQuery,
       template_id: Type.Optional(Type.String()),
@@ -67,23 +65,19 @@ export const platformVouchers = group('platform', {
       since: Type.Optional(instantInput),
     }),
     output: page(voucher),
-  },
+  }),
 
-  voucher: {
+  voucher: get('/_platform/v1/vouchers/:voucherId', {
     ...found,
     summary: 'Show a voucher with its history',
-    method: 'GET',
-    path: '/_platform/v1/vouchers/:voucherId',
     params: Type.Object({ voucherId: Type.String() }),
-  },
+  }),
 
   /** A POST, because a credential must not be in a URL. */
-  findVoucher: {
+  findVoucher: post('/_platform/v1/voucher-lookup', {
     ...found,
     summary: 'Show the voucher of a credential with its history',
-    method: 'POST',
-    path: '/_platform/v1/voucher-lookup',
     repeatable: true,
     body: input({ credential }),
-  },
+  }),
 })
