@@ -2,8 +2,6 @@ import { byAccount, del, get, group, patch, post, put } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-const appId = Type.Object({ appId: Type.String() })
-
 /** Application record (DECISIONS.md#applications). */
 export const application = Type.Object({
   id: Type.String(),
@@ -33,8 +31,6 @@ const settings = {
   secure_transport: Type.Optional(oneOf(['optional', 'required'])),
 }
 
-const appAndBotId = Type.Object({ appId: Type.String(), botId: Type.String() })
-
 export const apps = group('apps', {
   list: get('/api/v1/open-platform/applications', {
     summary: 'List the applications of the account',
@@ -55,7 +51,6 @@ export const apps = group('apps', {
   get: get('/api/v1/open-platform/applications/:appId', {
     summary: 'Read an application',
     ...byAccount,
-    params: appId,
     output: application,
     failures: ['APPLICATION_NOT_FOUND'],
   }),
@@ -63,7 +58,6 @@ export const apps = group('apps', {
   update: patch('/api/v1/open-platform/applications/:appId', {
     summary: 'Change an application',
     ...byAccount,
-    params: appId,
     body: input({
       name: Type.Optional(text(1, 100)),
       ...settings,
@@ -76,7 +70,6 @@ export const apps = group('apps', {
   linkBot: put('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Link a bot, so that it can deliver vouchers of the application',
     ...byAccount,
-    params: appAndBotId,
     ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
@@ -85,7 +78,6 @@ export const apps = group('apps', {
   unlinkBot: del('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Unlink a bot; templates, vouchers and tokens stay',
     ...byAccount,
-    params: appAndBotId,
     ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],

@@ -21,8 +21,6 @@ import { allowedUpdates, update as updateRecord } from './updates.js'
 import { issuedVoucher, issueEvidence, issueFailures } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
-const botId = Type.Object({ botId: Type.String() })
-
 /** Schema of an https URL with at most 2048 characters. */
 function httpsUrl() {
   return Type.String({
@@ -150,7 +148,6 @@ export const bots = group('bots', {
   get: get('/api/v1/bots/my/:botId', {
     summary: 'Read a bot; the first read after the approval shows its token once',
     ...byAccount,
-    params: botId,
     output: botDetail,
     failures: ['BOT_NOT_FOUND'],
   }),
@@ -158,7 +155,6 @@ export const bots = group('bots', {
   update: patch('/api/v1/bots/my/:botId', {
     summary: 'Change the profile of an approved bot',
     ...byAccount,
-    params: botId,
     body: input({
       name: Type.Optional(text(1, 100)),
       avatar: Type.Optional(nullable(httpsUrl())),
@@ -197,7 +193,6 @@ export const bots = group('bots', {
   regenerateToken: post('/api/v1/bots/my/:botId/regenerate-token', {
     summary: 'Replace the bot token; the old one stops working immediately',
     ...byAccount,
-    params: botId,
     ...noBody,
     output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
     evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
@@ -207,7 +202,6 @@ export const bots = group('bots', {
   metrics: get('/api/v1/bots/my/:botId/metrics', {
     summary: 'Read the metrics of a bot for the last 24 hours',
     ...byAccount,
-    params: botId,
     output: botMetrics,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -215,7 +209,6 @@ export const bots = group('bots', {
   templates: get('/api/v1/bots/my/:botId/vouchers/templates', {
     summary: 'List the templates of the linked application, or those of the bot',
     ...byAccount,
-    params: botId,
     query: templates.list.query,
     output: page(template),
     failures: templateCallFailures,
@@ -224,7 +217,6 @@ export const bots = group('bots', {
   createTemplate: post('/api/v1/bots/my/:botId/vouchers/templates', {
     summary: 'Create a template as a draft of the linked application, or of the bot',
     ...byAccount,
-    params: botId,
     body: templateInput,
     status: 201,
     output: template,
@@ -234,7 +226,6 @@ export const bots = group('bots', {
   submitTemplate: post('/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
     ...byAccount,
-    params: Type.Object({ botId: Type.String(), templateId: Type.String() }),
     ...noBody,
     output: template,
     failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],

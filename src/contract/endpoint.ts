@@ -74,7 +74,7 @@ export interface Endpoint {
   readonly idempotent?: true | 'optional'
   /** True for an idempotent POST, which clients may retry without an idempotency key. */
   readonly repeatable?: true
-  /** Path parameters: strings without a pattern, so that a malformed id gives the same 404 as an unknown id. */
+  /** Path parameters; by default strings without a pattern, so that a malformed id gives the same 404 as an unknown id. */
   readonly params?: ObjectSchema
   readonly query?: ObjectSchema
   readonly body?: Schema
@@ -109,14 +109,25 @@ export interface Defaults {
 /** An endpoint as its group defines it: without its id, and where a default holds without the member. */
 type Definition = Omit<Endpoint, 'id' | keyof Defaults> & Partial<Pick<Endpoint, keyof Defaults>>
 
-/** Adds method and path to an endpoint. */
+type ParameterOf<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+type PathParameters<Path> = [ParameterOf<Path>] extends [never]
+  ? unknown
+  : { readonly params: ObjectSchema<{ readonly [Name in ParameterOf<Path>]: Schema<string> }> }
+
+/** Adds method, path and the default of `params` to an endpoint. */
 const withMethod =
   <M extends Method>(method: M) =>
-  <const P extends Endpoint['path'], const D extends Omit<Definition, 'method' | 'path'>>(path: P, definition: D) => ({
-    method,
-    path,
-    ...definition,
-  })
+  <const P extends Endpoint['path'], const D extends Omit<Definition, 'method' | 'path'>>(path: P, definition: D) => {
+    const names = pathParameters(path)
+    const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
+    const endpoint = { method, path, ...(names.length === 0 ? {} : { params }), ...definition }
+    return endpoint as Pick<typeof endpoint, 'method' | 'path'> & PathParameters<P> & D
+  }
 export const get = withMethod('GET')
 export const post = withMethod('POST')
 export const put = withMethod('PUT')

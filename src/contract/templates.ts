@@ -132,7 +132,6 @@ export const templates = group('templates', {
     caller: 'token',
     scope: 'vouchers:templates:write',
     limit: 'template_writes',
-    params: Type.Object({ templateId: Type.String() }),
     ...noBody,
     output: template,
     failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],

@@ -2,9 +2,6 @@ import { byAccount, del, get, group, post, scopes } from './endpoint.js'
 import { input, instant, noBody, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-const appId = Type.Object({ appId: Type.String() })
-const appAndTokenId = Type.Object({ appId: Type.String(), tokenId: Type.String() })
-
 /** Token record (DECISIONS.md#application-tokens); only the response of `create` contains the token itself. */
 const record = {
   id: Type.String(),
@@ -28,7 +25,6 @@ export const tokens = group('tokens', {
   list: get('/api/v1/open-platform/applications/:appId/tokens', {
     summary: 'List the tokens of an application',
     ...byAccount,
-    params: appId,
     query: input(pageQuery),
     output: page(token),
     failures: ['APPLICATION_NOT_FOUND'],
@@ -37,7 +33,6 @@ export const tokens = group('tokens', {
   create: post('/api/v1/open-platform/applications/:appId/tokens', {
     summary: 'Create an application token; its full value is shown once',
     ...byAccount,
-    params: appId,
     body: input({
       name: text(1, 100),
       scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...withoutDuplicates }),
@@ -52,7 +47,6 @@ export const tokens = group('tokens', {
   revoke: del('/api/v1/open-platform/applications/:appId/tokens/:tokenId', {
     summary: 'Revoke a token',
     ...byAccount,
-    params: appAndTokenId,
     ...noBody,
     output: token,
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],

@@ -104,8 +104,6 @@ export const issueFailures = [
   'EXTERNAL_ISSUE_ID_CONFLICT',
 ] as const
 
-const redemptionId = Type.Object({ redemptionId: Type.String() })
-
 export const vouchers = group('vouchers', {
   issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
@@ -167,7 +165,6 @@ export const vouchers = group('vouchers', {
     caller: 'token',
     scope: 'vouchers:read',
     limit: 'reads',
-    params: redemptionId,
     output: redemption,
     failures: ['REDEMPTION_NOT_FOUND'],
   }),
@@ -178,7 +175,6 @@ export const vouchers = group('vouchers', {
     scope: 'vouchers:reverse',
     limit: 'reverse',
     idempotent: true,
-    params: redemptionId,
     body: input({ reason: Type.Optional(text(0, 200)), metadata: Type.Optional(metadataInput) }),
     bodyOptional: true,
     output: redemption,

@@ -6,8 +6,6 @@ import { allowedUpdates, updateTypes } from './updates.js'
 /** Seconds from the end of a failed attempt to the next one (DECISIONS.md#retry-schedule). */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
-const botId = Type.Object({ botId: Type.String() })
-
 const settings = {
   url: Type.String({ description: 'https://host/…: the path is a secret' }),
   has_secret_token: Type.Boolean(),
@@ -112,7 +110,6 @@ export const webhook = group('webhook', {
   set: post('/api/v1/bots/my/:botId/webhook', {
     summary: 'Deliver the updates of a bot to a URL',
     ...byAccount,
-    params: botId,
     body: setInput,
     output: deliveryMode,
     failures: ['WEBHOOK_URL_REFUSED', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE'],
@@ -131,7 +128,6 @@ export const webhook = group('webhook', {
   delete: del('/api/v1/bots/my/:botId/webhook', {
     summary: 'Delete the webhook of a bot; its updates can be polled from then on',
     ...byAccount,
-    params: botId,
     query: input(drop),
     body: input(drop),
     bodyOptional: true,
@@ -150,7 +146,6 @@ export const webhook = group('webhook', {
   deliveries: get('/api/v1/bots/my/:botId/deliveries', {
     summary: 'List the deliveries of a bot',
     ...byAccount,
-    params: botId,
     query: input({ ...pageQuery, status: Type.Optional(oneOf(deliveryStatuses)) }),
     output: page(delivery),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
@@ -159,7 +154,6 @@ export const webhook = group('webhook', {
   retry: post('/api/v1/bots/my/:botId/deliveries/:deliveryId/retry', {
     summary: 'Retry a delivery immediately, by its delivery id or update_id',
     ...byAccount,
-    params: Type.Object({ botId: Type.String(), deliveryId: Type.String() }),
     body: input({ force: Type.Optional(Type.Boolean({ description: 'also retry a delivered update' })) }),
     bodyOptional: true,
     output: delivery,

@@ -114,7 +114,6 @@ export const platformControls = group('platform', {
 
   removeFault: del('/_platform/v1/faults/:faultId', {
     summary: 'Remove a fault',
-    params: Type.Object({ faultId: Type.String() }),
     ...noBody,
     output: fault,
     failures: ['FAULT_NOT_FOUND'],

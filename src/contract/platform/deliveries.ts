@@ -111,8 +111,6 @@ const deliveryReplay = Type.Object({
 })
 export type DeliveryReplay = Static<typeof deliveryReplay>
 
-const deliveryId = Type.Object({ deliveryId: Type.String() })
-
 export const platformDeliveries = group('platform', {
   deliveries: get('/_platform/v1/deliveries', {
     summary: 'List the deliveries of all bots',
@@ -126,14 +124,12 @@ export const platformDeliveries = group('platform', {
 
   delivery: get('/_platform/v1/deliveries/:deliveryId', {
     summary: 'Show a delivery with its signature, schedule and responses',
-    params: deliveryId,
     output: deliveryDetail,
     failures: ['DELIVERY_NOT_FOUND'],
   }),
 
   replayDelivery: post('/_platform/v1/deliveries/:deliveryId/replay', {
     summary: 'Send a delivery once more without changing its state',
-    params: deliveryId,
     body: input({
       mode: oneOf(replayModes),
       body: Type.Optional(

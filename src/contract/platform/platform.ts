@@ -24,19 +24,15 @@ import { update } from '../updates.js'
 
 /** Members that the endpoints for decisions of the operator have in common, by what they decide about. */
 const overTemplate = {
-  params: Type.Object({ templateId: Type.String() }),
   output: template,
   failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],
 } as const
 const overApp = {
-  params: Type.Object({ appId: Type.String() }),
   output: application,
   failures: ['APPLICATION_NOT_FOUND'],
 } as const
-const botId = Type.Object({ botId: Type.String() })
-const overBot = { params: botId, output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
-const chatId = Type.Object({ chatId: Type.String() })
-const overChat = { params: chatId, output: chat, failures: ['CHAT_NOT_FOUND'] } as const
+const overBot = { output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
+const overChat = { output: chat, failures: ['CHAT_NOT_FOUND'] } as const
 
 /** Maximum number of periods of one chart, such as the days of a year. */
 export const TOTALS_BUCKETS_MAX = 366
@@ -193,7 +189,6 @@ export const platform = group('platform', {
 
   addUpdate: post('/_platform/v1/bots/:botId/updates', {
     summary: 'Create a friend_request, inline_query or ping update for a bot',
-    params: botId,
     body: input({
       type: oneOf(platformUpdateTypes),
       payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
@@ -218,7 +213,6 @@ export const platform = group('platform', {
 
   messages: get('/_platform/v1/chats/:chatId/messages', {
     summary: 'Read a chat as its user, oldest message first',
-    params: chatId,
     query: input(pageQuery),
     output: page(transcriptMessage),
     failures: ['CHAT_NOT_FOUND'],
@@ -226,7 +220,6 @@ export const platform = group('platform', {
 
   sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
-    params: chatId,
     body: input({ text: messageText(4096) }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],

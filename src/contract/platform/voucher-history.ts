@@ -70,7 +70,6 @@ export const platformVouchers = group('platform', {
   voucher: get('/_platform/v1/vouchers/:voucherId', {
     ...found,
     summary: 'Show a voucher with its history',
-    params: Type.Object({ voucherId: Type.String() }),
   }),
 
   /** A POST, because a credential must not be in a URL. */
