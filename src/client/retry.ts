@@ -102,7 +102,7 @@ async function isTransient(outcome: RetryOutcome, { repeatable = false }: Transp
 }
 
 /** Loads the failure table only after a failure, as call.ts does. */
-const readFailure = async (response: TransportResponse) => (await import('./response-failure.js')).readFailure(response)
+const readFailure = async (response: TransportResponse) => (await import('./failure.js')).readFailure(response)
 
 /** Whether the server may have acted: not with a status below 500 or with 503, but possibly with any other 5xx. */
 function wasMaybeProcessed(outcome: RetryOutcome): boolean {

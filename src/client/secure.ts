@@ -4,7 +4,7 @@ import type { SecureSession } from '../secure/client/session.js'
 import type { SecureFailure } from '../secure/failure.js'
 import { isCanonicalOrigin } from '../secure/origin.js'
 import { CLIENT_TIMEOUT_MS } from '../secure/suite.js'
-import { readFailure } from './response-failure.js'
+import { readFailure } from './failure.js'
 import {
   isTransportError,
   type SecureFault,

@@ -1,28 +1,11 @@
-/** An HTTP request of a call; transports add encryption and retries. */
-export interface TransportRequest {
-  readonly method: string
-  /** Path and query, without the origin. */
-  readonly path: string
-  /** Header values by lower-case name. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
-  /** The caller aborts the call with this signal. */
-  readonly signal?: AbortSignal
-  /** Milliseconds for the whole call. */
-  readonly timeoutMs?: number
-  /** True for reads and calls with an Idempotency-Key: if the server processes them twice, the effect is the same. */
-  readonly repeatable?: boolean
-}
+import type { HttpRequest, HttpResponse } from '../secure/http.js'
 
-export interface TransportResponse {
-  readonly status: number
-  /** Header values by lower-case name; the values of a repeated header are joined with a comma. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+/** An HTTP request of a call; transports add encryption and retries. */
+export type TransportRequest = HttpRequest
+
+export interface TransportResponse extends HttpResponse {
   /** Body as received, if the transport has it: a response may be binary. */
   readonly bytes?: Uint8Array
-  /** True if the server may have processed an earlier attempt, even if this response is a refusal. */
-  readonly maybeProcessed?: boolean
 }
 
 /**

@@ -22,13 +22,11 @@ import { issuedVoucher, issueEvidence, issueFailures } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 /** Schema of an https URL with at most 2048 characters. */
-function httpsUrl() {
-  return Type.String({
-    maxLength: 2048,
-    pattern: '^https://[!-~]+$',
-    'x-expected': 'an https URL of at most 2048 characters',
-  })
-}
+const httpsUrl = Type.String({
+  maxLength: 2048,
+  pattern: '^https://[!-~]+$',
+  'x-expected': 'an https URL of at most 2048 characters',
+})
 
 /** Bot record (DECISIONS.md#bot-records). */
 const record = {
@@ -127,7 +125,7 @@ export const bots = group('bots', {
         'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
       }),
       description: Type.Optional(text(0, 512)),
-      avatar: Type.Optional(httpsUrl()),
+      avatar: Type.Optional(httpsUrl),
       scopes: Type.Optional(
         Type.Array(oneOf(botScopes), { minItems: 1, maxItems: botScopes.length, ...withoutDuplicates }),
       ),
@@ -157,17 +155,17 @@ export const bots = group('bots', {
     ...byAccount,
     body: input({
       name: Type.Optional(text(1, 100)),
-      avatar: Type.Optional(nullable(httpsUrl())),
+      avatar: Type.Optional(nullable(httpsUrl)),
       description: Type.Optional(nullable(text(0, 512))),
       short_description: Type.Optional(nullable(text(0, 120))),
       about: Type.Optional(nullable(text(0, 1000))),
-      cover_url: Type.Optional(nullable(httpsUrl())),
-      links: Type.Optional(Type.Array(input({ title: text(1, 100), url: httpsUrl() }), { maxItems: 10 })),
+      cover_url: Type.Optional(nullable(httpsUrl)),
+      links: Type.Optional(Type.Array(input({ title: text(1, 100), url: httpsUrl }), { maxItems: 10 })),
       contact: Type.Optional(
         input({
           email: Type.Optional(text(1, 254)),
           phone: Type.Optional(text(1, 32)),
-          url: Type.Optional(httpsUrl()),
+          url: Type.Optional(httpsUrl),
         }),
       ),
       supports_inline_queries: Type.Optional(Type.Boolean()),

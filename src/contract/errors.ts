@@ -16,14 +16,11 @@ interface FailureRule {
   readonly cause?: string
 }
 
+const exitsByStatus: Readonly<Record<number, number>> = { 401: 4, 403: 4, 404: 5, 409: 6, 426: 10, 429: 7 }
+
 /** Returns the exit code for an HTTP status without a known failure code. */
 export function exitOfStatus(status: number): number {
-  if (status === 401 || status === 403) return 4
-  if (status === 404) return 5
-  if (status === 409) return 6
-  if (status === 429) return 7
-  if (status === 426) return 10
-  return status >= 400 && status < 500 ? 8 : 9
+  return exitsByStatus[status] ?? (status >= 400 && status < 500 ? 8 : 9)
 }
 
 type Others = Partial<Pick<FailureRule, 'exit' | 'retryable' | 'cliFix' | 'cause'>>

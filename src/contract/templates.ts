@@ -27,7 +27,10 @@ export const suggestedSources = [
   'membership_benefit',
 ] as const
 
-const EXTERNAL_TEMPLATE_ID = '^[A-Za-z0-9._:-]{1,64}$'
+const externalTemplateId = Type.String({
+  pattern: '^[A-Za-z0-9._:-]{1,64}$',
+  'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -',
+})
 
 const word = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,63}$',
@@ -83,7 +86,7 @@ export const template = Type.Object({
 export type Template = Static<typeof template>
 
 export const templateInput = input({
-  external_template_id: Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
+  external_template_id: externalTemplateId,
   name: text(1, 100),
   type: word,
   issuer_name: text(1, 100),
@@ -109,9 +112,7 @@ export const templates = group('templates', {
     query: input({
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
-      external_template_id: Type.Optional(
-        Type.String({ pattern: EXTERNAL_TEMPLATE_ID, 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -' }),
-      ),
+      external_template_id: Type.Optional(externalTemplateId),
     }),
     output: page(template),
   }),

@@ -4,7 +4,7 @@ import type { Token } from '../contract/tokens.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
-import { hashToken, last4Of, tokenPrefixOf } from './tokens.js'
+import { hashToken, tokenPrefixOf } from './tokens.js'
 
 /** Maximum per account and per application (DECISIONS.md#applications, DECISIONS.md#application-tokens). */
 export const APPLICATIONS_PER_ACCOUNT = 50
@@ -57,7 +57,7 @@ export function newToken(id: string, applicationId: string, token: NewToken, now
     name: token.name,
     token_hash: hashToken(token.token),
     token_prefix: tokenPrefixOf(token.token),
-    last4: last4Of(token.token),
+    last4: token.token.slice(-4),
     scopes: JSON.stringify(token.scopes),
     created_at: now,
     expires_at: token.days === null ? null : now + token.days * DAY_MS,

@@ -46,10 +46,6 @@ export function tokenPrefixOf(value: string): string {
   return value.slice(0, 8)
 }
 
-export function last4Of(value: string): string {
-  return value.slice(-4)
-}
-
 function checksum(text: string): string {
   let rest = crc32(text)
   let symbols = ''

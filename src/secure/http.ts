@@ -1,24 +1,25 @@
-/** Request of a transport. voucherctl/client has an equal type, so that neither module imports the other. */
+/** Request of a transport. */
 export interface HttpRequest {
   readonly method: string
-  /** Origin-relative: path and query. */
+  /** Path and query, without the origin. */
   readonly path: string
-  /** Lower-case names. */
+  /** Header values by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** The caller aborts the call with this signal. */
   readonly signal?: AbortSignal
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds for the whole call. */
   readonly timeoutMs?: number
-  /** True when the request is idempotent. */
+  /** True for reads and calls with an Idempotency-Key: if the server processes them twice, the effect is the same. */
   readonly repeatable?: boolean
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** Lower-case names. */
+  /** Header values by lower-case name; the values of a repeated header are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** True when the transport repeated the request, and the server may have processed an earlier attempt. */
+  /** True if the server may have processed an earlier attempt, even if this response is a refusal. */
   readonly maybeProcessed?: boolean
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { readFailure } from '../../src/client/failure.js'
 import { type Expected, readSuccess } from '../../src/client/response.js'
-import { readFailure } from '../../src/client/response-failure.js'
 import type { TransportResponse } from '../../src/client/transport.js'
 import { failures } from '../../src/contract/errors.js'
 

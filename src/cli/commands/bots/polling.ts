@@ -1,4 +1,4 @@
-import { NOT_A_RESPONSE } from '../../../client/response-failure.js'
+import { NOT_A_RESPONSE } from '../../../client/failure.js'
 import { bots as contract } from '../../../contract/bots.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
 import type { PollHold, PollOutcome } from '../../../workbench/polling.js'

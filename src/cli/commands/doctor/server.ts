@@ -1,5 +1,5 @@
 import { sendPrepared } from '../../../client/call.js'
-import { readFailure } from '../../../client/response-failure.js'
+import { readFailure } from '../../../client/failure.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
 import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import type { Context } from '../../command/context.js'
