@@ -23,7 +23,7 @@ export async function measureListener({ rounds, count, say }) {
   environment.VOUCHERCTL_WEBHOOK_SECRET = SECRET
   const listener = startChild(here('programs/listener-under-test.js'), [dir, join(root, 'bin', 'voucherctl.js')])
   delete environment.VOUCHERCTL_WEBHOOK_SECRET
-  const plain = startChild(here('programs/plain-receiver.js'))
+  const plain = startChild(here('programs/receiver.js'))
   const generator = startChild(here('programs/load.js'))
   const samples = { listener: [], plain: [] }
   try {

@@ -13,7 +13,6 @@ import { measureInstall } from './install.js'
 import { measureListener } from './listener.js'
 import { measureMock } from './mock.js'
 import { measurePage } from './page.js'
-import { measurePartitions } from './partitions.js'
 import { measurePostgres } from './postgres.js'
 import { measureSize } from './size.js'
 import { measureStartup } from './startup.js'
@@ -53,7 +52,6 @@ const measurements = [
   ['P11', stored('PostgreSQL')],
   ['P12', () => measurePostgres({ rounds, count, say })],
   ['P18', () => measureMock({ rounds, count, say })],
-  ['partitions', () => measurePartitions({ rounds, count: flags.quick ? 1_000 : 5_000, say })],
   ['P13', () => measureSize()],
   ['P13b', () => measureInstall({ say })],
   ['P14', () => measureListener({ rounds, count, say })],
@@ -61,8 +59,7 @@ const measurements = [
   ['P16', () => measurePage({ rounds, count, say })],
 ]
 const only = flags.only?.split(',')
-// The partitions measurement has no target, so it runs only with --only.
-const isWanted = (id) => only?.includes(id) ?? id !== 'partitions'
+const isWanted = (id) => only?.includes(id) ?? true
 
 const rows = []
 for (const [ids, measure] of measurements) {

@@ -1,5 +1,5 @@
-// Child process, the receiver of P9: a node:http server that reads the body and returns 200. A job is { count };
-// the process reports the rate after `count` requests.
+// Child process, the receiver of P9 and the reference of P14: a node:http server that reads the body and returns 200. A
+// job is { count }; the process reports the rate after `count` requests.
 import { createServer } from 'node:http'
 import process from 'node:process'
 
