@@ -1,5 +1,5 @@
 import type { CallLog } from './call-log.js'
-import type { Stored } from './stored.js'
+import { readStored, type Stored } from './stored.js'
 
 function* countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Generator<[string, number]> {
   const counts = new Map<string, number>()
@@ -91,4 +91,10 @@ export function differences(
     if (!askedIssues.has(issue)) found.push(`nobody asked for voucher ${id}`)
   }
   return found
+}
+
+/** Violations in the data folder of an ended server, also of what clients received. @param folder for a copy of the files */
+export function breachesOf(dataDir: string, folder: string, callLog: CallLog): string[] {
+  const stored = readStored(dataDir, folder)
+  return [...breachesIn(stored), ...differences(callLog, stored)]
 }

@@ -6,11 +6,10 @@ import { codeOf, newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { jumpingBots } from '../jumping-bots.js'
 import { startServer, tenantAt } from '../server.js'
 import { ShiftedClock } from '../shifted-clock.js'
-import { readStored } from '../stored.js'
 
 const CLIENTS = 8
 const HOUR = 3_600_000
@@ -141,8 +140,7 @@ export const clockJumps: Campaign = {
     }
     const facts = await bots.close(tenantAt(server, first), (ms) => clock.set(server.pid, ms), quick)
     await server.stop()
-    const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    broken.push(...breachesOf(dataDir, folder, callLog))
     return { facts: { jumps, restarts, acknowledged: callLog.acknowledged().length, ...facts }, broken }
   },
 }

@@ -7,9 +7,8 @@ import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
 import { type Action, CallLog, type Entry } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { send } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { type Server, startServer, tenantAt } from '../server.js'
-import { readStored } from '../stored.js'
 
 /** Makes the server close the connection of the next call to the endpoint after its commit, without a response. */
 const drop = (tenant: Tenant, action: Action) =>
@@ -83,8 +82,7 @@ export const droppedResponses: Campaign = {
 
     broken.push(...(await checkCommandRetries(root, server, tenantAt(server, first), template_id, callLog)))
     await server.stop()
-    const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    broken.push(...breachesOf(dataDir, folder, callLog))
     return { facts: { calls: callLog.acknowledged().length, kills }, broken }
   },
 }

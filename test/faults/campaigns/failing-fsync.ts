@@ -8,9 +8,8 @@ import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks, retryUnresolved } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
-import { readStored } from '../stored.js'
 import { checkReads } from './full-disk.js'
 
 /** Makes every fsync of the process fail until `stop()`, or returns the reason if strace may not attach. */
@@ -129,8 +128,7 @@ export const failingFsync: Campaign = {
       broken.push(...wedged.map(({ key }) => `${key} has no response after the restart`))
     }
     await server.stop()
-    const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    broken.push(...breachesOf(dataDir, folder, callLog))
     return {
       facts: { rounds, 'writes refused': refusals, acknowledged: callLog.acknowledged().length },
       broken,

@@ -8,9 +8,8 @@ import { fill, mountSmall } from '../../support/small-disk.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { killServers, Refused, startServer, tenantAt } from '../server.js'
-import { readStored } from '../stored.js'
 
 const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
@@ -76,8 +75,7 @@ export const fullDisk: Campaign = {
         // Every second round kills the server and restarts it while the disk is full.
         if (round % 2 === 1) {
           await server.kill()
-          const left = readStored(dataDir, folder)
-          broken.push(...breachesIn(left), ...differences(callLog, left))
+          broken.push(...breachesOf(dataDir, folder, callLog))
           try {
             server = await startServer(root, dataDir)
             restartedFull += 1
@@ -104,8 +102,7 @@ export const fullDisk: Campaign = {
         say(`full ${round + 1} of ${rounds}`)
       }
       await server.stop()
-      const stored = readStored(dataDir, folder)
-      broken.push(...breachesIn(stored), ...differences(callLog, stored))
+      broken.push(...breachesOf(dataDir, folder, callLog))
       return {
         facts: {
           'times full': rounds,

@@ -5,9 +5,8 @@ import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
-import { readStored } from '../stored.js'
 import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
@@ -72,8 +71,7 @@ export const kill: Campaign = {
       if (committed > 0) sometimes.note('a kill left committed transactions in the WAL')
       if (uncommitted > 0) sometimes.note('a kill left an uncommitted tail in the WAL')
       if (callLog.unresolved().length > 1) sometimes.note('a kill left several calls without a response')
-      const left = readStored(dataDir, folder)
-      broken.push(...breachesIn(left), ...differences(callLog, left))
+      broken.push(...breachesOf(dataDir, folder, callLog))
 
       server = await startServer(root, dataDir)
       readies.push(server.readyMs)
@@ -99,8 +97,7 @@ export const kill: Campaign = {
       say(`kill ${round + 1} of ${kills}: ${callLog.acknowledged().length} acknowledged`)
     }
     await server.stop()
-    const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    broken.push(...breachesOf(dataDir, folder, callLog))
     return {
       facts: {
         kills: readies.length,

@@ -4,9 +4,8 @@ import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerk } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { startServer, tenantAt } from '../server.js'
-import { readStored } from '../stored.js'
 import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
@@ -71,8 +70,7 @@ export const sigterm: Campaign = {
       if (exit !== EXIT_AFTER_SIGTERM) broken.push(`it ended with ${exit}`)
       if (existsSync(join(dataDir, 'voucherctl.db-wal'))) broken.push('it left its journal behind')
       broken.push(...callLog.unresolved().map(({ key }) => `${key} had no response`))
-      const stored = readStored(dataDir, folder)
-      broken.push(...breachesIn(stored), ...differences(callLog, stored))
+      broken.push(...breachesOf(dataDir, folder, callLog))
       server = await startServer(root, dataDir)
       say(`stop ${round + 1} of ${stops}`)
     }

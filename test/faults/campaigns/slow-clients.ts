@@ -6,9 +6,8 @@ import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
-import { breachesIn, differences } from '../invariants.js'
+import { breachesOf } from '../invariants.js'
 import { memoryOf, startServer } from '../server.js'
-import { readStored } from '../stored.js'
 
 const HONEST_CLIENTS = 8
 /** Memory limits: V8 frees the memory of flood requests slowly (360 MiB used after 30 floods, 970 MiB after 200). */
@@ -110,8 +109,7 @@ export const slowClients: Campaign = {
     for (const socket of [...heads, ...bodies, ...deafOnes]) socket.destroy()
     await wait(0)
     await server.stop()
-    const stored = readStored(dataDir, folder)
-    broken.push(...breachesIn(stored), ...differences(callLog, stored))
+    broken.push(...breachesOf(dataDir, folder, callLog))
     const count = heads.length + bodies.length + deafOnes.length
     return { facts: { 'slow connections': count, 'honest responses': responses, 'memory MiB': mib }, broken }
   },
