@@ -138,13 +138,6 @@ describe('errors for people', () => {
     expect([exitCode, stdout]).toEqual([4, expect.stringMatching(/refused \(TOKEN_INVALID\)/)])
   })
 
-  test('an id of another kind is named as what it is, beside the code of the failure', async () => {
-    expect(await refused('apps', 'get', 'tpl_01')).toEqual([
-      5,
-      expect.stringMatching(/^error: .*\. \(APPLICATION_NOT_FOUND\)\n {2}tpl_01 is the id of a template; .* app_\.\n/),
-    ])
-  })
-
   test('api and secure call name the refused credential and the id that was not found', async () => {
     environment.VOUCHERCTL_TOKEN = 'sop_unknown'
     const path = '/api/v1/open-platform/vouchers/templates'
@@ -159,23 +152,6 @@ describe('errors for people', () => {
         5,
         expect.stringContaining('\n  tpl_01 is the id of a template; that of an application begins with app_.\n'),
       ])
-  })
-
-  test('tokens revoke without --app finds the application of the token, also among several', async () => {
-    const own = (...args: string[]) => voucherctl(...args, '-p', 'e2e-owner', '--base-url', baseUrl)
-    await own('login', '--local', '--account', 'e2e-owner')
-    const last = await own('apps', 'create', '--name', 'Bar', '--jq', '.id')
-    await own('apps', 'create', '--name', 'Tea house')
-    const created = await own('tokens', 'create', '--app', last.stdout, '--scope', 'vouchers:read', '--jq', '.id')
-    const planned = await own('tokens', 'revoke', created.stdout, '--dry-run')
-    expect(planned.stdout).toContain('would read the token list of each application')
-    const { exitCode, stdout } = await own('tokens', 'revoke', created.stdout, '--yes', '--jq', '.status')
-    expect([exitCode, stdout]).toEqual([0, 'revoked'])
-    const unknown = await own('tokens', 'revoke', 'tok_none', '--yes')
-    expect([unknown.exitCode, unknown.stderr]).toEqual([
-      5,
-      expect.stringMatching(/^error: None of the 2 applications .*\(TOKEN_NOT_FOUND\)\n.*tokens list --app app_/m),
-    ])
   })
 
   test('a refused value is named by its flag', async () => {
@@ -335,28 +311,6 @@ describe('scenarios and webhooks', () => {
     return join(home, name)
   }
 
-  test('a mistake in `with` and an unknown update type are refused with their lines', async () => {
-    const file = write('mistakes.yaml', 'steps:\n  - call: apps.create\n    with: { nam: A }\n  - receive: pin\n')
-    const { exitCode, stderr } = await voucherctl('scenario', 'run', file)
-    expect(exitCode).toBe(2)
-    expect(stderr).toContain('mistakes.yaml:3:13: with.nam is not known here: did you mean name?')
-    expect(stderr).toContain('mistakes.yaml:4:5: There is no update type "pin": did you mean "ping"?')
-  })
-
-  test('a failed step names the member, and --debug shows request and response', async () => {
-    const step = '{ call: apps.create, with: { name: Shop }, expect: { data: { status: disabled } } }'
-    const { stdout } = await voucherctl('scenario', 'run', write('failing.yaml', `steps: [${step}]`), '--debug')
-    expect(stdout).toContain('data.status: expected "disabled", got "active"')
-    expect(stdout).toMatch(/request: POST \S+ \{"name":"Shop"\}\n +response: 201 \{"id":"app_/)
-  })
-
-  test('--export-env writes captured values that a shell can read', async () => {
-    const step = '{ call: apps.create, with: { name: Shop }, capture: { app: .id } }'
-    const env = join(home, 'scenario.env')
-    await voucherctl('scenario', 'run', write('captures.yaml', `steps: [${step}]`), '--export-env', env)
-    expect(readFileSync(env, 'utf8')).toMatch(/^export SCENARIO_APP=app_\w+$/m)
-  })
-
   test('wildcard route takes an update, replay --set changes it, and the inbox keeps the response', async () => {
     const app = createServer((_request, response) => response.writeHead(202, { 'X-App': 'yes' }).end('Thanks'))
     await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve))
@@ -400,17 +354,6 @@ describe('lists and records', () => {
 })
 
 describe('help', () => {
-  test('the main page fits 50 rows and the page of a group has an example', async () => {
-    expect((await voucherctl('--help')).stdout.split('\n').length).toBeLessThanOrEqual(50)
-    expect((await voucherctl('apps', '--help')).stdout).toMatch(/^Examples:\n {2}\$ voucherctl apps list$/m)
-  })
-
-  test('the longest pages fit two screens, and templates create marks its required flags', async () => {
-    for (const line of ['server start', 'webhook listen', 'vouchers redeem-many', 'webhook trigger'])
-      expect((await voucherctl(...line.split(' '), '--help')).stdout.split('\n').length).toBeLessThanOrEqual(48)
-    expect((await voucherctl('templates', 'create', '--help')).stdout.match(/\(required/g)).toHaveLength(9)
-  })
-
   test('profiles set --secure required tells how to undo it', async () => {
     expect((await voucherctl('profiles', 'set', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
       '`voucherctl profiles set --unset secure.mode` undoes --secure.',
