@@ -1,5 +1,5 @@
 import { byAccount, del, get, group, patch, post, put } from './endpoint.js'
-import { input, instant, noBody, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 /** Application record (DECISIONS.md#applications). */
@@ -70,7 +70,6 @@ export const apps = group('apps', {
   linkBot: put('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Link a bot, so that it can deliver vouchers of the application',
     ...byAccount,
-    ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
   }),
@@ -78,7 +77,6 @@ export const apps = group('apps', {
   unlinkBot: del('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Unlink a bot; templates, vouchers and tokens stay',
     ...byAccount,
-    ...noBody,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],
   }),

@@ -6,7 +6,6 @@ import {
   machineId,
   messageText,
   metadataInput,
-  noBody,
   nullable,
   oneOf,
   page,
@@ -191,7 +190,6 @@ export const bots = group('bots', {
   regenerateToken: post('/api/v1/bots/my/:botId/regenerate-token', {
     summary: 'Replace the bot token; the old one stops working immediately',
     ...byAccount,
-    ...noBody,
     output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
     evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
@@ -224,7 +222,6 @@ export const bots = group('bots', {
   submitTemplate: post('/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
     ...byAccount,
-    ...noBody,
     output: template,
     failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
   }),

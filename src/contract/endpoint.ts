@@ -135,14 +135,20 @@ export const patch = withMethod('PATCH')
 export const del = withMethod('DELETE')
 
 type Complete<D, Id extends string> = D &
-  Omit<Defaults & (D extends { method: 'GET' } ? { readonly query: typeof noQuery } : unknown), keyof D> & {
+  Omit<
+    Defaults & (D extends { method: 'GET' } ? typeof noQuery : D extends { body: unknown } ? unknown : typeof noBody),
+    keyof D
+  > & {
     readonly id: Id
   }
 
 type Group<Name extends string, D> = { readonly [K in keyof D & string]: Complete<D[K], `${Name}.${K}`> }
 
+const noMembers = Type.Object({}, { additionalProperties: false })
 /** The default of a GET, which refuses every query member. */
-const noQuery = Type.Object({}, { additionalProperties: false })
+const noQuery = { query: noMembers } as const
+/** The default of other methods: an empty body, or one without members. */
+const noBody = { body: noMembers, bodyOptional: true } as const
 
 /** Completes the endpoints of a group, or of a part of it, by their ids and the defaults. */
 export function group<const Name extends string, const D extends Readonly<Record<string, Definition>>>(
@@ -156,7 +162,7 @@ export function group<const Name extends string, const D extends Readonly<Record
       caller: 'operator',
       status: 200,
       failures: [],
-      ...(definition.method === 'GET' ? { query: noQuery } : {}),
+      ...(definition.method === 'GET' ? noQuery : definition.body === undefined ? noBody : {}),
       ...definition,
     },
   ]

@@ -92,9 +92,6 @@ export function input<P extends Record<string, Schema>>(properties: P, keywords?
   return Type.Object(properties, { additionalProperties: false, ...keywords })
 }
 
-/** An optional body without members. */
-export const noBody = { body: input({}), bodyOptional: true } as const
-
 /** Documents that the handler refuses duplicates; validating `uniqueItems` is quadratic in an unbounded list. */
 export const withoutDuplicates = { 'x-openapi': { uniqueItems: true } }
 

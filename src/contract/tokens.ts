@@ -1,5 +1,5 @@
 import { byAccount, del, get, group, post, scopes } from './endpoint.js'
-import { input, instant, noBody, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
+import { input, instant, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
 /** Token record (DECISIONS.md#application-tokens); only the response of `create` contains the token itself. */
@@ -47,7 +47,6 @@ export const tokens = group('tokens', {
   revoke: del('/api/v1/open-platform/applications/:appId/tokens/:tokenId', {
     summary: 'Revoke a token',
     ...byAccount,
-    ...noBody,
     output: token,
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],
   }),

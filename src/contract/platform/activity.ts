@@ -1,5 +1,5 @@
 import { get, group, post } from '../endpoint.js'
-import { input, instant, noBody, nullable, oneOf, secret } from '../fields.js'
+import { input, instant, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
 // What a server does, as it happens (DECISIONS.md#activity).
@@ -95,7 +95,6 @@ export const platformActivity = group('platform', {
   openPage: post('/_platform/v1/page-tickets', {
     summary: 'Create a link that opens the page of this server once',
     repeatable: true,
-    ...noBody,
     output: Type.Object({
       url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),
       expires_at: instant,

@@ -1,5 +1,5 @@
 import { del, get, group, post, put } from '../endpoint.js'
-import { input, instant, instantInput, noBody, nullable, oneOf } from '../fields.js'
+import { input, instant, instantInput, nullable, oneOf } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
 // What the operator does to a server under test: its clock, faults, snapshots and reset.
@@ -114,14 +114,12 @@ export const platformControls = group('platform', {
 
   removeFault: del('/_platform/v1/faults/:faultId', {
     summary: 'Remove a fault',
-    ...noBody,
     output: fault,
     failures: ['FAULT_NOT_FOUND'],
   }),
 
   clearFaults: del('/_platform/v1/faults', {
     summary: 'Remove all faults',
-    ...noBody,
     output: Type.Object({ removed: Type.Integer() }),
   }),
 
@@ -134,7 +132,6 @@ export const platformControls = group('platform', {
   saveSnapshot: put('/_platform/v1/snapshots/:name', {
     summary: 'Save the state of the server; replaces a snapshot of the same name',
     params: snapshotName,
-    ...noBody,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
   }),
@@ -150,7 +147,6 @@ export const platformControls = group('platform', {
   removeSnapshot: del('/_platform/v1/snapshots/:name', {
     summary: 'Remove a snapshot',
     params: snapshotName,
-    ...noBody,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
   }),

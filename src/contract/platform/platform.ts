@@ -8,7 +8,6 @@ import {
   instantInput,
   machineId,
   messageText,
-  noBody,
   nullable,
   oneOf,
   page,
@@ -101,7 +100,6 @@ export const platform = group('platform', {
   approveTemplate: post('/_platform/v1/templates/:templateId/approve', {
     ...overTemplate,
     summary: 'Approve a template under review',
-    ...noBody,
   }),
 
   rejectTemplate: post('/_platform/v1/templates/:templateId/reject', {
@@ -119,13 +117,11 @@ export const platform = group('platform', {
   suspendApp: post('/_platform/v1/applications/:appId/suspend', {
     ...overApp,
     summary: 'Suspend an application',
-    ...noBody,
   }),
 
   reinstateApp: post('/_platform/v1/applications/:appId/reinstate', {
     ...overApp,
     summary: 'End the suspension of an application',
-    ...noBody,
   }),
 
   applications: get('/_platform/v1/applications', {
@@ -166,7 +162,6 @@ export const platform = group('platform', {
   approveBot: post('/_platform/v1/bots/:botId/approve', {
     ...overBot,
     summary: 'Approve a bot: it becomes active',
-    ...noBody,
   }),
 
   rejectBot: post('/_platform/v1/bots/:botId/reject', {
@@ -178,13 +173,11 @@ export const platform = group('platform', {
   disableBot: post('/_platform/v1/bots/:botId/disable', {
     ...overBot,
     summary: 'Disable an approved bot',
-    ...noBody,
   }),
 
   enableBot: post('/_platform/v1/bots/:botId/enable', {
     ...overBot,
     summary: 'Enable a disabled bot',
-    ...noBody,
   }),
 
   addUpdate: post('/_platform/v1/bots/:botId/updates', {
@@ -228,13 +221,11 @@ export const platform = group('platform', {
   blockChat: post('/_platform/v1/chats/:chatId/block', {
     ...overChat,
     summary: 'Block the bot as the user of a chat',
-    ...noBody,
   }),
 
   unblockChat: post('/_platform/v1/chats/:chatId/unblock', {
     ...overChat,
     summary: 'Lift the block as the user of a chat',
-    ...noBody,
   }),
 
   secureKeys: get('/_platform/v1/secure/keys', {
@@ -244,7 +235,6 @@ export const platform = group('platform', {
 
   rotateSecureKeys: post('/_platform/v1/secure/keys/rotate', {
     summary: 'Replace the current key of the encrypted transport with the next one',
-    ...noBody,
     output: Type.Object({ items: Type.Array(secureKey) }),
   }),
 })
