@@ -109,12 +109,14 @@ export interface Defaults {
 /** An endpoint as its group defines it: without its id, and where a default holds without the member. */
 type Definition = Omit<Endpoint, 'id' | keyof Defaults> & Partial<Pick<Endpoint, keyof Defaults>>
 
+/** Name of a parameter of a path: `appId` or `botId` of `/applications/:appId/bots/:botId`. */
 type ParameterOf<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParameterOf<`/${Rest}`>
   : Path extends `${string}:${infer Name}`
     ? Name
     : never
 
+/** The default of `params`; nothing for a path without parameters. */
 type PathParameters<Path> = [ParameterOf<Path>] extends [never]
   ? unknown
   : { readonly params: ObjectSchema<{ readonly [Name in ParameterOf<Path>]: Schema<string> }> }
