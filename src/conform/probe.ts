@@ -24,27 +24,34 @@ export interface Probe {
 /** Anchor of a probe's rule. */
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
-/** What a probe needs, and its other members; a rule has `needs` that its probes share. */
-export type ProbeOptions = Omit<Probe, 'id' | 'title' | 'basis' | 'needs' | 'run'> & Partial<Pick<Probe, 'needs'>>
+/** What the probes of a rule need, and other members that they share. */
+export type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'basis' | 'run'>>
 
-interface Rule {
-  /** Needs of each probe whose options have none. */
-  readonly needs?: readonly Need[]
+interface RuleOptions extends ProbeOptions {
   /** Names of the probes of what the interface specifies, in whole or in part; all others observe decisions. */
   readonly specified?: readonly string[]
   readonly partly?: readonly string[]
 }
 
+/** Defines a probe: its name, the statement as a sentence, and a function that observes it. */
+export interface DefineProbe {
+  (name: string, title: string, run: Probe['run']): Probe
+  /** Returns a function that defines probes of the same rule with other options. */
+  with(changes: ProbeOptions): DefineProbe
+}
+
 /** Returns a function that defines probes of one rule. @param rule its anchor in DECISIONS.md */
-export const probesOf = (rule: string, { needs = [], specified = [], partly = [] }: Rule = {}) => {
+export function probesOf(rule: string, options: RuleOptions = {}): DefineProbe {
+  const { specified = [], partly = [], ...members } = options
   const basisOf = (name: string): Basis =>
     specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decision'
-  return (
-    name: string,
-    title: string,
-    ...rest: [run: Probe['run']] | [options: ProbeOptions, run: Probe['run']]
-  ): Probe => {
-    const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest
-    return { id: `${rule}/${name}`, title, basis: basisOf(name), needs, ...options, run }
-  }
+  const define = (name: string, title: string, run: Probe['run']): Probe => ({
+    id: `${rule}/${name}`,
+    title,
+    basis: basisOf(name),
+    needs: [],
+    ...members,
+    run,
+  })
+  return Object.assign(define, { with: (changes: ProbeOptions) => probesOf(rule, { ...options, ...changes }) })
 }

@@ -15,25 +15,26 @@ async function metrics(run: ProbeContext): Promise<BotMetrics> {
   return run.needs(await run.call(bots.metrics, { botId }), 'metrics')
 }
 
-/** Requires that a count of the metrics grows by `by` with what `act` does. */
+/** Requires that a count of the metrics grows with what `act` does. */
 async function grows(
   run: ProbeContext,
   what: string,
-  by: number,
+  act: (it: ProbeContext) => Promise<unknown>,
   count: (it: BotMetrics) => number,
-  act: () => Promise<void>,
-) {
+): Promise<void> {
   let grown = 0
-  for (let attempt = 0; attempt < ATTEMPTS && !(grown >= by); attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS && !(grown >= 1); attempt += 1) {
     const before = count(await metrics(run))
-    await act()
+    await act(run)
     grown = count(await metrics(run)) - before
   }
-  run.holds(grown >= by, `${what}: ${by} more`, Number.isNaN(grown) ? `no count of ${what}` : `${grown} more`)
+  run.holds(grown >= 1, `${what}: 1 more`, Number.isNaN(grown) ? `no count of ${what}` : `${grown} more`)
 }
 
 const needs = ['jwt', 'bot', 'bot id'] as const
 const probe = probesOf('bot-metrics', { needs, partly: ['calls', 'errors', 'quota'] })
+const issuingTwo = probe.with({ needs: [...needs, 'token', 'template'], vouchers: 2 })
+const accountProbe = probe.with({ needs: ['jwt'] })
 
 /** Sends a call that the platform refuses. */
 async function refused(run: ProbeContext) {
@@ -44,56 +45,24 @@ async function refused(run: ProbeContext) {
 
 export const botMetrics = [
   probe('calls', 'The metrics count the calls of a bot.', async (run) => {
-    const read = async () => {
-      run.needs(await run.call(webhook.info, {}), 'a bot token that works')
-    }
-    await grows(run, 'calls', 1, ({ calls }) => calls.total, read)
+    const read = async (it: ProbeContext) => it.needs(await it.call(webhook.info, {}), 'a bot token that works')
+    await grows(run, 'calls', read, ({ calls }) => calls.total)
   }),
-  probe('refused-calls', 'The metrics count refused calls as calls.', async (run) => {
-    await grows(
-      run,
-      'calls',
-      1,
-      ({ calls }) => calls.total,
-      async () => {
-        await refused(run)
-      },
-    )
-  }),
-  probe('errors', 'The metrics count errors.', async (run) => {
-    await grows(
-      run,
-      'errors',
-      1,
-      ({ errors }) => errors.total,
-      async () => {
-        await refused(run)
-      },
-    )
-  }),
+  probe('refused-calls', 'The metrics count refused calls as calls.', async (run) =>
+    grows(run, 'calls', refused, ({ calls }) => calls.total),
+  ),
+  probe('errors', 'The metrics count errors.', async (run) =>
+    grows(run, 'errors', refused, ({ errors }) => errors.total),
+  ),
   probe('errors-by-status', 'The metrics count errors by status.', async (run) => {
     const status = String((await refused(run)).status)
-    await grows(
-      run,
-      `errors of status ${status}`,
-      1,
-      ({ errors }) => errors.by_status[status] ?? 0,
-      async () => {
-        await refused(run)
-      },
-    )
+    const count = ({ errors }: BotMetrics) => errors.by_status[status] ?? 0
+    await grows(run, `errors of status ${status}`, refused, count)
   }),
   probe('errors-by-code', 'The metrics count errors by code.', async (run) => {
     const code = (await refused(run)).code ?? run.notApplicable('Needs a refusal with a code.')
-    await grows(
-      run,
-      `errors of code ${code}`,
-      1,
-      ({ errors }) => errors.by_code[code] ?? 0,
-      async () => {
-        await refused(run)
-      },
-    )
+    const count = ({ errors }: BotMetrics) => errors.by_code[code] ?? 0
+    await grows(run, `errors of code ${code}`, refused, count)
   }),
   probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (run) => {
     const { quota } = await metrics(run)
@@ -101,32 +70,15 @@ export const botMetrics = [
     const { limit, used, remaining } = quota
     run.equals('used and remaining', limit === null ? remaining : used + (remaining ?? Number.NaN), limit)
   }),
-  probe(
-    'updates',
-    'The metrics count the updates of a bot.',
-    { needs: [...needs, 'token', 'template'], vouchers: 2 },
-    async (run) => {
-      const { length } = await waiting(run, 1)
-      await grows(
-        run,
-        'updates',
-        1,
-        ({ updates }) => updates,
-        async () => {
-          await waiting(run, length + 1)
-        },
-      )
-    },
-  ),
-  probe(
-    'success-rate',
-    'The success rate of a bot without webhook attempts is null.',
-    { needs: ['jwt'] },
-    async (run) => {
-      const { id: botId } = await approvedBot(run)
-      await firstToken(run)
-      const { attempts, success_rate } = run.needs(await run.call(bots.metrics, { botId }), 'metrics').webhook
-      run.equals('attempts and success_rate', [attempts, success_rate], [0, null])
-    },
-  ),
+  issuingTwo('updates', 'The metrics count the updates of a bot.', async (run) => {
+    const { length } = await waiting(run, 1)
+    const create = (it: ProbeContext) => waiting(it, length + 1)
+    await grows(run, 'updates', create, ({ updates }) => updates)
+  }),
+  accountProbe('success-rate', 'The success rate of a bot without webhook attempts is null.', async (run) => {
+    const { id: botId } = await approvedBot(run)
+    await firstToken(run)
+    const { attempts, success_rate } = run.needs(await run.call(bots.metrics, { botId }), 'metrics').webhook
+    run.equals('attempts and success_rate', [attempts, success_rate], [0, null])
+  }),
 ]

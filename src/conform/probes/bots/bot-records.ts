@@ -43,6 +43,8 @@ const probe = probesOf('bot-records', {
     'patch-of-the-username',
   ],
 })
+const webhookProbe = probe.with({ needs: ['jwt', 'webhook'] })
+const userBotProbe = probe.with({ needs: ['jwt', 'bot id', 'bot'] })
 const { bots, webhook } = contract
 /** Longer than the platform needs to store another time. */
 const CLOCK_STEP_MS = 20
@@ -209,25 +211,20 @@ export const botRecords = [
     const after = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
     run.equals('command_menus', after.command_menus, command_menus)
   }),
-  probe(
-    'webhook-without-secret',
-    'The record of a bot has its webhook without the secret.',
-    { needs: ['jwt', 'webhook'] },
-    async (run) => {
-      const botId = await editableBot(run)
-      const secret_token = `secret-${run.resources.name()}`
-      const url = `${run.resources.offer.receiver?.url}/${run.resources.name()}`
-      run.needs(await run.call(webhook.set, { botId, url, secret_token }), 'a webhook')
-      try {
-        const response = await run.call(bots.get, { botId })
-        const { webhook: settings } = run.needs(response, 'a record of a bot')
-        run.holds(settings !== null, 'the settings of the webhook', settings)
-        run.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
-      } finally {
-        await run.call(webhook.delete, { botId })
-      }
-    },
-  ),
+  webhookProbe('webhook-without-secret', 'The record of a bot has its webhook without the secret.', async (run) => {
+    const botId = await editableBot(run)
+    const secret_token = `secret-${run.resources.name()}`
+    const url = `${run.resources.offer.receiver?.url}/${run.resources.name()}`
+    run.needs(await run.call(webhook.set, { botId, url, secret_token }), 'a webhook')
+    try {
+      const response = await run.call(bots.get, { botId })
+      const { webhook: settings } = run.needs(response, 'a record of a bot')
+      run.holds(settings !== null, 'the settings of the webhook', settings)
+      run.holds(!response.text.includes(secret_token), 'a record without the secret', 'the secret')
+    } finally {
+      await run.call(webhook.delete, { botId })
+    }
+  }),
   probe('token-only-by-get', 'HEAD, PATCH and lists do not create the token of a bot.', async (run) => {
     const { patched, listed } = await firstToken(run)
     run.holds(!patched.text.includes('one_time_token'), 'a PATCH without a token', 'one_time_token')
@@ -249,17 +246,14 @@ export const botRecords = [
     const { one_time_token, has_token } = run.needs(later, 'a record of a bot')
     run.equals('one_time_token and has_token', [typeof one_time_token, has_token], ['undefined', true])
   }),
-  probe(
-    'user-bot-get',
-    'The record of a bot does not return a token that was shown.',
-    { needs: ['jwt', 'bot id', 'bot'] },
-    async (run) => {
-      const { id: botId } = await userBot(run)
-      const { one_time_token } = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
-      run.equals('one_time_token', typeof one_time_token, 'undefined')
-    },
-  ),
+  userBotProbe('user-bot-get', 'The record of a bot does not return a token that was shown.', async (run) => {
+    const { id: botId } = await userBot(run)
+    const { one_time_token } = run.needs(await run.call(bots.get, { botId }), 'a record of a bot')
+    run.equals('one_time_token', typeof one_time_token, 'undefined')
+  }),
 ]
+
+const holding = probe.with({ waitsMs: HELD_S * 1000 })
 
 /** These probes end the token of the run's bot: they run last. */
 export const regeneratedTokens = [
@@ -280,14 +274,9 @@ export const regeneratedTokens = [
     run.needs(response, 'a new token')
     run.refuses(await run.call(webhook.info, {}, { as }), 401)
   }),
-  probe(
-    'held-poll',
-    'After a regeneration a held poll with the old token gets 401.',
-    { waitsMs: HELD_S * 1000 },
-    async (run) => {
-      const { response, held } = await regenerated(run)
-      run.needs(response, 'a new token')
-      run.refuses(held, 401)
-    },
-  ),
+  holding('held-poll', 'After a regeneration a held poll with the old token gets 401.', async (run) => {
+    const { response, held } = await regenerated(run)
+    run.needs(response, 'a new token')
+    run.refuses(held, 401)
+  }),
 ]

@@ -8,7 +8,10 @@ import type { ProbeContext } from '../../probe-context.js'
 const { webhook } = contract
 const needs = ['bot', 'token', 'template'] as const
 const probe = probesOf('polling', { needs, partly: ['webhook-active'] })
-const withWebhook = [...needs, 'jwt', 'bot id', 'webhook'] as const
+const issuingTwo = probe.with({ vouchers: 2 })
+const issuing = probe.with({ vouchers: 1 })
+const botProbe = probe.with({ needs: ['bot'] })
+const webhookProbe = probe.with({ needs: [...needs, 'jwt', 'bot id', 'webhook'] })
 
 const FAR = 1_000_000
 const HELD_S = 1
@@ -52,8 +55,14 @@ async function whileWebhook(context: ProbeContext, run: () => Promise<void>): Pr
   }
 }
 
+const starting = botProbe.with({ waitsMs: STARTED_MS })
+const holding = botProbe.with({ waitsMs: HELD_S * 1000 })
+const issuingMeanwhile = probe.with({ vouchers: 2, waitsMs: OLDER_S * 1000 })
+const terminating = botProbe.with({ waitsMs: OLDER_S * 1000 })
+const confirming = probe.with({ vouchers: 1, waitsMs: OLDER_S * 1000 })
+
 export const polling = [
-  probe('ascending', 'getUpdates returns items in ascending order.', { vouchers: 2 }, async (run) => {
+  issuingTwo('ascending', 'getUpdates returns items in ascending order.', async (run) => {
     await waiting(run, 2)
     const { items } = run.accepts(await poll(run))
     const ids = idsOf(items)
@@ -63,7 +72,7 @@ export const polling = [
       [...ids].sort((a, b) => a - b),
     )
   }),
-  probe('unconfirmed', 'A poll without offset confirms nothing.', { vouchers: 1 }, async (run) => {
+  issuing('unconfirmed', 'A poll without offset confirms nothing.', async (run) => {
     const before = await waitingIds(run, 1)
     run.needs(await poll(run), 'a bot that polls')
     const after = new Set(await unconfirmed(run))
@@ -73,28 +82,23 @@ export const polling = [
       `updates ${[...after]}`,
     )
   }),
-  probe('offset', 'An offset confirms all updates below it, and none from it on.', { vouchers: 2 }, async (run) => {
+  issuingTwo('offset', 'An offset confirms all updates below it, and none from it on.', async (run) => {
     const last = (await waitingIds(run, 2)).at(-1) ?? 0
     run.needs(await poll(run, { offset: last }), 'a bot that polls')
     const left = await unconfirmed(run)
     run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
-  probe('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', { vouchers: 2 }, async (run) => {
+  issuingTwo('negative-offset', 'The offset -1 leaves only the newest update unconfirmed.', async (run) => {
     const last = (await waitingIds(run, 2)).at(-1) ?? 0
     run.accepts(await poll(run, { offset: -1 }))
     const left = await unconfirmed(run)
     run.holds(left.includes(last) && left.every((id) => id >= last), `updates from ${last}`, left)
   }),
-  probe(
-    'offset-in-the-future',
-    'An offset beyond the next id is 400 OFFSET_IN_FUTURE.',
-    { needs: ['bot'] },
-    async (run) => {
-      run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
-      run.refuses(await poll(run, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
-    },
-  ),
-  probe('offset-of-the-next', 'An offset of the next id confirms all updates.', { vouchers: 1 }, async (run) => {
+  botProbe('offset-in-the-future', 'An offset beyond the next id is 400 OFFSET_IN_FUTURE.', async (run) => {
+    run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
+    run.refuses(await poll(run, { offset: FAR * FAR }), 400, 'OFFSET_IN_FUTURE')
+  }),
+  issuing('offset-of-the-next', 'An offset of the next id confirms all updates.', async (run) => {
     const last = (await waitingIds(run, 1)).at(-1) ?? 0
     run.accepts(await poll(run, { offset: last + 1 }))
     const left = await unconfirmed(run)
@@ -104,94 +108,59 @@ export const polling = [
       left,
     )
   }),
-  probe('limit', 'A poll with the limit 1 returns one of two updates.', { vouchers: 2 }, async (run) => {
+  issuingTwo('limit', 'A poll with the limit 1 returns one of two updates.', async (run) => {
     await waiting(run, 2)
     run.equals('number of items', run.accepts(await poll(run, { limit: 1 })).items.length, 1)
   }),
   ...[0, 101].map((limit) =>
-    probe(
-      `limit-of-${limit}`,
-      `A poll with the limit ${limit} is refused with 400.`,
-      { needs: ['bot'] },
-      async (run) => {
-        run.refuses(await poll(run, { limit }), 400)
-      },
-    ),
+    botProbe(`limit-of-${limit}`, `A poll with the limit ${limit} is refused with 400.`, async (run) => {
+      run.refuses(await poll(run, { limit }), 400)
+    }),
   ),
-  probe('limit-of-100', 'A poll may have the limit 100.', { needs: ['bot'] }, async (run) => {
+  botProbe('limit-of-100', 'A poll may have the limit 100.', async (run) => {
     run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
     run.accepts(await poll(run, { limit: 100 }))
   }),
-  probe(
-    'timeout-too-long',
-    'A timeout above 50 s, or 10 s when encrypted, is refused with 400.',
-    { needs: ['bot'], waitsMs: STARTED_MS },
-    async (run) => {
-      const timeout = (run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
-      // A newer poll ends this one if the platform holds it.
-      run.refuses(await during(run, { timeout }, () => poll(run)), 400)
-    },
-  ),
-  probe(
-    'longest-timeout',
-    'A poll may have a timeout of 50 s, or 10 s when encrypted.',
-    { vouchers: 1 },
-    async (run) => {
-      await waiting(run, 1)
-      run.accepts(await poll(run, { timeout: run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
-    },
-  ),
-  probe(
-    'held',
-    'A timeout of 1 s holds a poll without updates for 1 s.',
-    { needs: ['bot'], waitsMs: HELD_S * 1000 },
-    async (run) => {
-      await quiet(run)
-      const startedAt = performance.now()
-      const { items } = run.accepts(await poll(run, { timeout: HELD_S }))
-      const tookMs = performance.now() - startedAt
-      if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
-      run.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
-    },
-  ),
-  probe(
-    'held-until-an-update',
-    'A held poll returns an update that is created meanwhile.',
-    { vouchers: 2, waitsMs: OLDER_S * 1000 },
-    async (run) => {
-      await waiting(run, 1)
-      await listen(run)
-      const held = await during(run, {}, () => voucher(run))
-      run.holds(run.accepts(held).items.length > 0, 'an update', 'none')
-    },
-  ),
-  probe(
-    'newer-poll',
-    'A newer poll ends an older one, which gets 409 POLL_TERMINATED.',
-    { needs: ['bot'], waitsMs: OLDER_S * 1000 },
-    async (run) => {
-      await quiet(run)
-      const older = await during(run, {}, () => poll(run))
-      run.refuses(older, 409, 'POLL_TERMINATED')
-    },
-  ),
-  probe(
-    'confirmed-by-an-ended-poll',
-    'Updates that an ended poll confirmed remain confirmed.',
-    { vouchers: 1, waitsMs: OLDER_S * 1000 },
-    async (run) => {
-      const last = (await waitingIds(run, 1)).at(-1) ?? 0
-      const older = await during(run, { offset: last + 1 }, () => poll(run))
-      if (older.status !== 409) run.notApplicable('Needs a poll that a newer one ended.')
-      const left = await unconfirmed(run)
-      run.holds(
-        left.every((id) => id > last),
-        `no update up to ${last}`,
-        left,
-      )
-    },
-  ),
-  probe('refused-poll', 'A refused poll does not change allowed_updates.', { needs: ['bot'] }, async (run) => {
+  starting('timeout-too-long', 'A timeout above 50 s, or 10 s when encrypted, is refused with 400.', async (run) => {
+    const timeout = (run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
+    // A newer poll ends this one if the platform holds it.
+    run.refuses(await during(run, { timeout }, () => poll(run)), 400)
+  }),
+  issuing('longest-timeout', 'A poll may have a timeout of 50 s, or 10 s when encrypted.', async (run) => {
+    await waiting(run, 1)
+    run.accepts(await poll(run, { timeout: run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S }))
+  }),
+  holding('held', 'A timeout of 1 s holds a poll without updates for 1 s.', async (run) => {
+    await quiet(run)
+    const startedAt = performance.now()
+    const { items } = run.accepts(await poll(run, { timeout: HELD_S }))
+    const tookMs = performance.now() - startedAt
+    if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
+    run.holds(tookMs >= HELD_MIN_MS, `at least ${HELD_MIN_MS} ms`, `${Math.round(tookMs)} ms`)
+  }),
+  issuingMeanwhile('held-until-an-update', 'A held poll returns an update that is created meanwhile.', async (run) => {
+    await waiting(run, 1)
+    await listen(run)
+    const held = await during(run, {}, () => voucher(run))
+    run.holds(run.accepts(held).items.length > 0, 'an update', 'none')
+  }),
+  terminating('newer-poll', 'A newer poll ends an older one, which gets 409 POLL_TERMINATED.', async (run) => {
+    await quiet(run)
+    const older = await during(run, {}, () => poll(run))
+    run.refuses(older, 409, 'POLL_TERMINATED')
+  }),
+  confirming('confirmed-by-an-ended-poll', 'Updates that an ended poll confirmed remain confirmed.', async (run) => {
+    const last = (await waitingIds(run, 1)).at(-1) ?? 0
+    const older = await during(run, { offset: last + 1 }, () => poll(run))
+    if (older.status !== 409) run.notApplicable('Needs a poll that a newer one ended.')
+    const left = await unconfirmed(run)
+    run.holds(
+      left.every((id) => id > last),
+      `no update up to ${last}`,
+      left,
+    )
+  }),
+  botProbe('refused-poll', 'A refused poll does not change allowed_updates.', async (run) => {
     await select(run, ['message', 'ping'])
     const settings = async () => run.needs(await run.call(webhook.info, {}), 'settings of a bot').allowed_updates
     const before = await settings()
@@ -199,10 +168,9 @@ export const polling = [
     if (refused.status < 400) run.notApplicable('Needs a refused poll.')
     run.equals('allowed_updates', await settings(), before)
   }),
-  probe(
+  terminating(
     'refused-poll-ends-an-older-one',
     'A poll that is refused for its offset ends an older poll.',
-    { needs: ['bot'], waitsMs: OLDER_S * 1000 },
     async (run) => {
       await quiet(run)
       const older = await during(run, {}, async () => {
@@ -212,18 +180,12 @@ export const polling = [
       run.refuses(older, 409)
     },
   ),
-  probe(
-    'webhook-active',
-    'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.',
-    { needs: withWebhook },
-    async (run) => {
-      await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
-    },
-  ),
-  probe(
+  webhookProbe('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
+    await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
+  }),
+  webhookProbe.with({ vouchers: 1 })(
     'webhook-active-confirms-nothing',
     'A poll that is refused for a webhook confirms nothing.',
-    { needs: withWebhook, vouchers: 1 },
     async (run) => {
       const last = (await waitingIds(run, 1)).at(-1) ?? 0
       await whileWebhook(run, async () => {})

@@ -15,7 +15,17 @@ const DELIVERED_MS = 3_000
 
 const needs = ['bot', 'token', 'template'] as const
 const typeProbe = probesOf('update-types', { needs: [...needs, 'jwt', 'bot id'] })
+const botProbe = typeProbe.with({ needs: ['bot'] })
+const arriving = typeProbe.with({ vouchers: 1, waitsMs: ARRIVES_S * 1000 })
+const arrivingTwo = typeProbe.with({ vouchers: 2, waitsMs: ARRIVES_S * 1000 })
 const updateProbe = probesOf('updates', { needs })
+const issuing = updateProbe.with({ vouchers: 1 })
+const delivering = updateProbe.with({
+  needs: [...needs, 'jwt', 'bot id', 'webhook'],
+  vouchers: 1,
+  waitsMs: DELIVERED_MS,
+})
+const issuingTwo = updateProbe.with({ vouchers: 2 })
 
 const isAbout = (update: Update, { id, externalIssueId }: IssuedVoucher) => {
   const text = JSON.stringify(update)
@@ -63,19 +73,14 @@ async function selected(run: ProbeContext): Promise<string[]> {
 }
 
 export const updates = [
-  updateProbe(
-    'members',
-    'An update has update_id, type, created_at and the member of its type.',
-    { vouchers: 1 },
-    async (run) => {
-      const update = (await waiting(run, 1))[0] ?? run.notApplicable('Needs an update.')
-      const { update_id, type, created_at, [type]: payload } = update
-      run.holds(Number.isInteger(update_id), 'a whole number in update_id', update)
-      run.holds(typeof created_at === 'string', 'a time in created_at', update)
-      run.holds(typeof payload === 'object' && payload !== null, `an object in ${type}`, update)
-    },
-  ),
-  updateProbe('same-bytes', 'Two polls return the same bytes of an update.', { vouchers: 1 }, async (run) => {
+  issuing('members', 'An update has update_id, type, created_at and the member of its type.', async (run) => {
+    const update = (await waiting(run, 1))[0] ?? run.notApplicable('Needs an update.')
+    const { update_id, type, created_at, [type]: payload } = update
+    run.holds(Number.isInteger(update_id), 'a whole number in update_id', update)
+    run.holds(typeof created_at === 'string', 'a time in created_at', update)
+    run.holds(typeof payload === 'object' && payload !== null, `an object in ${type}`, update)
+  }),
+  issuing('same-bytes', 'Two polls return the same bytes of an update.', async (run) => {
     await waiting(run, 1)
     const first = await poll(run)
     run.needs(first, 'a bot that polls')
@@ -84,26 +89,21 @@ export const updates = [
     if (first.data.items.length !== second.data.items.length) run.notApplicable('Needs a bot without other updates.')
     run.equals('updates', itemsText(second.text), itemsText(first.text))
   }),
-  updateProbe(
-    'same-bytes-by-webhook',
-    'A webhook gets the same bytes of an update as a poll.',
-    { needs: [...needs, 'jwt', 'bot id', 'webhook'], vouchers: 1, waitsMs: DELIVERED_MS },
-    async (run) => {
-      await waiting(run, 1)
-      const { text } = await poll(run, { limit: 1 })
-      const { receiver, botId } = run.resources.offer
-      const path = `/${run.resources.name()}`
-      run.needs(await run.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
-      try {
-        const [arrival] = (await receiver?.wait(path, 1, DELIVERED_MS)) ?? []
-        const body = arrival?.rawBody.toString('utf8') ?? run.notApplicable('Needs a delivery.')
-        run.holds(text.includes(body), `the bytes that the poll returned: ${itemsText(text)}`, body)
-      } finally {
-        await run.call(webhook.delete, { botId })
-      }
-    },
-  ),
-  updateProbe('ids-without-gaps', 'The ids of updates count without gaps.', { vouchers: 2 }, async (run) => {
+  delivering('same-bytes-by-webhook', 'A webhook gets the same bytes of an update as a poll.', async (run) => {
+    await waiting(run, 1)
+    const { text } = await poll(run, { limit: 1 })
+    const { receiver, botId } = run.resources.offer
+    const path = `/${run.resources.name()}`
+    run.needs(await run.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
+    try {
+      const [arrival] = (await receiver?.wait(path, 1, DELIVERED_MS)) ?? []
+      const body = arrival?.rawBody.toString('utf8') ?? run.notApplicable('Needs a delivery.')
+      run.holds(text.includes(body), `the bytes that the poll returned: ${itemsText(text)}`, body)
+    } finally {
+      await run.call(webhook.delete, { botId })
+    }
+  }),
+  issuingTwo('ids-without-gaps', 'The ids of updates count without gaps.', async (run) => {
     const ids = (await waiting(run, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
     const expected = ids.map((_, index) => (ids[0] ?? 0) + index)
     run.equals(
@@ -112,10 +112,9 @@ export const updates = [
       expected,
     )
   }),
-  updateProbe(
+  issuingTwo(
     'ids-are-not-used-twice',
     'An update gets a greater id than all updates before, confirmed ones too.',
-    { vouchers: 2 },
     async (run) => {
       const before = (await waiting(run, 1)).map(({ update_id }) => update_id)
       const last = Math.max(...before)
@@ -130,26 +129,20 @@ export const updates = [
 const itemsText = (text: string) => /"items":\s*(\[.*\])/s.exec(text)?.[1] ?? text
 
 export const updateTypeProbes = [
-  typeProbe('default', 'An empty allowed_updates selects the five default types.', { needs: ['bot'] }, async (run) => {
+  botProbe('default', 'An empty allowed_updates selects the five default types.', async (run) => {
     await select(run, [])
     run.equals('allowed_updates', await selected(run), defaults)
   }),
-  typeProbe(
-    'absent',
-    'A poll without allowed_updates leaves the selection unchanged.',
-    { needs: ['bot'] },
-    async (run) => {
-      await select(run, ['message', 'voucher_redeemed'])
-      const before = await selected(run)
-      run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
-      run.equals('allowed_updates', await selected(run), before)
-    },
-  ),
+  botProbe('absent', 'A poll without allowed_updates leaves the selection unchanged.', async (run) => {
+    await select(run, ['message', 'voucher_redeemed'])
+    const before = await selected(run)
+    run.needs(await poll(run, { limit: 1 }), 'a bot that polls')
+    run.equals('allowed_updates', await selected(run), before)
+  }),
   ...voucherTypes.map((type) =>
-    typeProbe(
+    arriving(
       type.replaceAll('_', '-'),
       `A linked bot whose allowed_updates names ${type} gets this update.`,
-      { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
       async (run) => {
         await listen(run, [type])
         const about = await cause(run, type)
@@ -157,43 +150,28 @@ export const updateTypeProbes = [
       },
     ),
   ),
-  typeProbe(
-    'not-named',
-    'A bot whose allowed_updates does not name a type gets no update of it.',
-    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
-    async (run) => {
-      await listen(run, ['voucher_redeemed'])
-      const about = await voucherOfBot(run)
-      run.needs(await run.call(vouchers.redeem, { credential: credentialOf(run, about) }), 'a redemption')
-      const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
-      run.holds(!items.some(({ type }) => type === 'voucher_issued'), 'no voucher_issued', items)
-    },
-  ),
-  typeProbe(
-    'selected-later',
-    'A type that is selected later brings no update of before.',
-    { vouchers: 2, waitsMs: ARRIVES_S * 1000 },
-    async (run) => {
-      await listen(run, ['ping'])
-      const before = await voucherOfBot(run)
-      await select(run, ['voucher_issued'])
-      const after = await voucherOfBot(run)
-      const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
-      if (!items.some((update) => isAbout(update, after))) run.notApplicable('Needs an update of a voucher.')
-      run.holds(!items.some((update) => isAbout(update, before)), 'no update of the earlier voucher', items)
-    },
-  ),
-  typeProbe(
-    'deselected-later',
-    'An update stays after its type is no longer selected.',
-    { vouchers: 1, waitsMs: ARRIVES_S * 1000 },
-    async (run) => {
-      await listen(run, ['voucher_issued'])
-      const about = await voucherOfBot(run)
-      const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
-      if (!items.some((update) => isAbout(update, about))) run.notApplicable('Needs an update of a voucher.')
-      await select(run, [])
-      run.holds(await arrives(run, 'voucher_issued', about), 'the update of before', 'none')
-    },
-  ),
+  arriving('not-named', 'A bot whose allowed_updates does not name a type gets no update of it.', async (run) => {
+    await listen(run, ['voucher_redeemed'])
+    const about = await voucherOfBot(run)
+    run.needs(await run.call(vouchers.redeem, { credential: credentialOf(run, about) }), 'a redemption')
+    const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
+    run.holds(!items.some(({ type }) => type === 'voucher_issued'), 'no voucher_issued', items)
+  }),
+  arrivingTwo('selected-later', 'A type that is selected later brings no update of before.', async (run) => {
+    await listen(run, ['ping'])
+    const before = await voucherOfBot(run)
+    await select(run, ['voucher_issued'])
+    const after = await voucherOfBot(run)
+    const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
+    if (!items.some((update) => isAbout(update, after))) run.notApplicable('Needs an update of a voucher.')
+    run.holds(!items.some((update) => isAbout(update, before)), 'no update of the earlier voucher', items)
+  }),
+  arriving('deselected-later', 'An update stays after its type is no longer selected.', async (run) => {
+    await listen(run, ['voucher_issued'])
+    const about = await voucherOfBot(run)
+    const { items } = run.needs(await poll(run, { timeout: ARRIVES_S }), 'a bot that polls')
+    if (!items.some((update) => isAbout(update, about))) run.notApplicable('Needs an update of a voucher.')
+    await select(run, [])
+    run.holds(await arrives(run, 'voucher_issued', about), 'the update of before', 'none')
+  }),
 ]

@@ -34,6 +34,8 @@ async function listed(run: ProbeContext): Promise<Observed<{ readonly items: Tok
   return list
 }
 
+const waiting = probe.with({ waitsMs: WRITTEN_AFTER_MS })
+
 export const applicationTokens = [
   probe('shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
     const { id, token } = await fullToken(run)
@@ -93,18 +95,13 @@ export const applicationTokens = [
       await revokeAll(run, made)
     }
   }),
-  probe(
-    'last-used-at',
-    'A minute after the use of a token, its record says when it was used.',
-    { waitsMs: WRITTEN_AFTER_MS },
-    async (run) => {
-      const { id, token } = await fullToken(run)
-      run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
-      await run.resources.pause(WRITTEN_AFTER_MS)
-      const { data } = await listed(run)
-      const { lastUsedAt } =
-        data.items.find((item) => item.id === id) ?? run.notApplicable('Needs the token in the list.')
-      run.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
-    },
-  ),
+  waiting('last-used-at', 'A minute after the use of a token, its record says when it was used.', async (run) => {
+    const { id, token } = await fullToken(run)
+    run.needs(await run.call(templates.list, {}, { as: { credential: token } }), 'a token that works')
+    await run.resources.pause(WRITTEN_AFTER_MS)
+    const { data } = await listed(run)
+    const { lastUsedAt } =
+      data.items.find((item) => item.id === id) ?? run.notApplicable('Needs the token in the list.')
+    run.holds(typeof lastUsedAt === 'string', 'a time in lastUsedAt', lastUsedAt)
+  }),
 ]

@@ -12,6 +12,7 @@ const probe = probesOf('applications', {
   specified: ['listed-and-read', 'unlink-keeps', 'unlink-keeps-vouchers'],
   partly: ['patched', 'disabled', 'disabled-replay'],
 })
+const issuing = probe.with({ vouchers: 1 })
 /** Longer than the platform needs to store another time. */
 const CLOCK_STEP_MS = 20
 const { apps, templates, vouchers } = contract
@@ -142,7 +143,7 @@ export const applications = [
       }
     })
   }),
-  probe('disabled-replay', 'A disabled application gets 403 instead of a replay.', { vouchers: 1 }, async (run) => {
+  issuing('disabled-replay', 'A disabled application gets 403 instead of a replay.', async (run) => {
     const { as, input, key } = await applicationVoucher(run)
     run.needs(await run.call(vouchers.issue, input, { as, key }), 'a replay')
     await whileDisabled(run, async () =>
@@ -158,10 +159,9 @@ export const applications = [
     const { id: appId } = await application(run)
     run.refuses(await run.call(apps.linkBot, { appId, botId: 'bot_conform' }), 404)
   }),
-  probe(
+  probe.with({ needs: ['jwt', 'bot id'] })(
     'link-elsewhere',
     'A bot of another application cannot be linked: 409 BOT_ALREADY_LINKED.',
-    { needs: ['jwt', 'bot id'] },
     async (run) => {
       const { id: botId, application_id: owner } = await userBot(run)
       // Without the application to which it is linked, the link could not be put back.
@@ -218,17 +218,12 @@ export const applications = [
       run.equals('status of the application', (await current(run)).status, 'active')
     })
   }),
-  probe(
-    'unlink-keeps-vouchers',
-    'Unlinking a bot keeps the vouchers of the application.',
-    { vouchers: 1 },
-    async (run) => {
-      const { as, issued } = await applicationVoucher(run)
-      const input = { credential: credentialOf(run, issued) }
-      run.needs(await run.call(vouchers.verify, input, { as }), 'a voucher')
-      await whileUnlinked(run, async () => {
-        run.accepts(await run.call(vouchers.verify, input, { as }))
-      })
-    },
-  ),
+  issuing('unlink-keeps-vouchers', 'Unlinking a bot keeps the vouchers of the application.', async (run) => {
+    const { as, issued } = await applicationVoucher(run)
+    const input = { credential: credentialOf(run, issued) }
+    run.needs(await run.call(vouchers.verify, input, { as }), 'a voucher')
+    await whileUnlinked(run, async () => {
+      run.accepts(await run.call(vouchers.verify, input, { as }))
+    })
+  }),
 ]

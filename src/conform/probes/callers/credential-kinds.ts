@@ -56,10 +56,9 @@ export const credentialKinds = kinds.flatMap((accepted) =>
   kinds
     .filter((kind) => kind !== accepted)
     .map((kind) =>
-      probe(
+      probe.with({ needs: [kind] })(
         `${rooms[accepted]}-with-${kind}`,
         `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
-        { needs: [kind] },
         async (run) => {
           for (const endpoint of all.filter(({ caller }) => caller === accepted)) {
             const needed = new Set([...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name))

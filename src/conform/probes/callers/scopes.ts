@@ -12,6 +12,7 @@ const probe = probesOf('scopes', {
   specified: scopes.flatMap((it) => [`without-${nameOf(it)}`, `with-${nameOf(it)}`]),
   partly: ['bot-templates-read', 'bot-templates-write'],
 })
+const plainProbe = probe.with({ plain: true })
 const { bots, templates, vouchers } = contract
 
 type Call = readonly [endpoint: Endpoint, input: (it: ProbeContext) => Readonly<Record<string, unknown>>]
@@ -89,7 +90,7 @@ export const scopeProbes = [
   probe('required-scope', 'A 403 names the missing scope in details.required_scope.', (run) =>
     checkRefusal(run, ({ details }) => run.equals('required_scope', details.required_scope, 'vouchers:issue')),
   ),
-  probe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', { plain: true }, (run) =>
+  plainProbe('www-authenticate', 'A 403 names the missing scope in the header WWW-Authenticate.', (run) =>
     checkRefusal(run, ({ headers }) => {
       const header = headers['www-authenticate'] ?? ''
       run.holds(/(?<![\w:])vouchers:issue(?![\w:])/.test(header), 'a header that names vouchers:issue', header)

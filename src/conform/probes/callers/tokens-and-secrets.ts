@@ -6,6 +6,7 @@ import { membersOrNone } from '../../wire.js'
 import { fullToken } from './shared.js'
 
 const probe = probesOf('token-form', { needs: ['jwt'], partly: ['application-token', 'bot-token'] })
+const botRead = probe.with({ needs: ['bot'], reads: true })
 const { bots, templates } = contract
 
 /** Another symbol than the one that is there, of the same alphabet. */
@@ -16,7 +17,7 @@ export const tokenForm = [
     const { token } = await fullToken(run)
     run.holds(/^sop_[0-9A-Za-z]{36}$/.test(token), 'sop_ and 36 base62 symbols', `${token.length} characters: ${token}`)
   }),
-  probe('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', { needs: ['bot'], reads: true }, async (run) => {
+  botRead('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
     const token = run.resources.credential('bot')
     run.needs(await run.call(contract.webhook.info, {}), 'a valid bot token')
     run.holds(
@@ -26,10 +27,9 @@ export const tokenForm = [
     )
   }),
   ...(['token', 'bot'] as const).map((kind) =>
-    probe(
+    probe.with({ needs: [kind], reads: true })(
       `wrong-checksum-of-${kind}`,
       `${kind === 'bot' ? 'A bot token' : 'An application token'} with a wrong checksum is 401.`,
-      { needs: [kind], reads: true },
       async (run) => {
         const token = run.resources.credential(kind)
         const credential = `${token.slice(0, -1)}${other(token.slice(-1))}`
@@ -42,10 +42,9 @@ export const tokenForm = [
     const { token, tokenPrefix, last4 } = await fullToken(run)
     run.equals('tokenPrefix and last4', [tokenPrefix, last4], [token.slice(0, 8), token.slice(-4)])
   }),
-  probe(
+  probe.with({ needs: ['jwt', 'bot', 'bot id'], reads: true })(
     'shown-parts-of-bots',
     'The record of a bot shows the first eight characters of its token.',
-    { needs: ['jwt', 'bot', 'bot id'], reads: true },
     async (run) => {
       const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
       const bot =
@@ -56,7 +55,7 @@ export const tokenForm = [
   ),
 ]
 
-const jwtProbe = probesOf('account-tokens', { needs: ['jwt'] })
+const jwtProbe = probesOf('account-tokens', { needs: ['jwt'], reads: true })
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
@@ -77,7 +76,7 @@ const forged = [
 
 export const accountTokens = [
   ...forged.map(([name, title]) =>
-    jwtProbe(name, title, { reads: true }, async (run) => {
+    jwtProbe(name, title, async (run) => {
       const { head, payload, signature, claims } = await parts(run)
       const credentials = {
         'algorithm-none': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
@@ -86,20 +85,17 @@ export const accountTokens = [
       run.refuses(await run.call(contract.apps.list, {}, { as: { credential: credentials[name] } }), 401)
     }),
   ),
-  jwtProbe(
-    'claims',
-    'A JWT that is accepted has sub, the audience voucher-console and exp.',
-    { reads: true },
-    async (run) => {
-      const { sub, aud, exp } = (await parts(run)).claims
-      run.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
-      run.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
-      run.holds(typeof exp === 'number', 'a number in exp', exp)
-    },
-  ),
+  jwtProbe('claims', 'A JWT that is accepted has sub, the audience voucher-console and exp.', async (run) => {
+    const { sub, aud, exp } = (await parts(run)).claims
+    run.holds(typeof sub === 'string' && /^[!-~]{1,128}$/.test(sub), 'sub of 1 to 128 visible characters', sub)
+    run.holds([aud].flat().includes('voucher-console'), 'aud voucher-console', aud)
+    run.holds(typeof exp === 'number', 'a number in exp', exp)
+  }),
 ]
 
 const secretProbe = probesOf('stored-secrets', { needs: ['token'] })
+const anonymous = secretProbe.with({ needs: [], reads: true })
+const botProbe = secretProbe.with({ needs: ['bot'] })
 
 const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
@@ -112,31 +108,22 @@ function hides(run: ProbeContext, { fault, text, headers }: Observed, secret: st
 }
 
 export const storedSecrets = [
-  secretProbe(
-    'refused-token',
-    'The refusal of an unknown token does not contain the token.',
-    { needs: [], reads: true },
-    async (it) => hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
+  anonymous('refused-token', 'The refusal of an unknown token does not contain the token.', async (it) =>
+    hides(it, await it.call(templates.list, {}, { as: { credential: TOKEN } }), TOKEN),
   ),
-  secretProbe(
+  secretProbe.with({ reads: true })(
     'refused-code',
     'The refusal of a malformed credential does not contain its value.',
-    { reads: true },
     async (run) => {
       const credential = { type: 'redeem_code', value: CODE }
       hides(run, await run.call(contract.vouchers.verify, { credential }), CODE)
     },
   ),
-  secretProbe(
-    'refused-webhook-secret',
-    'The refusal of a webhook does not contain its secret.',
-    { needs: ['bot'] },
-    async (run) => {
-      const secret = 'conform secret with spaces'
-      const input = { url: 'https://conform.invalid/hook', secret_token: secret }
-      const response = await run.call(contract.webhook.setByBot, input)
-      if (response.isSuccess) await run.call(contract.webhook.delete, { botId: run.resources.offer.botId ?? '' })
-      hides(run, response, secret)
-    },
-  ),
+  botProbe('refused-webhook-secret', 'The refusal of a webhook does not contain its secret.', async (run) => {
+    const secret = 'conform secret with spaces'
+    const input = { url: 'https://conform.invalid/hook', secret_token: secret }
+    const response = await run.call(contract.webhook.setByBot, input)
+    if (response.isSuccess) await run.call(contract.webhook.delete, { botId: run.resources.offer.botId ?? '' })
+    hides(run, response, secret)
+  }),
 ]

@@ -13,6 +13,8 @@ import {
 } from './shared.js'
 
 const probe = probesOf('bodies', { needs: ['token', 'template'] })
+const plainProbe = probe.with({ plain: true })
+const plainRead = probe.with({ needs: ['token'], reads: true, plain: true })
 const { templates, vouchers } = contract
 
 const BYTES_MAX = 65_536
@@ -50,11 +52,11 @@ async function reversesWithout(run: ProbeContext, headers: Readonly<Record<strin
 
 export const bodies = [
   ...malformed.map(([name, what, body]) =>
-    probe(name, `A body that is ${what} is refused with 400.`, { needs: ['token'], plain: true }, async (run) =>
+    probe.with({ needs: ['token'], plain: true })(name, `A body that is ${what} is refused with 400.`, async (run) =>
       run.refuses(await verifyWith(run, body), 400),
     ),
   ),
-  probe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', { plain: true }, async (run) => {
+  plainProbe('not-utf-8', 'A body that is not UTF-8 is refused with 400.', async (run) => {
     const json = await verifyJson(run, { recipient_user_id: '\xe9' })
     const authorization = `Bearer ${run.resources.credential('token')}`
     const headers = { ...jsonType, authorization, 'content-length': String(json.length), connection: 'close' }
@@ -63,7 +65,7 @@ export const bodies = [
     )
     run.holds(/^HTTP\/1\.\d 400 /.test(text), 'status 400', text)
   }),
-  probe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', { plain: true }, async (run) =>
+  plainProbe('at-most-64-kib', 'A body of 65,536 bytes is accepted.', async (run) =>
     run.succeeds(await verifyWith(run, (await verifyJson(run)).padEnd(BYTES_MAX))),
   ),
   probe('more-than-64-kib', 'A body of more than 65,536 bytes is refused with 413.', async (run) => {
@@ -71,7 +73,7 @@ export const bodies = [
     run.refuses(await verifyWith(run, longer), 413)
   }),
   ...refusedTypes.map(([name, what, headers]) =>
-    probe(name, `A body with ${what} is refused with 415.`, { plain: true }, async (run) =>
+    plainProbe(name, `A body with ${what} is refused with 415.`, async (run) =>
       run.refuses(await verifyWith(run, await verifyJson(run), headers), 415),
     ),
   ),
@@ -79,14 +81,13 @@ export const bodies = [
     ['empty-body', 'an empty body without Content-Type', {}],
     ['empty-json', 'an empty body with Content-Type', jsonType],
   ].map(([name, what, headers]) =>
-    probe(
+    probe.with({ needs: ['token', 'template'], vouchers: 1 })(
       name as string,
       `A call without required members accepts ${what}.`,
-      { needs: ['token', 'template'], vouchers: 1 },
       async (it) => reversesWithout(it, headers as Record<string, string>),
     ),
   ),
-  probe('type-of-a-get', 'A GET ignores Content-Type.', { needs: ['token'], reads: true }, async (run) => {
+  probe.with({ needs: ['token'], reads: true })('type-of-a-get', 'A GET ignores Content-Type.', async (run) => {
     run.needs(await run.call(templates.list, {}), 'a list')
     run.succeeds(await run.call(templates.list, {}, { headers: { 'content-type': 'text/plain' } }))
   }),
@@ -114,10 +115,9 @@ export const bodies = [
     run.succeeds(response)
     run.equals('reason', reason, last.reason)
   }),
-  probe(
+  plainRead(
     'no-store',
     'Every response has Cache-Control: no-store: a success, a refusal and one for an unknown path.',
-    { needs: ['token'], reads: true, plain: true },
     async (run) => {
       const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
       const responses = [await run.call(templates.list, {}), await anonymousRead(run), await run.send(unknownPath)]
@@ -128,10 +128,9 @@ export const bodies = [
       )
     },
   ),
-  probe(
+  plainRead(
     'malformed-escape',
     'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
-    { needs: ['token'], reads: true, plain: true },
     async (run) => {
       const read = (id: string) =>
         run.send({

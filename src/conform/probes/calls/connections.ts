@@ -5,6 +5,8 @@ import type { RawReply } from '../../wire.js'
 import { anonymousRead, needsStatus } from './shared.js'
 
 const probe = probesOf('connections', { needs: ['token'] })
+const anonymous = probe.with({ needs: [], plain: true })
+const reading = probe.with({ reads: true })
 const { list } = contract.templates
 const { issue } = contract.vouchers
 
@@ -23,11 +25,12 @@ function hasStatuses(run: ProbeContext, reply: RawReply, expected: readonly numb
   run.equals('statuses of the responses', statusesOf(reply), expected)
 }
 
+const waiting = probe.with({ needs: [], plain: true, waitsMs: INCOMPLETE_MS })
+
 export const connections = [
-  probe(
+  anonymous(
     'order-of-responses',
     'The responses to several requests of a connection have the order of the requests.',
-    { needs: [], plain: true },
     async (run) => {
       const paths = [list.path, '/api/v1/open-platform/conform', list.path, issue.path]
       const expected: number[] = []
@@ -37,22 +40,16 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(requests.join('')), expected)
     },
   ),
-  probe('not-http', 'Bytes that are not HTTP are refused with 400.', { needs: [], plain: true }, async (run) =>
+  anonymous('not-http', 'Bytes that are not HTTP are refused with 400.', async (run) =>
     hasStatuses(run, await run.wire.raw(NOT_HTTP), [400]),
   ),
-  probe(
-    'close-after-a-refusal',
-    'The platform closes a connection after bytes that are not HTTP.',
-    { needs: [], plain: true },
-    async (run) => {
-      const { isClosed } = await run.wire.raw(NOT_HTTP)
-      run.holds(isClosed, 'a closed connection', 'an open connection')
-    },
-  ),
-  probe(
+  anonymous('close-after-a-refusal', 'The platform closes a connection after bytes that are not HTTP.', async (run) => {
+    const { isClosed } = await run.wire.raw(NOT_HTTP)
+    run.holds(isClosed, 'a closed connection', 'an open connection')
+  }),
+  anonymous(
     'refusal-after-responses',
     'The response to a request comes before the refusal of bytes that are not HTTP.',
-    { needs: [], plain: true },
     async (run) => {
       const { status } = await anonymousRead(run)
       const [refusal] = statusesOf(await run.wire.raw(NOT_HTTP))
@@ -61,43 +58,27 @@ export const connections = [
       hasStatuses(run, await run.wire.raw(`${getOf(run, list.path)}${NOT_HTTP}`), [status, refusal])
     },
   ),
-  probe(
-    'headers-too-large',
-    'A request with headers of 256 KiB is refused with 413.',
-    { needs: [], plain: true },
-    async (run) => {
-      const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
-      hasStatuses(run, reply, [413])
-    },
-  ),
-  probe(
-    'incomplete-request',
-    'A request that is not complete within 15 s is refused with 400.',
-    { needs: [], plain: true, waitsMs: INCOMPLETE_MS },
-    async (run) => {
-      const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
-      const authorized = await anonymousRead(run)
-      needsStatus(run, authorized, '4xx')
-      hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
-    },
-  ),
-  probe(
+  anonymous('headers-too-large', 'A request with headers of 256 KiB is refused with 413.', async (run) => {
+    const reply = await run.wire.raw(getOf(run, list.path, { 'x-conform': 'a'.repeat(256 * 1024) }))
+    hasStatuses(run, reply, [413])
+  }),
+  waiting('incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
+    const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
+    const authorized = await anonymousRead(run)
+    needsStatus(run, authorized, '4xx')
+    hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
+  }),
+  anonymous(
     'closed-side',
     'A client that closes its side of the connection still receives its response.',
-    { needs: [], plain: true },
     async (run) => {
       const { status } = await anonymousRead(run)
       hasStatuses(run, await run.wire.raw(getOf(run, list.path), { ends: true }), [status])
     },
   ),
-  probe(
-    'two-authorization-headers',
-    'A call with two Authorization headers is refused with 401.',
-    { reads: true },
-    async (run) => {
-      run.needs(await run.call(list, {}), 'a list')
-      const value = `Bearer ${run.resources.credential('token')}`
-      run.refuses(await run.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
-    },
-  ),
+  reading('two-authorization-headers', 'A call with two Authorization headers is refused with 401.', async (run) => {
+    run.needs(await run.call(list, {}), 'a list')
+    const value = `Bearer ${run.resources.credential('token')}`
+    run.refuses(await run.send({ method: 'GET', path: list.path, headers: { authorization: [value, value] } }), 401)
+  }),
 ]

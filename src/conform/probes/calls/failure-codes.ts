@@ -1,7 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { tryIssue } from '../../fixtures.js'
-import type { Need } from '../../group.js'
-import { probesOf } from '../../probe.js'
+import { type DefineProbe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
@@ -19,139 +18,102 @@ const probe = probesOf('failure-codes', {
   needs: ['token', 'jwt'],
   specified: ['invalid-token', 'template-of-another-application'],
 })
+const anonymous = probe.with({ needs: [], reads: true })
+const token = probe.with({ needs: ['token'] })
+const voucher = probe.with({ needs: ['token', 'template'] })
+const account = probe.with({ needs: ['jwt'] })
+const accountRead = account.with({ reads: true })
 const { apps, bots, templates, vouchers } = contract
-
-interface Failure {
-  readonly name: string
-  readonly what: string
-  readonly status: number
-  readonly code: string
-  readonly needs: readonly Need[]
-  readonly reads?: true
-  readonly plain?: true
-  call(it: ProbeContext): Promise<Observed>
-}
 
 const unknownToken = (it: ProbeContext) => listAs(it, 'conform')
 
+type Failure = readonly [
+  DefineProbe,
+  what: string,
+  status: number,
+  code: string,
+  (it: ProbeContext) => Promise<Observed>,
+]
+
 /** Failures whose code only the table of failures names: the rules of their checks name the status. */
 const failures: readonly Failure[] = [
-  {
-    name: 'token-missing',
-    what: 'A call without a credential',
-    status: 401,
-    code: 'TOKEN_MISSING',
-    needs: [],
-    reads: true,
-    call: anonymousRead,
-  },
-  {
-    name: 'token-invalid',
-    what: 'A call with an invalid token',
-    status: 401,
-    code: 'TOKEN_INVALID',
-    needs: [],
-    reads: true,
-    call: unknownToken,
-  },
-  {
-    name: 'token-revoked',
-    what: 'A call with a revoked token',
-    status: 401,
-    code: 'TOKEN_REVOKED',
-    needs: ['jwt'],
-    call: async (it) => listAs(it, (await tokensOfRun(it)).revoked),
-  },
-  {
-    name: 'insufficient-scope',
-    what: 'A call without its scope',
-    status: 403,
-    code: 'INSUFFICIENT_SCOPE',
-    needs: ['jwt'],
-    call: async (it) => listAs(it, (await tokensOfRun(it)).narrow),
-  },
-  {
-    name: 'route-not-found',
-    what: 'A call for an unknown path',
-    status: 404,
-    code: 'ROUTE_NOT_FOUND',
-    needs: [],
-    reads: true,
-    call: (it) => it.send({ method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }),
-  },
-  {
-    name: 'method-not-allowed',
-    what: 'A call with a method that its path does not take',
-    status: 405,
-    code: 'METHOD_NOT_ALLOWED',
-    needs: [],
-    reads: true,
-    call: (it) => it.send({ method: 'GET', path: vouchers.issue.path, headers: {} }),
-  },
-  {
-    name: 'template-not-found',
-    what: 'An issue from an unknown template',
-    status: 404,
-    code: 'TEMPLATE_NOT_FOUND',
-    needs: ['token'],
-    call: (it) => tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
-  },
-  {
-    name: 'redemption-not-found',
-    what: 'A read of an unknown redemption',
-    status: 404,
-    code: 'REDEMPTION_NOT_FOUND',
-    needs: ['token'],
-    reads: true,
-    call: (it) => it.call(vouchers.redemption, { redemptionId: UNKNOWN_REDEMPTION }),
-  },
-  {
-    name: 'application-not-found',
-    what: 'A read of an unknown application',
-    status: 404,
-    code: 'APPLICATION_NOT_FOUND',
-    needs: ['jwt'],
-    reads: true,
-    call: (it) => it.call(apps.get, { appId: 'app_00000000000000000000000000' }),
-  },
-  {
-    name: 'bot-not-found',
-    what: 'A read of an unknown bot',
-    status: 404,
-    code: 'BOT_NOT_FOUND',
-    needs: ['jwt'],
-    reads: true,
-    call: (it) => it.call(bots.metrics, { botId: 'bot_00000000000000000000000000' }),
-  },
-  {
-    name: 'invalid-json',
-    what: 'A call whose body is malformed',
-    status: 400,
-    code: 'INVALID_JSON',
-    needs: ['token'],
-    plain: true,
-    call: (it) => verifyWith(it, '{'),
-  },
-  {
-    name: 'payload-too-large',
-    what: 'A call whose body is too large',
-    status: 413,
-    code: 'PAYLOAD_TOO_LARGE',
-    needs: ['token', 'template'],
-    call: async (it) => verifyWith(it, await verifyJson(it, { recipient_user_id: 'a'.repeat(65_536) })),
-  },
-  {
-    name: 'unsupported-media-type',
-    what: 'A call whose body is text/plain',
-    status: 415,
-    code: 'UNSUPPORTED_MEDIA_TYPE',
-    needs: ['token', 'template'],
-    call: async (it) => verifyWith(it, await verifyJson(it), { 'content-type': 'text/plain' }),
-  },
+  [anonymous, 'A call without a credential', 401, 'TOKEN_MISSING', anonymousRead],
+  [anonymous, 'A call with an invalid token', 401, 'TOKEN_INVALID', unknownToken],
+  [
+    account,
+    'A call with a revoked token',
+    401,
+    'TOKEN_REVOKED',
+    async (it) => listAs(it, (await tokensOfRun(it)).revoked),
+  ],
+  [
+    account,
+    'A call without its scope',
+    403,
+    'INSUFFICIENT_SCOPE',
+    async (it) => listAs(it, (await tokensOfRun(it)).narrow),
+  ],
+  [
+    anonymous,
+    'A call for an unknown path',
+    404,
+    'ROUTE_NOT_FOUND',
+    (it) => it.send({ method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }),
+  ],
+  [
+    anonymous,
+    'A call with a method that its path does not take',
+    405,
+    'METHOD_NOT_ALLOWED',
+    (it) => it.send({ method: 'GET', path: vouchers.issue.path, headers: {} }),
+  ],
+  [
+    token,
+    'An issue from an unknown template',
+    404,
+    'TEMPLATE_NOT_FOUND',
+    (it) => tryIssue(it, { template_id: UNKNOWN_TEMPLATE }),
+  ],
+  [
+    token.with({ reads: true }),
+    'A read of an unknown redemption',
+    404,
+    'REDEMPTION_NOT_FOUND',
+    (it) => it.call(vouchers.redemption, { redemptionId: UNKNOWN_REDEMPTION }),
+  ],
+  [
+    accountRead,
+    'A read of an unknown application',
+    404,
+    'APPLICATION_NOT_FOUND',
+    (it) => it.call(apps.get, { appId: 'app_00000000000000000000000000' }),
+  ],
+  [
+    accountRead,
+    'A read of an unknown bot',
+    404,
+    'BOT_NOT_FOUND',
+    (it) => it.call(bots.metrics, { botId: 'bot_00000000000000000000000000' }),
+  ],
+  [token.with({ plain: true }), 'A call whose body is malformed', 400, 'INVALID_JSON', (it) => verifyWith(it, '{')],
+  [
+    voucher,
+    'A call whose body is too large',
+    413,
+    'PAYLOAD_TOO_LARGE',
+    async (it) => verifyWith(it, await verifyJson(it, { recipient_user_id: 'a'.repeat(65_536) })),
+  ],
+  [
+    voucher,
+    'A call whose body is text/plain',
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+    async (it) => verifyWith(it, await verifyJson(it), { 'content-type': 'text/plain' }),
+  ],
 ]
 
 export const failureCodes = [
-  probe('invalid-token', 'A call with an invalid token is refused with 401.', { needs: [], reads: true }, async (run) =>
+  anonymous('invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
     run.refuses(await unknownToken(run), 401),
   ),
   probe(
@@ -164,8 +126,8 @@ export const failureCodes = [
       run.refuses(await run.call(templates.submit, { templateId }, { as }), 404)
     },
   ),
-  ...failures.map(({ name, what, status, code, needs, call, ...options }) =>
-    probe(name, `${what} has the code ${code}.`, { needs, ...options }, async (run) => {
+  ...failures.map(([define, what, status, code, call]) =>
+    define(code.toLowerCase().replaceAll('_', '-'), `${what} has the code ${code}.`, async (run) => {
       const response = await call(run)
       needsStatus(run, response, status)
       run.refuses(response, status, code)

@@ -6,6 +6,7 @@ import { membersOrNone } from '../../wire.js'
 import { createdTemplate } from './shared.js'
 
 const probe = probesOf('lists', { needs: ['token'] })
+const reading = probe.with({ reads: true })
 const { templates, tokens } = contract
 const { list } = templates
 
@@ -17,10 +18,9 @@ const twoTemplates = (run: ProbeContext) =>
   })
 
 export const lists = [
-  probe(
+  reading(
     'pagination',
     'A list has items and pagination: page 1 and limit 20 unless the call names others.',
-    { reads: true },
     async (run) => {
       const response = await run.send({ method: 'GET', path: list.path, as: 'token', headers: {} })
       const { items, pagination } = membersOrNone(run.needs(response, 'a list'))
@@ -32,11 +32,11 @@ export const lists = [
     },
   ),
   ...[0, 101].map((limit) =>
-    probe(`limit-of-${limit}`, `A list with the limit ${limit} is refused with 400.`, { reads: true }, async (run) =>
+    reading(`limit-of-${limit}`, `A list with the limit ${limit} is refused with 400.`, async (run) =>
       run.refuses(await run.call(list, { limit }), 400),
     ),
   ),
-  probe('limit-of-100', 'A list takes a limit of 100.', { reads: true }, async (run) => {
+  reading('limit-of-100', 'A list takes a limit of 100.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const response = await run.call(list, { limit: 100 })
     run.succeeds(response)
@@ -52,7 +52,7 @@ export const lists = [
       [items[1]?.id],
     )
   }),
-  probe('page-after-the-last', 'A page after the last has no items.', { reads: true }, async (run) => {
+  reading('page-after-the-last', 'A page after the last has no items.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const response = await run.call(list, { page: 1_000_000 })
     run.succeeds(response)
@@ -86,7 +86,7 @@ export const lists = [
       run.equals('external ids', found, [external_template_id])
     },
   ),
-  probe('revoked-tokens', 'A list of tokens contains revoked tokens.', { needs: ['jwt'] }, async (run) => {
+  probe.with({ needs: ['jwt'] })('revoked-tokens', 'A list of tokens contains revoked tokens.', async (run) => {
     const { id: appId } = await application(run)
     const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])
     run.needs(await run.call(tokens.revoke, { appId, tokenId }), 'a revoked token')

@@ -43,7 +43,7 @@ const pair = (
     const { status, code } = await both()
     run.equals('refusal', `status ${status} ${code}`, wanted)
   }
-  return probe(name, title, options, run)
+  return probe.with(options)(name, title, run)
 }
 
 /** A call without a credential that reads another path. */
@@ -68,10 +68,9 @@ export const orderOfChecks = [
     { name: 'unknown-path', what: 'an unknown path', path: '/api/v1/open-platform/conform', status: 404 },
     { name: 'wrong-method', what: 'a method that a path does not take', path: vouchers.issue.path, status: 405 },
   ].map(({ name, what, path, status }) =>
-    probe(
+    probe.with({ reads: true })(
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
-      { reads: true },
       async (run) => {
         needsStatus(run, await anonymousRead(run), 401)
         run.refuses(await anonymousGet(run, path), status)

@@ -7,6 +7,7 @@ import { membersOrNone } from '../../wire.js'
 import { needsStatus, redeemed, tokensOfRun, UNKNOWN_REDEMPTION, unredeemed, verifyToken } from './shared.js'
 
 const probe = probesOf('order-of-checks', { needs: ['token', 'template'] })
+const tokenRead = probe.with({ needs: ['token'], reads: true })
 const { templates, vouchers } = contract
 
 const SOON_MS = 2_000
@@ -50,10 +51,9 @@ const ended = (run: ProbeContext) =>
   })
 
 export const orderOfObjects = [
-  probe(
+  probe.with({ needs: ['token', 'jwt', 'template'], vouchers: 1 })(
     'scope-before-replay',
     'A repeated issue with a token that lacks the scope is refused with 403.',
-    { needs: ['token', 'jwt', 'template'], vouchers: 1 },
     async (run) => {
       const as = await verifyToken(run)
       needsStatus(run, await run.call(templates.list, {}, { as }), 403)
@@ -65,19 +65,13 @@ export const orderOfObjects = [
       run.refuses(await run.call(vouchers.issue, input, { key, as }), 403)
     },
   ),
-  probe(
-    'malformed-id',
-    'A malformed id is refused with 404, as an unknown one.',
-    { needs: ['token'], reads: true },
-    async (run) => {
-      needsStatus(run, await readRedemption(run, UNKNOWN_REDEMPTION), 404)
-      run.refuses(await readRedemption(run, 'conform'), 404)
-    },
-  ),
-  probe(
+  tokenRead('malformed-id', 'A malformed id is refused with 404, as an unknown one.', async (run) => {
+    needsStatus(run, await readRedemption(run, UNKNOWN_REDEMPTION), 404)
+    run.refuses(await readRedemption(run, 'conform'), 404)
+  }),
+  probe.with({ needs: ['token', 'jwt', 'template'] })(
     'object-of-another-tenant',
     'The response to a call with a redemption of another application is that of an unknown one.',
-    { needs: ['token', 'jwt', 'template'] },
     async (run) => {
       const { id } = run.needs((await redeemed(run)).response, 'a redemption')
       const { reading: credential } = await tokensOfRun(run)
@@ -99,25 +93,22 @@ export const orderOfObjects = [
       await reasonIsFirst(run, one)
     },
   ),
-  probe(
+  probe.with({ needs: ['token'], vouchers: 1 })(
     'future-before-recipient',
     'The verification of a voucher that is not valid yet, for another recipient, says that it is not valid yet.',
-    { needs: ['token'], vouchers: 1 },
     async (run) => {
       const template_id = await activeTemplate(run, { validity: { type: 'relative', duration_days: 1, delay_days: 1 } })
       await reasonIsFirst(run, await voucher(run, { template_id }))
     },
   ),
-  probe(
+  probe.with({ vouchers: 2, waitsMs: SOON_MS })(
     'expired-before-recipient',
     'The verification of an expired voucher for another recipient says that it has expired.',
-    { vouchers: 2, waitsMs: SOON_MS },
     async (it) => reasonIsFirst(it, (await ended(it)).second),
   ),
-  probe(
+  probe.with({ waitsMs: SOON_MS })(
     'redeemed-before-expired',
     'The verification of a voucher that was redeemed and has expired says that it is redeemed.',
-    { waitsMs: SOON_MS },
     async (run) => {
       const { first, second, beforeEnd } = await ended(run)
       const expired = await reasonOf(run, second, second.recipientUserId)

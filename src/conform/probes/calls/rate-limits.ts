@@ -5,6 +5,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
 
 const probe = probesOf('rate-limits', { needs: ['token'] })
+const reading = probe.with({ reads: true })
 const { templates, vouchers, webhook } = contract
 const WINDOW_S = 60
 /** More than the processes of a platform that may count separately. */
@@ -53,21 +54,15 @@ const limits: readonly Limit[] = [
 ]
 
 export const rateLimits = [
-  probe(
-    'headers',
-    'A response to a call with a token has RateLimit-Policy and RateLimit.',
-    { reads: true },
-    async (run) => {
-      const { headers } = await listed(run)
-      const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
-      run.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
-    },
-  ),
+  reading('headers', 'A response to a call with a token has RateLimit-Policy and RateLimit.', async (run) => {
+    const { headers } = await listed(run)
+    const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
+    run.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
+  }),
   ...limits.map(({ name, what, calls, needs, call, ...options }) =>
-    probe(
+    probe.with({ needs, ...options })(
       name,
       `${name.startsWith('bot') ? 'A bot' : 'An application'} may ${what} ${calls} times in ${WINDOW_S} s.`,
-      { needs, ...options },
       async (run) => {
         const policy = policyOf(await call(run))
         if (policy === undefined) run.notApplicable('Needs the header RateLimit-Policy.')
@@ -75,22 +70,17 @@ export const rateLimits = [
       },
     ),
   ),
-  probe(
-    'refused-calls',
-    'A call that is refused after its authentication counts against the limit.',
-    { reads: true },
-    async (run) => {
-      const left: number[] = []
-      for (let n = 0; n < REFUSED_CALLS; n += 1) {
-        const refused = await listed(run, 0)
-        needsStatus(run, refused, '4xx')
-        left.push(remainingOf(refused))
-      }
-      if (left.some(Number.isNaN)) run.notApplicable('Needs the header RateLimit.')
-      const [first = 0, last = 0] = [left[0], left.at(-1)]
-      // A higher number at the end means that a new window has begun.
-      if (last > first) run.notApplicable('Needs calls in one window.')
-      run.holds(last < first, 'fewer calls left after each refused call', left)
-    },
-  ),
+  reading('refused-calls', 'A call that is refused after its authentication counts against the limit.', async (run) => {
+    const left: number[] = []
+    for (let n = 0; n < REFUSED_CALLS; n += 1) {
+      const refused = await listed(run, 0)
+      needsStatus(run, refused, '4xx')
+      left.push(remainingOf(refused))
+    }
+    if (left.some(Number.isNaN)) run.notApplicable('Needs the header RateLimit.')
+    const [first = 0, last = 0] = [left[0], left.at(-1)]
+    // A higher number at the end means that a new window has begun.
+    if (last > first) run.notApplicable('Needs calls in one window.')
+    run.holds(last < first, 'fewer calls left after each refused call', left)
+  }),
 ]

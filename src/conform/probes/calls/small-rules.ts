@@ -8,6 +8,7 @@ import { membersOrNone } from '../../wire.js'
 import { anonymousRead, createdTemplate, createdToken, issued, redeemed } from './shared.js'
 
 const timeProbe = probesOf('times', { needs: ['token'] })
+const voucherProbe = timeProbe.with({ needs: ['token', 'template'] })
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -26,24 +27,14 @@ export const times = [
     const { createdAt, updatedAt } = run.needs(await createdTemplate(run), 'a template')
     areInstants(run, { createdAt, updatedAt })
   }),
-  timeProbe(
-    'voucher',
-    'The times of a voucher are in UTC with milliseconds and Z.',
-    { needs: ['token', 'template'] },
-    async (run) => {
-      const { validFrom, validUntil, issuedAt, updatedAt } = run.needs(await issued(run), 'an issued voucher')
-      areInstants(run, { validFrom, validUntil, issuedAt, updatedAt })
-    },
-  ),
-  timeProbe(
-    'redemption',
-    'The time of a redemption is in UTC with milliseconds and Z.',
-    { needs: ['token', 'template'] },
-    async (run) => {
-      const { redeemedAt } = run.needs((await redeemed(run)).response, 'a redemption')
-      areInstants(run, { redeemedAt })
-    },
-  ),
+  voucherProbe('voucher', 'The times of a voucher are in UTC with milliseconds and Z.', async (run) => {
+    const { validFrom, validUntil, issuedAt, updatedAt } = run.needs(await issued(run), 'an issued voucher')
+    areInstants(run, { validFrom, validUntil, issuedAt, updatedAt })
+  }),
+  voucherProbe('redemption', 'The time of a redemption is in UTC with milliseconds and Z.', async (run) => {
+    const { redeemedAt } = run.needs((await redeemed(run)).response, 'a redemption')
+    areInstants(run, { redeemedAt })
+  }),
   timeProbe('offset', 'A time with another offset than Z is accepted and converted to UTC.', async (run) => {
     run.needs(
       await createTemplate(run, { validity: startingAt('2027-01-31T12:00:00Z') }),
@@ -76,7 +67,7 @@ const idOf = (
     const isUlid = new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`).test(id)
     run.holds(isUlid, `${prefix}_ and a ULID`, id)
   }
-  return probesOf('ids')(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, { needs, ...options }, run)
+  return probesOf('ids', { needs, ...options })(prefix, `The id of ${what} is ${prefix}_ and a ULID.`, run)
 }
 
 export const ids = [
@@ -94,10 +85,9 @@ const YEAR_MS = 365 * DAY_MS
 const deprecatedAt = (value: string) => Number(/^@(\d+)$/.exec(value)?.[1]) * 1000
 
 export const versions = [
-  probesOf('versions', { needs: ['token'] })(
+  probesOf('versions', { needs: ['token'], reads: true })(
     'announced-removal',
     'An endpoint whose response announces its removal with Sunset was deprecated 12 months before.',
-    { reads: true },
     async (run) => {
       const { headers } = await run.call(contract.templates.list, {})
       if (headers.sunset === undefined) return

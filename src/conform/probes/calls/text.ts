@@ -5,6 +5,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { redeemed } from './shared.js'
 
 const probe = probesOf('text', { needs: ['token'] })
+const voucherProbe = probe.with({ needs: ['token', 'template'] })
 const { vouchers } = contract
 
 /** The Kelvin sign, which NFC turns into K. */
@@ -67,31 +68,20 @@ export const text = [
     run.succeeds(await createTemplate(run, { name: `conform ${KELVIN}` })),
   ),
   ...refusedIds.map(([name, what, end]) =>
-    probe(
-      `${name}-in-an-id`,
-      `An external_issue_id with ${what} is refused with 400.`,
-      { needs: ['token', 'template'] },
-      async (it) => it.refuses(await tryIssue(it, { external_issue_id: `${it.resources.name()}${end}` }), 400),
+    voucherProbe(`${name}-in-an-id`, `An external_issue_id with ${what} is refused with 400.`, async (it) =>
+      it.refuses(await tryIssue(it, { external_issue_id: `${it.resources.name()}${end}` }), 400),
     ),
   ),
-  probe(
-    'space-in-a-recipient',
-    'A recipient_user_id with a space is refused with 400.',
-    { needs: ['token', 'template'] },
-    async (it) => it.refuses(await tryIssue(it, { recipient_user_id: 'conform 1' }), 400),
+  voucherProbe('space-in-a-recipient', 'A recipient_user_id with a space is refused with 400.', async (it) =>
+    it.refuses(await tryIssue(it, { recipient_user_id: 'conform 1' }), 400),
   ),
-  probe(
-    'space-in-a-reference',
-    'A reference with a space is refused with 400.',
-    { needs: ['token', 'template'] },
-    async (run) => {
-      const { voucher, response } = await redeemed(run)
-      run.needs(response, 'a redemption')
-      const [credential] = voucher.credentials
-      // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
-      run.refuses(await run.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
-    },
-  ),
+  voucherProbe('space-in-a-reference', 'A reference with a space is refused with 400.', async (run) => {
+    const { voucher, response } = await redeemed(run)
+    run.needs(response, 'a redemption')
+    const [credential] = voucher.credentials
+    // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
+    run.refuses(await run.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
+  }),
   probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (run) => {
     const external_template_id = run.resources.name()
     run.needs(await createTemplate(run, { external_template_id }), 'a template')
@@ -103,11 +93,8 @@ export const text = [
     run.succeeds(await createTemplate(run, { metadata }))
   }),
   ...refusedMetadata.map(([name, what, metadata]) =>
-    probe(
-      `metadata-${name}`,
-      `The metadata with ${what} is refused with 400.`,
-      { needs: ['token', 'template'] },
-      async (it) => it.refuses(await tryIssue(it, { metadata }), 400),
+    voucherProbe(`metadata-${name}`, `The metadata with ${what} is refused with 400.`, async (it) =>
+      it.refuses(await tryIssue(it, { metadata }), 400),
     ),
   ),
 ]

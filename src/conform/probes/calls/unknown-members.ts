@@ -6,6 +6,8 @@ import { membersOrNone } from '../../wire.js'
 import { needsStatus, unredeemed, verifyJson, verifyWith } from './shared.js'
 
 const probe = probesOf('unknown-members', { needs: ['token', 'template'] })
+const tokenRead = probe.with({ needs: ['token'], reads: true })
+const plainRead = probe.with({ needs: ['token'], reads: true, plain: true })
 const { list } = contract.templates
 const code = 'VALIDATION_FAILED'
 
@@ -28,21 +30,13 @@ export const unknownMembers = [
     const credential = { ...credentialOf(run, await unredeemed(run)), conform: true }
     run.refuses(await verified(run, { credential }), 400)
   }),
-  probe(
-    'query',
-    `An unknown member of a query is refused with 400 ${code}.`,
-    { needs: ['token'], reads: true },
-    async (it) => it.refuses(await it.call(list, { conform: 'true' }), 400, code),
+  tokenRead('query', `An unknown member of a query is refused with 400 ${code}.`, async (it) =>
+    it.refuses(await it.call(list, { conform: 'true' }), 400, code),
   ),
-  probe(
-    'repeated',
-    'A repeated member of a query is refused with 400.',
-    { needs: ['token'], reads: true, plain: true },
-    async (run) => {
-      const path = `${list.path}?page=1&page=1`
-      run.refuses(await run.send({ method: 'GET', path, as: 'token', headers: {} }), 400)
-    },
-  ),
+  plainRead('repeated', 'A repeated member of a query is refused with 400.', async (run) => {
+    const path = `${list.path}?page=1&page=1`
+    run.refuses(await run.send({ method: 'GET', path, as: 'token', headers: {} }), 400)
+  }),
   probe('pointers', 'The details name each unknown member by its JSON pointer.', async (run) => {
     const response = await verified(run, { conform: true, 'con/form': true })
     const pointers = errorsOf(run, response).map(({ pointer }) => pointer)

@@ -24,11 +24,15 @@ import {
 } from './session.js'
 
 const transport = probesOf('encrypted-transport', { needs: ['secure'], specified: ['suite'] })
+const transportRead = transport.with({ reads: true })
+const accountTransport = transport.with({ needs: ['secure', 'jwt'] })
+const anonymous = transport.with({ needs: [] })
 const probe = probesOf('bootstrap-and-session', {
   needs: ['secure'],
   specified: ['request-keys', 'response-keys', 'leading-zeros'],
   partly: ['session', 'lifetime', 'salt'],
 })
+const reading = probe.with({ reads: true })
 
 /** Times may differ by this much, because several servers may have slightly different clocks. */
 const CLOCKS_MS = 2_000
@@ -80,57 +84,36 @@ async function needsOff(run: ProbeContext): Promise<void> {
 }
 
 export const encryptedTransport = [
-  transport(
-    'suite',
-    `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
-    { reads: true },
-    async (run) => {
-      const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
-      run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
-    },
-  ),
-  transport(
-    'console-call',
-    'A console call can be made through the encrypted transport.',
-    { needs: ['secure', 'jwt'] },
-    async (run) => {
-      const { path } = contract.apps.list
-      const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
-      run.needs(await run.call(contract.apps.list, {}), 'a list of applications')
-      const inner = await inside(run, { method: 'GET', path, query: {}, headers, body: null })
-      run.holds(inner.body.success === true, 'an inner success', said(inner))
-    },
-  ),
-  transport(
-    'session-while-off',
-    'While the transport is off, a session call is refused with 403.',
-    { needs: [] },
-    async (run) => {
-      await needsOff(run)
-      run.refuses(await callSession(run), 403, 'SECURE_TRANSPORT_DISABLED')
-    },
-  ),
-  transport(
-    'dispatch-while-off',
-    'While the transport is off, a dispatch is refused with 403.',
-    { needs: [] },
-    async (run) => {
-      await needsOff(run)
-      run.refuses(await dispatch(run, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
-    },
-  ),
+  transportRead('suite', `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`, async (run) => {
+    const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
+    run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
+  }),
+  accountTransport('console-call', 'A console call can be made through the encrypted transport.', async (run) => {
+    const { path } = contract.apps.list
+    const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
+    run.needs(await run.call(contract.apps.list, {}), 'a list of applications')
+    const inner = await inside(run, { method: 'GET', path, query: {}, headers, body: null })
+    run.holds(inner.body.success === true, 'an inner success', said(inner))
+  }),
+  anonymous('session-while-off', 'While the transport is off, a session call is refused with 403.', async (run) => {
+    await needsOff(run)
+    run.refuses(await callSession(run), 403, 'SECURE_TRANSPORT_DISABLED')
+  }),
+  anonymous('dispatch-while-off', 'While the transport is off, a dispatch is refused with 403.', async (run) => {
+    await needsOff(run)
+    run.refuses(await dispatch(run, { origin: '' }, '{'), 403, 'SECURE_TRANSPORT_DISABLED')
+  }),
 ]
 
 export const bootstrapAndSession = [
-  probe('server-time', 'serverTime of bootstrap is in milliseconds.', { reads: true }, async (run) => {
+  reading('server-time', 'serverTime of bootstrap is in milliseconds.', async (run) => {
     const { serverTime } = membersOrNone((await readsBootstrap(run)).json)
     const fits = Number.isSafeInteger(serverTime) && Number(serverTime) >= MILLISECONDS_MIN
     run.holds(fits, 'milliseconds since 1970', serverTime)
   }),
-  probe(
+  reading(
     'kid',
     'kid of bootstrap is the first 16 characters of the base64url SHA-256 of serverPublicKey.',
-    { reads: true },
     async (run) => {
       const { kid, serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
       const point = decodePublicKey(String(serverPublicKey)) ?? run.notApplicable('Needs a public key.')
@@ -263,10 +246,9 @@ const refused: readonly (readonly [name: string, what: string, key: () => string
 ]
 
 export const publicKeys = [
-  keyProbe(
+  keyProbe.with({ reads: true })(
     'server-key',
     'serverPublicKey is an uncompressed point of P-256, in canonical base64url.',
-    { reads: true },
     async (run) => {
       const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
       const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined

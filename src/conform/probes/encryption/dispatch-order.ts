@@ -193,7 +193,7 @@ const refusals = [
 ]
 
 export const dispatchOrder: readonly Probe[] = [
-  probe('method', 'A GET of the dispatch path is 405.', { reads: true }, async (run) =>
+  probe.with({ reads: true })('method', 'A GET of the dispatch path is 405.', async (run) =>
     run.refuses(await run.send({ method: 'GET', path: paths.dispatch, headers: {}, plain: true }), 405),
   ),
   ...refusals,

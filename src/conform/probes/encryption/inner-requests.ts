@@ -11,6 +11,7 @@ const probe = probesOf('inner-requests', {
   specified: ['query', 'authorization', 'idempotency-key'],
   partly: ['other-prefix', 'query-in-path', 'hash', 'backslash', 'secure-path'],
 })
+const secureProbe = probe.with({ needs: ['secure'] })
 const responses = probesOf('inner-responses', { needs: ['secure', 'token'], specified: ['success', 'refusal'] })
 
 const BODY_BYTES = 65_536
@@ -86,15 +87,10 @@ export const innerRequests = [
       run.holds(fits, 'inner status 400 SECURE_REQUEST_INVALID', said(inner))
     }),
   ),
-  probe(
-    'path-of-512',
-    'A logical path of 512 characters is not refused for its length.',
-    { needs: ['secure'] },
-    async (run) => {
-      const inner = await inside(run, anyCall(run, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
-      run.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
-    },
-  ),
+  secureProbe('path-of-512', 'A logical path of 512 characters is not refused for its length.', async (run) => {
+    const inner = await inside(run, anyCall(run, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
+    run.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
+  }),
   ...refusedHeaders.map(([name, value]) =>
     probe(`header-${name}`, `A call with the inner header ${name} is refused.`, async (run) => {
       await needsRead(run)
@@ -117,10 +113,9 @@ export const innerRequests = [
     const inner = await inside(run, read(run), { headers: { authorization: 'Bearer sop_none' } })
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe(
+  probe.with({ needs: ['secure', 'token', 'template'], vouchers: 1 })(
     'idempotency-key',
     'The inner Idempotency-Key header is the key of the call: a retry in a new envelope returns the same voucher.',
-    { needs: ['secure', 'token', 'template'], vouchers: 1 },
     async (run) => {
       const body = await issueInput(run)
       const headers = { ...headersOf(run), 'content-type': 'application/json', 'idempotency-key': run.resources.name() }
@@ -149,16 +144,11 @@ export const innerRequests = [
     const inner = await inside(run, verification(run, { value }))
     run.equals('inner status', inner.status, 413)
   }),
-  probe(
-    'response-headers',
-    'Inner response headers are only those that the rule names.',
-    { needs: ['secure'] },
-    async (run) => {
-      const { headers } = await inside(run, anyCall(run))
-      const others = Object.keys(headers).filter((name) => !passedHeaders.includes(name))
-      run.equals('other headers', others, [])
-    },
-  ),
+  secureProbe('response-headers', 'Inner response headers are only those that the rule names.', async (run) => {
+    const { headers } = await inside(run, anyCall(run))
+    const others = Object.keys(headers).filter((name) => !passedHeaders.includes(name))
+    run.equals('other headers', others, [])
+  }),
 ]
 
 export const innerResponses = [
@@ -167,10 +157,9 @@ export const innerResponses = [
     if (inner.body.success !== true) run.notApplicable(`Needs an inner success: ${said(inner)}.`)
     run.holds(inner.status >= 200 && inner.status <= 299, 'an inner 2xx status', said(inner))
   }),
-  responses(
+  responses.with({ needs: ['secure'] })(
     'refusal',
     'A refusal has another inner status, or success is false.',
-    { needs: ['secure'] },
     async (run) => {
       const inner = await inside(run, anyCall(run, { headers: { authorization: 'Bearer sop_none' } }))
       run.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))

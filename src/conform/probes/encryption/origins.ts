@@ -31,7 +31,7 @@ async function refusedFrom(run: ProbeContext, bound: string, headers: WireReques
   run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
 }
 
-const needs = ['secure', 'jwt'] as const
+const listing = probe.with({ needs: ['secure', 'jwt'] })
 
 /** Makes a read with a token of an application that allows only one origin, in a session with `origin`. */
 async function readOf(run: ProbeContext, origin: string): Promise<Inner> {
@@ -87,11 +87,11 @@ export const sessionOrigins = [
     const key = { clientPublicKey: encodeBase64url(newKeyPair().publicKey) }
     run.refuses(await callSession(run, key, { origin: [ORIGIN, ORIGIN] }), 403, 'SECURE_ORIGIN_NOT_ALLOWED')
   }),
-  probe('allowed', 'An application that lists an origin accepts calls of its sessions.', { needs }, async (run) => {
+  listing('allowed', 'An application that lists an origin accepts calls of its sessions.', async (run) => {
     const inner = await readOf(run, ORIGIN)
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe('not-allowed', 'An application that lists origins refuses a session without one.', { needs }, async (run) => {
+  listing('not-allowed', 'An application that lists origins refuses a session without one.', async (run) => {
     const inner = await readOf(run, '')
     const fits = inner.status === 403 && inner.body.code === 'ORIGIN_NOT_ALLOWED'
     run.holds(fits, 'inner status 403 ORIGIN_NOT_ALLOWED', said(inner))

@@ -7,6 +7,8 @@ import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 const { issue, send } = contract.bots
 const needs: readonly Need[] = ['bot', 'chat', 'template']
 const probe = probesOf('bot-issue', { needs, specified: ['private-chat', 'unlinked-bot'] })
+const issuing = probe.with({ vouchers: 1 })
+const accountProbe = probe.with({ needs: ['jwt', ...needs] })
 
 /** Sends a message into the user's chat; returns its id. */
 async function messageId(run: ProbeContext): Promise<number> {
@@ -27,16 +29,11 @@ export const botIssue = [
     const observed = [delivery?.chat_id, typeof delivery?.message_id]
     run.equals('chat_id, and type of message_id', observed, [run.resources.offer.chat, 'number'])
   }),
-  probe(
-    'recipient',
-    'All vouchers in a chat have one recipient, the user of the chat.',
-    { vouchers: 1 },
-    async (run) => {
-      const first = await delivered(run)
-      const second = run.needs((await issueIntoChat(run)).response, 'a voucher in the chat')
-      run.equals('recipientUserId', second.recipientUserId, first.recipientUserId)
-    },
-  ),
+  issuing('recipient', 'All vouchers in a chat have one recipient, the user of the chat.', async (run) => {
+    const first = await delivered(run)
+    const second = run.needs((await issueIntoChat(run)).response, 'a voucher in the chat')
+    run.equals('recipientUserId', second.recipientUserId, first.recipientUserId)
+  }),
   probe('repeated-delivery', 'The delivery of a repeated issue names the first message.', async (run) => {
     const { delivery } = await delivered(run)
     const { input } = await chatIssue(run)
@@ -59,17 +56,12 @@ export const botIssue = [
     }
     run.equals('id of the next message', next, expected)
   }),
-  probe(
-    'unlinked-bot',
-    'A bot that is not linked to an application cannot issue.',
-    { needs: ['jwt', ...needs] },
-    async (run) => {
-      const { template_id } = (await chatIssue(run)).input
-      const chat_id = run.resources.offer.chat
-      const token = (await ownBot(run)).token ?? run.notApplicable('Needs the token of a bot.')
-      const input = { chat_id, template_id, external_issue_id: run.resources.name() }
-      const { status } = await run.call(issue, input, { as: { credential: token } })
-      run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
-    },
-  ),
+  accountProbe('unlinked-bot', 'A bot that is not linked to an application cannot issue.', async (run) => {
+    const { template_id } = (await chatIssue(run)).input
+    const chat_id = run.resources.offer.chat
+    const token = (await ownBot(run)).token ?? run.notApplicable('Needs the token of a bot.')
+    const input = { chat_id, template_id, external_issue_id: run.resources.name() }
+    const { status } = await run.call(issue, input, { as: { credential: token } })
+    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+  }),
 ]

@@ -2,7 +2,6 @@ import { scopes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import type { Template } from '../../../contract/templates.js'
 import { application, applicationToken, templateInput, tryIssue } from '../../fixtures.js'
-import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
@@ -11,8 +10,9 @@ const probe = probesOf('bot-side-templates', {
   needs: ['jwt'],
   specified: ['listed-members', 'draft-of-the-application'],
 })
+const tokenIssuing = probe.with({ needs: ['token', 'jwt'], vouchers: 1 })
 const { bots, templates } = contract
-const ofUser: readonly Need[] = ['token', 'jwt', 'bot id']
+const userProbe = probe.with({ needs: ['token', 'jwt', 'bot id'] })
 
 type TemplateList = Observed<{ readonly items: readonly Template[] }>
 
@@ -84,10 +84,9 @@ const unlinkedBot = (run: ProbeContext) =>
   })
 
 export const botSideTemplates = [
-  probe(
+  probe.with({ needs: ['jwt', 'bot id'], reads: true })(
     'listed-members',
     'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
-    { needs: ['jwt', 'bot id'], reads: true },
     async (run) => {
       const { items } = run.needs(await run.call(bots.templates, { botId: botIdOf(run) }), 'a list of templates')
       const { id, externalTemplateId, name, status, issueLimit, issuedCount } =
@@ -96,25 +95,15 @@ export const botSideTemplates = [
       run.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
     },
   ),
-  probe(
-    'draft-of-the-application',
-    'A draft of a linked bot belongs to its application.',
-    { needs: ofUser },
-    async (run) => {
-      await draftOfLinkedApplication(run)
-      const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
-      run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
-    },
-  ),
-  probe(
-    'list-of-a-linked-bot',
-    'A linked bot lists the templates of its application.',
-    { needs: ofUser },
-    async (run) => {
-      const { id, externalTemplateId } = await draftOfLinkedApplication(run)
-      run.equals("ids in the bot's list", await listedByBot(run, botIdOf(run), externalTemplateId), [id])
-    },
-  ),
+  userProbe('draft-of-the-application', 'A draft of a linked bot belongs to its application.', async (run) => {
+    await draftOfLinkedApplication(run)
+    const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
+    run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
+  }),
+  userProbe('list-of-a-linked-bot', 'A linked bot lists the templates of its application.', async (run) => {
+    const { id, externalTemplateId } = await draftOfLinkedApplication(run)
+    run.equals("ids in the bot's list", await listedByBot(run, botIdOf(run), externalTemplateId), [id])
+  }),
   probe('list-of-an-unlinked-bot', 'A bot without a link lists its own templates.', async (run) => {
     const { botId, free } = await draftsOfBot(run)
     run.equals("ids in the bot's list", await listedByBot(run, botId, free.externalTemplateId), [free.id])
@@ -123,16 +112,11 @@ export const botSideTemplates = [
     const { botId, free } = await draftsOfBot(run)
     run.succeeds(await submitByBot(run, botId, free.id))
   }),
-  probe(
-    'no-issue-without-a-link',
-    'Nobody can issue from a template of a bot without a link.',
-    { needs: ['token', 'jwt'], vouchers: 1 },
-    async (run) => {
-      const { free } = await draftsOfBot(run)
-      const { status } = await tryIssue(run, { template_id: free.id })
-      run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
-    },
-  ),
+  tokenIssuing('no-issue-without-a-link', 'Nobody can issue from a template of a bot without a link.', async (run) => {
+    const { free } = await draftsOfBot(run)
+    const { status } = await tryIssue(run, { template_id: free.id })
+    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+  }),
   probe('link', 'A link gives the templates of the bot to the application.', async (run) => {
     const { free } = await linkedBot(run)
     run.equals("ids in the application's list", await listOfApplication(run), [free.id])
@@ -150,10 +134,9 @@ export const botSideTemplates = [
     const { botId, taken } = await unlinkedBot(run)
     run.equals("ids in the bot's list", await listedByBot(run, botId, taken.externalTemplateId), [taken.id])
   }),
-  probe(
+  probe.with({ needs: ['token', 'jwt'] })(
     'later-link',
     'A later link gives the application the templates whose external id it does not use.',
-    { needs: ['token', 'jwt'] },
     async (run) => {
       const { botId, taken } = await unlinkedBot(run)
       const appId = (await keptDraft(run)).applicationId ?? run.notApplicable('Needs applicationId of a template.')

@@ -14,6 +14,7 @@ const probe = probesOf('credentials', {
   specified: ['verify-redeem_code', 'verify-qr_token', 'redeem-redeem_code', 'redeem-qr_token'],
   partly: ['other-type'],
 })
+const tokenRead = probe.with({ needs: ['token'], reads: true })
 const { getRedemption, redeem, verify } = { ...contract.vouchers, getRedemption: contract.vouchers.redemption }
 
 /** The symbols of Crockford's base 32, as a character class of a pattern. */
@@ -47,19 +48,17 @@ const normalises = (name: string, form: string, change: (code: string) => string
 
 /** A probe of a value that is malformed. */
 const isMalformed = (name: string, title: string, type: string, value: string) =>
-  probe(name, title, { needs: ['token'] }, async (it) => it.refuses(await check(it, type, value), 400))
+  probe.with({ needs: ['token'] })(name, title, async (it) => it.refuses(await check(it, type, value), 400))
 
 /** A probe of a well-formed value that no voucher has. */
 const isUnknown = (name: string, title: string, type: CredentialType, value: string) =>
-  probe(name, title, { needs: ['token'], reads: true }, async (run) =>
-    run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'),
-  )
+  tokenRead(name, title, async (run) => run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'))
 
 const withWrongSymbol = (value: string, at: number) =>
   `${value.slice(0, at)}${otherSymbol(value.charAt(at))}${value.slice(at + 1)}`
 
 const failsCheck = (name: string, title: string, type: CredentialType, value: string) =>
-  probe(name, title, { needs: ['token'], reads: true }, async (run) =>
+  tokenRead(name, title, async (run) =>
     run.equals('credential_check', (await check(run, type, value)).details.credential_check, 'failed'),
   )
 
@@ -117,7 +116,7 @@ export const credentials = [
   probe('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
     run.succeeds((await redeemCall(run)).response)
   }),
-  probe('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', { vouchers: 1 }, async (run) => {
+  probe.with({ vouchers: 1 })('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', async (run) => {
     const credential = credentialOf(run, await voucher(run), 'qr_token')
     run.succeeds(await run.call(redeem, { credential }))
   }),
@@ -134,10 +133,9 @@ export const credentials = [
     { letter: 'I', digit: '1' },
     { letter: 'L', digit: '1' },
   ].map(({ letter, digit }) =>
-    probe(
+    tokenRead(
       `letter-${letter.toLowerCase()}`,
       `The letter ${letter} in a redeem code is read as ${digit}.`,
-      { needs: ['token'], reads: true },
       async (run) => {
         const asIssued = await check(run, 'redeem_code', UNKNOWN_CODE)
         if (asIssued.status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')
@@ -178,10 +176,9 @@ export const credentials = [
     'qr_token',
     withWrongSymbol(UNKNOWN_QR_TOKEN, 8),
   ),
-  probe(
+  tokenRead(
     'passed-check',
     'An unknown code with the right check symbol has no detail credential_check.',
-    { needs: ['token'], reads: true },
     async (run) => {
       const { status, details } = await check(run, 'redeem_code', UNKNOWN_CODE)
       if (status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')

@@ -23,6 +23,9 @@ import {
 const { issue, redeem, verify } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('idempotency-keys', { needs, partly: ['other-operation', 'other-body', 'other-path'] })
+const issuing = probe.with({ vouchers: 1 })
+const tokensProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
+const issuingTwo = probe.with({ vouchers: 2 })
 
 /** The shared redemption, sent again. */
 async function again(run: ProbeContext, options: { readonly key?: string; readonly credential?: string } = {}) {
@@ -55,40 +58,34 @@ const replay = (run: ProbeContext) =>
   })
 
 const isInvalid = (name: string, title: string, keyOf: (it: ProbeContext) => string) =>
-  probe(name, title, { vouchers: 1 }, async (run) =>
+  issuing(name, title, async (run) =>
     run.refuses(await tryIssue(run, {}, { key: keyOf(run) }), 400, 'IDEMPOTENCY_KEY_INVALID'),
   )
 
 export const idempotencyKeys = [
-  probe(
-    'issue-without-a-key',
-    'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    { vouchers: 1 },
-    async (it) => it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
+  issuing('issue-without-a-key', 'An issue without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.', async (it) =>
+    it.refuses(await tryIssue(it, {}, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED'),
   ),
-  probe(
+  issuing(
     'redeem-without-a-key',
     'A redemption without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    { vouchers: 1 },
     async (run) => {
       const credential = credentialOf(run, await voucher(run))
       run.refuses(await run.call(redeem, { credential }, { key: null }), 400, 'IDEMPOTENCY_KEY_REQUIRED')
     },
   ),
-  probe(
+  issuing(
     'reverse-without-a-key',
     'A reversal without Idempotency-Key is 400 IDEMPOTENCY_KEY_REQUIRED.',
-    { vouchers: 1 },
     async (run) => {
       const { redemption: first } = await newRedemption(run)
       const response = await reverse(run, first.id, null)
       run.refuses(response, 400, 'IDEMPOTENCY_KEY_REQUIRED')
     },
   ),
-  probe(
+  probe.with({ needs: ['bot', 'chat', 'template'], vouchers: 2 })(
     'bot-issue-with-a-key',
     'An issue by a bot accepts a key: another issue under it is refused with 409.',
-    { needs: ['bot', 'chat', 'template'], vouchers: 2 },
     async (run) => {
       const key = run.resources.name()
       run.needs((await issueIntoChat(run, {}, key)).response, 'a voucher in the chat')
@@ -100,10 +97,9 @@ export const idempotencyKeys = [
     run.needs(await run.call(verify, { credential }), 'a verification')
     run.succeeds(await run.call(verify, { credential }, { key: 'not a key' }))
   }),
-  probe(
+  issuing(
     'key-of-255',
     'A key can have 255 visible ASCII characters.',
-    { vouchers: 1 },
     async (it) => void it.succeeds(await tryIssue(it, {}, { key: `${it.resources.name()}!"~`.padEnd(255, 'k') })),
   ),
   isInvalid('key-of-256', 'A key of 256 characters is 400 IDEMPOTENCY_KEY_INVALID.', (run) =>
@@ -114,7 +110,7 @@ export const idempotencyKeys = [
     'A key with a space is 400 IDEMPOTENCY_KEY_INVALID.',
     (it) => `${it.resources.name()} 1`,
   ),
-  probe('two-keys', 'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.', { vouchers: 1 }, async (run) => {
+  issuing('two-keys', 'Two headers Idempotency-Key are 400 IDEMPOTENCY_KEY_INVALID.', async (run) => {
     const headers = { 'idempotency-key': [run.resources.name(), run.resources.name()] }
     run.refuses(await tryIssue(run, {}, { key: null, headers }), 400, 'IDEMPOTENCY_KEY_INVALID')
   }),
@@ -123,50 +119,34 @@ export const idempotencyKeys = [
     const { first, response } = await again(run, { key: `"${(await redeemCall(run)).key}"` })
     repeats(run, response, first.id)
   }),
-  probe(
-    'other-token',
-    'A key is the same for all tokens of the application.',
-    { needs: ['token', 'jwt', 'template'] },
-    async (run) => {
-      const { applicationId } = await redeemed(run)
-      const { token } = await applicationToken(run, applicationId, scopes)
-      const { first, response } = await again(run, { credential: token })
-      repeats(run, response, first.id)
-    },
-  ),
-  probe(
-    'other-operation',
-    'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.',
-    { vouchers: 1 },
-    async (run) => {
-      await redeemed(run)
-      const { key } = await redeemCall(run)
-      run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
-    },
-  ),
-  probe(
-    'other-application',
-    'Another application can use the same key.',
-    { needs: ['token', 'jwt', 'template'] },
-    async (run) => {
-      const { id: appId } = await application(run)
-      const { token } = await applicationToken(run, appId, scopes)
-      const { first, response } = await again(run, { credential: token })
-      const { id } = membersOrNone(response.data)
-      run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
-      run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
-    },
-  ),
+  tokensProbe('other-token', 'A key is the same for all tokens of the application.', async (run) => {
+    const { applicationId } = await redeemed(run)
+    const { token } = await applicationToken(run, applicationId, scopes)
+    const { first, response } = await again(run, { credential: token })
+    repeats(run, response, first.id)
+  }),
+  issuing('other-operation', 'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.', async (run) => {
+    await redeemed(run)
+    const { key } = await redeemCall(run)
+    run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
+  }),
+  tokensProbe('other-application', 'Another application can use the same key.', async (run) => {
+    const { id: appId } = await application(run)
+    const { token } = await applicationToken(run, appId, scopes)
+    const { first, response } = await again(run, { credential: token })
+    const { id } = membersOrNone(response.data)
+    run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
+    run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
+  }),
   probe('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
     await redeemed(run)
     const { input, key } = await redeemCall(run)
     const response = await run.call(redeem, { ...input, reference: 'other' }, { key })
     run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
   }),
-  probe(
+  issuingTwo(
     'other-path',
     'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for that of another redemption.',
-    { vouchers: 2 },
     async (run) => {
       const { redemption: first } = await newRedemption(run)
       const { redemption: second } = await newRedemption(run)
@@ -197,10 +177,9 @@ export const idempotencyKeys = [
       repeats(run, await run.send({ ...(await redeemRequest(run, body)), as: 'token' }), id)
     },
   ),
-  probe(
+  probe.with({ needs: [...needs, 'secure'] })(
     'encrypted-call',
     'A call is the same request over the plain and over the encrypted transport.',
-    { needs: [...needs, 'secure'] },
     async (run) => {
       const { id } = await redeemed(run)
       const request = await redeemRequest(run, JSON.stringify((await redeemCall(run)).input))
@@ -210,10 +189,9 @@ export const idempotencyKeys = [
       repeats(run, plain, id)
     },
   ),
-  probe(
+  issuingTwo(
     'other-request-while-running',
     'Of two concurrent issues under one key one is a success and the other 409 IDEMPOTENCY_KEY_REUSED.',
-    { vouchers: 2 },
     async (run) => {
       const key = run.resources.name()
       const both = await Promise.all([tryIssue(run, {}, { key }), tryIssue(run, {}, { key })])
@@ -223,22 +201,16 @@ export const idempotencyKeys = [
       if (failed !== undefined) run.refuses(failed, 409, 'IDEMPOTENCY_KEY_REUSED')
     },
   ),
-  probe(
-    'after-a-refusal',
-    'A key of a refused redemption can be used again with a corrected body.',
-    { vouchers: 1 },
-    async (run) => {
-      const credential = credentialOf(run, await voucher(run))
-      const key = run.resources.name()
-      const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
-      if (refused.status <= 299) run.notApplicable('Needs a refusal for another recipient.')
-      run.succeeds(await run.call(redeem, { credential }, { key }))
-    },
-  ),
-  probe(
+  issuing('after-a-refusal', 'A key of a refused redemption can be used again with a corrected body.', async (run) => {
+    const credential = credentialOf(run, await voucher(run))
+    const key = run.resources.name()
+    const refused = await run.call(redeem, { credential, recipient_user_id: run.resources.name() }, { key })
+    if (refused.status <= 299) run.notApplicable('Needs a refusal for another recipient.')
+    run.succeeds(await run.call(redeem, { credential }, { key }))
+  }),
+  issuing(
     'late-retry',
     'A retry of a redemption after its reversal returns the first response and does not redeem again.',
-    { vouchers: 1 },
     async (run) => {
       const { voucher: one, input, key, redemption: first } = await newRedemption(run)
       run.needs(await reverse(run, first.id), 'a reversal')

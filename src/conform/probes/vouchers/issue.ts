@@ -9,6 +9,9 @@ const probe = probesOf('issue', {
   specified: ['three-members', 'exhausted-quota'],
   partly: ['without-template_id', 'without-external_issue_id', 'without-recipient_user_id'],
 })
+const issuing = probe.with({ vouchers: 1 })
+const tokenProbe = probe.with({ needs: ['token'] })
+const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const { issue } = contract.vouchers
 const idMembers = ['external_issue_id', 'recipient_user_id'] as const
 
@@ -26,7 +29,7 @@ const idOf = (run: ProbeContext, member: (typeof idMembers)[number], length: num
 })
 
 const isRefused = (name: string, title: string, changes: (it: ProbeContext) => Readonly<Record<string, unknown>>) =>
-  probe(name, title, { vouchers: 1 }, async (it) => it.refuses(await tryIssue(it, changes(it)), 400))
+  issuing(name, title, async (it) => it.refuses(await tryIssue(it, changes(it)), 400))
 
 export const issueProbes = [
   probe('three-members', 'An issue with its three members is a success.', async (run) => {
@@ -35,28 +38,25 @@ export const issueProbes = [
   ...(['template_id', 'external_issue_id', 'recipient_user_id'] as const).map((member) =>
     isRefused(`without-${member}`, `An issue without ${member} is refused with 400.`, () => ({ [member]: undefined })),
   ),
-  probe(
+  probe.with({ needs: ['token'], vouchers: 1 })(
     'exhausted-quota',
     'An issue beyond the issue_limit of the template is refused with 409.',
-    { needs: ['token'], vouchers: 1 },
     async (run) => {
       run.refuses(await issueBeyondLimit(run), 409)
     },
   ),
   ...idMembers.flatMap((member) => [
-    probe(
+    issuing(
       `${member}-of-128`,
       `${member} can have 128 visible ASCII characters.`,
-      { vouchers: 1 },
       async (it) => void it.succeeds(await tryIssue(it, idOf(it, member, 128))),
     ),
     isRefused(`${member}-of-129`, `${member} of 129 characters is refused with 400.`, (it) => idOf(it, member, 129)),
     isRefused(`empty-${member}`, `An empty ${member} is refused with 400.`, () => ({ [member]: '' })),
   ]),
-  probe(
+  issuing(
     'metadata',
     'An issue takes metadata.',
-    { vouchers: 1 },
     async (it) => void it.succeeds(await tryIssue(it, { metadata: { origin: 'conform' } })),
   ),
   probe('repeated-status', 'A repeated issue to the same recipient is 200.', async (run) => {
@@ -84,49 +84,33 @@ export const issueProbes = [
     const again = await run.call(issue, { ...input, metadata: { origin: 'conform' } })
     run.equals('metadata', run.succeeds(again).metadata, metadata)
   }),
-  probe(
-    'repeated-after-quota',
-    'A repeated issue does not check the quota again.',
-    { needs: ['token'] },
-    async (run) => {
-      const { template_id, voucher } = await limited(run)
-      run.needs((await repeated(run)).response, 'a repeated issue')
-      const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
-      const again = await run.call(issue, { template_id, external_issue_id, recipient_user_id })
-      run.equals('id of the voucher', run.succeeds(again).id, voucher.id)
-    },
-  ),
-  probe(
-    'repeated-after-the-end',
-    'A repeated issue does not check the validity again.',
-    { needs: ['token'], waitsMs: 3_000 },
-    async (run) => {
-      const { input, unused } = await ended(run)
-      run.needs((await repeated(run)).response, 'a repeated issue')
-      run.equals('id of the voucher', run.succeeds(await run.call(issue, input)).id, unused.id)
-    },
-  ),
+  tokenProbe('repeated-after-quota', 'A repeated issue does not check the quota again.', async (run) => {
+    const { template_id, voucher } = await limited(run)
+    run.needs((await repeated(run)).response, 'a repeated issue')
+    const { externalIssueId: external_issue_id, recipientUserId: recipient_user_id } = voucher
+    const again = await run.call(issue, { template_id, external_issue_id, recipient_user_id })
+    run.equals('id of the voucher', run.succeeds(again).id, voucher.id)
+  }),
+  waiting('repeated-after-the-end', 'A repeated issue does not check the validity again.', async (run) => {
+    const { input, unused } = await ended(run)
+    run.needs((await repeated(run)).response, 'a repeated issue')
+    run.equals('id of the voucher', run.succeeds(await run.call(issue, input)).id, unused.id)
+  }),
   probe('other-recipient', 'A repeated issue to another recipient is 409 EXTERNAL_ISSUE_ID_CONFLICT.', async (run) => {
     await issued(run)
     const { input } = await issueCall(run)
     const again = await run.call(issue, { ...input, recipient_user_id: run.resources.name() })
     run.refuses(again, 409, 'EXTERNAL_ISSUE_ID_CONFLICT')
   }),
-  probe(
-    'other-template',
-    'An external_issue_id can be used again for another template.',
-    { vouchers: 1 },
-    async (run) => {
-      const { id, externalIssueId: external_issue_id } = await issued(run)
-      const { template_id } = await future(run)
-      const other = run.succeeds(await tryIssue(run, { template_id, external_issue_id }))
-      run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
-    },
-  ),
-  probe(
+  issuing('other-template', 'An external_issue_id can be used again for another template.', async (run) => {
+    const { id, externalIssueId: external_issue_id } = await issued(run)
+    const { template_id } = await future(run)
+    const other = run.succeeds(await tryIssue(run, { template_id, external_issue_id }))
+    run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
+  }),
+  probe.with({ needs: ['token', 'bot', 'chat', 'template'] })(
     'other-call',
     'An external_issue_id that the bot has used returns its voucher in a direct issue to the recipient.',
-    { needs: ['token', 'bot', 'chat', 'template'] },
     async (run) => {
       const { id, templateId, externalIssueId, recipientUserId } = await delivered(run)
       run.needs((await repeated(run)).response, 'a repeated issue')

@@ -8,6 +8,7 @@ import { issueCall, issued, keep, redeemCall, redeemed, reversal, verify } from 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('redemptions', { needs })
+const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
   run.needs(await run.call(redemption, { redemptionId }), 'a redemption')
@@ -21,22 +22,17 @@ const second = (run: ProbeContext) =>
   })
 
 export const redemptions = [
-  probe('optional-members', 'Redeem takes recipient_user_id, reference and metadata.', { vouchers: 1 }, async (run) => {
+  issuing('optional-members', 'Redeem takes recipient_user_id, reference and metadata.', async (run) => {
     const one = await voucher(run)
     const credential = credentialOf(run, one)
     const optional = { reference: run.resources.name(), metadata: { origin: 'conform' } }
     run.succeeds(await run.call(redeem, { credential, recipient_user_id: one.recipientUserId, ...optional }))
   }),
-  probe(
-    'other-recipient',
-    'A redemption for another recipient is 409 RECIPIENT_MISMATCH.',
-    { vouchers: 1 },
-    async (run) => {
-      const credential = credentialOf(run, await voucher(run))
-      const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
-      run.refuses(response, 409, 'RECIPIENT_MISMATCH')
-    },
-  ),
+  issuing('other-recipient', 'A redemption for another recipient is 409 RECIPIENT_MISMATCH.', async (run) => {
+    const credential = credentialOf(run, await voucher(run))
+    const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
+    run.refuses(response, 409, 'RECIPIENT_MISMATCH')
+  }),
   probe('second', 'A second redemption is 409 VOUCHER_ALREADY_REDEEMED.', async (run) => {
     run.refuses((await second(run)).response, 409, 'VOUCHER_ALREADY_REDEEMED')
   }),
@@ -67,10 +63,9 @@ export const redemptions = [
 const CALLS = 5
 
 export const keysInFlight = [
-  probesOf('keys-in-flight', { needs })(
+  probesOf('keys-in-flight', { needs, vouchers: 1 })(
     'replay',
     'Concurrent redemptions under one key all return the one redemption.',
-    { vouchers: 1 },
     async (run) => {
       const credential = credentialOf(run, await voucher(run))
       const key = run.resources.name()

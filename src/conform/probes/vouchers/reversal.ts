@@ -6,6 +6,8 @@ import { ended, issued, newRedemption, reverse as reverseCall, reversal as rever
 const { redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('reversal', { needs, specified: ['reverse'] })
+const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
+const issuing = probe.with({ vouchers: 1 })
 
 export const reversal = [
   probe('reverse', 'A redemption can be reversed.', async (run) => {
@@ -27,24 +29,18 @@ export const reversal = [
       'issued',
     )
   }),
-  probe(
-    'expired',
-    'After a reversal behind its validUntil the voucher reads as expired.',
-    { needs: ['token'], waitsMs: 3_000 },
-    async (run) => {
-      const { used, redemption: first, ends_at, verified } = await ended(run)
-      const { voucher: unused } = run.needs(verified, 'a verification')
-      if (unused.status !== 'expired') run.notApplicable('Needs the state expired of a voucher that nobody redeemed.')
-      run.needs(await reverseCall(run, first.id), 'a reversal')
-      const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
-      if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
-      run.equals('status of the voucher', voucher.status, 'expired')
-    },
-  ),
-  probe(
+  waiting('expired', 'After a reversal behind its validUntil the voucher reads as expired.', async (run) => {
+    const { used, redemption: first, ends_at, verified } = await ended(run)
+    const { voucher: unused } = run.needs(verified, 'a verification')
+    if (unused.status !== 'expired') run.notApplicable('Needs the state expired of a voucher that nobody redeemed.')
+    run.needs(await reverseCall(run, first.id), 'a reversal')
+    const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
+    if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
+    run.equals('status of the voucher', voucher.status, 'expired')
+  }),
+  issuing(
     'metadata',
     'The metadata of a reversal is merged into that of the redemption and replaces equal keys.',
-    { vouchers: 1 },
     async (run) => {
       const { redemption: first } = await newRedemption(run, { metadata: { a: '1', b: '1' } })
       const metadata = { b: '2', c: '2' }
@@ -52,7 +48,7 @@ export const reversal = [
       run.equals('metadata', observed, { a: '1', b: '2', c: '2' })
     },
   ),
-  probe('no-body', 'Reversals without a body and with {} are the same request.', { vouchers: 1 }, async (run) => {
+  issuing('no-body', 'Reversals without a body and with {} are the same request.', async (run) => {
     const { redemption: first } = await newRedemption(run)
     const path = `/api/v1/open-platform/vouchers/redemptions/${encodeURIComponent(first.id)}/reverse`
     const headers = { accept: 'application/json', 'idempotency-key': run.resources.name() }
@@ -61,10 +57,9 @@ export const reversal = [
     const withType = { ...headers, 'content-type': 'application/json' }
     run.succeeds(await run.send({ ...request, headers: withType, body: '{}' }))
   }),
-  probe(
+  issuing(
     'later-redemption',
     'A reversal of an old redemption does not touch a later one of the voucher.',
-    { vouchers: 1 },
     async (run) => {
       const { input, redemption: old } = await newRedemption(run)
       run.needs(await reverseCall(run, old.id), 'a reversal')

@@ -1,6 +1,5 @@
 import { contract } from '../../../contract/index.js'
 import { templateInput, tryIssue } from '../../fixtures.js'
-import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
@@ -10,8 +9,9 @@ const probe = probesOf('template-states', {
   specified: ['draft', 'draft-by-bot', 'submit', 'submit-by-bot', 'approval'],
   partly: ['issue-of-a-draft', 'submit-again', 'submit-again-by-bot'],
 })
+const issuing = probe.with({ vouchers: 1 })
 const { templates } = contract
-const byBot: readonly Need[] = ['jwt', 'bot id']
+const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 const POLL_MS = 250
 
 /** A draft that is submitted, and the response. */
@@ -33,22 +33,17 @@ export const templateStates = [
   probe('draft', 'A created template is a draft.', async (run) => {
     run.equals('status', run.needs((await draftCall(run)).response, 'a template').status, 'draft')
   }),
-  probe('draft-by-bot', 'A template that a bot creates is a draft.', { needs: byBot }, async (run) => {
+  botProbe('draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
     run.equals('status', run.needs(await draftByBot(run), 'a template').status, 'draft')
   }),
-  probe(
-    'issue-of-a-draft',
-    'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.',
-    { vouchers: 1 },
-    async (run) => {
-      const { id } = await keptDraft(run)
-      run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
-    },
-  ),
+  issuing('issue-of-a-draft', 'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.', async (run) => {
+    const { id } = await keptDraft(run)
+    run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
+  }),
   probe('submit', 'A submitted template is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submission(run)).response).status, 'reviewing')
   }),
-  probe('submit-by-bot', 'A template that a bot submits is reviewing.', { needs: byBot }, async (run) => {
+  botProbe('submit-by-bot', 'A template that a bot submits is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submissionByBot(run)).response).status, 'reviewing')
   }),
   probe('approval', 'A template whose review ends is active or rejected.', async (run) => {
@@ -75,17 +70,16 @@ export const templateStates = [
       run.refuses(await submit(run, template.id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  probe(
+  botProbe(
     'submit-again-by-bot',
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
-    { needs: byBot },
     async (run) => {
       const { id, response } = await submissionByBot(run)
       run.needs(response, 'a submitted template')
       run.refuses(await submitByBot(run, botIdOf(run), id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  probe('rejection', 'A rejected template has a code and a reason.', { reads: true }, async (run) => {
+  probe.with({ reads: true })('rejection', 'A rejected template has a code and a reason.', async (run) => {
     const { items } = run.needs(await run.call(templates.list, { status: 'rejected' }), 'a list of templates')
     const rejected = items.find(({ status }) => status === 'rejected')
     const { rejectionCode, rejectionReason } = rejected ?? run.notApplicable('Needs a rejected template.')

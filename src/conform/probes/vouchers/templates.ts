@@ -1,7 +1,6 @@
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import { contract } from '../../../contract/index.js'
 import { credentialOf, templateInput } from '../../fixtures.js'
-import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse } from './shared.js'
@@ -24,7 +23,7 @@ const probe = probesOf('templates', {
   specified: ['nine-members-by-bot', 'issue-counts', ...fulfillmentCategories.map((it) => `category-${it}`)],
   partly: members.map((it) => `without-${it}-by-bot`),
 })
-const byBot: readonly Need[] = ['jwt', 'bot id']
+const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 
 /** A probe of a create call with changed members, which is a success or, without `accepted`, a 400. */
 const creates = (
@@ -54,28 +53,19 @@ export const templateProbes = [
   probe('nine-members', 'A create call with the nine members of a template is a success.', async (run) => {
     run.succeeds((await draftCall(run)).response)
   }),
-  probe(
-    'nine-members-by-bot',
-    'The create call of a bot takes the same nine members.',
-    { needs: byBot },
-    async (run) => {
-      run.succeeds(await createByBot(run, templateInput(run)))
-    },
-  ),
+  botProbe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', async (run) => {
+    run.succeeds(await createByBot(run, templateInput(run)))
+  }),
   ...members.flatMap((member) => [
     creates(`without-${member}`, () => ({ [member]: undefined }), `A template without ${member} is refused with 400.`),
-    probe(
-      `without-${member}-by-bot`,
-      `A template of a bot without ${member} is refused with 400.`,
-      { needs: byBot },
-      async (it) => it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
+    botProbe(`without-${member}-by-bot`, `A template of a bot without ${member} is refused with 400.`, async (it) =>
+      it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
     ),
   ]),
   ...fulfillmentCategories.map((category) =>
-    probe(
+    botProbe(
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
-      { needs: byBot },
       async (it) => void it.succeeds(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
     ),
   ),
@@ -90,10 +80,9 @@ export const templateProbes = [
     'A create call takes a description of 500 code points and metadata.',
     true,
   ),
-  probe(
+  botProbe(
     'optional-members-by-bot',
     'The create call of a bot takes a description of 500 code points and metadata.',
-    { needs: byBot },
     async (run) => {
       const optional = { description: 'd'.repeat(500), metadata: { origin: 'conform' } }
       run.succeeds(await createByBot(run, { ...templateInput(run), ...optional }))

@@ -19,6 +19,7 @@ import {
 } from './shared.js'
 
 const probe = probesOf('validity', { needs: ['token'] })
+const waiting = probe.with({ waitsMs: 3_000 })
 const { redeem } = contract.vouchers
 /** A platform may read its clock twice during an issue. */
 const TOLERANCE_MS = 1_000
@@ -79,10 +80,9 @@ export const validity = [
     const observed = [timeOf(run, unused.validFrom), timeOf(run, unused.validUntil)]
     run.equals('validFrom and validUntil', observed, [Date.parse(starts_at), Date.parse(ends_at)])
   }),
-  probe(
+  probe.with({ needs: ['token', 'template'] })(
     'times-never-change',
     'validFrom and validUntil of a voucher are the same after a redemption and its reversal.',
-    { needs: ['token', 'template'] },
     async (run) => {
       const { voucher: first, response } = await reversal(run)
       run.needs(response, 'a reversal')
@@ -98,10 +98,9 @@ export const validity = [
   probe('create-after-the-end', 'A template can be created with a validity that has ended.', async (run) => {
     run.succeeds(await endedTemplate(run))
   }),
-  probe(
+  probe.with({ vouchers: 1 })(
     'issue-after-the-end',
     'An issue from a template whose validity has ended is 409 TEMPLATE_VALIDITY_ENDED.',
-    { vouchers: 1 },
     async (run) => {
       const template_id = await activate(run, run.needs(await endedTemplate(run), 'a template'))
       run.refuses(await tryIssue(run, { template_id }), 409, 'TEMPLATE_VALIDITY_ENDED')
@@ -111,7 +110,7 @@ export const validity = [
 
 /** Waits for the end of a voucher that a probe of `validity` has issued. */
 export const validityAfterTheEnd = [
-  probe('at-valid-until', 'A redemption after validUntil is refused with 409.', { waitsMs: 3_000 }, async (run) => {
+  waiting('at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
     const { unused } = await ended(run)
     run.refuses(await run.call(redeem, { credential: credentialOf(run, unused) }), 409)
   }),
@@ -125,7 +124,7 @@ const hasCode = (
   call: (it: ProbeContext) => Promise<Observed>,
   options: Pick<Probe, 'vouchers' | 'waitsMs'> = {},
 ): Probe =>
-  probesOf('failure-codes', { needs: ['token'] })(name, `${what} has the code ${code}.`, options, async (run) => {
+  probesOf('failure-codes', { needs: ['token'], ...options })(name, `${what} has the code ${code}.`, async (run) => {
     const response = await call(run)
     if (response.status !== 409) run.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
     run.refuses(response, 409, code)

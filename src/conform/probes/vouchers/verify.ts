@@ -7,6 +7,8 @@ import { membersOrNone } from '../../wire.js'
 import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
 const probe = probesOf('verify', { needs: ['token', 'template'], specified: ['changes-nothing'] })
+const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
+const tokenProbe = probe.with({ needs: ['token'] })
 const { verify } = contract.vouchers
 
 function finds(run: ProbeContext, verified: Observed<Verification>, reason: Verification['reason']): void {
@@ -35,20 +37,12 @@ export const verifyProbes = [
     await redeemed(run)
     finds(run, await verifyVoucher(run, (await redeemCall(run)).voucher), 'already_redeemed')
   }),
-  probe(
-    'expired',
-    'A voucher after its validUntil has the reason expired.',
-    { needs: ['token'], waitsMs: 3_000 },
-    async (it) => finds(it, (await ended(it)).verified, 'expired'),
+  waiting('expired', 'A voucher after its validUntil has the reason expired.', async (it) =>
+    finds(it, (await ended(it)).verified, 'expired'),
   ),
-  probe(
-    'not-yet-valid',
-    'A voucher before its validFrom has the reason not_yet_valid.',
-    { needs: ['token'] },
-    async (run) => {
-      finds(run, await futureVerified(run), 'not_yet_valid')
-    },
-  ),
+  tokenProbe('not-yet-valid', 'A voucher before its validFrom has the reason not_yet_valid.', async (run) => {
+    finds(run, await futureVerified(run), 'not_yet_valid')
+  }),
   probe('recipient-mismatch', 'A voucher of another recipient has the reason recipient_mismatch.', async (run) => {
     const credential = credentialOf(run, await issued(run))
     finds(run, await run.call(verify, { credential, recipient_user_id: run.resources.name() }), 'recipient_mismatch')

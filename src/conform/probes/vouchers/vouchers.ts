@@ -4,6 +4,8 @@ import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, issued, redeemCall, redeemed, timeOf, verify } from './shared.js'
 
 const probe = probesOf('vouchers', { needs: ['token', 'template'] })
+const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
+const chatProbe = probe.with({ needs: ['bot', 'chat', 'template'] })
 const { list } = contract.templates
 
 /** The record of the voucher that no probe redeems. */
@@ -22,26 +24,16 @@ export const voucherRecords = [
   probe('redeemed', 'A redeemed voucher is redeemed.', async (run) => {
     run.equals('status', (await redeemedRecord(run)).status, 'redeemed')
   }),
-  probe(
-    'expired',
-    'An issued voucher reads as expired after its validUntil.',
-    { needs: ['token'], waitsMs: 3_000 },
-    async (run) => {
-      const { verified } = await ended(run)
-      run.equals('status', run.needs(verified, 'a verification').voucher.status, 'expired')
-    },
-  ),
-  probe(
-    'redeemed-does-not-expire',
-    'A redeemed voucher reads as redeemed after its validUntil.',
-    { needs: ['token'], waitsMs: 3_000 },
-    async (run) => {
-      const { used, ends_at } = await ended(run)
-      const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
-      if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
-      run.equals('status', voucher.status, 'redeemed')
-    },
-  ),
+  waiting('expired', 'An issued voucher reads as expired after its validUntil.', async (run) => {
+    const { verified } = await ended(run)
+    run.equals('status', run.needs(verified, 'a verification').voucher.status, 'expired')
+  }),
+  waiting('redeemed-does-not-expire', 'A redeemed voucher reads as redeemed after its validUntil.', async (run) => {
+    const { used, ends_at } = await ended(run)
+    const { voucher, checkedAt } = run.needs(await verify(run, used), 'a verification')
+    if (timeOf(run, checkedAt) < Date.parse(ends_at)) run.notApplicable('Needs a clock that goes on.')
+    run.equals('status', voucher.status, 'redeemed')
+  }),
   probe('redeemable', 'A record says that an issued voucher is redeemable.', async (run) => {
     run.equals('redeemable', (await record(run)).redeemable, true)
   }),
@@ -51,14 +43,9 @@ export const voucherRecords = [
   probe('channel-direct', 'The channel of a direct issue is direct.', async (run) => {
     run.equals('channel', (await issued(run)).channel, 'direct')
   }),
-  probe(
-    'channel-bot',
-    'The channel of an issue by a bot is bot.',
-    { needs: ['bot', 'chat', 'template'] },
-    async (run) => {
-      run.equals('channel', (await delivered(run)).channel, 'bot')
-    },
-  ),
+  chatProbe('channel-bot', 'The channel of an issue by a bot is bot.', async (run) => {
+    run.equals('channel', (await delivered(run)).channel, 'bot')
+  }),
   probe('template-members', 'A record has the fields of its template.', async (run) => {
     const voucher = await issued(run)
     const filter = { external_template_id: voucher.externalTemplateId }

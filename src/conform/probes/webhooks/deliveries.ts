@@ -8,7 +8,7 @@ import {
   ARRIVAL_MS,
   arrivalsWith,
   delivered,
-  deliveryNeeds,
+  deliveryRule,
   failed,
   firstArrival,
   heldResponse,
@@ -22,15 +22,14 @@ import {
 } from './hook.js'
 
 const signature = probesOf('signatures', {
-  needs: deliveryNeeds,
+  ...deliveryRule,
   specified: ['headers'],
   partly: ['signature', 'update-id'],
 })
-const schedule = probesOf('retry-schedule', { needs: deliveryNeeds, specified: ['next-attempt', 'second-attempt'] })
-const attempt = probesOf('delivery-attempts', { needs: deliveryNeeds, specified: ['time-limit'] })
-const deliveries = probesOf('deliveries', { needs: deliveryNeeds, specified: ['failed'], partly: ['statuses'] })
-
-const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
+const schedule = probesOf('retry-schedule', { ...deliveryRule, specified: ['next-attempt', 'second-attempt'] })
+const attempt = probesOf('delivery-attempts', { ...deliveryRule, specified: ['time-limit'] })
+const records = probesOf('deliveries', { needs: ['jwt', 'bot id'], specified: ['failed'], partly: ['statuses'] })
+const deliveries = records.with(deliveryRule)
 
 /** The headers of the shared delivery. */
 async function signed(run: ProbeContext) {
@@ -57,7 +56,6 @@ export const signatures = [
   signature(
     'headers',
     'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
-    one,
     async (run) => {
       const { arrival } = await signed(run)
       const missing = Object.values(webhookHeaders).filter((name) => arrival.headers[name.toLowerCase()] === undefined)
@@ -67,7 +65,6 @@ export const signatures = [
   signature(
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
-    one,
     async (run) => {
       const { arrival, signature: received, timestamp } = await signed(run)
       if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
@@ -78,13 +75,13 @@ export const signatures = [
       run.holds(received === expected, expected, received)
     },
   ),
-  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', one, async (run) => {
+  signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', async (run) => {
     const { timestamp } = await signed(run)
     if (timestamp === undefined) run.notApplicable('Needs the header X-Platform-Timestamp.')
     const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
     run.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
   }),
-  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', one, async (run) => {
+  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', async (run) => {
     const { arrival, updateId } = await signed(run)
     if (updateId === undefined) run.notApplicable('Needs the header X-Platform-Update-Id.')
     run.equals('update id', updateId, String(updateIdOf(arrival)))
@@ -92,7 +89,7 @@ export const signatures = [
 ]
 
 export const retrySchedule = [
-  schedule('first-attempt', 'The first attempt is immediate.', one, async (run) => {
+  schedule('first-attempt', 'The first attempt is immediate.', async (run) => {
     const own = await webhook(run)
     const { botId } = await target(run)
     const list = contract.webhook.deliveries
@@ -102,13 +99,12 @@ export const retrySchedule = [
     if (arrival === undefined && (await totalOf()) === before) noArrival(run)
     run.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
   }),
-  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', one, async (run) =>
+  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', async (run) =>
     isFirstDelay(run, delayOf(run, (await failed(run)).record)),
   ),
-  schedule(
+  schedule.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(
     'retry-after',
     'Retry-After of a receiver is ignored.',
-    { vouchers: 3, waitsMs: ARRIVAL_MS },
     async (run) => {
       const usual = delayOf(run, (await failed(run)).record)
       const own = await webhook(run)
@@ -117,10 +113,9 @@ export const retrySchedule = [
       run.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
     },
   ),
-  schedule(
+  schedule.with({ vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS })(
     'second-attempt',
     'The second attempt follows 60 s after the first failed one.',
-    { vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS },
     async (run) => {
       const own = await webhook(run)
       own.receiver.respond(own.end, () => 500)
@@ -138,18 +133,17 @@ export const retrySchedule = [
 const RESPONSE_LIMIT_MS = 15_000
 
 export const deliveryAttempts = [
-  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', one, async (run) => {
+  attempt('any-2xx', 'A response of any 2xx status is a success, such as 299.', async (run) => {
     const { updateId } = await newEvent(run, await webhook(run), () => 299)
     run.equals('status', (await settled(run, updateId)).status, 'delivered')
   }),
-  attempt('status-of-500', 'A response of 500 is no success.', one, async (run) => {
+  attempt('status-of-500', 'A response of 500 is no success.', async (run) => {
     const { status } = (await failed(run)).record
     run.holds(status !== 'delivered', 'another status than delivered', status)
   }),
-  attempt(
+  attempt.with({ vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS })(
     'time-limit',
     'An attempt without a response fails after 15 s.',
-    { vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS },
     async (run) => {
       const { reply, release } = heldResponse(200)
       const own = await webhook(run)
@@ -172,11 +166,11 @@ export const deliveryAttempts = [
 ]
 
 export const deliveryRecords = [
-  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', one, async (run) => {
+  deliveries('while-set', 'An update that is created while a webhook is set has a delivery.', async (run) => {
     const { updateId } = await delivered(run)
     run.holds((await recordOf(run, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
   }),
-  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', one, async (run) => {
+  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
     const { record } = await failed(run)
     if (record.status === 'delivered') run.notApplicable('Needs a platform for which 500 is no success.')
     run.holds(
@@ -185,7 +179,7 @@ export const deliveryRecords = [
       record.status,
     )
   }),
-  deliveries('attempts', 'The record of a delivery lists its attempts.', one, async (run) => {
+  deliveries('attempts', 'The record of a delivery lists its attempts.', async (run) => {
     const { record } = await failed(run)
     run.equals(
       'status codes of the attempts',
@@ -193,7 +187,7 @@ export const deliveryRecords = [
       [500],
     )
   }),
-  deliveries('statuses', 'A delivery has one of six statuses.', { needs: ['jwt', 'bot id'] }, async (run) => {
+  records('statuses', 'A delivery has one of six statuses.', async (run) => {
     const { botId } = await target(run)
     const list = run.needs(await run.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))

@@ -18,6 +18,7 @@ const POLL_MS = 50
 
 /** What a probe of deliveries needs. */
 export const deliveryNeeds = ['jwt', 'bot id', 'webhook', 'token', 'template'] as const
+export const deliveryRule = { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS }
 
 /** The user's bot, whose webhook belongs to the run. */
 interface Target {

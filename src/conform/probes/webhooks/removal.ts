@@ -3,10 +3,10 @@ import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
-  ARRIVAL_MS,
   arrivalsWith,
   delivered,
   deliveryNeeds,
+  deliveryRule,
   heldResponse,
   newEvent,
   noWebhook,
@@ -17,9 +17,13 @@ import {
   webhook,
 } from './hook.js'
 
-const probe = probesOf('webhook-removal', { needs: deliveryNeeds, partly: ['drop-in-query', 'drop-in-body'] })
-const deliveries = probesOf('deliveries', { needs: deliveryNeeds })
-const retries = probesOf('manual-retries', { needs: deliveryNeeds })
+const needs = ['jwt', 'bot id', 'webhook'] as const
+const settings = probesOf('webhook-removal', { needs, partly: ['drop-in-query', 'drop-in-body'] })
+const dropping = settings.with({ needs: deliveryNeeds, vouchers: 2 })
+const probe = settings.with(deliveryRule)
+const botProbe = probe.with({ needs: [...deliveryNeeds, 'bot'] })
+const deliveries = probesOf('deliveries', deliveryRule)
+const retries = probesOf('manual-retries', deliveryRule)
 const { bots, webhook: calls } = contract
 
 /** Deletes the webhook while a delivery is failed, and sets it again. */
@@ -70,79 +74,52 @@ const removeWithBody = (run: ProbeContext, botId: string, query: string, drop: b
     as: 'jwt',
   }) as Promise<Observed<{ pending_update_count: number }>>
 
-const once = { vouchers: 2, waitsMs: ARRIVAL_MS }
-
 export const webhookRemoval = [
-  probe(
-    'idempotent',
-    'Deleting a webhook twice is a success twice.',
-    { needs: ['jwt', 'bot id', 'webhook'] },
-    async (run) => {
-      const { botId } = await noWebhook(run)
-      run.accepts(await removeWebhook(run, botId), 200)
-    },
+  settings('idempotent', 'Deleting a webhook twice is a success twice.', async (run) => {
+    const { botId } = await noWebhook(run)
+    run.accepts(await removeWebhook(run, botId), 200)
+  }),
+  dropping('drop-in-query', 'drop_pending_updates in the query drops the updates that wait.', async (it) =>
+    drops(it, (botId) => removeWebhook(it, botId, true)),
   ),
-  probe(
-    'drop-in-query',
-    'drop_pending_updates in the query drops the updates that wait.',
-    { vouchers: 2 },
-    async (it) => drops(it, (botId) => removeWebhook(it, botId, true)),
-  ),
-  probe('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', { vouchers: 2 }, async (run) =>
+  dropping('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
     drops(run, (botId) => removeWithBody(run, botId, '', true)),
   ),
-  probe(
+  settings(
     'different-values',
     'Different values of drop_pending_updates in query and body are refused with 400.',
-    { needs: ['jwt', 'bot id', 'webhook'] },
     async (run) => {
       const own = await webhook(run)
       own.isSet = false
       run.refuses(await removeWithBody(run, own.botId, '?drop_pending_updates=true', false), 400)
     },
   ),
-  probe(
-    'cancelled-polled',
-    'An update whose delivery was cancelled by the deletion can be polled.',
-    { needs: [...deliveryNeeds, 'bot'], ...once },
-    async (run) => {
-      const { updateId } = await cancelled(run)
-      const ids = await polledIds(run)
-      run.holds(ids.includes(updateId), `update ${updateId}`, ids)
-    },
-  ),
-  probe(
-    'delivered-not-polled',
-    'A delivered update cannot be polled.',
-    { needs: [...deliveryNeeds, 'bot'], ...once },
-    async (run) => {
-      await sameBot(run)
-      const own = await webhook(run)
-      const { updateId } = await newEvent(run, own)
-      await settled(run, updateId)
-      own.isSet = false
-      run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
-      const { items } = run.needs(await run.call(bots.updates, {}), 'a poll')
-      run.holds(!items.some((one) => one.update_id === updateId), 'no such update', `update ${updateId}`)
-    },
-  ),
-  probe('pending-again', 'If a webhook is set again, a cancelled delivery is attempted again.', once, async (run) => {
+  botProbe('cancelled-polled', 'An update whose delivery was cancelled by the deletion can be polled.', async (run) => {
+    const { updateId } = await cancelled(run)
+    const ids = await polledIds(run)
+    run.holds(ids.includes(updateId), `update ${updateId}`, ids)
+  }),
+  botProbe('delivered-not-polled', 'A delivered update cannot be polled.', async (run) => {
+    await sameBot(run)
+    const own = await webhook(run)
+    const { updateId } = await newEvent(run, own)
+    await settled(run, updateId)
+    own.isSet = false
+    run.needs(await removeWebhook(run, own.botId), 'a deleted webhook')
+    const { items } = run.needs(await run.call(bots.updates, {}), 'a poll')
+    run.holds(!items.some((one) => one.update_id === updateId), 'no such update', `update ${updateId}`)
+  }),
+  probe('pending-again', 'If a webhook is set again, a cancelled delivery is attempted again.', async (run) => {
     const { arrivals } = await cancelled(run)
     run.holds(arrivals.length >= 2, 'a second attempt', `${arrivals.length} attempt`)
   }),
-  probe(
-    'old-attempts',
-    'Such a delivery counts its attempts from 0 again and lists the old ones too.',
-    once,
-    async (run) => {
-      const { after } = await cancelled(run)
-      run.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
-    },
-  ),
+  probe('old-attempts', 'Such a delivery counts its attempts from 0 again and lists the old ones too.', async (run) => {
+    const { after } = await cancelled(run)
+    run.equals('attempt_count and attempts', [after.attempt_count, after.attempts.length], [1, 2])
+  }),
   probe(
     'retried-delivery',
     'A delivered delivery stays delivered if its webhook is deleted during a manual retry.',
-    once,
     async (run) => {
       const own = await webhook(run)
       const { arrival, updateId } = await newEvent(run, own)
@@ -165,7 +142,6 @@ export const webhookRemoval = [
   probe(
     'running-attempt',
     'An attempt that succeeds after its webhook was deleted counts: the delivery is delivered.',
-    once,
     async (run) => {
       const own = await webhook(run)
       const { reply, release } = heldResponse(200)
@@ -184,10 +160,10 @@ export const webhookRemoval = [
 ]
 
 export const cancelledDeliveries = [
-  deliveries('cancelled', 'A failed delivery is cancelled when its webhook is deleted.', once, async (run) =>
+  deliveries('cancelled', 'A failed delivery is cancelled when its webhook is deleted.', async (run) =>
     run.equals('status', (await cancelled(run)).record?.status, 'cancelled'),
   ),
-  retries('cancelled', 'A cancelled delivery cannot be retried.', once, async (run) => {
+  retries('cancelled', 'A cancelled delivery cannot be retried.', async (run) => {
     const { record, retry } = await cancelled(run)
     if (record?.status !== 'cancelled') run.notApplicable('Needs a cancelled delivery.')
     run.refuses(retry, 409, 'DELIVERY_NOT_RETRYABLE')

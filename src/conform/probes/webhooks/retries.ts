@@ -6,7 +6,7 @@ import {
   ARRIVAL_MS,
   arrivalsWith,
   delivered,
-  deliveryNeeds,
+  deliveryRule,
   type Event,
   failed,
   type Hook,
@@ -21,14 +21,12 @@ import {
   webhook,
 } from './hook.js'
 
-const retries = probesOf('manual-retries', { needs: deliveryNeeds, specified: ['by-delivery-id', 'by-update-id'] })
-const order = probesOf('delivery-order', { needs: deliveryNeeds })
+const retries = probesOf('manual-retries', { ...deliveryRule, specified: ['by-delivery-id', 'by-update-id'] })
+const order = probesOf('delivery-order', deliveryRule)
 const { retry } = contract.webhook
 
 /** A delivery that does not wait for another one has arrived by then. */
 const QUIET_MS = 500
-
-const one = { vouchers: 2, waitsMs: ARRIVAL_MS }
 
 const bodyOf = ({ arrival }: Event) => arrival.rawBody.toString('utf8')
 
@@ -52,16 +50,15 @@ async function attemptsAgain(
 }
 
 export const manualRetries = [
-  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', one, async (run) =>
+  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', async (run) =>
     attemptsAgain(run, ({ record }) => record.id),
   ),
-  retries('by-update-id', 'A failed delivery is attempted again by its update id.', one, async (run) =>
+  retries('by-update-id', 'A failed delivery is attempted again by its update id.', async (run) =>
     attemptsAgain(run, ({ updateId }) => String(updateId)),
   ),
   retries(
     'outside-the-schedule',
     'A manual retry that fails changes neither the status nor the schedule of the delivery.',
-    one,
     async (run) => {
       const own = await webhook(run)
       const event = await newEvent(run, own, () => 500)
@@ -79,13 +76,13 @@ export const manualRetries = [
       run.equals('status and schedule', shown(after), shown(before))
     },
   ),
-  retries('delivered', 'A delivered delivery is not retried without force.', one, async (run) => {
+  retries('delivered', 'A delivered delivery is not retried without force.', async (run) => {
     const { updateId } = await delivered(run)
     const { id, status } = await settled(run, updateId)
     if (status !== 'delivered') run.notApplicable('Needs a delivered delivery.')
     run.refuses(await retried(run, await webhook(run), id), 409, 'DELIVERY_NOT_RETRYABLE')
   }),
-  retries('force', 'A delivered delivery is attempted again with force.', one, async (run) => {
+  retries('force', 'A delivered delivery is attempted again with force.', async (run) => {
     const own = await webhook(run)
     const event = await newEvent(run, own)
     const { id, status } = await settled(run, event.updateId)
@@ -93,7 +90,7 @@ export const manualRetries = [
     run.accepts(await retried(run, own, id, true))
     run.holds((await arrivalsWith(own, bodyOf(event), 2)).length >= 2, 'a second attempt', 'none')
   }),
-  retries('immediate-response', 'The call returns before the attempt ends.', one, async (run) => {
+  retries('immediate-response', 'The call returns before the attempt ends.', async (run) => {
     const own = await webhook(run)
     const event = await newEvent(run, own, () => 500)
     const { id } = await settled(run, event.updateId)
@@ -115,10 +112,9 @@ export const manualRetries = [
 ]
 
 export const deliveryOrder = [
-  order(
+  order.with({ vouchers: 4, waitsMs: ARRIVAL_MS })(
     'lowest-first',
     'Over one connection, the lowest update id is delivered first.',
-    { vouchers: 4, waitsMs: ARRIVAL_MS },
     async (run) => {
       await delivered(run)
       const own = await noWebhook(run)
@@ -135,10 +131,9 @@ export const deliveryOrder = [
       )
     },
   ),
-  order(
+  order.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(
     'failed-update',
     'A failed update does not delay a later one.',
-    { vouchers: 3, waitsMs: ARRIVAL_MS },
     async (run) => {
       const own = await webhook(run)
       const { status } = await settled(run, (await newEvent(run, own, () => 500)).updateId)
@@ -146,10 +141,9 @@ export const deliveryOrder = [
       run.holds((await newArrival(run, own)) !== undefined, 'a delivery of the later update', 'none')
     },
   ),
-  order(
+  order.with({ vouchers: 4, waitsMs: ARRIVAL_MS })(
     'failing-endpoint',
     'From a failed attempt until the next success, one delivery at a time is sent.',
-    { vouchers: 4, waitsMs: ARRIVAL_MS },
     async (run) => {
       const own = await webhook(run)
       const { status } = await settled(run, (await newEvent(run, own, () => 500)).updateId)

@@ -5,10 +5,10 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import type { Arrival } from '../../receiver.js'
 import {
-  ARRIVAL_MS,
   arrivalsWith,
   delivered,
   deliveryNeeds,
+  deliveryRule,
   newEvent,
   noWebhook,
   removeWebhook,
@@ -26,7 +26,11 @@ const probe = probesOf('webhook-settings', {
   specified: ['mode-webhook', 'mode-polling', 'by-the-bot', 'egress-addresses'],
   partly: ['same-rules', 'polling-active'],
 })
-const withBot = ['jwt', 'bot', 'bot id', 'webhook'] as const
+const delivering = probe.with(deliveryRule)
+const deliveringToBot = delivering.with({ needs: [...deliveryNeeds, 'bot'] })
+const botRead = probe.with({ needs: ['bot'], reads: true })
+const botProbe = probe.with({ needs: ['jwt', 'bot', 'bot id', 'webhook'] })
+const pollingProbe = botProbe.with({ waitsMs: 2_500 })
 
 const header = ({ headers }: Arrival, name: keyof typeof webhookHeaders) =>
   String(headers[webhookHeaders[name].toLowerCase()] ?? '')
@@ -81,37 +85,32 @@ export const webhookSettings = [
     own.isSet = false
     run.equals('delivery_mode', run.accepts(await removeWebhook(run, own.botId, true)).delivery_mode, 'polling')
   }),
-  probe('by-the-bot', 'A bot sets its webhook with setWebhook.', { needs: withBot }, async (run) => {
+  botProbe('by-the-bot', 'A bot sets its webhook with setWebhook.', async (run) => {
     await sameBot(run)
     const { url, secret, botId } = await noWebhook(run)
     run.accepts(await run.call(calls.setByBot, { url, secret_token: secret }))
     const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
     run.equals('delivery_mode', items.find((one) => one.id === botId)?.delivery_mode, 'webhook')
   }),
-  probe('same-rules', 'setWebhook of a bot refuses a URL with http too.', { needs: withBot }, async (run) => {
+  botProbe('same-rules', 'setWebhook of a bot refuses a URL with http too.', async (run) => {
     const { secret } = await webhook(run)
     const url = 'http://hooks.conform.example/x'
     const byAccount = await setWebhook(run, { url })
     if (byAccount.status !== 400) run.notApplicable('Needs a platform that refuses such a URL of the account.')
     run.refuses(await run.call(calls.setByBot, { url, secret_token: secret }), 400)
   }),
-  probe('same-values', 'Setting the same values again changes nothing.', { needs: withBot }, async (run) => {
+  botProbe('same-values', 'Setting the same values again changes nothing.', async (run) => {
     await sameBot(run)
     await webhook(run)
     const before = await infoOf(run)
     run.accepts(await setWebhook(run))
     run.equals('getWebhookInfo', await infoOf(run), before)
   }),
-  probe(
-    'polling-active',
-    'While a poll is held, setting a webhook is refused with 409.',
-    { needs: withBot, waitsMs: 2_500 },
-    async (run) => {
-      const { goodUrl, badUrl } = await polled(run)
-      if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
-      run.refuses(goodUrl, 409, 'POLLING_ACTIVE')
-    },
-  ),
+  pollingProbe('polling-active', 'While a poll is held, setting a webhook is refused with 409.', async (run) => {
+    const { goodUrl, badUrl } = await polled(run)
+    if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
+    run.refuses(goodUrl, 409, 'POLLING_ACTIVE')
+  }),
   ...refusedInputs.map(([name, title, input]) =>
     probe(name, title, async (run) => {
       const { botId } = await webhook(run)
@@ -141,37 +140,23 @@ export const webhookSettings = [
     if (first === undefined) run.notApplicable('Needs a created secret.')
     run.holds(second === undefined, 'no one_time_secret_token', 'one_time_secret_token')
   }),
-  probe(
-    'signed-by-created',
-    'Deliveries are signed with the created secret.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (run) => {
-      await signing(run)
-      const own = await noWebhook(run)
-      const { one_time_secret_token: secret } = run.needs(
-        await setWebhook(run, { secret_token: undefined }),
-        'a webhook',
-      )
-      if (secret === undefined) return run.notApplicable('Needs a created secret.')
-      const { received, expected } = signatures((await newEvent(run, own)).arrival, secret)
-      run.holds(received === expected, 'a signature by the created secret', 'another signature')
-    },
-  ),
-  probe(
-    'kept-secret',
-    'Without secret_token the platform keeps the secret that it has.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (run) => {
-      const own = await signing(run)
-      run.needs(await setWebhook(run, { secret_token: undefined }), 'a webhook without a secret_token')
-      const { received, expected } = signatures((await newEvent(run, own)).arrival, own.secret)
-      run.holds(received === expected, 'a signature by the old secret', 'another signature')
-    },
-  ),
-  probe(
+  delivering('signed-by-created', 'Deliveries are signed with the created secret.', async (run) => {
+    await signing(run)
+    const own = await noWebhook(run)
+    const { one_time_secret_token: secret } = run.needs(await setWebhook(run, { secret_token: undefined }), 'a webhook')
+    if (secret === undefined) return run.notApplicable('Needs a created secret.')
+    const { received, expected } = signatures((await newEvent(run, own)).arrival, secret)
+    run.holds(received === expected, 'a signature by the created secret', 'another signature')
+  }),
+  delivering('kept-secret', 'Without secret_token the platform keeps the secret that it has.', async (run) => {
+    const own = await signing(run)
+    run.needs(await setWebhook(run, { secret_token: undefined }), 'a webhook without a secret_token')
+    const { received, expected } = signatures((await newEvent(run, own)).arrival, own.secret)
+    run.holds(received === expected, 'a signature by the old secret', 'another signature')
+  }),
+  delivering(
     'grace',
     'With secret_grace_seconds a delivery has two signatures, by the new secret and then by the old one.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (run) => {
       const own = await signing(run)
       const secret_token = run.resources.name()
@@ -181,24 +166,18 @@ export const webhookSettings = [
       run.holds(received === expected, 'new,old', `${received.split(',').length} signatures, not both as expected`)
     },
   ),
-  probe(
-    'new-url',
-    'A new URL clears the last error and the address of the endpoint.',
-    { needs: [...deliveryNeeds, 'bot'], vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (run) => {
-      await sameBot(run)
-      const { updateId } = await newEvent(run, await webhook(run), () => 500)
-      await settled(run, updateId)
-      if ((await infoOf(run)).last_error_date === null) run.notApplicable('Needs getWebhookInfo with the last error.')
-      run.needs(await setWebhook(run, { url: `${(await webhook(run)).url}-new` }), 'a webhook with a new URL')
-      const { last_error_date, last_error_message, ip_address } = await infoOf(run)
-      run.equals('last error and address', [last_error_date, last_error_message, ip_address], [null, null, null])
-    },
-  ),
-  probe(
+  deliveringToBot('new-url', 'A new URL clears the last error and the address of the endpoint.', async (run) => {
+    await sameBot(run)
+    const { updateId } = await newEvent(run, await webhook(run), () => 500)
+    await settled(run, updateId)
+    if ((await infoOf(run)).last_error_date === null) run.notApplicable('Needs getWebhookInfo with the last error.')
+    run.needs(await setWebhook(run, { url: `${(await webhook(run)).url}-new` }), 'a webhook with a new URL')
+    const { last_error_date, last_error_message, ip_address } = await infoOf(run)
+    run.equals('last error and address', [last_error_date, last_error_message, ip_address], [null, null, null])
+  }),
+  delivering(
     'scheduled-attempts',
     'With a new URL the next attempt of a failed delivery keeps its time.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
     async (run) => {
       const own = await webhook(run)
       const { updateId } = await newEvent(run, own, () => 500)
@@ -208,19 +187,14 @@ export const webhookSettings = [
       run.equals('next_attempt_at', (await settled(run, updateId)).next_attempt_at, before)
     },
   ),
-  probe(
-    'waiting-update',
-    'An update that waits when a webhook is set is delivered.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (run) => {
-      await delivered(run)
-      const own = await noWebhook(run)
-      const { id } = await voucher(run)
-      await webhook(run)
-      const [arrival] = await arrivalsWith(own, id)
-      run.holds(arrival !== undefined, 'a delivery of the update', 'no delivery')
-    },
-  ),
+  delivering('waiting-update', 'An update that waits when a webhook is set is delivered.', async (run) => {
+    await delivered(run)
+    const own = await noWebhook(run)
+    const { id } = await voucher(run)
+    await webhook(run)
+    const [arrival] = await arrivalsWith(own, id)
+    run.holds(arrival !== undefined, 'a delivery of the update', 'no delivery')
+  }),
   probe('no-update', 'Setting a webhook creates no update.', async (run) => {
     const { botId } = await noWebhook(run)
     const total = async () =>
@@ -229,10 +203,7 @@ export const webhookSettings = [
     await webhook(run)
     run.equals('number of deliveries', await total(), before)
   }),
-  probe(
-    'egress-addresses',
-    'getWebhookInfo has the list platform_egress_ips.',
-    { needs: ['bot'], reads: true },
-    async (it) => it.holds(Array.isArray((await infoOf(it)).platform_egress_ips), 'a list', 'none'),
+  botRead('egress-addresses', 'getWebhookInfo has the list platform_egress_ips.', async (it) =>
+    it.holds(Array.isArray((await infoOf(it)).platform_egress_ips), 'a list', 'none'),
   ),
 ]

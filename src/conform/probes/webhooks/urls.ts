@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
-import { ARRIVAL_MS, deliveryNeeds, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
+import { deliveryRule, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
 const HOST = 'hooks.conform.example'
@@ -122,6 +122,9 @@ const probe = probesOf('webhook-urls', {
     'ipv6-loopback',
   ],
 })
+const webhookProbe = probe.with({ needs: ['jwt', 'bot id', 'webhook'] })
+const pollingProbe = probe.with({ needs: ['jwt', 'bot', 'bot id', 'webhook'], waitsMs: 2_500 })
+const delivering = probe.with(deliveryRule)
 
 export const webhookUrls = [
   ...texts.map(([name, what, url]) =>
@@ -144,15 +147,10 @@ export const webhookUrls = [
       await refusedUrl(run, url)
     }),
   ),
-  probe(
-    'length-of-2048',
-    'A webhook URL of 2,048 characters is accepted.',
-    { needs: ['jwt', 'bot id', 'webhook'] },
-    async (run) => {
-      const { url } = await webhook(run)
-      run.accepts(await setWebhook(run, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
-    },
-  ),
+  webhookProbe('length-of-2048', 'A webhook URL of 2,048 characters is accepted.', async (run) => {
+    const { url } = await webhook(run)
+    run.accepts(await setWebhook(run, { url: `${url}/`.padEnd(LENGTH_MAX, 'x') }))
+  }),
   probe('unresolved-name', 'A host whose name cannot be resolved is accepted.', async (run) => {
     const bot = await target(run)
     bot.isSet = false
@@ -163,37 +161,22 @@ export const webhookUrls = [
     needsNoPoll(run, response)
     run.accepts(response)
   }),
-  probe(
-    'shown-url',
-    'Records do not show the path of a webhook.',
-    { needs: ['jwt', 'bot id', 'webhook'] },
-    async (run) => {
-      const { end, url } = await webhook(run)
-      const shown = run.needs(await setWebhook(run), 'a webhook').url ?? ''
-      const { host } = new URL(url)
-      run.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
-    },
-  ),
-  probe(
-    'url-before-conflict',
-    'While a poll is held, a refused URL is 400.',
-    { needs: ['jwt', 'bot', 'bot id', 'webhook'], waitsMs: 2_500 },
-    async (run) => {
-      const { badUrl } = await polled(run)
-      if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
-      run.refuses(badUrl, 400)
-    },
-  ),
-  probe(
-    'redirect',
-    'A redirect of a receiver is not followed.',
-    { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS },
-    async (run) => {
-      const own = await webhook(run)
-      const end = `${own.end}-redirected`
-      await newEvent(run, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))
-      const [followed] = await own.receiver.wait(end, 1, 300)
-      run.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
-    },
-  ),
+  webhookProbe('shown-url', 'Records do not show the path of a webhook.', async (run) => {
+    const { end, url } = await webhook(run)
+    const shown = run.needs(await setWebhook(run), 'a webhook').url ?? ''
+    const { host } = new URL(url)
+    run.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
+  }),
+  pollingProbe('url-before-conflict', 'While a poll is held, a refused URL is 400.', async (run) => {
+    const { badUrl } = await polled(run)
+    if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
+    run.refuses(badUrl, 400)
+  }),
+  delivering('redirect', 'A redirect of a receiver is not followed.', async (run) => {
+    const own = await webhook(run)
+    const end = `${own.end}-redirected`
+    await newEvent(run, own, () => ({ status: 307, headers: { location: own.receiver.url + end } }))
+    const [followed] = await own.receiver.wait(end, 1, 300)
+    run.holds(followed === undefined, 'no request to the new location', 'a request to the new location')
+  }),
 ]
