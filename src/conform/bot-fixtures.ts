@@ -150,6 +150,27 @@ export async function listen(run: ProbeContext, types: readonly UpdateType[] = [
   await drain(run)
 }
 
+/**
+ * Sets a webhook, by default of the user's bot; runs calls with its path, and removes it. The receiver refuses all
+ * deliveries, so that their updates still wait afterwards: an attempt may end after the webhook was removed.
+ */
+export async function whileWebhook(
+  context: ProbeContext,
+  run: (path: string) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { receiver, botId } = context.resources.offer
+  const path = `/${context.resources.name()}`
+  const input = { botId, url: `${receiver?.url}${path}`, ...settings }
+  receiver?.respond(path, () => 500)
+  context.needs(await context.call(webhook.set, input), 'a webhook')
+  try {
+    await run(path)
+  } finally {
+    await context.call(webhook.delete, { botId: input.botId })
+  }
+}
+
 /** Confirms all updates of the user's bot, and requires that none waits. */
 export async function quiet(run: ProbeContext): Promise<void> {
   await listen(run)

@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import type { Update } from '../../../contract/updates.js'
-import { listen, poll, quiet, select, waiting } from '../../bot-fixtures.js'
+import { listen, poll, quiet, select, waiting, whileWebhook } from '../../bot-fixtures.js'
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
@@ -40,19 +40,6 @@ async function during(context: ProbeContext, input: Readonly<Record<string, unkn
   await context.resources.pause(STARTED_MS)
   await run()
   return older
-}
-
-/** Sets a webhook that fails, so that no update is delivered; runs calls, and removes it. */
-async function whileWebhook(context: ProbeContext, run: () => Promise<void>): Promise<void> {
-  const { receiver, botId } = context.resources.offer
-  const path = `/${context.resources.name()}`
-  receiver?.respond(path, () => 500)
-  context.needs(await context.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
-  try {
-    await run()
-  } finally {
-    await context.call(webhook.delete, { botId })
-  }
 }
 
 const starting = botProbe.with({ waitsMs: STARTED_MS })

@@ -1,7 +1,7 @@
 import { contract } from '../../../contract/index.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
 import type { IssuedVoucher } from '../../../contract/vouchers.js'
-import { listen, poll, select, userBot, waiting } from '../../bot-fixtures.js'
+import { listen, poll, select, userBot, waiting, whileWebhook } from '../../bot-fixtures.js'
 import { credentialOf, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
@@ -92,16 +92,11 @@ export const updates = [
   delivering('same-bytes-by-webhook', 'A webhook gets the same bytes of an update as a poll.', async (run) => {
     await waiting(run, 1)
     const { text } = await poll(run, { limit: 1 })
-    const { receiver, botId } = run.resources.offer
-    const path = `/${run.resources.name()}`
-    run.needs(await run.call(webhook.set, { botId, url: `${receiver?.url}${path}` }), 'a webhook')
-    try {
-      const [arrival] = (await receiver?.wait(path, 1, DELIVERED_MS)) ?? []
+    await whileWebhook(run, async (path) => {
+      const [arrival] = (await run.resources.offer.receiver?.wait(path, 1, DELIVERED_MS)) ?? []
       const body = arrival?.rawBody.toString('utf8') ?? run.notApplicable('Needs a delivery.')
       run.holds(text.includes(body), `the bytes that the poll returned: ${itemsText(text)}`, body)
-    } finally {
-      await run.call(webhook.delete, { botId })
-    }
+    })
   }),
   issuingTwo('ids-without-gaps', 'The ids of updates count without gaps.', async (run) => {
     const ids = (await waiting(run, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
