@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { expect, test } from 'vitest'
+import { startReference } from '../support/conform/conform.js'
 import { encryption } from '../support/conform/deviants/encryption.js'
+import { testEachAlone } from '../support/conform/test-deviants.js'
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference()
-})
-afterAll(() => reference.close())
-
-test.each(encryption)(
-  'of %s, a platform that deviates in %s is reported for it alone',
-  async (only, differs, deviate) => {
-    const { results } = await reference.run({ only: [only], deviate })
-    const found = results.filter(({ result }) => result === 'differs').map(({ probe }) => probe)
-    expect(found.toSorted()).toEqual(differs.toSorted())
-  },
-)
+testEachAlone('encryption', encryption, [
+  'bootstrap-and-session/request-keys',
+  'envelopes/replay',
+  'dispatch-order/tag dispatch-order/additional-data',
+  'inner-responses/success',
+  'session-origins/other-origin',
+])
 
 test('a platform whose transport is off follows the rules of sessions and dispatches', async () => {
   const off = await startReference({ secure: false })

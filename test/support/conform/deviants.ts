@@ -6,6 +6,9 @@ export type Deviate = (reference: Transport) => Transport
 /** A deviant server, and the probe that reports it. */
 export type Deviant = readonly [probe: `${string}/${string}`, deviate: Deviate]
 
+/** Lists deviant servers. @param byProbe deviations by the probes that report them, in `calls` several in a text */
+export const deviants = (byProbe: Readonly<Record<Deviant[0], Deviate>>) => Object.entries(byProbe) as Deviant[]
+
 export type Json = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: members of any request or response
 export type Data = any

@@ -32,3 +32,22 @@ export function testDeviants(
     })
   })
 }
+
+/**
+ * Tests that each deviant server is reported for its probes alone.
+ * @param amongAll those for which all probes of the group run; for the others those of their rule
+ */
+export function testEachAlone(group: string, deviants: readonly Deviant[], amongAll: readonly string[]): void {
+  let reference: Reference
+  beforeAll(async () => {
+    reference = await startReference()
+  })
+  afterAll(() => reference.close())
+
+  test.each(deviants)('a platform that deviates in %s is reported for it alone', async (probes, deviate) => {
+    const only = [amongAll.includes(probes) ? group : ruleOf({ id: probes })]
+    const { results } = await reference.run({ only, deviate })
+    const found = results.filter(({ result }) => result === 'differs').map(({ probe }) => probe)
+    expect(found.toSorted()).toEqual(probes.split(' ').toSorted())
+  })
+}

@@ -6,8 +6,8 @@ import {
   type Call,
   codeOf,
   type Data,
-  type Deviant,
   type Deviate,
+  deviants,
   onPath,
   refuses,
   responds,
@@ -160,147 +160,138 @@ const confirmsRefused: Deviate = (next) => {
 }
 
 /** Deviant servers by the probe that reports them. */
-export const bots: readonly Deviant[] = [
-  [
-    'bot-records/greatest-lengths',
-    refuses((it) => apply(it) && bodyOf(it).name?.length === 100 && bodyOf(it).avatar === undefined, 400),
-  ],
-  ['bot-records/name-of-101', applied((it) => ({ ...it, name: it.name.slice(0, 100) }))],
-  ['bot-records/username-of-65', applied((it) => ({ ...it, username: it.username.slice(0, 64) }))],
-  ['bot-records/username-with-upper-case', applied((it) => ({ ...it, username: it.username.toLowerCase() }))],
-  ['bot-records/username-taken', accepts(apply, 409)],
-  [
-    'bot-records/avatar-without-https',
-    applied((it) => ({ ...it, ...(it.avatar && { avatar: it.avatar.replace('http:', 'https:') }) })),
-  ],
-  ['bot-records/listed', items(list, without('token_prefix'))],
-  ['bot-records/detail', returnsData(get, without('command_menus'))],
-  ['bot-records/profile-defaults', returnsData(get, (it) => ({ ...it, profile: { ...it.profile, links: null } }))],
-  ['bot-records/patch', sendsBody(patch, without('friend_request_mode'))],
-  ['bot-records/patch-of-the-username', sendsBody(patch, without('username'))],
-  ['bot-records/patch-without-a-change', sendsBody(patch, (it) => ({ about: `deviant ${Math.random()}`, ...it }))],
-  ['bot-records/url-without-https', sends(patch, ({ body }) => ({ body: body?.replace('http:', 'https:') ?? '' }))],
-  ['bot-records/menu-commands', sends(patch, ({ body }) => ({ body: body?.replace('"/start"', '"start"') ?? '' }))],
-  ['bot-records/webhook-without-secret', showsSecret],
-  [
-    'bot-records/token-only-by-get',
-    sends(
-      ({ method }) => method === 'HEAD',
-      () => ({ method: 'GET' }),
-    ),
-  ],
-  ['bot-records/concurrent-gets', showsToken(2)],
-  ['bot-records/first-get', returnsData(get, without('one_time_token'))],
-  [
-    'bot-records/user-bot-get',
-    returnsData(onPath('GET /api/v1/bots/my/bot_shop'), (it) => ({ ...it, one_time_token: 'shown' })),
-  ],
-  ['bot-records/url-of-2048', refuses((it) => patch(it) && bodyOf(it).cover_url?.length === 2_048, 400)],
-  ['bot-records/regenerate', returnsData(regenerate, (it) => ({ ...it, token_prefix: 'other' }))],
-  [
-    'bot-records/regenerated-token',
-    returnsData(regenerate, (it) => ({ ...it, one_time_token: `${it.one_time_token}x` })),
-  ],
-  ['bot-records/old-token', acceptsCode(info, 'TOKEN_REVOKED')],
-  ['bot-records/held-poll', acceptsCode(poll, 'TOKEN_REVOKED')],
-
-  ['bot-states/applied-is-pending', returnsData(apply, (it) => ({ ...it, review_status: 'approved' }))],
-  ['bot-states/approved-is-active', items(list, (it) => ({ ...it, status: 'inactive' }))],
-  ['bot-states/default-scopes', returnsData(apply, (it) => ({ ...it, scopes: [] }))],
-  ['bot-states/no-scopes', accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 0)],
-  ['bot-states/unknown-scope', accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 1)],
-
-  ['bot-metrics/calls', returnsData(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.errors.total } }))],
-  [
-    'bot-metrics/refused-calls',
-    returnsData(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.calls.total - it.errors.total } })),
-  ],
-  ['bot-metrics/errors', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, total: 0 } }))],
-  ['bot-metrics/errors-by-status', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_status: {} } }))],
-  ['bot-metrics/errors-by-code', returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_code: {} } }))],
-  ['bot-metrics/quota', returnsData(metrics, (it) => ({ ...it, quota: { ...it.quota, remaining: -1 } }))],
-  ['bot-metrics/updates', returnsData(metrics, (it) => ({ ...it, updates: 0 }))],
-  ['bot-metrics/success-rate', returnsData(metrics, (it) => ({ ...it, webhook: { ...it.webhook, success_rate: 0 } }))],
-
-  ['chats/not-started', accepts(send, 404)],
-  ['messages/members', returnsData(send, without('from'))],
-  ['messages/date', returnsData(send, (it) => ({ ...it, date: it.date * 1_000 }))],
-  ['messages/ids', returnsData(send, (it) => ({ ...it, message_id: it.message_id * 2 }))],
-  ['lines-of-a-message/line-feed', refusesText(/[^\r]\n/)],
-  ['lines-of-a-message/tab', refusesText(/\t/)],
-  ['lines-of-a-message/cr-lf', returnsData(send, (it) => ({ ...it, text: it.text.replace('\n', '\r\n') }))],
-  ['lines-of-a-message/cr-alone', sendsBody(send, (it) => ({ ...it, text: it.text.replace(/\r(?!\n)/, '\n') }))],
-  ['lines-of-a-message/length-of-4096', refusesText(/^.{4096}$/su)],
-  [
-    'lines-of-a-message/length-of-4097',
-    sendsBody(send, (it) => ({ ...it, text: it.text.replace(/^(x{4096})x$/, '$1') })),
-  ],
-  ['lines-of-a-message/length-as-sent', sendsBody(send, (it) => ({ ...it, text: it.text.replace('\r\n', '\n') }))],
-
-  ['updates/members', items(poll, without('created_at'))],
-  ['updates/same-bytes', newBytes],
-  ['updates/same-bytes-by-webhook', responds(poll, ({ body }) => ({ body: body.replaceAll('"type":', '"type": ') }))],
-  ['updates/ids-without-gaps', gaps],
-  ['updates/ids-are-not-used-twice', restartsIds],
-
-  [
-    'update-types/default',
-    returnsData(info, (data) => ({
-      ...data,
-      allowed_updates: data.allowed_updates.filter((type: string) => type !== 'ping'),
-    })),
-  ],
-  ['update-types/absent', sendsBody(poll, (it) => (it.limit === 1 ? { allowed_updates: [], ...it } : it))],
-  ...(['issued', 'redeemed', 'reversed'] as const).map(
-    (name) =>
-      [
-        `update-types/voucher-${name}`,
-        returnsData(poll, (it) => ({ items: it.items.filter(({ type }: Data) => type !== `voucher_${name}`) })),
-      ] as const,
+export const bots = deviants({
+  'bot-records/greatest-lengths': refuses(
+    (it) => apply(it) && bodyOf(it).name?.length === 100 && bodyOf(it).avatar === undefined,
+    400,
   ),
-  [
-    'update-types/not-named',
-    sendsBody(poll, (data) => ({
-      ...data,
-      ...(data.allowed_updates?.[0]?.startsWith('voucher') && {
-        allowed_updates: [...data.allowed_updates, 'voucher_issued'],
-      }),
-    })),
-  ],
-  ['update-types/selected-later', selectsOnRead(['voucher_issued', 'voucher_redeemed', 'voucher_reversed'])],
-  ['update-types/deselected-later', selectsOnRead(undefined)],
+  'bot-records/name-of-101': applied((it) => ({ ...it, name: it.name.slice(0, 100) })),
+  'bot-records/username-of-65': applied((it) => ({ ...it, username: it.username.slice(0, 64) })),
+  'bot-records/username-with-upper-case': applied((it) => ({ ...it, username: it.username.toLowerCase() })),
+  'bot-records/username-taken': accepts(apply, 409),
+  'bot-records/avatar-without-https': applied((it) => ({
+    ...it,
+    ...(it.avatar && { avatar: it.avatar.replace('http:', 'https:') }),
+  })),
+  'bot-records/listed': items(list, without('token_prefix')),
+  'bot-records/detail': returnsData(get, without('command_menus')),
+  'bot-records/profile-defaults': returnsData(get, (it) => ({ ...it, profile: { ...it.profile, links: null } })),
+  'bot-records/patch': sendsBody(patch, without('friend_request_mode')),
+  'bot-records/patch-of-the-username': sendsBody(patch, without('username')),
+  'bot-records/patch-without-a-change': sendsBody(patch, (it) => ({ about: `deviant ${Math.random()}`, ...it })),
+  'bot-records/url-without-https': sends(patch, ({ body }) => ({ body: body?.replace('http:', 'https:') ?? '' })),
+  'bot-records/menu-commands': sends(patch, ({ body }) => ({ body: body?.replace('"/start"', '"start"') ?? '' })),
+  'bot-records/webhook-without-secret': showsSecret,
+  'bot-records/token-only-by-get': sends(
+    ({ method }) => method === 'HEAD',
+    () => ({ method: 'GET' }),
+  ),
+  'bot-records/concurrent-gets': showsToken(2),
+  'bot-records/first-get': returnsData(get, without('one_time_token')),
+  'bot-records/user-bot-get': returnsData(onPath('GET /api/v1/bots/my/bot_shop'), (it) => ({
+    ...it,
+    one_time_token: 'shown',
+  })),
+  'bot-records/url-of-2048': refuses((it) => patch(it) && bodyOf(it).cover_url?.length === 2_048, 400),
+  'bot-records/regenerate': returnsData(regenerate, (it) => ({ ...it, token_prefix: 'other' })),
+  'bot-records/regenerated-token': returnsData(regenerate, (it) => ({
+    ...it,
+    one_time_token: `${it.one_time_token}x`,
+  })),
+  'bot-records/old-token': acceptsCode(info, 'TOKEN_REVOKED'),
+  'bot-records/held-poll': acceptsCode(poll, 'TOKEN_REVOKED'),
 
-  ['polling/ascending', returnsData(poll, (it) => ({ items: it.items.reverse() }))],
-  ['polling/unconfirmed', confirmsAll],
-  [
-    'polling/offset',
-    sendsBody((it) => hasOffset(it) && bodyOf(it).offset > 0 && bodyOf(it).offset < 1e9, without('offset')),
-  ],
-  ['polling/negative-offset', sendsBody((it) => hasOffset(it) && bodyOf(it).offset < 0, without('offset'))],
-  ['polling/offset-in-the-future', acceptsCode(poll, 'OFFSET_IN_FUTURE')],
-  ['polling/limit', sendsBody(poll, without('limit'))],
-  ['polling/limit-of-0', sendsBody(poll, (it) => ({ ...it, limit: it.limit || 1 }))],
-  ['polling/limit-of-101', sendsBody(poll, (it) => (it.limit > 100 ? { ...it, limit: 100 } : it))],
-  [
-    'polling/limit-of-100',
-    refuses((it) => poll(it) && bodyOf(it).limit === 100 && bodyOf(it).offset === undefined, 400),
-  ],
-  ['polling/timeout-too-long', sendsBody(poll, (it) => ({ ...it, timeout: Math.min(it.timeout ?? 0, 50) }))],
-  ['polling/longest-timeout', refusesTimeout(50)],
-  ['polling/held', sendsBody(poll, without('timeout'))],
-  ['polling/newer-poll', responds(poll, (it) => (codeOf(it) === 'POLL_TERMINATED' ? success({ items: [] }) : {}))],
-  ['polling/refused-poll', storesRefused],
-  [
-    'polling/refused-poll-ends-an-older-one',
-    refuses((it) => poll(it) && bodyOf(it).offset > 1e9, 400, 'OFFSET_IN_FUTURE'),
-  ],
-  ['polling/webhook-active', responds(poll, (it) => (codeOf(it) === 'WEBHOOK_ACTIVE' ? success({ items: [] }) : {}))],
-  ['polling/webhook-active-confirms-nothing', confirmsRefused],
-]
+  'bot-states/applied-is-pending': returnsData(apply, (it) => ({ ...it, review_status: 'approved' })),
+  'bot-states/approved-is-active': items(list, (it) => ({ ...it, status: 'inactive' })),
+  'bot-states/default-scopes': returnsData(apply, (it) => ({ ...it, scopes: [] })),
+  'bot-states/no-scopes': accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 0),
+  'bot-states/unknown-scope': accepts(apply, 400, (it) => bodyOf(it).scopes?.length === 1),
+
+  'bot-metrics/calls': returnsData(metrics, (it) => ({ ...it, calls: { ...it.calls, total: it.errors.total } })),
+  'bot-metrics/refused-calls': returnsData(metrics, (it) => ({
+    ...it,
+    calls: { ...it.calls, total: it.calls.total - it.errors.total },
+  })),
+  'bot-metrics/errors': returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, total: 0 } })),
+  'bot-metrics/errors-by-status': returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_status: {} } })),
+  'bot-metrics/errors-by-code': returnsData(metrics, (it) => ({ ...it, errors: { ...it.errors, by_code: {} } })),
+  'bot-metrics/quota': returnsData(metrics, (it) => ({ ...it, quota: { ...it.quota, remaining: -1 } })),
+  'bot-metrics/updates': returnsData(metrics, (it) => ({ ...it, updates: 0 })),
+  'bot-metrics/success-rate': returnsData(metrics, (it) => ({ ...it, webhook: { ...it.webhook, success_rate: 0 } })),
+
+  'chats/not-started': accepts(send, 404),
+  'messages/members': returnsData(send, without('from')),
+  'messages/date': returnsData(send, (it) => ({ ...it, date: it.date * 1_000 })),
+  'messages/ids': returnsData(send, (it) => ({ ...it, message_id: it.message_id * 2 })),
+  'lines-of-a-message/line-feed': refusesText(/[^\r]\n/),
+  'lines-of-a-message/tab': refusesText(/\t/),
+  'lines-of-a-message/cr-lf': returnsData(send, (it) => ({ ...it, text: it.text.replace('\n', '\r\n') })),
+  'lines-of-a-message/cr-alone': sendsBody(send, (it) => ({ ...it, text: it.text.replace(/\r(?!\n)/, '\n') })),
+  'lines-of-a-message/length-of-4096': refusesText(/^.{4096}$/su),
+  'lines-of-a-message/length-of-4097': sendsBody(send, (it) => ({
+    ...it,
+    text: it.text.replace(/^(x{4096})x$/, '$1'),
+  })),
+  'lines-of-a-message/length-as-sent': sendsBody(send, (it) => ({ ...it, text: it.text.replace('\r\n', '\n') })),
+
+  'updates/members': items(poll, without('created_at')),
+  'updates/same-bytes': newBytes,
+  'updates/same-bytes-by-webhook': responds(poll, ({ body }) => ({ body: body.replaceAll('"type":', '"type": ') })),
+  'updates/ids-without-gaps': gaps,
+  'updates/ids-are-not-used-twice': restartsIds,
+
+  'update-types/default': returnsData(info, (data) => ({
+    ...data,
+    allowed_updates: data.allowed_updates.filter((type: string) => type !== 'ping'),
+  })),
+  'update-types/absent': sendsBody(poll, (it) => (it.limit === 1 ? { allowed_updates: [], ...it } : it)),
+  ...Object.fromEntries(
+    (['issued', 'redeemed', 'reversed'] as const).map(
+      (name) =>
+        [
+          `update-types/voucher-${name}`,
+          returnsData(poll, (it) => ({ items: it.items.filter(({ type }: Data) => type !== `voucher_${name}`) })),
+        ] as const,
+    ),
+  ),
+  'update-types/not-named': sendsBody(poll, (data) => ({
+    ...data,
+    ...(data.allowed_updates?.[0]?.startsWith('voucher') && {
+      allowed_updates: [...data.allowed_updates, 'voucher_issued'],
+    }),
+  })),
+  'update-types/selected-later': selectsOnRead(['voucher_issued', 'voucher_redeemed', 'voucher_reversed']),
+  'update-types/deselected-later': selectsOnRead(undefined),
+
+  'polling/ascending': returnsData(poll, (it) => ({ items: it.items.reverse() })),
+  'polling/unconfirmed': confirmsAll,
+  'polling/offset': sendsBody(
+    (it) => hasOffset(it) && bodyOf(it).offset > 0 && bodyOf(it).offset < 1e9,
+    without('offset'),
+  ),
+  'polling/negative-offset': sendsBody((it) => hasOffset(it) && bodyOf(it).offset < 0, without('offset')),
+  'polling/offset-in-the-future': acceptsCode(poll, 'OFFSET_IN_FUTURE'),
+  'polling/limit': sendsBody(poll, without('limit')),
+  'polling/limit-of-0': sendsBody(poll, (it) => ({ ...it, limit: it.limit || 1 })),
+  'polling/limit-of-101': sendsBody(poll, (it) => (it.limit > 100 ? { ...it, limit: 100 } : it)),
+  'polling/limit-of-100': refuses((it) => poll(it) && bodyOf(it).limit === 100 && bodyOf(it).offset === undefined, 400),
+  'polling/timeout-too-long': sendsBody(poll, (it) => ({ ...it, timeout: Math.min(it.timeout ?? 0, 50) })),
+  'polling/longest-timeout': refusesTimeout(50),
+  'polling/held': sendsBody(poll, without('timeout')),
+  'polling/newer-poll': responds(poll, (it) => (codeOf(it) === 'POLL_TERMINATED' ? success({ items: [] }) : {})),
+  'polling/refused-poll': storesRefused,
+  'polling/refused-poll-ends-an-older-one': refuses(
+    (it) => poll(it) && bodyOf(it).offset > 1e9,
+    400,
+    'OFFSET_IN_FUTURE',
+  ),
+  'polling/webhook-active': responds(poll, (it) => (codeOf(it) === 'WEBHOOK_ACTIVE' ? success({ items: [] }) : {})),
+  'polling/webhook-active-confirms-nothing': confirmsRefused,
+})
 
 /** Deviant servers that review bots later. */
-export const botsInReview: readonly Deviant[] = [
-  ['bot-records/patch-before-approval', acceptsCode(patch, 'BOT_NOT_APPROVED')],
-  ['bot-states/pending-is-not-active', items(list, (it) => ({ ...it, status: 'active' }))],
-  ['bot-states/not-approved', acceptsCode(metrics, 'BOT_NOT_APPROVED')],
-]
+export const botsInReview = deviants({
+  'bot-records/patch-before-approval': acceptsCode(patch, 'BOT_NOT_APPROVED'),
+  'bot-states/pending-is-not-active': items(list, (it) => ({ ...it, status: 'active' })),
+  'bot-states/not-approved': acceptsCode(metrics, 'BOT_NOT_APPROVED'),
+})

@@ -7,8 +7,8 @@ import {
   bodyOf,
   type Call,
   codeOf,
-  type Deviant,
   type Deviate,
+  deviants,
   onPath,
   refusal,
   refuses,
@@ -127,120 +127,109 @@ const repeatsSecret = (when: Call, secret: (request: Parameters<typeof link>[0])
   )
 
 /** Deviant servers by the probe that reports them. */
-export const callers: readonly Deviant[] = [
-  ...scopes.map(
-    (scope) =>
-      [
-        `scopes/without-${scope.replaceAll(':', '-')}`,
-        responds(runtime, ({ status, body }) =>
-          status === 403 && body.includes(`"required_scope":"${scope}"`) ? success() : {},
-        ),
-      ] as const,
+export const callers = deviants({
+  ...Object.fromEntries(
+    scopes.map(
+      (scope) =>
+        [
+          `scopes/without-${scope.replaceAll(':', '-')}`,
+          responds(runtime, ({ status, body }) =>
+            status === 403 && body.includes(`"required_scope":"${scope}"`) ? success() : {},
+          ),
+        ] as const,
+    ),
   ),
-  ...scopes.map((scope) => [`scopes/with-${scope.replaceAll(':', '-')}`, singleScopes] as const),
-  ['scopes/unknown-scope', accepts(createToken, 400, (it) => String(bodyOf(it).scopes).includes('conform'))],
-  ['scopes/required-scope', returns(runtime, 4, ({ details: _, ...json }) => json)],
-  ['scopes/www-authenticate', responds(runtime, () => ({ headers: {} }))],
-  ['scopes/bot-issue', acceptsCode(onPath('POST /api/v1/bots/vouchers/issue'), 'INSUFFICIENT_SCOPE')],
-  ['scopes/bot-templates-read', acceptsCode(onPath('GET /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
-  ['scopes/bot-templates-write', acceptsCode(onPath('POST /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE')],
+  ...Object.fromEntries(scopes.map((scope) => [`scopes/with-${scope.replaceAll(':', '-')}`, singleScopes] as const)),
+  'scopes/unknown-scope': accepts(createToken, 400, (it) => String(bodyOf(it).scopes).includes('conform')),
+  'scopes/required-scope': returns(runtime, 4, ({ details: _, ...json }) => json),
+  'scopes/www-authenticate': responds(runtime, () => ({ headers: {} })),
+  'scopes/bot-issue': acceptsCode(onPath('POST /api/v1/bots/vouchers/issue'), 'INSUFFICIENT_SCOPE'),
+  'scopes/bot-templates-read': acceptsCode(onPath('GET /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE'),
+  'scopes/bot-templates-write': acceptsCode(onPath('POST /api/v1/bots/my/.*'), 'INSUFFICIENT_SCOPE'),
 
-  ['credential-kinds/runtime-with-jwt', accepts(templates, 401, (it) => /^ey/.test(bearerOf(it)))],
-  [
-    'credential-kinds/runtime-with-bot',
-    accepts(onPath(`POST ${open}/.*/redeem`), 401, (it) => /^sbot_/.test(bearerOf(it))),
-  ],
-  ['credential-kinds/bot-with-token', acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
-  ['credential-kinds/bot-with-jwt', acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
-  ['credential-kinds/console-with-token', acceptsCode(consoleCall, 'TOKEN_TYPE_NOT_ACCEPTED')],
-  [
-    'credential-kinds/console-with-bot',
-    returns(consoleCall, 4, (it) => (it.code === 'TOKEN_TYPE_NOT_ACCEPTED' ? { ...it, code: 'TOKEN_INVALID' } : it)),
-  ],
+  'credential-kinds/runtime-with-jwt': accepts(templates, 401, (it) => /^ey/.test(bearerOf(it))),
+  'credential-kinds/runtime-with-bot': accepts(onPath(`POST ${open}/.*/redeem`), 401, (it) =>
+    /^sbot_/.test(bearerOf(it)),
+  ),
+  'credential-kinds/bot-with-token': acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED'),
+  'credential-kinds/bot-with-jwt': acceptsCode(botCall, 'TOKEN_TYPE_NOT_ACCEPTED'),
+  'credential-kinds/console-with-token': acceptsCode(consoleCall, 'TOKEN_TYPE_NOT_ACCEPTED'),
+  'credential-kinds/console-with-bot': returns(consoleCall, 4, (it) =>
+    it.code === 'TOKEN_TYPE_NOT_ACCEPTED' ? { ...it, code: 'TOKEN_INVALID' } : it,
+  ),
 
-  ['token-form/application-token', longTokens],
-  [
-    'token-form/wrong-checksum-of-token',
-    responds(templates, (response, request) =>
-      codeOf(response) === 'TOKEN_INVALID' && /^sop_.{36}$/.test(bearerOf(request)) ? success() : {},
-    ),
-  ],
-  ['token-form/wrong-checksum-of-bot', acceptsCode(botCall, 'TOKEN_INVALID')],
-  ['token-form/shown-parts', returnsData(createToken, (it) => ({ ...it, last4: '****' }))],
-  [
-    'token-form/shown-parts-of-bots',
-    returnsData(onPath('GET /api/v1/bots/my'), ({ items, ...rest }) => ({
-      ...rest,
-      items: items.map((item: object) => ({ ...item, token_prefix: 'sbot_' })),
-    })),
-  ],
+  'token-form/application-token': longTokens,
+  'token-form/wrong-checksum-of-token': responds(templates, (response, request) =>
+    codeOf(response) === 'TOKEN_INVALID' && /^sop_.{36}$/.test(bearerOf(request)) ? success() : {},
+  ),
+  'token-form/wrong-checksum-of-bot': acceptsCode(botCall, 'TOKEN_INVALID'),
+  'token-form/shown-parts': returnsData(createToken, (it) => ({ ...it, last4: '****' })),
+  'token-form/shown-parts-of-bots': returnsData(onPath('GET /api/v1/bots/my'), ({ items, ...rest }) => ({
+    ...rest,
+    items: items.map((item: object) => ({ ...item, token_prefix: 'sbot_' })),
+  })),
 
-  ['application-tokens/shown-once', listedTokens],
-  ['application-tokens/revoked', acceptsCode(runtime, 'TOKEN_REVOKED')],
-  ['application-tokens/revoked-twice', refusesTwice(revokeToken, createToken)],
-  ['application-tokens/name', sendsBody(createToken, (it) => ({ name: 'deviant', ...it }))],
-  [
-    'application-tokens/scopes',
-    sendsBody(createToken, (it) => ({ ...it, scopes: it.scopes?.length ? it.scopes : ['vouchers:read'] })),
-  ],
-  ['application-tokens/lifetime-of-0', accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 0)],
-  ['application-tokens/lifetime-of-366', accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 366)],
-  ['application-tokens/lifetime-of-1', returnsData(createToken, (it) => ({ ...it, expiresAt: null }))],
-  ['application-tokens/lifetime-of-365', refuses((it) => createToken(it) && bodyOf(it).expires_in_days === 365, 400)],
-  ['application-tokens/lifetime-by-default', sendsBody(createToken, (it) => ({ expires_in_days: 30, ...it }))],
-  [
-    'application-tokens/lifetime-null',
-    sendsBody(createToken, (it) => ({ ...it, expires_in_days: it.expires_in_days ?? 365 })),
-  ],
-  ['application-tokens/limit-of-20', acceptsCode(createToken, 'TOKEN_LIMIT_REACHED')],
+  'application-tokens/shown-once': listedTokens,
+  'application-tokens/revoked': acceptsCode(runtime, 'TOKEN_REVOKED'),
+  'application-tokens/revoked-twice': refusesTwice(revokeToken, createToken),
+  'application-tokens/name': sendsBody(createToken, (it) => ({ name: 'deviant', ...it })),
+  'application-tokens/scopes': sendsBody(createToken, (it) => ({
+    ...it,
+    scopes: it.scopes?.length ? it.scopes : ['vouchers:read'],
+  })),
+  'application-tokens/lifetime-of-0': accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 0),
+  'application-tokens/lifetime-of-366': accepts(createToken, 400, (it) => bodyOf(it).expires_in_days === 366),
+  'application-tokens/lifetime-of-1': returnsData(createToken, (it) => ({ ...it, expiresAt: null })),
+  'application-tokens/lifetime-of-365': refuses((it) => createToken(it) && bodyOf(it).expires_in_days === 365, 400),
+  'application-tokens/lifetime-by-default': sendsBody(createToken, (it) => ({ expires_in_days: 30, ...it })),
+  'application-tokens/lifetime-null': sendsBody(createToken, (it) => ({
+    ...it,
+    expires_in_days: it.expires_in_days ?? 365,
+  })),
+  'application-tokens/limit-of-20': acceptsCode(createToken, 'TOKEN_LIMIT_REACHED'),
 
-  [
-    'account-tokens/algorithm-none',
-    responds(app, ({ status }, request) =>
-      status === 401 && /\.$/.test(bearerOf(request)) ? success({ items: [] }) : {},
-    ),
-  ],
-  [
-    'account-tokens/changed-expiry',
-    responds(app, (response, request) =>
-      codeOf(response) === 'TOKEN_INVALID' && isJwt(bearerOf(request)) ? success({ items: [] }) : {},
-    ),
-  ],
+  'account-tokens/algorithm-none': responds(app, ({ status }, request) =>
+    status === 401 && /\.$/.test(bearerOf(request)) ? success({ items: [] }) : {},
+  ),
+  'account-tokens/changed-expiry': responds(app, (response, request) =>
+    codeOf(response) === 'TOKEN_INVALID' && isJwt(bearerOf(request)) ? success({ items: [] }) : {},
+  ),
 
-  ['applications/record', returnsData(app, ({ features: _, ...data }) => data)],
-  ['applications/allowed-origins', returnsData(createApp, (it) => ({ ...it, allowedOrigins: [] }))],
-  ['applications/listed-and-read', returnsData(onPath(`GET ${apps}`), (it) => ({ ...it, items: [] }))],
-  ['applications/patched', sendsBody(patchApp, ({ description: _, ...body }) => body)],
-  ['applications/owner-disables', returnsData(patchApp, (it) => ({ ...it, status: 'active' }))],
-  ['applications/owner-cannot-suspend', accepts(patchApp, 400)],
-  ['applications/disabled', acceptsCode(templates, 'APPLICATION_DISABLED')],
-  ['applications/disabled-replay', replaysAnyway],
-  ['applications/enabled-again', staysDisabled],
-  ['applications/link-of-an-unknown-bot', accepts(link, 404)],
-  ['applications/link-elsewhere', acceptsCode(link, 'BOT_ALREADY_LINKED')],
-  ['applications/linked-bots', returnsData(link, (it) => ({ ...it, linkedBots: [] }))],
-  ['applications/link-twice', refusesTwice(link, unlink)],
-  ['applications/link-changes', returnsData(onPath(`GET ${apps}/[^/]+`), (it) => ({ ...it, updatedAt: it.createdAt }))],
-  ['applications/unlink-twice', refusesTwice(unlink, link)],
-  [
-    'applications/unlinked-bot',
-    sends(unlink, (it) => ({ method: 'GET', path: it.path.replace(/\/bots\/.*/, ''), body: '' })),
-  ],
-  ['applications/unlink-keeps', afterUnlink(templates, refusal(401))],
-  ['applications/unlink-keeps-vouchers', afterUnlink(onPath(`POST ${open}/vouchers/verify`), refusal(404))],
+  'applications/record': returnsData(app, ({ features: _, ...data }) => data),
+  'applications/allowed-origins': returnsData(createApp, (it) => ({ ...it, allowedOrigins: [] })),
+  'applications/listed-and-read': returnsData(onPath(`GET ${apps}`), (it) => ({ ...it, items: [] })),
+  'applications/patched': sendsBody(patchApp, ({ description: _, ...body }) => body),
+  'applications/owner-disables': returnsData(patchApp, (it) => ({ ...it, status: 'active' })),
+  'applications/owner-cannot-suspend': accepts(patchApp, 400),
+  'applications/disabled': acceptsCode(templates, 'APPLICATION_DISABLED'),
+  'applications/disabled-replay': replaysAnyway,
+  'applications/enabled-again': staysDisabled,
+  'applications/link-of-an-unknown-bot': accepts(link, 404),
+  'applications/link-elsewhere': acceptsCode(link, 'BOT_ALREADY_LINKED'),
+  'applications/linked-bots': returnsData(link, (it) => ({ ...it, linkedBots: [] })),
+  'applications/link-twice': refusesTwice(link, unlink),
+  'applications/link-changes': returnsData(onPath(`GET ${apps}/[^/]+`), (it) => ({ ...it, updatedAt: it.createdAt })),
+  'applications/unlink-twice': refusesTwice(unlink, link),
+  'applications/unlinked-bot': sends(unlink, (it) => ({
+    method: 'GET',
+    path: it.path.replace(/\/bots\/.*/, ''),
+    body: '',
+  })),
+  'applications/unlink-keeps': afterUnlink(templates, refusal(401)),
+  'applications/unlink-keeps-vouchers': afterUnlink(onPath(`POST ${open}/vouchers/verify`), refusal(404)),
 
-  ['stored-secrets/refused-token', repeatsSecret(templates, bearerOf)],
-  [
-    'stored-secrets/refused-code',
-    repeatsSecret(onPath(`POST ${open}/vouchers/verify`), (it) => bodyOf(it).credential.value),
-  ],
-  [
-    'stored-secrets/refused-webhook-secret',
-    repeatsSecret(onPath('POST /api/v1/bots/setWebhook'), (it) => bodyOf(it).secret_token),
-  ],
-]
+  'stored-secrets/refused-token': repeatsSecret(templates, bearerOf),
+  'stored-secrets/refused-code': repeatsSecret(
+    onPath(`POST ${open}/vouchers/verify`),
+    (it) => bodyOf(it).credential.value,
+  ),
+  'stored-secrets/refused-webhook-secret': repeatsSecret(
+    onPath('POST /api/v1/bots/setWebhook'),
+    (it) => bodyOf(it).secret_token,
+  ),
+})
 
 /** Deviant servers that review bots later. */
-export const callersInReview: readonly Deviant[] = [
-  ['applications/link-of-a-pending-bot', acceptsCode(any, 'BOT_NOT_APPROVED')],
-]
+export const callersInReview = deviants({
+  'applications/link-of-a-pending-bot': acceptsCode(any, 'BOT_NOT_APPROVED'),
+})

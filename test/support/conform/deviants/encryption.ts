@@ -3,7 +3,7 @@ import type { TransportResponse } from '../../../../src/client/transport.js'
 import { makeClientKeyPair } from '../../../../src/secure/client/key.js'
 import { paths } from '../../../../src/secure/suite.js'
 import { encodeBase64url } from '../../../../src/values/base64url.js'
-import { bodyOf, type Call, codeOf, type Deviate, responds, sends } from '../deviants.js'
+import { bodyOf, type Call, codeOf, type Deviate, deviants, responds, sends } from '../deviants.js'
 import { insideSessions } from '../inner-deviation.js'
 
 /** True for calls whose path starts with a text. */
@@ -50,75 +50,44 @@ const anyOrigin: Deviate = (plain) => async (request) => {
 const validKey = encodeBase64url(makeClientKeyPair(randomBytes).publicKey)
 const isShort = (body: string | undefined) => String(bodyOf({ body }).clientPublicKey).length === 44
 
-/** Deviant servers. `only`: what is run, the rule or the whole group. */
-export const encryption: readonly (readonly [only: string, differs: readonly string[], deviate: Deviate])[] = [
-  ['encrypted-transport', ['encrypted-transport/suite'], bodies(paths.bootstrap, () => ({ suite: 'P256' }))],
-  ['bootstrap-and-session', ['bootstrap-and-session/kid'], bodies(paths.bootstrap, () => ({ kid: 'key-1' }))],
-  [
-    'bootstrap-and-session',
-    ['bootstrap-and-session/server-time'],
-    bodies(paths.bootstrap, ({ serverTime }) => ({ serverTime: Math.floor(Number(serverTime) / 1000) })),
-  ],
-  [
-    'bootstrap-and-session',
-    ['bootstrap-and-session/lifetime'],
-    bodies(paths.session, ({ expiresAt }) => ({ expiresAt: Number(expiresAt) - 300_000 })),
-  ],
-  [
-    'bootstrap-and-session',
-    ['bootstrap-and-session/no-origin'],
-    bodies(paths.session, ({ origin }) => ({ origin: origin === '' ? null : origin })),
-  ],
-  [
-    'encryption',
-    ['bootstrap-and-session/request-keys'],
-    insideSessions({ keys: (secret, context) => [secret, { ...context, brand: 'other' }] }),
-  ],
-  [
-    'bootstrap-and-session',
-    ['bootstrap-and-session/leading-zeros'],
-    insideSessions({ keys: (secret, context) => [secret[0] === 0 ? secret.subarray(1) : secret, context] }),
-  ],
-  [
-    'public-keys',
-    ['public-keys/compressed'],
-    sends(at(paths.session), ({ body = '' }) =>
-      isShort(body) ? { body: JSON.stringify({ clientPublicKey: validKey }) } : {},
-    ),
-  ],
-  [
-    'envelopes',
-    ['envelopes/media-type-of-response'],
-    responds(at(paths.dispatch), ({ status, headers }) =>
-      status === 200 ? { headers: { ...headers, 'content-type': 'application/json' } } : {},
-    ),
-  ],
-  ['envelopes', ['envelopes/repeated-fields'], bodies(paths.dispatch, () => ({ ts: 0 }))],
-  ['encryption', ['envelopes/replay'], forgets(0)],
-  ['replay-marks', ['replay-marks/after-other-calls'], forgets(20)],
-  ['dispatch-order', ['dispatch-order/replay'], replaced('REQUEST_REPLAYED', 400)],
-  ['encryption', ['dispatch-order/tag', 'dispatch-order/additional-data'], replaced('DECRYPTION_FAILED', 401)],
-  [
-    'inner-requests',
-    ['inner-requests/query-in-path'],
-    insideSessions({
-      request: (call) => {
-        const [path, query] = String(call.path).split('?')
-        return query === undefined ? call : { ...call, path, query: Object.fromEntries(new URLSearchParams(query)) }
-      },
-    }),
-  ],
-  [
-    'encryption',
-    ['inner-responses/success'],
-    insideSessions({ response: (it) => (it.status === 200 ? { ...it, status: 302 } : it) }),
-  ],
-  ['encryption', ['session-origins/other-origin'], anyOrigin],
-  [
-    'required-encryption',
-    ['required-encryption/upgrade'],
-    responds(at('/api/v1/open-platform'), ({ status, headers: { upgrade: _, ...headers } }) =>
-      status === 426 ? { headers } : {},
-    ),
-  ],
-]
+/** Deviant servers by the probes that report them. */
+export const encryption = deviants({
+  'encrypted-transport/suite': bodies(paths.bootstrap, () => ({ suite: 'P256' })),
+  'bootstrap-and-session/kid': bodies(paths.bootstrap, () => ({ kid: 'key-1' })),
+  'bootstrap-and-session/server-time': bodies(paths.bootstrap, ({ serverTime }) => ({
+    serverTime: Math.floor(Number(serverTime) / 1000),
+  })),
+  'bootstrap-and-session/lifetime': bodies(paths.session, ({ expiresAt }) => ({
+    expiresAt: Number(expiresAt) - 300_000,
+  })),
+  'bootstrap-and-session/no-origin': bodies(paths.session, ({ origin }) => ({ origin: origin === '' ? null : origin })),
+  'bootstrap-and-session/request-keys': insideSessions({
+    keys: (secret, context) => [secret, { ...context, brand: 'other' }],
+  }),
+  'bootstrap-and-session/leading-zeros': insideSessions({
+    keys: (secret, context) => [secret[0] === 0 ? secret.subarray(1) : secret, context],
+  }),
+  'public-keys/compressed': sends(at(paths.session), ({ body = '' }) =>
+    isShort(body) ? { body: JSON.stringify({ clientPublicKey: validKey }) } : {},
+  ),
+  'envelopes/media-type-of-response': responds(at(paths.dispatch), ({ status, headers }) =>
+    status === 200 ? { headers: { ...headers, 'content-type': 'application/json' } } : {},
+  ),
+  'envelopes/repeated-fields': bodies(paths.dispatch, () => ({ ts: 0 })),
+  'envelopes/replay': forgets(0),
+  'replay-marks/after-other-calls': forgets(20),
+  'dispatch-order/replay': replaced('REQUEST_REPLAYED', 400),
+  'dispatch-order/tag dispatch-order/additional-data': replaced('DECRYPTION_FAILED', 401),
+  'inner-requests/query-in-path': insideSessions({
+    request: (call) => {
+      const [path, query] = String(call.path).split('?')
+      return query === undefined ? call : { ...call, path, query: Object.fromEntries(new URLSearchParams(query)) }
+    },
+  }),
+  'inner-responses/success': insideSessions({ response: (it) => (it.status === 200 ? { ...it, status: 302 } : it) }),
+  'session-origins/other-origin': anyOrigin,
+  'required-encryption/upgrade': responds(
+    at('/api/v1/open-platform'),
+    ({ status, headers: { upgrade: _, ...headers } }) => (status === 426 ? { headers } : {}),
+  ),
+})

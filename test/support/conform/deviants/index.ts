@@ -7,8 +7,7 @@ import { vouchers } from './vouchers.js'
 import { webhooks } from './webhooks.js'
 
 const byProbe: ReadonlyMap<string, Deviate> = new Map([
-  ...[...callDeviants, ...callers, ...vouchers, ...bots],
-  ...[...webhooks, ...encryption].map(([, [probe = ''], deviate]) => [probe, deviate] as const),
+  ...[...callDeviants, ...callers, ...vouchers, ...bots, ...webhooks, ...encryption],
 ])
 
 /** @param probe a probe that reports the deviant server */

@@ -2,8 +2,8 @@ import type { TransportRequest } from '../../../../src/client/transport.js'
 import {
   bodyOf,
   both,
-  type Deviant,
   type Deviate,
+  deviants,
   post,
   refusal,
   refuses,
@@ -35,95 +35,64 @@ const codeOf = (request: TransportRequest): string => bodyOf(request).credential
 let added = 0
 
 /** Deviant servers by the probe that reports them. */
-export const vouchers: readonly Deviant[] = [
-  [
-    'idempotency-keys/redeem-without-a-key',
-    sends(post('/redeem'), ({ headers }) => ({ headers: { 'idempotency-key': `added-${(added += 1)}`, ...headers } })),
-  ],
-  [
-    'idempotency-keys/quotes',
-    sends(post('/redeem'), ({ headers }) => ({
-      headers: { ...headers, 'idempotency-key': (headers['idempotency-key'] ?? '').replaceAll('"', '!') },
-    })),
-  ],
-  [
-    'idempotency-keys/other-body',
-    sendsBody(post('/redeem'), ({ reference, ...rest }) => (reference === 'other' ? rest : { reference, ...rest })),
-  ],
-  ['keys-in-flight/replay', inFlight],
-  [
-    'replays/not-the-first-call',
-    responds(post('/issue'), ({ headers }) => ({ headers: { ...headers, 'idempotent-replayed': 'true' } })),
-  ],
-  [
-    'templates/too-large-issue-limit',
-    sendsBody(post(`${runtime}templates`), (body) => ({
-      ...body,
-      ...(body.issue_limit > 1_000_000_000 && { issue_limit: 1_000_000_000 }),
-    })),
-  ],
-  ['template-states/submit', returnsData(post('/submit'), (data) => ({ ...data, status: 'active' }))],
-  [
-    'bot-side-templates/review-without-a-link',
-    responds(post('/submit'), ({ status }, { path }) =>
-      status === 200 && path.startsWith('/api/v1/bots/') && !path.includes('bot_shop')
-        ? refusal(409, 'BOT_NOT_LINKED')
-        : {},
-    ),
-  ],
-  [
-    'validity/duration-of-1095',
-    refuses(
-      both(post(`${runtime}templates`), (it) => bodyOf(it).validity?.duration_days === 1095),
-      400,
-      'VALIDATION_FAILED',
-    ),
-  ],
-  [
-    'validity/day-of-86400-seconds',
-    returnsData(post('/issue'), (data) => ({ ...data, validUntil: '2099-01-01T00:00:00.000Z' })),
-  ],
-  [
-    'credentials/lower-case',
-    refuses(
-      both(post('/verify'), (it) => /^[0-9a-z-]*[a-z]/.test(codeOf(it))),
-      400,
-      'VALIDATION_FAILED',
-    ),
-  ],
-  [
-    'issue/repeated-status',
-    responds(post('/vouchers/issue'), ({ status }) => ({ status: status === 200 ? 201 : status })),
-  ],
-  [
-    'issue/other-recipient',
-    responds(post('/vouchers/issue'), (response) =>
-      response.body.includes('EXTERNAL_ISSUE_ID_CONFLICT') ? refusal(422, 'CONFLICT') : {},
-    ),
-  ],
-  ['bot-issue/delivery', returnsData(post('/bots/vouchers/issue'), (data) => ({ ...data, delivery: null }))],
-  [
-    'vouchers/expired',
-    returnsData(post('/verify'), (data) => ({
-      ...data,
-      voucher: { ...data.voucher, status: data.voucher.status.replace('expired', 'issued') },
-    })),
-  ],
-  [
-    'verify/expired',
-    returnsData(post('/verify'), (data) => ({ ...data, reason: data.reason === 'expired' ? 'old' : data.reason })),
-  ],
-  [
-    'redemptions/second',
-    responds(post('/redeem'), (response) =>
-      response.body.includes('VOUCHER_ALREADY_REDEEMED') ? refusal(422, 'VOUCHER_ALREADY_REDEEMED') : {},
-    ),
-  ],
-  [
-    'failure-codes/expired',
-    responds(post('/redeem'), (response) =>
-      response.body.includes('VOUCHER_EXPIRED') ? refusal(409, 'VOUCHER_GONE') : {},
-    ),
-  ],
-  ['reversal/metadata', returnsData(post('/reverse'), (data, request) => ({ ...data, ...bodyOf(request) }))],
-]
+export const vouchers = deviants({
+  'idempotency-keys/redeem-without-a-key': sends(post('/redeem'), ({ headers }) => ({
+    headers: { 'idempotency-key': `added-${(added += 1)}`, ...headers },
+  })),
+  'idempotency-keys/quotes': sends(post('/redeem'), ({ headers }) => ({
+    headers: { ...headers, 'idempotency-key': (headers['idempotency-key'] ?? '').replaceAll('"', '!') },
+  })),
+  'idempotency-keys/other-body': sendsBody(post('/redeem'), ({ reference, ...rest }) =>
+    reference === 'other' ? rest : { reference, ...rest },
+  ),
+  'keys-in-flight/replay': inFlight,
+  'replays/not-the-first-call': responds(post('/issue'), ({ headers }) => ({
+    headers: { ...headers, 'idempotent-replayed': 'true' },
+  })),
+  'templates/too-large-issue-limit': sendsBody(post(`${runtime}templates`), (body) => ({
+    ...body,
+    ...(body.issue_limit > 1_000_000_000 && { issue_limit: 1_000_000_000 }),
+  })),
+  'template-states/submit': returnsData(post('/submit'), (data) => ({ ...data, status: 'active' })),
+  'bot-side-templates/review-without-a-link': responds(post('/submit'), ({ status }, { path }) =>
+    status === 200 && path.startsWith('/api/v1/bots/') && !path.includes('bot_shop')
+      ? refusal(409, 'BOT_NOT_LINKED')
+      : {},
+  ),
+  'validity/duration-of-1095': refuses(
+    both(post(`${runtime}templates`), (it) => bodyOf(it).validity?.duration_days === 1095),
+    400,
+    'VALIDATION_FAILED',
+  ),
+  'validity/day-of-86400-seconds': returnsData(post('/issue'), (data) => ({
+    ...data,
+    validUntil: '2099-01-01T00:00:00.000Z',
+  })),
+  'credentials/lower-case': refuses(
+    both(post('/verify'), (it) => /^[0-9a-z-]*[a-z]/.test(codeOf(it))),
+    400,
+    'VALIDATION_FAILED',
+  ),
+  'issue/repeated-status': responds(post('/vouchers/issue'), ({ status }) => ({
+    status: status === 200 ? 201 : status,
+  })),
+  'issue/other-recipient': responds(post('/vouchers/issue'), (response) =>
+    response.body.includes('EXTERNAL_ISSUE_ID_CONFLICT') ? refusal(422, 'CONFLICT') : {},
+  ),
+  'bot-issue/delivery': returnsData(post('/bots/vouchers/issue'), (data) => ({ ...data, delivery: null })),
+  'vouchers/expired': returnsData(post('/verify'), (data) => ({
+    ...data,
+    voucher: { ...data.voucher, status: data.voucher.status.replace('expired', 'issued') },
+  })),
+  'verify/expired': returnsData(post('/verify'), (data) => ({
+    ...data,
+    reason: data.reason === 'expired' ? 'old' : data.reason,
+  })),
+  'redemptions/second': responds(post('/redeem'), (response) =>
+    response.body.includes('VOUCHER_ALREADY_REDEEMED') ? refusal(422, 'VOUCHER_ALREADY_REDEEMED') : {},
+  ),
+  'failure-codes/expired': responds(post('/redeem'), (response) =>
+    response.body.includes('VOUCHER_EXPIRED') ? refusal(409, 'VOUCHER_GONE') : {},
+  ),
+  'reversal/metadata': returnsData(post('/reverse'), (data, request) => ({ ...data, ...bodyOf(request) })),
+})

@@ -1,5 +1,15 @@
 import type { RelayedDelivery } from '../../webhook/delivery-relay.js'
-import { any, type Data, type Deviate, post, returnsData, sendsBody, success } from '../deviants.js'
+import {
+  any,
+  type Data,
+  type Deviant,
+  type Deviate,
+  deviants,
+  post,
+  returnsData,
+  sendsBody,
+  success,
+} from '../deviants.js'
 
 /** Accepts the webhook URLs that contain a text. */
 const acceptsUrl =
@@ -58,60 +68,37 @@ const reversed = () => {
   }
 }
 
-/** Deviant servers whose requests or responses differ. `only`: what is run, the rule or the whole group. */
-export const webhooks: readonly (readonly [only: string, differs: readonly string[], deviate: Deviate])[] = [
-  ['webhooks', ['webhook-urls/http'], acceptsUrl('"http://hooks')],
-  ['webhook-urls', ['webhook-urls/ipv4-169-254-169-254'], acceptsUrl('169.254.169.254')],
-  ['webhook-urls', ['webhook-urls/ipv6-ffff-10-1-2-3'], acceptsUrl('[::ffff:10.1.2.3]')],
-  [
-    'webhook-settings',
-    ['webhook-settings/max-connections'],
-    data(({ max_connections }) => (max_connections === 40 ? { max_connections: 100 } : {})),
-  ],
-  ['webhook-settings', ['webhook-settings/waiting-update'], dropsWaiting],
-  [
-    'webhook-settings',
-    ['webhook-settings/grace'],
-    sendsBody(post('/webhook'), ({ secret_grace_seconds: _, ...it }) =>
-      _ === 600 ? it : { ...it, ...(_ === undefined ? {} : { secret_grace_seconds: _ }) },
-    ),
-  ],
-  ['webhook-removal', ['webhook-removal/idempotent'], notIdempotent],
-  [
-    'webhook-removal',
-    ['webhook-removal/old-attempts'],
-    records((record) =>
-      record.attempt_count === 1 && record.status === 'delivered' && record.attempts.length === 2
-        ? { attempt_count: 2 }
-        : {},
-    ),
-  ],
-  ['retry-schedule', ['retry-schedule/next-attempt'], records((it) => later(it, 240_000))],
-  [
-    'retry-schedule',
-    ['retry-schedule/retry-after'],
-    records((it) => (it.last_status_code === 503 ? later(it, -50_000) : {})),
-  ],
-  [
-    'delivery-attempts',
-    ['delivery-attempts/any-2xx'],
-    records((it) => (it.last_status_code === 299 ? { status: 'failed' } : {})),
-  ],
-  [
-    'deliveries',
-    ['deliveries/failed', 'deliveries/statuses'],
-    records((it) => (it.status === 'failed' ? { status: 'retrying' } : {})),
-  ],
-  ['manual-retries', ['manual-retries/delivered'], sendsBody(post('/retry'), () => ({ force: true }))],
-]
+/** Deviant servers whose requests or responses differ, by the probes that report them. */
+export const webhooks = deviants({
+  'webhook-urls/http': acceptsUrl('"http://hooks'),
+  'webhook-urls/ipv4-169-254-169-254': acceptsUrl('169.254.169.254'),
+  'webhook-urls/ipv6-ffff-10-1-2-3': acceptsUrl('[::ffff:10.1.2.3]'),
+  'webhook-settings/max-connections': data(({ max_connections }) =>
+    max_connections === 40 ? { max_connections: 100 } : {},
+  ),
+  'webhook-settings/waiting-update': dropsWaiting,
+  'webhook-settings/grace': sendsBody(post('/webhook'), ({ secret_grace_seconds: _, ...it }) =>
+    _ === 600 ? it : { ...it, ...(_ === undefined ? {} : { secret_grace_seconds: _ }) },
+  ),
+  'webhook-removal/idempotent': notIdempotent,
+  'webhook-removal/old-attempts': records((record) =>
+    record.attempt_count === 1 && record.status === 'delivered' && record.attempts.length === 2
+      ? { attempt_count: 2 }
+      : {},
+  ),
+  'retry-schedule/next-attempt': records((it) => later(it, 240_000)),
+  'retry-schedule/retry-after': records((it) => (it.last_status_code === 503 ? later(it, -50_000) : {})),
+  'delivery-attempts/any-2xx': records((it) => (it.last_status_code === 299 ? { status: 'failed' } : {})),
+  'deliveries/failed deliveries/statuses': records((it) => (it.status === 'failed' ? { status: 'retrying' } : {})),
+  'manual-retries/delivered': sendsBody(post('/retry'), () => ({ force: true })),
+})
 
 /** Deviant servers whose deliveries differ. */
 export const relayed: readonly (readonly [
-  only: string,
-  differs: readonly string[],
+  probe: Deviant[0],
   change: (delivery: RelayedDelivery) => RelayedDelivery,
 ])[] = [
-  ['webhooks', ['signatures/signature'], header('x-platform-signature-v2', (it) => it.toUpperCase())],
-  ['signatures', ['signatures/update-id'], header('x-platform-update-id', (it) => `0${it}`)],
-  ['delivery-order', ['delivery-order/lowest-first'], reversed()],
+  ['signatures/signature', header('x-platform-signature-v2', (it) => it.toUpperCase())],
+  ['signatures/update-id', header('x-platform-update-id', (it) => `0${it}`)],
+  ['delivery-order/lowest-first', reversed()],
 ]
