@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
 import { calls } from '../../src/conform/probes/calls/index.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { useReference } from '../support/conform/conform.js'
 import { callDeviants } from '../support/conform/deviants/calls.js'
 import { isWhole, someOf } from '../support/extent.js'
 
@@ -24,11 +24,7 @@ const rules = [...new Set(deviants.map(([expected]) => expected.slice(0, expecte
 
 // Each rule has a reference of its own: an account may have 50 applications, and each run creates one.
 describe.each(rules)('%s', (rule) => {
-  let reference: Reference
-  beforeAll(async () => {
-    reference = await startReference({ rateLimit: rule === 'rate-limits' })
-  })
-  afterAll(() => reference.close())
+  const reference = useReference({ rateLimit: rule === 'rate-limits' })
 
   // Only the reference of the rule rate-limits has rate limits: the runs of the others write more than 120 templates.
   const isFit = (it: (typeof calls)[number]) => rule === 'rate-limits' || ruleOf(it) !== 'rate-limits'

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { calls } from '../../src/conform/probes/calls/index.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { useReference } from '../support/conform/conform.js'
 import { listen } from '../support/listen.js'
 
 /** What a proxy changes in the bytes of a connection. */
@@ -15,11 +15,7 @@ interface Changes {
   readonly staysOpen?: true
 }
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference()
-})
-afterAll(() => reference.close())
+const reference = useReference()
 
 /** Starts a proxy before the reference that changes the bytes of connections; returns its address. */
 async function proxyWith({ sent = (it) => it, received = (it) => it, ...changes }: Changes): Promise<string> {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Transport } from '../../src/client/transport.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { startReference, useReference } from '../support/conform/conform.js'
 import {
   any,
   bodyOf,
@@ -14,11 +14,7 @@ import {
   returnsData,
 } from '../support/conform/deviants.js'
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference()
-})
-afterAll(() => reference.close())
+const reference = useReference()
 
 const verdicts = async (only: readonly string[], deviate: Deviate) => {
   const { results } = await reference.run({ only, deviate })

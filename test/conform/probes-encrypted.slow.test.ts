@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { expect, test } from 'vitest'
+import { useReference } from '../support/conform/conform.js'
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference({ rateLimit: true })
-})
-afterAll(() => reference.close())
+const reference = useReference({ rateLimit: true })
 
 test('the reference follows the rules through the encrypted transport too', async () => {
   const { results } = await reference.run({ encrypted: true })

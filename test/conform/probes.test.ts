@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { allProbes } from '../../src/conform/probes/index.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { startReference, useReference } from '../support/conform/conform.js'
 
 const MAX_WAIT_MS = 5_000
 /** Probes that wait longer for the platform: a run by hand with --max-wait has them. */
@@ -17,11 +17,7 @@ const ownMachine: readonly string[] = ['localhost', 'ipv4-loopback', 'ipv6-loopb
 /** Probes of a platform whose encrypted transport is off: see encryption.slow.test.ts. */
 const off = ['session-while-off', 'dispatch-while-off'].map((it) => `encrypted-transport/${it}`)
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference({ rateLimit: true })
-})
-afterAll(() => reference.close())
+const reference = useReference({ rateLimit: true })
 
 test('the reference follows every rule that a probe observes', async () => {
   const { results } = await reference.run({ maxWaitMs: MAX_WAIT_MS })

@@ -1,18 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { curlOf } from '../../src/conform/curl.js'
 import { Secrets } from '../../src/conform/secrets.js'
 import type { Exchange } from '../../src/conform/wire.js'
 import { contract } from '../../src/contract/index.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { useReference } from '../support/conform/conform.js'
 import { responds } from '../support/conform/deviants.js'
 import { recordingProxy } from '../support/conform/recording-proxy.js'
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference()
-})
-afterAll(() => reference.close())
+const reference = useReference()
 
 /** The arguments that bash passes to curl for a command. */
 function argumentsOf(command: string, variables: Readonly<Record<string, string>>): readonly string[] {

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
-import { type Reference, startReference } from '../support/conform/conform.js'
+import { useReference } from '../support/conform/conform.js'
 import { vouchers } from '../support/conform/deviants/vouchers.js'
 
-let reference: Reference
-beforeAll(async () => {
-  reference = await startReference()
-})
-afterAll(() => reference.close())
+const reference = useReference()
 
 /** Deviants for which all rules of the group run; for the others the probes of their rule. */
 const amongAll = new Set([

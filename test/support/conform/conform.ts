@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from 'vitest'
 import { createHttpTransport } from '../../../src/client/http.js'
 import { withSecure } from '../../../src/client/secure.js'
 import type { Transport } from '../../../src/client/transport.js'
@@ -6,7 +7,6 @@ import type { Leftover, ProbeResult } from '../../../src/conform/result.js'
 import { type ConformOptions, conform } from '../../../src/conform/start.js'
 import type { Exchange } from '../../../src/conform/wire.js'
 import type { UpdateType } from '../../../src/contract/updates.js'
-
 import type { SeedTemplate } from '../../../src/server/seed/schema.js'
 import { startServer } from '../../../src/testing/index.js'
 import { defaultSeed } from '../../../src/testing/options.js'
@@ -108,5 +108,20 @@ export async function startReference({ seed = defaultSeed, ...options }: SeededO
       await server.close()
       database?.release()
     },
+  }
+}
+
+/** The startReference() of all tests of a file or a `describe`, which ends after them. */
+export function useReference(options?: SeededOptions): Pick<Reference, 'baseUrl' | 'run'> {
+  let reference: Reference
+  beforeAll(async () => {
+    reference = await startReference(options)
+  })
+  afterAll(() => reference.close())
+  return {
+    get baseUrl() {
+      return reference.baseUrl
+    },
+    run: (changes) => reference.run(changes),
   }
 }

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import { listen } from '../listen.js'
+import { chunksOf } from '../server/request-body.js'
 
 /** What the proxy does with a request: forward it, respond without the server or inject a fault. */
 export type Meddling =
@@ -30,41 +31,26 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
   const { hostname, port } = new URL(target)
   const proxy = { requests: [] as string[], meddle: (_path: string): Meddling => 'pass' }
 
-  const inside = http.createServer((request, response) => {
+  const inside = http.createServer(async (request, response) => {
     const { method = '', url = '' } = request
     proxy.requests.push(`${method} ${url}`)
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const meddling = proxy.meddle(url)
-      if (meddling === 'hang') return
-      if (meddling === 'drop') return request.socket.destroy()
-      if (typeof meddling === 'object') {
-        return response.writeHead(meddling.status, meddling.headers).end(meddling.body)
-      }
-      // A local server accepts its own name only.
-      const headers = { ...request.headers, host: new URL(target).host }
-      const options = { hostname, port, method, path: url, headers, agent: false }
-      const outer = http.request(options, (upstream) => {
-        const parts: Buffer[] = []
-        upstream.on('data', (chunk: Buffer) => parts.push(chunk))
-        upstream.on('end', () => {
-          const whole = Buffer.concat(parts)
-          if (meddling === 'cut') {
-            response.writeHead(upstream.statusCode ?? 0, {
-              ...upstream.headers,
-              'content-length': String(whole.length),
-            })
-            response.write(whole.subarray(0, whole.length / 2), () => request.socket.destroy())
-            return
-          }
-          const body = typeof meddling === 'function' ? Buffer.from(meddling(whole.toString('utf8'))) : whole
-          response.writeHead(upstream.statusCode ?? 0, { ...upstream.headers, 'content-length': String(body.length) })
-          response.end(body)
-        })
-      })
-      outer.on('error', () => request.socket.destroy())
-      return outer.end(Buffer.concat(chunks))
+    const body = Buffer.concat(await chunksOf(request))
+    const meddling = proxy.meddle(url)
+    if (meddling === 'hang') return
+    if (meddling === 'drop') return request.socket.destroy()
+    if (typeof meddling === 'object') {
+      return response.writeHead(meddling.status, meddling.headers).end(meddling.body)
+    }
+    // A local server accepts its own name only.
+    const headers = { ...request.headers, host: new URL(target).host }
+    const outer = http.request({ hostname, port, method, path: url, headers, agent: false }).end(body)
+    outer.on('error', () => request.socket.destroy())
+    outer.on('response', async (upstream) => {
+      const whole = Buffer.concat(await chunksOf(upstream))
+      const sent = typeof meddling === 'function' ? Buffer.from(meddling(whole.toString('utf8'))) : whole
+      response.writeHead(upstream.statusCode ?? 0, { ...upstream.headers, 'content-length': String(sent.length) })
+      if (meddling === 'cut') response.write(sent.subarray(0, sent.length / 2), () => request.socket.destroy())
+      else response.end(sent)
     })
   })
   const insidePort = await listen(inside)

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ruleOf } from '../../../src/conform/probe.js'
 import { isWhole, someOf } from '../extent.js'
-import { type Reference, startReference } from './conform.js'
+import { useReference } from './conform.js'
 import type { Deviant } from './deviants.js'
 
 /**
@@ -17,11 +17,7 @@ export function testDeviants(
   for (const it of someOf(deviants))
     byRule.set(ruleOf({ id: it[0] }), [...(byRule.get(ruleOf({ id: it[0] })) ?? []), it])
   describe.each([...byRule])('rule %s', (rule, own) => {
-    let reference: Reference
-    beforeAll(async () => {
-      reference = await startReference(options)
-    })
-    afterAll(() => reference.close())
+    const reference = useReference(options)
 
     test.each(own)('reports the deviant server of %s', async (id, deviate) => {
       const only = isWhole && id === own[0]?.[0] ? [rule, ...rules] : [rule]
@@ -38,11 +34,7 @@ export function testDeviants(
  * @param amongAll those for which all probes of the group run; for the others those of their rule
  */
 export function testEachAlone(group: string, deviants: readonly Deviant[], amongAll: readonly string[]): void {
-  let reference: Reference
-  beforeAll(async () => {
-    reference = await startReference()
-  })
-  afterAll(() => reference.close())
+  const reference = useReference()
 
   test.each(deviants)('a platform that deviates in %s is reported for it alone', async (probes, deviate) => {
     const only = [amongAll.includes(probes) ? group : ruleOf({ id: probes })]

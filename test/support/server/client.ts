@@ -1,4 +1,5 @@
 import http from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { inject } from 'light-my-request'
 import {
   type Endpoint,
@@ -81,13 +82,8 @@ export function sendTo(baseUrl: string, agent: http.Agent): Send {
       const request = http.request(`${baseUrl}${path}`, { method, headers: { ...length, ...headers }, agent })
       request.on('error', reject)
       request.on('response', (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8')
-          resolve(new ApiResponse(response.statusCode ?? 0, flat(response.headers), text))
-        })
+        const { statusCode = 0, headers } = response
+        buffer(response).then((body) => resolve(new ApiResponse(statusCode, flat(headers), body.toString())), reject)
       })
       request.end(body)
     })

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { type Poll, Polls } from '../../../src/server/polls.js'
 
 /** The open polls of a server, with which a test can await that polls open, wait and end. */
@@ -7,12 +8,12 @@ export class WatchedPolls extends Polls {
   #opens = 0
   #waits = 0
   #ends = 0
-  readonly #listeners = new Set<() => void>()
+  readonly #events = new EventEmitter()
 
   override open(botId: string): Poll {
     const poll = super.open(botId)
     this.#opens += 1
-    this.#tell()
+    this.#events.emit('change')
     return {
       get superseded() {
         return poll.superseded
@@ -21,43 +22,29 @@ export class WatchedPolls extends Polls {
         await this.beforeWait()
         const end = poll.wait(ms, gone)
         this.#waits += 1
-        this.#tell()
+        this.#events.emit('change')
         return end
       },
       end: () => {
         poll.end()
         this.#ends += 1
-        this.#tell()
+        this.#events.emit('change')
       },
     }
   }
 
   /** Resolves when `count` polls in total have opened. */
   async opens(count: number): Promise<void> {
-    while (this.#opens < count) await this.#change()
+    while (this.#opens < count) await once(this.#events, 'change')
   }
 
   /** Resolves when `count` polls in total have begun to wait. */
   async waits(count: number): Promise<void> {
-    while (this.#waits < count) await this.#change()
+    while (this.#waits < count) await once(this.#events, 'change')
   }
 
   /** Resolves when `count` polls in total have ended. */
   async ends(count: number): Promise<void> {
-    while (this.#ends < count) await this.#change()
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
-      const once = () => {
-        this.#listeners.delete(once)
-        resolve()
-      }
-      this.#listeners.add(once)
-    })
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
+    while (this.#ends < count) await once(this.#events, 'change')
   }
 }
