@@ -9,6 +9,8 @@ import type { CallOptions, Observed, ProbeContext } from './probe-context.js'
 
 const { apps, templates, tokens, vouchers } = contract
 const POLL_MS = 500
+/** Longer than the platform needs to store another time. */
+export const CLOCK_STEP_MS = 20
 
 /** Members of a valid create call for a template. */
 export function templateInput({ resources }: ProbeContext, changes: Partial<TemplateInput> = {}): TemplateInput {

@@ -12,6 +12,7 @@ import {
   userBot,
   whileWebhook,
 } from '../../bot-fixtures.js'
+import { CLOCK_STEP_MS } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 
@@ -47,8 +48,6 @@ const probe = probesOf('bot-records', {
 const webhookProbe = probe.with({ needs: ['jwt', 'webhook'] })
 const userBotProbe = probe.with({ needs: ['jwt', 'bot id', 'bot'] })
 const { bots, webhook } = contract
-/** Longer than the platform needs to store another time. */
-const CLOCK_STEP_MS = 20
 const URL_MAX = 2_048
 const HELD_S = 2
 const STARTED_MS = 200

@@ -2,7 +2,7 @@ import type { Application } from '../../../contract/apps.js'
 import type { Endpoint } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import { approvedBot, listedBot, pendingBot, userBot } from '../../bot-fixtures.js'
-import { application, credentialOf, templateInput } from '../../fixtures.js'
+import { application, CLOCK_STEP_MS, credentialOf, templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Caller, ProbeContext } from '../../probe-context.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
@@ -13,8 +13,6 @@ const probe = probesOf('applications', {
   partly: ['patched', 'disabled', 'disabled-replay'],
 })
 const issuing = probe.with({ vouchers: 1 })
-/** Longer than the platform needs to store another time. */
-const CLOCK_STEP_MS = 20
 const { apps, templates, vouchers } = contract
 
 /** Every runtime call, with objects that do not exist. */

@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { application, applicationToken, createTemplate } from '../../fixtures.js'
+import { application, applicationToken, CLOCK_STEP_MS, createTemplate } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
@@ -14,6 +14,7 @@ const { list } = templates
 const twoTemplates = (run: ProbeContext) =>
   run.resources.once('two templates', async () => {
     const older = run.needs(await createdTemplate(run), 'a template')
+    await run.resources.pause(CLOCK_STEP_MS)
     return [older, run.needs(await createTemplate(run), 'a template')] as const
   })
 
