@@ -25,3 +25,11 @@ test('a platform that requires encryption of all calls follows the rules of refu
   expect(results.filter(({ result }) => result !== 'holds')).toEqual([])
   await required.close()
 })
+
+test('the reference follows the rules through the encrypted transport too', async () => {
+  const reference = await startReference({ rateLimit: true })
+  const { results } = await reference.run({ encrypted: true })
+  expect(results.filter(({ result }) => result !== 'holds' && result !== 'not_applicable')).toEqual([])
+  expect(results.filter(({ result }) => result === 'holds').length).toBeGreaterThan(results.length * 0.8)
+  await reference.close()
+})

@@ -43,10 +43,13 @@ test('wire sends calls at the rate that the user allows', async () => {
   expect(sentAt).toEqual([0, 100, 200, 300])
 })
 
-test('wire repeats a call with status 429 once, after the time of Retry-After', async () => {
-  const { wire, sentAt, requests } = wireOver([failed(429, { 'retry-after': '3' }), OK])
+test.each([
+  ['429 once, after the time of Retry-After', failed(429, { 'retry-after': '3' }), 3_000],
+  ['503 once, after one second without Retry-After', failed(503), 1_000],
+])('wire repeats a call with status %s', async (_name, first, waitMs) => {
+  const { wire, sentAt, requests } = wireOver([first, OK])
   expect((await wire.send(call)).status).toBe(200)
-  expect(sentAt).toEqual([0, 3_000])
+  expect(sentAt).toEqual([0, waitMs])
   expect(requests[1]).toEqual(requests[0])
 })
 
@@ -83,12 +86,6 @@ test('wire does not wait after a response that announces a call left', async () 
   expect(sentAt).toEqual([0, 1])
 })
 
-test('wire repeats a call with status 503 after one second without Retry-After', async () => {
-  const { wire, sentAt } = wireOver([failed(503), OK])
-  expect((await wire.send(call)).status).toBe(200)
-  expect(sentAt).toEqual([0, 1_000])
-})
-
 test('wire reports a platform as not reachable after the second 503', async () => {
   const { wire, sentAt } = wireOver([failed(503)])
   await expect(wire.send(call)).rejects.toThrow(NotReachable)
@@ -106,16 +103,8 @@ test('wire ends a raw connection at its time limit if the platform trickles byte
   const { baseUrl } = await slowServers.trickling()
   const signal = new AbortController().signal
   const plain = async () => OK
-  const wire = new Wire({
-    baseUrl,
-    plain,
-    rate: 1_000,
-    maxWaitMs: 0,
-    timeoutMs: 100,
-    signal,
-    pause: async () => {},
-    now: () => 0,
-  })
+  const limits = { rate: 1_000, maxWaitMs: 0, timeoutMs: 100 }
+  const wire = new Wire({ baseUrl, plain, ...limits, signal, pause: async () => {}, now: () => 0 })
   const reply = await wire.raw('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect([reply.isClosed, reply.text.startsWith('HTTP/1.1 200 OK')]).toEqual([false, true])
 }, 20_000)

@@ -278,14 +278,14 @@ export const bots = deviants({
   'polling/timeout-too-long': sendsBody(poll, (it) => ({ ...it, timeout: Math.min(it.timeout ?? 0, 50) })),
   'polling/longest-timeout': refusesTimeout(50),
   'polling/held': sendsBody(poll, without('timeout')),
-  'polling/newer-poll': responds(poll, (it) => (codeOf(it) === 'POLL_TERMINATED' ? success({ items: [] }) : {})),
+  'polling/newer-poll': acceptsCode(poll, 'POLL_TERMINATED', success({ items: [] })),
   'polling/refused-poll': storesRefused,
   'polling/refused-poll-ends-an-older-one': refuses(
     (it) => poll(it) && bodyOf(it).offset > 1e9,
     400,
     'OFFSET_IN_FUTURE',
   ),
-  'polling/webhook-active': responds(poll, (it) => (codeOf(it) === 'WEBHOOK_ACTIVE' ? success({ items: [] }) : {})),
+  'polling/webhook-active': acceptsCode(poll, 'WEBHOOK_ACTIVE', success({ items: [] })),
   'polling/webhook-active-confirms-nothing': confirmsRefused,
 })
 
