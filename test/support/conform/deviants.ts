@@ -126,6 +126,6 @@ export const refuses =
 export const accepts = (when: Call, status: number, also: Call = any): Deviate =>
   responds(when, (response, request) => (response.status === status && also(request) ? success() : {}))
 
-/** Accepts what the reference refuses with a code, or returns another response in its place. */
+/** Accepts what the reference refuses with a code, or returns another response instead. */
 export const acceptsCode = (when: Call, code: string, instead = success()): Deviate =>
   responds(when, (response) => (codeOf(response) === code ? instead : {}))

@@ -1,11 +1,13 @@
 import { contract } from '../../../contract/index.js'
-import type { Need } from '../../group.js'
-import { probesOf } from '../../probe.js'
+import { type DefineProbe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
 
 const probe = probesOf('rate-limits', { needs: ['token'] })
 const reading = probe.with({ reads: true })
+const voucherProbe = probe.with({ needs: ['token', 'template'] })
+const chatProbe = probe.with({ needs: ['bot', 'chat', 'template', 'token'] })
+const botProbe = probe.with({ needs: ['bot'], reads: true })
 const { templates, vouchers, webhook } = contract
 const WINDOW_S = 60
 /** More than the processes of a platform that may count separately. */
@@ -26,32 +28,19 @@ const reversal = async (run: ProbeContext) =>
   run.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
 const redemption = async (it: ProbeContext) => (await redeemed(it)).response
 
-interface Limit {
-  readonly name: string
-  readonly what: string
-  readonly calls: number
-  readonly needs: readonly Need[]
-  readonly reads?: true
-  call(it: ProbeContext): Promise<Observed>
-}
-
-const limits: readonly Limit[] = [
-  { name: 'reads', what: 'read', calls: 6_000, needs: ['token'], reads: true, call: listed },
-  { name: 'issue', what: 'issue', calls: 6_000, needs: ['token', 'template'], call: issued },
-  { name: 'verify', what: 'verify', calls: 6_000, needs: ['token', 'template'], call: verification },
-  { name: 'redeem', what: 'redeem', calls: 6_000, needs: ['token', 'template'], call: redemption },
-  { name: 'reverse', what: 'reverse', calls: 1_200, needs: ['token'], call: reversal },
-  { name: 'template-writes', what: 'write templates', calls: 120, needs: ['token'], call: createdTemplate },
-  { name: 'bot-issue', what: 'issue', calls: 600, needs: ['bot', 'chat', 'template', 'token'], call: botIssued },
-  {
-    name: 'bot-calls',
-    what: 'call',
-    calls: 1_800,
-    needs: ['bot'],
-    reads: true,
-    call: (it) => it.call(webhook.info, {}),
-  },
-]
+/** Defines a probe that observes the limit of a window. */
+const allows = (
+  define: DefineProbe,
+  name: string,
+  what: string,
+  calls: number,
+  call: (it: ProbeContext) => Promise<Observed>,
+) =>
+  define(name, `${what} ${calls} times in ${WINDOW_S} s.`, async (run) => {
+    const policy = policyOf(await call(run))
+    if (policy === undefined) run.notApplicable('Needs the header RateLimit-Policy.')
+    run.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
+  })
 
 export const rateLimits = [
   reading('headers', 'A response to a call with a token has RateLimit-Policy and RateLimit.', async (run) => {
@@ -59,17 +48,14 @@ export const rateLimits = [
     const isThere = headers['ratelimit-policy'] !== undefined && headers.ratelimit !== undefined
     run.holds(isThere, 'the headers RateLimit-Policy and RateLimit', Object.keys(headers).join(', '))
   }),
-  ...limits.map(({ name, what, calls, needs, call, ...options }) =>
-    probe.with({ needs, ...options })(
-      name,
-      `${name.startsWith('bot') ? 'A bot' : 'An application'} may ${what} ${calls} times in ${WINDOW_S} s.`,
-      async (run) => {
-        const policy = policyOf(await call(run))
-        if (policy === undefined) run.notApplicable('Needs the header RateLimit-Policy.')
-        run.equals('calls and seconds', policy, { calls, seconds: WINDOW_S })
-      },
-    ),
-  ),
+  allows(reading, 'reads', 'An application may read', 6_000, listed),
+  allows(voucherProbe, 'issue', 'An application may issue', 6_000, issued),
+  allows(voucherProbe, 'verify', 'An application may verify', 6_000, verification),
+  allows(voucherProbe, 'redeem', 'An application may redeem', 6_000, redemption),
+  allows(probe, 'reverse', 'An application may reverse', 1_200, reversal),
+  allows(probe, 'template-writes', 'An application may write templates', 120, createdTemplate),
+  allows(chatProbe, 'bot-issue', 'A bot may issue', 600, botIssued),
+  allows(botProbe, 'bot-calls', 'A bot may call', 1_800, (it) => it.call(webhook.info, {})),
   reading('refused-calls', 'A call that is refused after its authentication counts against the limit.', async (run) => {
     const left: number[] = []
     for (let n = 0; n < REFUSED_CALLS; n += 1) {
