@@ -25,7 +25,7 @@ export interface Probe {
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
 /** What the probes of a rule need, and other members that they share. */
-export type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'basis' | 'run'>>
+type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'basis' | 'run'>>
 
 interface RuleOptions extends ProbeOptions {
   /** Names of the probes of what the interface specifies, in whole or in part; all others observe decisions. */

@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { application, template, tryIssue } from '../../fixtures.js'
-import { type ProbeOptions, probesOf } from '../../probe.js'
+import { type DefineProbe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
@@ -16,7 +16,9 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('order-of-checks')
+const probe = probesOf('order-of-checks', { needs: ['token', 'template'] })
+const accountProbe = probe.with({ needs: ['jwt'] })
+const policyProbe = probe.with({ needs: ['jwt', 'secure'], plain: true })
 const { apps, bots, templates, vouchers } = contract
 
 const UNKNOWN_CHAT = 'chat_00000000000000000000000000'
@@ -29,12 +31,12 @@ const TOO_LONG = 'a'.repeat(65_536)
  * with its own status, so that a platform without one of them is not reported here.
  */
 const pair = (
+  define: DefineProbe,
   name: string,
   title: string,
-  options: ProbeOptions,
   calls: (it: ProbeContext) => Promise<{ first: Observed; second: Observed; both: () => Promise<Observed> }>,
-) => {
-  const run = async (run: ProbeContext) => {
+) =>
+  define(name, title, async (run) => {
     const { first, second, both } = await calls(run)
     needsStatus(run, first, '4xx')
     needsStatus(run, second, '4xx')
@@ -42,9 +44,7 @@ const pair = (
     if (wanted === other) run.notApplicable('Needs two checks that refuse with different codes.')
     const { status, code } = await both()
     run.equals('refusal', `status ${status} ${code}`, wanted)
-  }
-  return probe.with(options)(name, title, run)
-}
+  })
 
 /** A call without a credential that reads another path. */
 const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
@@ -68,7 +68,7 @@ export const orderOfChecks = [
     { name: 'unknown-path', what: 'an unknown path', path: '/api/v1/open-platform/conform', status: 404 },
     { name: 'wrong-method', what: 'a method that a path does not take', path: vouchers.issue.path, status: 405 },
   ].map(({ name, what, path, status }) =>
-    probe.with({ reads: true })(
+    probe.with({ needs: [], reads: true })(
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
       async (run) => {
@@ -78,9 +78,9 @@ export const orderOfChecks = [
     ),
   ),
   pair(
+    accountProbe,
     'credential-before-application',
     'A call with a revoked token of a disabled application is refused as one with a revoked token.',
-    { needs: ['jwt'] },
     async (run) => {
       const { reading, revoked } = await tokensOfRun(run)
       const first = await listAs(run, revoked)
@@ -89,9 +89,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    policyProbe,
     'application-before-encryption',
     'A call in plain text for a disabled application that requires encryption is refused as disabled.',
-    { needs: ['jwt', 'secure'], plain: true },
     async (run) => {
       const { reading } = await tokensOfRun(run)
       const first = await withPolicy(run, disabled, () => listAs(run, reading))
@@ -101,9 +101,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    policyProbe,
     'encryption-before-scope',
     'A call in plain text without its scope, for an application that requires encryption, is refused with 426.',
-    { needs: ['jwt', 'secure'], plain: true },
     async (run) => {
       const { reading, narrow } = await tokensOfRun(run)
       const first = await withPolicy(run, encryptedOnly, () => listAs(run, reading))
@@ -112,9 +112,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    probe,
     'credential-before-members',
     'A call without a credential and without required members is refused with 401.',
-    { needs: ['token', 'template'] },
     async (run) => ({
       first: await anonymousRead(run),
       second: await run.call(vouchers.verify, {}),
@@ -122,9 +122,9 @@ export const orderOfChecks = [
     }),
   ),
   pair(
+    probe.with({ needs: ['token', 'jwt', 'template'] }),
     'scope-before-members',
     'A call without its scope and without required members is refused with 403.',
-    { needs: ['token', 'jwt', 'template'] },
     async (run) => {
       const as = await verifyToken(run)
       const first = await run.call(templates.list, {}, { as })
@@ -132,9 +132,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    probe,
     'media-type-before-size',
     'A call whose body is too large and not JSON is refused with 415.',
-    { needs: ['token', 'template'] },
     async (run) => {
       const long = await verifyJson(run, { recipient_user_id: TOO_LONG })
       const text = { 'content-type': 'text/plain' }
@@ -146,9 +146,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    probe.with({ plain: true }),
     'size-before-json',
     'A call whose body is too large and malformed is refused with 413.',
-    { needs: ['token', 'template'], plain: true },
     async (run) => ({
       first: await verifyWith(run, await verifyJson(run, { recipient_user_id: TOO_LONG })),
       second: await verifyWith(run, '{'),
@@ -156,9 +156,9 @@ export const orderOfChecks = [
     }),
   ),
   pair(
+    probe,
     'members-before-idempotency-key',
     'An issue without required members and without a key is refused for its members.',
-    { needs: ['token', 'template'] },
     async (run) => ({
       first: await run.call(vouchers.issue, {}),
       second: await tryIssue(run, {}, { key: null }),
@@ -166,9 +166,9 @@ export const orderOfChecks = [
     }),
   ),
   pair(
+    probe,
     'idempotency-key-before-objects',
     'An issue without a key from an unknown template is refused with 400.',
-    { needs: ['token', 'template'] },
     async (run) => ({
       first: await tryIssue(run, {}, { key: null }),
       second: await tryIssue(run, { template_id: UNKNOWN_TEMPLATE }),
@@ -176,9 +176,9 @@ export const orderOfChecks = [
     }),
   ),
   pair(
+    probe,
     'reused-key-before-objects',
     'An issue with a key of another request, from an unknown template, is refused with 409.',
-    { needs: ['token', 'template'] },
     async (run) => {
       run.needs(await issued(run), 'an issued voucher')
       const key = issueKey(run)
@@ -190,9 +190,9 @@ export const orderOfChecks = [
     },
   ),
   pair(
+    probe.with({ needs: ['token', 'bot', 'chat', 'template'] }),
     'unknown-object-before-state',
     'An issue by a bot from a draft into an unknown chat is refused with 404.',
-    { needs: ['token', 'bot', 'chat', 'template'] },
     async (run) => {
       const { id } = run.needs(await createdTemplate(run), 'a draft')
       if (typeof id !== 'string') run.notApplicable('Needs a draft with an id.')
