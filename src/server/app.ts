@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
@@ -6,22 +6,30 @@ import { dispatch } from '../contract/secure.js'
 import { KeyMissing } from '../domain/keyring.js'
 import type { HttpResponse } from '../secure/http.js'
 import { StoreUnavailable } from '../store/store.js'
+import { refuseForeignRequest } from './auth.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
+import { IdempotentCalls } from './gate.js'
 import type { Handler } from './handler.js'
 import { makeHandlers } from './handlers/index.js'
 import { failureResponse, refuseMessage } from './http/envelope.js'
-import { type Exchange, plainExchange, type Reply, type Result, writeReply } from './http/exchange.js'
-import { bindHealth } from './http/health.js'
+import {
+  completeReply,
+  type Exchange,
+  plainExchange,
+  type Reply,
+  type Result,
+  refuseWithoutHost,
+  splitTarget,
+  writeReply,
+} from './http/exchange.js'
+import { bindHealth, bindPage } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
-import { IdempotentCalls } from './http/idempotent-calls.js'
-import { refuseWithoutHost } from './http/request-target.js'
 import { Routes } from './http/routes.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
-import { bindPage, refuseForeignRequest } from './page-routes.js'
-import { createDispatchListener, isDispatch } from './transport/dispatch.js'
+import { createDispatchListener } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 
 /** The HTTP server with all routes. */
@@ -46,22 +54,17 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const { messages } = deps.differences
   const routes = bindRoutes(deps, metrics)
 
-  const recordRequest = (completed: CompletedRequest, captured: CapturedCall | null) => {
-    const { endpoint, method, status, code, elapsedMs } = completed
-    metrics.observe({ endpoint: endpoint?.id ?? 'none', method, status, code, seconds: elapsedMs / 1000 })
-    const entry = entryOf(completed, deps.clock.now())
-    events.onRequestDone(entry, completed.voucher)
-    if (!completed.carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
+  const recordRequest = (ended: CompletedRequest, status: number, captured: CapturedCall | null, carries: boolean) => {
+    const now = deps.clock.now()
+    const entry = entryOf(ended, status, now)
+    metrics.observe(entry)
+    if (ended.botId !== null && ended.route !== null) deps.botCalls.note(ended.botId, entry, now)
+    events.onRequestDone(entry, ended.voucher)
+    if (!carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
   const record = (exchange: Exchange, status: number, wasSent: boolean) => {
-    const { id, method, botId, failureCode: code, applicationId, voucher, replayed } = exchange
-    const endpoint = exchange.route?.endpoint
-    if (botId !== null && endpoint !== undefined) {
-      deps.botCalls.note({ botId, path: endpoint.path, status, code }, deps.clock.now())
-    }
-    const elapsedMs = performance.now() - exchange.startedAt
     const captured = deps.activity.captures ? capturedCall(exchange, wasSent ? status : null) : null
-    recordRequest({ id, endpoint, method, status, code, applicationId, voucher, replayed, elapsedMs }, captured)
+    recordRequest(exchange, status, captured, false)
   }
 
   const refusalOfError = (id: string, error: unknown): Refusal => {
@@ -84,10 +87,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
 
   async function replyTo(exchange: Exchange): Promise<Reply> {
     const result = await route(exchange).catch((error: unknown) => refusalOfError(exchange.id, error))
-    if (!('ok' in result)) return exchange.complete(result)
+    if (!('ok' in result)) return completeReply(exchange, result)
     exchange.failureCode = result.code
     const keepAlive = exchange.carrier.response.shouldKeepAlive
-    return exchange.complete(failureResponse(result, exchange.id, keepAlive, messages))
+    return completeReply(exchange, failureResponse(result, exchange.id, keepAlive, messages))
   }
 
   const respondInPlain: RequestListener = async (request, response) => {
@@ -137,6 +140,15 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
       stopFollowing()
     },
   }
+}
+
+/** True for a dispatch of the encrypted transport, also with an absolute or percent-escaped request target. */
+function isDispatch({ method, url = '' }: IncomingMessage): boolean {
+  if (method !== dispatch.method) return false
+  if (url === dispatch.path) return true
+  // Fast path: every POST passes here, and only a target with this path or an escape can be a dispatch.
+  const isPossible = url.includes(dispatch.path) || url.includes('%')
+  return isPossible && decodeURI(splitTarget(url).path) === dispatch.path
 }
 
 /** Adds all routes of the contract, of the page and of health checks. */

@@ -5,12 +5,12 @@ import { platformActivity } from '../contract/platform/activity.js'
 import { refuseRuntimeCall } from '../domain/application.js'
 import { refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domain/tokens.js'
+import { platformHeaders } from '../inspector/assets.js'
+import { isPlatformPath, type PageRequest } from '../inspector/inspector.js'
 import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
-import type { Caller, Exchange } from './http/exchange.js'
-import { headerValues } from './http/headers.js'
-import { messageOf } from './page-routes.js'
+import { type Caller, type Exchange, headerValues } from './http/exchange.js'
 
 const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', tokenId: '', botId: '', calledBy: '' }
 
@@ -109,3 +109,19 @@ async function byBotToken(
   const calledBy = tokenPrefixOf(value)
   return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId, calledBy }
 }
+
+/** Refuses a request below /_platform that is for another name or from another site (DECISIONS.md#page-requests). */
+export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: Exchange): Refusal | undefined {
+  const path = exchange.route?.endpoint.path
+  const isPlatform = path === undefined ? isPlatformPath(exchange.url) : path.startsWith('/_platform/')
+  if (!isPlatform) return undefined
+  Object.assign(exchange.replyHeaders, platformHeaders)
+  return inspector?.refuse(exchange)
+}
+
+export const messageOf = ({ method, url, rawHeaders, carrier }: Exchange): PageRequest => ({
+  method,
+  url,
+  rawHeaders,
+  socket: carrier.request.socket,
+})

@@ -8,12 +8,19 @@ import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
-import { type Call, type CheckedHandler, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
+import type { IdempotentCalls } from './gate.js'
+import { type Call, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
+import { readJson } from './http/body.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
-import { type Caller, type Carrier, type Exchange, type Result, refuseBody } from './http/exchange.js'
-import { headerValues, isPlainUtf8 } from './http/headers.js'
-import type { IdempotentCalls } from './http/idempotent-calls.js'
-import { readJson } from './http/read-body.js'
+import {
+  type Caller,
+  type Carrier,
+  type Exchange,
+  headerValues,
+  isPlainUtf8,
+  type Result,
+  refuseBody,
+} from './http/exchange.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
 import { voucherCallOf } from './observe/request-log.js'
@@ -37,7 +44,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
   const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
-  let loading: Promise<EndpointCodec> | undefined
+  let codec: EndpointCodec | undefined
 
   routes.add({ method: endpoint.method, endpoint, refusesHead: endpoint.streams === true, admit, handle: respond })
 
@@ -46,7 +53,8 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     exchange.generation = gate.generation
     const caller = await authenticate(deps, endpoint, exchange)
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
-    noteCaller(deps, exchange, caller)
+    exchange.caller = caller
+    if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
     return (
       takeRateLimit(deps, endpoint, caller, exchange) ??
       (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
@@ -56,32 +64,36 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
   async function respond(exchange: Exchange): Promise<Result> {
     const read = await readJson(exchange, endpoint.bodyBytesMax)
     if (!read.ok) return refuseBody(exchange, read)
-    loading ??= import('./http/endpoint-codec.js').then(({ codecOf }) => codecOf(endpoint, query))
-    const codec = await loading
+    const { validate, write } = (codec ??= await loadCodec())
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value
+    const call = () => runCall(exchange, body, validate)
     // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
-    const result = await (bypassesGate
-      ? runCall(exchange, body, codec)
-      : gate.run(() => runInCurrentState(exchange, body, codec)))
-    return result.ok ? replyOf(exchange, endpoint, result, codec) : result
+    const result = await (bypassesGate ? call() : gate.run(call))
+    return result.ok ? replyOf(exchange, endpoint, result, write) : result
   }
 
-  /** Checks the credential again if a reset or restore has replaced the state in which it was checked. */
-  async function runInCurrentState(exchange: Exchange, body: unknown, codec: EndpointCodec) {
-    const refusal = exchange.generation === gate.generation ? null : await admit(exchange)
-    return refusal ?? runCall(exchange, body, codec)
+  async function loadCodec(): Promise<EndpointCodec> {
+    const { codecOf } = await import('./http/endpoint-codec.js')
+    return codecOf(endpoint, query)
   }
 
   async function runCall(
     exchange: Exchange,
     body: unknown,
-    { validate }: EndpointCodec,
+    validate: EndpointCodec['validate'],
   ): Promise<HandlerReply<Endpoint> | Refusal> {
-    const input = readInput(exchange, query, body, validate, check)
-    if (!input.ok) return input
+    // Check the credential again if a reset or restore has replaced the state in which it was checked.
+    const isOutdated = !bypassesGate && exchange.generation !== gate.generation
+    const refusal = isOutdated ? await admit(exchange) : null
+    if (refusal !== null) return refusal
+    const { params } = exchange
+    const queryValues = readQuery(exchange.query, query)
+    const issues = validate(params, queryValues, body) ?? conflictOf(queryValues, body) ?? check?.(body) ?? []
+    if (issues.length > 0) return invalid(...issues)
     const idempotencyKey = readIdempotencyKey(deps, exchange, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return idempotencyKey
-    const result = await runHandler(exchange, input.value, idempotencyKey)
+    const input = { ...params, ...queryValues, ...(body as object | undefined) }
+    const result = await runHandler(exchange, input, idempotencyKey)
     if (result.ok) exchange.voucher = voucherCallOf(endpoint.id, result.data, exchange.caller as Caller, idempotencyKey)
     return result
   }
@@ -106,12 +118,6 @@ function countFailedCredential(deps: Deps, exchange: Exchange, refusal: Refusal)
   return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
 }
 
-function noteCaller(deps: Deps, exchange: Exchange, caller: Caller): void {
-  exchange.caller = caller
-  exchange.applicationId = caller.applicationId === '' ? null : caller.applicationId
-  if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
-}
-
 /** Counts the call against the rate limit of its endpoint; adds the RateLimit headers to responses for tokens. */
 function takeRateLimit(
   { limits }: Deps,
@@ -130,21 +136,6 @@ function takeRateLimit(
   return allowed ? null : rateLimited(verdict)
 }
 
-/** Validates params, query and body by the endpoint's schemas and the handler's check; merges them to one object. */
-function readInput(
-  exchange: Exchange,
-  querySchema: ObjectSchema,
-  body: unknown,
-  validate: EndpointCodec['validate'],
-  check: CheckedHandler<Endpoint>['check'] | undefined,
-): { readonly ok: true; readonly value: Record<string, unknown> } | Refusal<'VALIDATION_FAILED'> {
-  const { params } = exchange
-  const query = readQuery(exchange.query, querySchema)
-  const issues = validate(params, query, body) ?? conflictOf(query, body) ?? check?.(body) ?? []
-  if (issues.length > 0) return invalid(...issues)
-  return { ok: true, value: { ...params, ...query, ...(body as object | undefined) } }
-}
-
 /** Converts query values, which are strings, to integers and booleans where the schema requires them. */
 function readQuery(query: Readonly<Record<string, unknown>>, schema: ObjectSchema): Record<string, unknown> {
   const members = membersOf(schema)
@@ -158,12 +149,13 @@ function readQuery(query: Readonly<Record<string, unknown>>, schema: ObjectSchem
   return Object.fromEntries(read)
 }
 
+const conflict = { code: 'conflict', message: 'differs between the query and the body' }
+
 /** Reports a member that has different values in query and body. */
 function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
   const inBody = (body ?? {}) as Record<string, unknown>
   const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])
-  if (name === undefined) return null
-  return [{ pointer: `/${name}`, code: 'conflict', message: 'differs between the query and the body' }]
+  return name === undefined ? null : [{ pointer: `/${name}`, ...conflict }]
 }
 
 /** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
@@ -214,7 +206,7 @@ function replyOf(
   exchange: Exchange,
   endpoint: Endpoint,
   result: Extract<HandlerReply<Endpoint>, { ok: true }>,
-  codec: EndpointCodec,
+  write: EndpointCodec['write'],
 ): Result {
   const { data } = result
   if (endpoint.streams)
@@ -224,5 +216,5 @@ function replyOf(
     exchange.replyHeaders['idempotent-replayed'] = 'true'
   }
   const headers = { 'content-type': 'application/json; charset=utf-8' }
-  return { status: result.status ?? endpoint.status, headers, body: codec.write(data, exchange.id) }
+  return { status: result.status ?? endpoint.status, headers, body: write(data, exchange.id) }
 }

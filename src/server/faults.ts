@@ -95,10 +95,12 @@ export class Faults {
     const next = this.#faults.find(
       (it) => it.endpoint === endpoint && (it.rate === null || this.#randomShare() < it.rate),
     )
-    if (next === undefined || next.left === null) return next
-    const left = next.left - 1
-    this.#change(this.#faults.flatMap((it) => (it !== next ? it : left === 0 ? [] : { ...next, left })))
+    if (typeof next?.left === 'number') this.#count(next, next.left - 1)
     return next
+  }
+
+  #count(fault: Fault, left: number): void {
+    this.#change(this.#faults.flatMap((it) => (it !== fault ? it : left === 0 ? [] : { ...fault, left })))
   }
 
   #change(faults: readonly Fault[]): void {

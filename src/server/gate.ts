@@ -1,3 +1,5 @@
+import { type Refusal, refuse } from '../contract/errors.js'
+import { IDEMPOTENCY_WAIT_MS, type IdempotencyKey } from '../domain/idempotency.js'
 import { StoreUnavailable } from '../store/store.js'
 
 /** Maximum time for which calls wait for a reset or restore: most take milliseconds, that of a large state a minute. */
@@ -15,15 +17,11 @@ export class Gate {
   #closed: Promise<void> | null = null
   #drained: (() => void) | undefined
   #last: Promise<unknown> = Promise.resolve()
-  #generation = 0
+  /** Changes with each reset and restore; data read before a change may be outdated. */
+  generation = 0
 
   constructor(waitMsMax = WAIT_MS_MAX) {
     this.#waitMsMax = waitMsMax
-  }
-
-  /** Changes with each reset and restore; data read before a change may be outdated. */
-  get generation(): number {
-    return this.#generation
   }
 
   /** Runs a call as soon as the gate is open. @throws StoreUnavailable if it stays closed */
@@ -77,9 +75,52 @@ export class Gate {
       clearTimeout(timer)
       this.#refuses = false
       this.#drained = undefined
-      this.#generation += 1
+      this.generation += 1
       this.#closed = null
       open()
     }
+  }
+}
+
+type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
+
+/** Runs API calls that have an idempotency key, one at a time for each key (DECISIONS.md#keys-in-flight). */
+export class IdempotentCalls {
+  readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
+
+  /** Waits for a running call with the same key and fingerprint, then runs `call`, which replays the record. */
+  async run<T>(
+    applicationId: string,
+    { value, fingerprint }: IdempotencyKey,
+    call: () => Promise<T>,
+  ): Promise<T | Conflict> {
+    const key = `${applicationId} ${value}`
+    const first = this.#running.get(key)
+    if (first !== undefined)
+      return first.fingerprint === fingerprint ? runAfter(first.settled, call) : refuse('IDEMPOTENCY_KEY_REUSED')
+    const running = call()
+    const settled = running.then(
+      () => this.#running.delete(key),
+      () => this.#running.delete(key),
+    )
+    this.#running.set(key, { fingerprint, settled })
+    return running
+  }
+}
+
+async function runAfter<T>(settled: Promise<unknown>, call: () => Promise<T>): Promise<T | Conflict> {
+  if (await settlesInTime(settled)) return call()
+  return { ...refuse('IDEMPOTENCY_KEY_IN_PROGRESS'), retryAfterSeconds: 1 }
+}
+
+async function settlesInTime(settled: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, IDEMPOTENCY_WAIT_MS, false)
+  })
+  try {
+    return await Promise.race([settled.then(() => true), timeout])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,18 +1,10 @@
+import type { RequestLogEntry } from '../../contract/platform/activity.js'
 import { minuteOf } from '../../domain/bot/metrics.js'
 import * as botCalls from '../../store/bots/calls.js'
 import type { Store } from '../../store/store.js'
 import { inTurn } from './in-turn.js'
 
 const PREFIX = '/api/v1/bots/'
-
-/** A completed call with a bot token. */
-interface BotCall {
-  readonly botId: string
-  /** Path of the endpoint. */
-  readonly path: string
-  readonly status: number
-  readonly code: string | null
-}
 
 /** Counts the calls of bots per minute in memory and writes them in batches, so that no call waits for a write. */
 export class BotCalls {
@@ -23,8 +15,8 @@ export class BotCalls {
     this.#store = store
   }
 
-  note({ botId, path, status, code }: BotCall, now: number): void {
-    const method = path.slice(PREFIX.length)
+  note(botId: string, { path, status, code }: Pick<RequestLogEntry, 'path' | 'status' | 'code'>, now: number): void {
+    const method = (path ?? '').slice(PREFIX.length)
     this.#add({ bot_id: botId, minute: minuteOf(now), method, status, code: code ?? '', calls: 1 })
   }
 

@@ -1,14 +1,75 @@
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import { closest } from '../../contract/values/closest.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import { depthExceeds } from '../../values/json.js'
+import type { Exchange } from './exchange.js'
 
 /** Limits of a body (DECISIONS.md#bodies). */
-export const BODY_BYTES_MAX = 65_536
+const BODY_BYTES_MAX = 65_536
 const DEPTH_MAX = 16
 
-export type ParsedBody = { readonly ok: true; readonly value: unknown } | Refusal<'INVALID_JSON' | 'VALIDATION_FAILED'>
+type ParsedBody = { readonly ok: true; readonly value: unknown } | Refusal<'INVALID_JSON' | 'VALIDATION_FAILED'>
+
+/** Bytes of a body. `too_large`: over the limit. `broken`: the client disconnected before the end of the body. */
+type BodyBytes = Buffer | 'too_large' | 'broken'
+
+type JsonBody = ParsedBody | Refusal<'UNSUPPORTED_MEDIA_TYPE' | 'PAYLOAD_TOO_LARGE'>
+
+/**
+ * Reads a body of at most `limit` bytes. Most bodies have arrived completely when this function is called: reads such
+ * bodies synchronously, which costs less than the events of a stream.
+ */
+export function readBytes(message: IncomingMessage, limit: number): BodyBytes | Promise<BodyBytes> {
+  if (Number(message.headers['content-length'] ?? 0) > limit) return 'too_large'
+  if (message.destroyed) return 'broken'
+  if (!message.complete) return collect(message, limit)
+  const bytes = (message.read() as Buffer | null) ?? Buffer.alloc(0)
+  return bytes.length > limit ? 'too_large' : bytes
+}
+
+function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
+  return new Promise((resolve) => {
+    const pieces: Buffer[] = []
+    let length = 0
+    message.on('data', (piece: Buffer) => {
+      length += piece.length
+      if (length > limit) resolve('too_large')
+      else pieces.push(piece)
+    })
+    message.once('end', () => resolve(Buffer.concat(pieces)))
+    message.once('error', () => resolve('broken'))
+  })
+}
+
+/** Reads a JSON body: checks type, size and form (DECISIONS.md#bodies). Undefined for a missing or empty body. */
+export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
+  const { headers, inner, method, carrier } = exchange
+  if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
+  const isJson = isJsonType(headers['content-type'])
+  if (inner !== null) {
+    if (inner.body === undefined) return { ok: true, value: undefined }
+    return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
+  }
+  // An empty body needs no JSON type (`curl -d ''` sends a form type); refuse any other body at its first byte.
+  const bytes = readBytes(carrier.request, isJson ? bytesMax : 0)
+  return bytes instanceof Promise ? bytes.then((it) => parse(exchange, it, isJson)) : parse(exchange, bytes, isJson)
+}
+
+function parse(exchange: Exchange, bytes: BodyBytes, isJson: boolean): JsonBody {
+  if (bytes === 'broken') return refuse('INVALID_JSON')
+  if (bytes === 'too_large') return refuse(isJson ? 'PAYLOAD_TOO_LARGE' : 'UNSUPPORTED_MEDIA_TYPE')
+  exchange.receivedBody = bytes
+  return parseBody(bytes)
+}
+
+/** True for the media type application/json with any parameters; isPlainUtf8 checks the charset. */
+function isJsonType(type: string | undefined): boolean {
+  if (type === 'application/json') return true
+  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+}
 
 /**
  * Parses a JSON body: strict UTF-8, at most 16 levels, no `__proto__` member. Converts strings to NFC. Undefined for an
@@ -33,7 +94,7 @@ export function parseBody(bytes: Buffer): ParsedBody {
  * @param text the plaintext that contained the body
  * @param bytes length of that text in UTF-8
  */
-export function checkInnerBody(value: unknown, text: string, bytes: number): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
+function checkInnerBody(value: unknown, text: string, bytes: number): ParsedBody | Refusal<'PAYLOAD_TOO_LARGE'> {
   const mayBeTooLarge = bytes > BODY_BYTES_MAX
   if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(value)) > BODY_BYTES_MAX) return refuse('PAYLOAD_TOO_LARGE')
   // Equal lengths mean ASCII text: every other character has more UTF-8 bytes than UTF-16 units.
@@ -44,7 +105,10 @@ export function checkInnerBody(value: unknown, text: string, bytes: number): Par
 function checkValue(value: unknown, text: string, ascii: boolean): ParsedBody {
   if (depthExceeds(value, DEPTH_MAX))
     return refuse('INVALID_JSON', { reason: `nested deeper than ${DEPTH_MAX} levels` })
-  if (ascii && !text.includes('\\u') && !text.includes('__proto__')) return { ok: true, value }
+  return ascii && !text.includes('\\u') && !text.includes('__proto__') ? { ok: true, value } : normalise(value)
+}
+
+function normalise(value: unknown): ParsedBody {
   const problem = problemOf(value, '')
   return problem === null
     ? { ok: true, value: mapTexts(value, toNfc) }
@@ -83,4 +147,18 @@ function tooManyMarks(pointer: string): ValidationIssue {
 function toNfc(text: string): string {
   const normalised = text.normalize('NFC')
   return normalised !== text && /^[\0-\x7f]*$/.test(normalised) ? text : normalised
+}
+
+/** Maximum of validation issues in a response; the client sees further issues after correcting these. */
+export const ISSUES_MAX = 20
+
+/** The validation issue that reports an unknown member (DECISIONS.md#unknown-members). */
+export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
+  const issue = {
+    pointer: `${at}/${escapePointer(name)}`,
+    code: 'additionalProperties',
+    message: 'is not known here',
+  }
+  const close = closest(name, known)
+  return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
 }

@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { CredentialKind } from '../../contract/endpoint.js'
-import type { FailureCode, Refusal } from '../../contract/errors.js'
+import { type FailureCode, type Refusal, refuse } from '../../contract/errors.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 import type { CapturedRoute } from '../observe/exchange.js'
 import type { VoucherCall } from '../observe/request-log.js'
-import { targetOf } from './request-target.js'
 
 /** HTTP request and response on a connection, which carry an API call in plain text or in an envelope. */
 export interface Carrier {
@@ -15,7 +14,7 @@ export interface Carrier {
 
 /** A call that was decrypted from an envelope. */
 export interface InnerCall {
-  /** Parsed JSON, which read-body.ts validates. */
+  /** Parsed JSON, which body.ts validates. */
   readonly body: unknown
   /** The plaintext that contained the body. */
   readonly text: string
@@ -62,18 +61,8 @@ export interface Caller {
   readonly calledBy: string
 }
 
-interface Source {
-  readonly id: string
-  readonly method: string
-  readonly url: string
-  readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: readonly string[]
-  readonly carrier: Carrier
-  readonly inner: InnerCall | null
-}
-
 /** One API call: its request, its caller and route, the headers of its response, and what is recorded of it. */
-export class Exchange implements Source {
+export interface Exchange {
   readonly id: string
   readonly method: string
   /** Request target as received. */
@@ -86,54 +75,59 @@ export class Exchange implements Source {
   readonly carrier: Carrier
   /** Null for a call in plain text. A client cannot forge it, unlike a header. */
   readonly inner: InnerCall | null
-  readonly startedAt = performance.now()
+  readonly startedAt: number
 
   /** Null for a path or method without a route. */
-  route: Route | null = null
-  params: Readonly<Record<string, string | undefined>> = {}
-  query: Readonly<Record<string, unknown>> = {}
-  caller: Caller | null = null
+  route: Route | null
+  params: Readonly<Record<string, string | undefined>>
+  query: Readonly<Record<string, unknown>>
+  caller: Caller | null
   /** Generation of the state in which the caller was authenticated (Gate). */
-  generation = 0
+  generation: number
 
   readonly replyHeaders: Record<string, string>
   /** Failure code of a refused call. */
-  failureCode: FailureCode | null = null
+  failureCode: FailureCode | null
   /** The bot whose token the request carries, even if the server refuses the token. */
-  botId: string | null = null
-  applicationId: string | null = null
+  botId: string | null
   /** The voucher of a successful call. */
-  voucher: VoucherCall | null = null
-  replayed = false
+  voucher: VoucherCall | null
+  replayed: boolean
   /** The body as it arrived; null if it was not read. */
-  receivedBody: Buffer | null = null
-  sentBody: string | null = null
+  receivedBody: Buffer | null
+  sentBody: string | null
+}
 
-  constructor({ id, method, url, headers, rawHeaders, carrier, inner }: Source) {
-    this.id = id
-    this.method = method
-    this.url = url
-    this.target = targetOf(url)
-    this.headers = headers
-    this.rawHeaders = rawHeaders
-    this.carrier = carrier
-    this.inner = inner
-    this.replyHeaders = { 'x-request-id': id, 'cache-control': 'no-store' }
-  }
+/** What is not known yet of a new call. */
+const unknownYet = {
+  route: null,
+  params: {},
+  query: {},
+  caller: null,
+  generation: 0,
+  failureCode: null,
+  botId: null,
+  voucher: null,
+  replayed: false,
+  receivedBody: null,
+  sentBody: null,
+}
 
-  /** Completes a reply with the headers of this exchange. */
-  complete({ status, headers, body }: Reply): Reply {
-    Object.assign(this.replyHeaders, headers)
-    if (!(body instanceof Readable)) this.replyHeaders['content-length'] = String(Buffer.byteLength(body))
-    if (typeof body === 'string') this.sentBody = body
-    const isHead = this.method === 'HEAD' && !(body instanceof Readable)
-    return { status, headers: this.replyHeaders, body: isHead ? '' : body }
-  }
+function newExchange(
+  id: string,
+  { method, url, headers, rawHeaders }: Pick<Exchange, 'method' | 'url' | 'headers' | 'rawHeaders'>,
+  carrier: Carrier,
+  inner: InnerCall | null,
+): Exchange {
+  const target = targetOf(url)
+  const startedAt = performance.now()
+  const replyHeaders = { 'x-request-id': id, 'cache-control': 'no-store' }
+  return { ...unknownYet, id, method, url, target, headers, rawHeaders, carrier, inner, startedAt, replyHeaders }
 }
 
 export function plainExchange(id: string, request: IncomingMessage, response: ServerResponse): Exchange {
   const { method = '', url = '/', headers, rawHeaders } = request
-  return new Exchange({ id, method, url, headers, rawHeaders, carrier: { request, response }, inner: null })
+  return newExchange(id, { method, url, headers, rawHeaders }, { request, response }, null)
 }
 
 /** The exchange of a decrypted request; its id is that of the envelope. */
@@ -146,7 +140,17 @@ export function innerExchange(
   const url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
   const rawHeaders: string[] = []
   for (const name in headers) rawHeaders.push(name, headers[name] as string)
-  return new Exchange({ id, method, url, headers, rawHeaders, carrier, inner: { ...plaintext, body } })
+  return newExchange(id, { method, url, headers, rawHeaders }, carrier, { ...plaintext, body })
+}
+
+/** Completes a reply with the headers of its exchange. */
+export function completeReply(exchange: Exchange, { status, headers, body }: Reply): Reply {
+  const { method, replyHeaders } = exchange
+  Object.assign(replyHeaders, headers)
+  if (body instanceof Readable) return { status, headers: replyHeaders, body }
+  replyHeaders['content-length'] = String(Buffer.byteLength(body))
+  if (typeof body === 'string') exchange.sentBody = body
+  return { status, headers: replyHeaders, body: method === 'HEAD' ? '' : body }
 }
 
 /** Sends a complete reply on the connection. */
@@ -175,4 +179,69 @@ export function jsonReply(data: object): Reply {
 export function refuseBody({ replyHeaders }: Exchange, refusal: Refusal): Refusal {
   replyHeaders.connection = 'close'
   return refusal
+}
+
+/** Path and query of a request target, by which routes and request fingerprints are computed. */
+export function targetOf(url: string): string {
+  const target = url.startsWith('/') ? url : withoutOrigin(url)
+  // Treat % as literal if an escape is malformed, so that a malformed id counts as unknown.
+  return !target.includes('%') || isDecodable(target) ? target : target.replaceAll('%', '%25')
+}
+
+/** Reduces an absolute target to its path, which names the same resource. */
+function withoutOrigin(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** False if an escape is malformed. */
+function isDecodable(target: string): boolean {
+  try {
+    // The result is used: a bundler may drop a call without one, as if it could not throw.
+    return decodeURIComponent(target) !== ''
+  } catch {
+    return false
+  }
+}
+
+/** The path of a request target, and its query without the separator. The router ends a path at the same characters. */
+export function splitTarget(url: string): { readonly path: string; readonly query: string } {
+  const target = targetOf(url)
+  const [path = ''] = target.split(/[?#]/, 1)
+  return { path, query: target.slice(path.length + 1) }
+}
+
+const NO_HOST = { pointer: 'Host', code: 'required', message: 'is required' }
+
+/** HTTP/1.1 requires the header Host (RFC 9112, 3.2); Node itself would refuse with an empty body. */
+export function refuseWithoutHost(request: IncomingMessage): Refusal<'VALIDATION_FAILED'> | undefined {
+  if (request.httpVersionMinor === 0 || request.headers.host !== undefined) return undefined
+  return refuse('VALIDATION_FAILED', { errors: [NO_HOST] })
+}
+
+/**
+ * Returns every received value of a header: Node drops all Authorization headers but the first and joins repeats of
+ * others. Reads rawHeaders, which decrypted requests have too.
+ * @param name in lower case
+ */
+export function headerValues({ rawHeaders }: Pick<Exchange, 'rawHeaders'>, name: string): string[] {
+  const values: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] as string
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[index + 1] as string)
+  }
+  return values
+}
+
+/** False for a body with a content encoding or a charset other than UTF-8; true without a body. */
+export function isPlainUtf8({ inner, method, headers }: Exchange): boolean {
+  const empty =
+    inner === null
+      ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+      : inner.body === undefined
+  if (empty || method === 'GET' || method === 'HEAD') return true
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  return charset === undefined || charset.toLowerCase() === 'utf-8'
 }

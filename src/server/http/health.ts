@@ -1,11 +1,13 @@
 import { isIPv4 } from 'node:net'
 import { refuse } from '../../contract/errors.js'
+import type { Inspector } from '../../inspector/inspector.js'
 import { allowedOriginOf, refuseHost } from '../../inspector/request-origin.js'
 import { one } from '../../store/operation.js'
-import { isOperator } from '../auth.js'
+import { isOperator, messageOf } from '../auth.js'
 import type { Deps } from '../deps.js'
 import type { Metrics } from '../observe/metrics.js'
-import { type Exchange, jsonReply, type Route } from './exchange.js'
+import { readJson } from './body.js'
+import { type Exchange, jsonReply, type Route, refuseBody } from './exchange.js'
 import type { Routes } from './routes.js'
 
 /** The names that a page at the address of the connection may use. */
@@ -43,5 +45,22 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
     // As for the operator API: a server beyond loopback does not know its names, and accepts all with the key.
     const foreign = byKey && deps.inspector === null ? undefined : refuseHost(ownNames(exchange), exchange)
     return foreign ?? { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.text() }
+  })
+}
+
+/** Adds the routes of the page. */
+export function bindPage(routes: Routes, inspector: Inspector): void {
+  routes.add({
+    method: 'GET',
+    endpoint: { id: 'page.files', path: '/_platform/ui/*' },
+    handle: (exchange) => inspector.get(messageOf(exchange)),
+  })
+  routes.add({
+    method: 'POST',
+    endpoint: { id: 'page.session', path: '/_platform/ui/session' },
+    handle: async (exchange) => {
+      const read = await readJson(exchange)
+      return read.ok ? inspector.startSession(read.value) : refuseBody(exchange, read)
+    },
   })
 }

@@ -150,12 +150,17 @@ export class Activity {
     this.#items.push(item)
     if (item.captured !== null) this.#capturedBytes += sizeOf(item.captured)
     while (this.#capturedBytes > CAPTURED_BYTES) this.#evict(this.#items[this.#evicted++] as Item)
-    if (this.#items.length >= 2 * KEPT) {
-      for (const old of this.#items.slice(this.#evicted, KEPT)) this.#evict(old)
-      this.#items = this.#items.slice(KEPT)
-      this.#evicted = Math.max(0, this.#evicted - KEPT)
-    }
-    if (this.#followers.size === 0) return
+    if (this.#items.length >= 2 * KEPT) this.#dropOldest()
+    if (this.#followers.size > 0) this.#send(item)
+  }
+
+  #dropOldest(): void {
+    for (const old of this.#items.slice(this.#evicted, KEPT)) this.#evict(old)
+    this.#items = this.#items.slice(KEPT)
+    this.#evicted = Math.max(0, this.#evicted - KEPT)
+  }
+
+  #send(item: Item): void {
     if (item.kind !== 'state') {
       this.#window ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
       if (this.#left === 0) {

@@ -1,13 +1,8 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { RequestLogEntry } from '../../contract/platform/activity.js'
 
-/** One completed request; labels come from the contract, never from a client. */
-export interface Observation {
-  readonly endpoint: string
-  readonly method: string
-  readonly status: number
-  readonly code: string | null
-  readonly seconds: number
-}
+/** A completed request; its labels come from the contract, never from a client. */
+export type Observation = Pick<RequestLogEntry, 'endpoint' | 'method' | 'status' | 'code' | 'duration_ms'>
 
 /** Metrics of the process by store: prom-client never ends their timer and observer, so servers of a process share them. */
 const processMetrics = new Map<string, Registry>()
@@ -42,9 +37,10 @@ export function recordTo(store: string): { observe(it: Observation): void; text(
     registers: [registry],
   })
   return {
-    observe({ endpoint, method, status, code, seconds }) {
+    observe({ endpoint: id, method, status, code, duration_ms }) {
+      const endpoint = id ?? 'none'
       requests.inc({ endpoint, method, status, code: code ?? '' })
-      duration.observe({ endpoint }, seconds)
+      duration.observe({ endpoint }, duration_ms / 1000)
     },
     text: async () => `${await processMetricsOf(store).metrics()}${await registry.metrics()}`,
   }

@@ -64,20 +64,18 @@ export class RequestLog {
   }
 }
 
-/** A completed request, plain or decrypted. */
+/** What is recorded of a request, plain or decrypted. */
 export interface CompletedRequest {
   readonly id: string
-  /** Undefined for an unknown path. */
-  readonly endpoint: Pick<Endpoint, 'id' | 'path'> | undefined
   readonly method: string
-  readonly status: number
-  readonly code: FailureCode | null
-  readonly applicationId: string | null
+  /** Null for an unknown path. */
+  readonly route: { readonly endpoint: Pick<Endpoint, 'id' | 'path'> } | null
+  readonly caller: { readonly applicationId: string } | null
+  readonly botId: string | null
+  readonly failureCode: FailureCode | null
   readonly voucher: VoucherCall | null
   readonly replayed: boolean
-  readonly elapsedMs: number
-  /** True for an envelope whose decrypted request is recorded itself. */
-  readonly carries?: boolean
+  readonly startedAt: number
 }
 
 /** The voucher of a successful call, with details for its history (DECISIONS.md#voucher-history). */
@@ -116,20 +114,21 @@ export function voucherCallOf(
   return { reason: null, idempotencyKey: idempotencyKey?.value ?? null, calledBy, botId: botId || null, ...found }
 }
 
-/** Converts a completed request to a log entry. @param now milliseconds since 1970 */
-export function entryOf(completed: CompletedRequest, now: number): RequestLogEntry {
+/** Converts a request that has just ended to a log entry. @param now milliseconds since 1970 */
+export function entryOf(ended: CompletedRequest, status: number, now: number): RequestLogEntry {
+  const { endpoint } = ended.route ?? {}
   return {
     time: formatInstant(now),
-    request_id: completed.id,
-    endpoint: completed.endpoint?.id ?? null,
-    method: completed.method,
-    path: completed.endpoint?.path ?? null,
-    status: completed.status,
-    code: completed.code,
-    application_id: completed.applicationId,
-    voucher_id: completed.voucher?.voucherId ?? null,
-    replayed: completed.replayed,
-    duration_ms: Math.round(completed.elapsedMs * 1000) / 1000,
+    request_id: ended.id,
+    endpoint: endpoint?.id ?? null,
+    method: ended.method,
+    path: endpoint?.path ?? null,
+    status,
+    code: ended.failureCode,
+    application_id: ended.caller?.applicationId || null,
+    voucher_id: ended.voucher?.voucherId ?? null,
+    replayed: ended.replayed,
+    duration_ms: Math.round((performance.now() - ended.startedAt) * 1000) / 1000,
   }
 }
 

@@ -4,7 +4,7 @@ import { BOTS_PER_ACCOUNT } from '../../domain/bot/bot.js'
 import { isWellFormedToken, tokenChecksum } from '../../domain/tokens.js'
 import { readValidity } from '../../domain/validity.js'
 import { parseBody } from '../http/body.js'
-import { lazyValidator } from '../http/validation.js'
+import { lazyValidator } from '../http/endpoint-codec.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 
 type CheckedSeed =

@@ -11,28 +11,11 @@ import { hasEnded } from '../../store/sessions.js'
 import { decodeUtf8 } from '../../values/json.js'
 import { TestClock } from '../clock.js'
 import type { Deps } from '../deps.js'
+import { readBytes } from '../http/body.js'
 import { failureResponse, headersOf } from '../http/envelope.js'
-import { type Carrier, type Exchange, innerExchange } from '../http/exchange.js'
-import { readBytes } from '../http/read-body.js'
-import { refuseWithoutHost, targetOf } from '../http/request-target.js'
+import { type Carrier, type Exchange, innerExchange, refuseWithoutHost, splitTarget } from '../http/exchange.js'
 import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
-
-/** True for a dispatch of the encrypted transport, also with an absolute or percent-escaped request target. */
-export function isDispatch({ method, url = '' }: IncomingMessage): boolean {
-  if (method !== endpoint.method) return false
-  if (url === endpoint.path) return true
-  // Fast path: every POST passes here, and only a target with this path or an escape can be a dispatch.
-  if (!url.includes(endpoint.path) && !url.includes('%')) return false
-  return decodeURI(splitTarget(url).path) === endpoint.path
-}
-
-function splitTarget(url: string): { readonly path: string; readonly query: string } {
-  const target = targetOf(url)
-  // The router ends a path at the same characters.
-  const [path = ''] = target.split(/[?#]/, 1)
-  return { path, query: target.slice(path.length + 1) }
-}
 
 interface OpenedDispatch extends Carrier {
   readonly id: string
@@ -41,7 +24,8 @@ interface OpenedDispatch extends Carrier {
 }
 
 interface DispatchEvents {
-  recordRequest(it: CompletedRequest, captured: null): void
+  /** @param carries true if the decrypted request is recorded itself */
+  recordRequest(ended: CompletedRequest, status: number, captured: null, carries: boolean): void
   /** Logs a bug or an unusable store and returns the refusal for the client. */
   refusalOfError(id: string, error: unknown): Refusal
 }
@@ -59,23 +43,12 @@ export function createDispatchListener(
 
   return (request, response) => {
     const id = deps.newId('req')
-    const started = performance.now()
+    const startedAt = performance.now()
     const outer = { id, request, response, passed: false }
-    const send = (sent: HttpResponse, code: FailureCode | null) => {
+    const send = (sent: HttpResponse, failureCode: FailureCode | null) => {
       write(response, sent, id)
-      const done = {
-        id,
-        endpoint,
-        method: endpoint.method,
-        status: sent.status,
-        code,
-        applicationId: null,
-        voucher: null,
-        replayed: false,
-        elapsedMs: performance.now() - started,
-        carries: outer.passed,
-      }
-      events.recordRequest(done, null)
+      const ended = { ...envelope, id, failureCode, startedAt }
+      events.recordRequest(ended, sent.status, null, outer.passed)
     }
     const refused = (refusal: Refusal) =>
       send(failureResponse(refusal, id, response.shouldKeepAlive, deps.differences.messages), refusal.code)
@@ -143,6 +116,16 @@ export function createDispatchListener(
     if (code !== 'REQUEST_TIMESTAMP_OUT_OF_RANGE' || !(clock instanceof TestClock)) return false
     return clock.earlierNows().some((then) => readDispatch(bytes, then).ok)
   }
+}
+
+/** What is recorded of every envelope. */
+const envelope = {
+  method: endpoint.method,
+  route: { endpoint },
+  caller: null,
+  botId: null,
+  voucher: null,
+  replayed: false,
 }
 
 const sealed = { 'content-type': MEDIA_TYPE }

@@ -4,11 +4,9 @@ import { createServerSession, describeServer } from '../../secure/server/session
 import { asMembers } from '../../values/json.js'
 import type { Deps } from '../deps.js'
 import { invalid } from '../handler.js'
-import { type Exchange, jsonReply, refuseBody } from '../http/exchange.js'
-import { headerValues, isPlainUtf8 } from '../http/headers.js'
-import { readJson } from '../http/read-body.js'
+import { ISSUES_MAX, readJson, unknownMember } from '../http/body.js'
+import { type Exchange, headerValues, isPlainUtf8, jsonReply, refuseBody } from '../http/exchange.js'
 import type { Routes } from '../http/routes.js'
-import { ISSUES_MAX, unknownMember } from '../http/unknown-member.js'
 import { rateLimited } from '../limits.js'
 
 /** Members of a session call; `publicKey` is an alias of the first (DECISIONS.md#bootstrap-and-session). */

@@ -118,7 +118,7 @@ describe('call metrics', () => {
     const tenant = await newTenant(server)
     const { id: botId } = await tenant.bot()
     const calls = new BotCalls(sometimes)
-    const note = () => calls.note({ botId, path: bots.send.path, status: 200, code: null }, server.clock.now())
+    const note = () => calls.note(botId, { path: bots.send.path, status: 200, code: null }, server.clock.now())
     note()
     const failed = expect(calls.flush()).rejects.toThrow(StoreUnavailable)
     note()
@@ -268,7 +268,7 @@ it('bot metrics are readable while the store cannot write', async () => {
   const readOnly = testApp({ store: full, botCalls: new BotCalls(full) })
   const { call } = bot
   await badSend({ call })
-  readOnly.deps.botCalls.note({ botId: bot.id, path: bots.send.path, status: 200, code: null }, server.clock.now())
+  readOnly.deps.botCalls.note(bot.id, { path: bots.send.path, status: 200, code: null }, server.clock.now())
   const headers = { authorization: `Bearer ${tenant.jwt}` }
   const response = await readOnly.send({ method: 'GET', path: `/api/v1/bots/my/${bot.id}/metrics`, headers })
   expect(response.status).toBe(200)

@@ -20,11 +20,14 @@ function slowStore(): { readonly store: Store; readonly finish: () => void } {
   return { store: { ...store, write, close: () => store.close() }, finish: () => finish() }
 }
 
-const call = { botId: 'bot', path: '/api/v1/bots/getMe', status: 200, code: null }
+const call = { path: '/api/v1/bots/getMe', status: 200, code: null }
 
 it.each([
   ['TokenUses', (store: Store) => Object.assign(new TokenUses(store), { use: (it: TokenUses) => it.note('tok', 1) })],
-  ['BotCalls', (store: Store) => Object.assign(new BotCalls(store), { use: (it: BotCalls) => it.note(call, 1) })],
+  [
+    'BotCalls',
+    (store: Store) => Object.assign(new BotCalls(store), { use: (it: BotCalls) => it.note('bot', call, 1) }),
+  ],
 ])('%s.flush waits for an earlier flush that is still writing', async (_name, make) => {
   const { store, finish } = slowStore()
   const counted = make(store)

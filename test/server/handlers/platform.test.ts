@@ -370,7 +370,7 @@ describe('metrics', () => {
     let now = 0
     const metrics = createMetrics('memory', () => now)
     const count = (text: Buffer) => /_requests_total\{.*\} (\d+)/.exec(text.toString())?.[1]
-    const call = { endpoint: 'vouchers.verify', method: 'POST', status: 200, code: null, seconds: 0.001 }
+    const call = { endpoint: 'vouchers.verify', method: 'POST', status: 200, code: null, duration_ms: 1 }
     metrics.observe(call)
     const [first, second] = await Promise.all([metrics.text(), metrics.text()])
     metrics.observe(call)
