@@ -86,7 +86,12 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   }
 
   async function replyTo(exchange: Exchange): Promise<Reply> {
-    const result = await route(exchange).catch((error: unknown) => refusalOfError(exchange.id, error))
+    let result: Result
+    try {
+      result = await route(exchange)
+    } catch (error) {
+      result = refusalOfError(exchange.id, error)
+    }
     if (!('ok' in result)) return completeReply(exchange, result)
     exchange.failureCode = result.code
     const keepAlive = exchange.carrier.response.shouldKeepAlive

@@ -62,7 +62,9 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
   }
 
   async function respond(exchange: Exchange): Promise<Result> {
-    const read = await readJson(exchange, endpoint.bodyBytesMax)
+    const reading = readJson(exchange, endpoint.bodyBytesMax)
+    // Most bodies have arrived: an await would only cost time.
+    const read = reading instanceof Promise ? await reading : reading
     if (!read.ok) return refuseBody(exchange, read)
     const { validate, write } = (codec ??= await loadCodec())
     const body = read.value === undefined && endpoint.bodyOptional ? {} : read.value

@@ -6,12 +6,11 @@ import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import type { App } from './app.js'
 import { assemble, type InProcessOptions, type ServerParts, type StartOptions } from './assemble.js'
+import { Upkeep } from './background/upkeep.js'
 import type { Deps } from './deps.js'
 import type { RunningServer, ServerOptions } from './options.js'
-import { placeInFolder, placeInMemory, type ServerPlace } from './place.js'
+import { placeInFolder, placeInMemory, registerServer, type ServerPlace } from './place.js'
 import { plantSeed } from './seed/plant.js'
-import { registerServer } from './server-file.js'
-import { Upkeep } from './upkeep.js'
 
 const DEFAULT_PORT = 8420
 

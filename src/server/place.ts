@@ -1,15 +1,17 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import process from 'node:process'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { makeToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
+import { processStart } from '../files/process-alive.js'
+import { replaceFile } from '../files/replace-file.js'
 import type { Clock } from './clock.js'
 import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
-import { removeServerFile, type ServerFile, writeServerFile } from './server-file.js'
-import { keyFileInMemory, LazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
+import { keyFileInMemory, lazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
 /** Where a server keeps its keys and shows that it runs: a folder, or only the memory of the process. */
 export interface ServerPlace {
@@ -50,7 +52,7 @@ export function placeInFolder(options: ServerOptions): ServerPlace & { readonly 
     openTransportKeys: (random, clock) =>
       new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !memory), random, clock.now()),
     announce(file) {
-      writeServerFile(dataDir, file)
+      writeRunning(join(dataDir, 'server.json'), file)
       return () => removeServerFile(dataDir, file.instance_id)
     },
     remove() {
@@ -67,7 +69,7 @@ export function placeInMemory(): ServerPlace {
     operatorKeyFile: null,
     loadKeys: async (random) => makeKeys(random),
     loadOperatorKey: (random) => makeToken('opk_', random),
-    openTransportKeys: (random, clock) => new LazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
+    openTransportKeys: (random, clock) => lazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
     announce: () => () => {},
     remove() {},
   }
@@ -81,4 +83,60 @@ function makeDataDir(path: string): void {
 /** Creates a private folder; the server removes it when it ends. */
 function makeTemporaryDir(): string {
   return mkdtempSync(join(tmpdir(), 'voucherctl-'))
+}
+
+/** Content of server.json, in which other commands find the running server. */
+interface ServerFile {
+  /** Id of this start of the server, which /healthz returns too. */
+  instance_id: string
+  pid: number
+  base_url: string | null
+  data_dir: string | null
+  operator_key_file: string | null
+  store: string
+  /** Decisions that differ from the rules (DECISIONS.md#differences); absent if none does. */
+  differences?: readonly string[]
+  started_at: string
+}
+
+/**
+ * Adds a server to a registry of running servers, which is a folder of the user.
+ * @returns a function that removes it, with the folders that were created for it
+ * @throws errors of the file system
+ */
+export function registerServer(registryDir: string, file: ServerFile): () => void {
+  const path = join(registryDir, `${file.instance_id}.json`)
+  const topmost = mkdirSync(registryDir, { recursive: true, mode: 0o700 })
+  writeRunning(path, file)
+  return () => {
+    rmSync(path, { force: true })
+    if (topmost !== undefined) removeEmpty(registryDir, topmost)
+  }
+}
+
+/** Removes a folder and those above it up to `topmost`, as far as they are empty. */
+function removeEmpty(dir: string, topmost: string): void {
+  try {
+    rmdirSync(dir)
+  } catch {
+    return
+  }
+  if (dir !== topmost) removeEmpty(dirname(dir), topmost)
+}
+
+function writeRunning(path: string, file: ServerFile): void {
+  const content = { ...file, process_start: processStart(process.pid) ?? null }
+  replaceFile(path, `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
+}
+
+/** Removes server.json unless it belongs to another server: with PostgreSQL several may share the folder. */
+function removeServerFile(dataDir: string, instanceId: string): void {
+  const path = join(dataDir, 'server.json')
+  try {
+    const { instance_id: other } = JSON.parse(readFileSync(path, 'utf8')) as Partial<ServerFile>
+    if (other !== instanceId) return
+  } catch {
+    // The file is missing already, or unreadable.
+  }
+  rmSync(path, { force: true })
 }

@@ -118,7 +118,7 @@ async function readSeedOption(value: StartOptions['seed']): Promise<Seed> {
   if (typeof value === 'string') return readSeedFile(value)
   if (typeof value !== 'object' || value === null)
     throw wrongType('options.seed', 'a seed or the path of a file', value)
-  const { checkSeed } = await import('../server/seed/check.js')
+  const { checkSeed } = await import('../server/seed/read.js')
   const checked = checkSeed(value)
   if (checked.ok) return checked.seed
   const { issueText } = await import('../server/seed/read.js')

@@ -21,7 +21,7 @@ const vouchers = 'src/store/vouchers.ts'
 const voucher = 'src/domain/voucher.ts'
 const keys = 'src/server/transport/keys.ts'
 const listen = 'src/server/listen.ts'
-const upkeep = 'src/server/upkeep.ts'
+const upkeep = 'src/server/background/upkeep.ts'
 const sqlite = 'src/store/sqlite/store.ts'
 
 /** @returns {import('./defects.js').PlantedDefect} */

@@ -7,7 +7,7 @@ import type { AttemptResult, Delivery } from '../../src/server/delivery/sender.j
 import { type OpenWebhook, openWebhook } from '../../src/server/delivery/signing.js'
 import { type StartedServer, start } from '../../src/server/listen.js'
 import type { ServerPlace } from '../../src/server/place.js'
-import { keyFileInMemory, LazyKeys, SecureKeys } from '../../src/server/transport/keys.js'
+import { keyFileInMemory, lazyKeys, SecureKeys } from '../../src/server/transport/keys.js'
 import type { Op } from '../../src/store/operation.js'
 import { openSqliteStore } from '../../src/store/sqlite/store.js'
 import { signWebhook } from '../../src/webhook/signature.js'
@@ -104,7 +104,7 @@ export class SimulatedServer {
       operatorKeyFile: null,
       loadKeys: async () => ({ credentials: this.#keys, account: this.#random(32) }),
       loadOperatorKey: () => this.operatorKey,
-      openTransportKeys: (source, clock) => new LazyKeys(() => new SecureKeys(transportKeys, source, clock.now())),
+      openTransportKeys: (source, clock) => lazyKeys(() => new SecureKeys(transportKeys, source, clock.now())),
       announce: () => () => {},
       remove: () => {},
     }

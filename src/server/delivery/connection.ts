@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import Client from 'undici/lib/dispatcher/client.js'
-import type { AttemptLimit } from './attempt-limit.js'
-import { connectErrorCode, type ExchangeErrorCode } from './errors.js'
+import { type AttemptLimit, connectErrorCode, type ExchangeErrorCode } from './errors.js'
 import type { CheckedUrl } from './guard.js'
 
 interface SocketOptions {

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { AttemptLimit } from './attempt-limit.js'
 import type { Connection, EndpointResponse, Exchange, Post } from './connection.js'
-import { type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
+import { AttemptLimit, type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
 import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from './guard.js'
 
 export interface Delivery {

@@ -1,8 +1,10 @@
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { contract } from '../../contract/index.js'
+import { updateTypes } from '../../contract/updates.js'
 import type { WebhookInput, WebhookWarning } from '../../contract/webhook.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
 import type { BotRow } from '../../domain/bot/rows.js'
+import { wantedTypes } from '../../domain/update.js'
 import * as bots from '../../store/bots/bots.js'
 import { isPolled } from '../../store/bots/open-polls.js'
 import { lockQueue } from '../../store/delivery/backlog.js'
@@ -51,7 +53,7 @@ function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>>
  * Sets a webhook for console and bot, in the order of DECISIONS.md#webhook-urls: checks the URL without a look-up, then
  * the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
  */
-export async function setWebhook<R extends Refusal>(
+async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,
   botId: string,
   input: WebhookInput,
@@ -108,4 +110,23 @@ export async function setWebhook<R extends Refusal>(
     const call = { botId, request, dropPending, warnings, newSecret, now, newDeliveryId }
     return yield* webhooks.set(call, { keys, random })
   })
+}
+
+/**
+ * Delivers the updates of a bot to a URL, as its owner could; a bot that has selected no update types selects all.
+ * Returns the types that it had selected before. Changes nothing and returns the origin if the bot has another webhook.
+ */
+export async function deliverTo(
+  deps: Deps,
+  botId: string,
+  { url, secret }: { readonly url: string; readonly secret: string },
+) {
+  const [webhook, selection] = await deps.store.read(function* () {
+    return [yield* webhooks.webhookOf(botId), yield* webhooks.allowedUpdatesOf(botId)] as const
+  })
+  if (webhook !== null && webhook.origin !== new URL(url).origin)
+    return { ok: true, elsewhere: webhook.origin } as const
+  const allowed = selection === null ? { allowed_updates: [...updateTypes] } : {}
+  const set = await setWebhook(deps, botId, { url, secret_token: secret, ...allowed }, () => bots.approvedById(botId))
+  return 'ok' in set ? set : ({ ok: true, elsewhere: null, selected: wantedTypes(selection) } as const)
 }

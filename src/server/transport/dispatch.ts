@@ -62,7 +62,8 @@ export function createDispatchListener(
   /** Returns the encrypted response. */
   async function dispatch(outer: OpenedDispatch): Promise<string | Refusal> {
     const { id, request } = outer
-    const bytes = await readEnvelope(outer)
+    const reading = readEnvelope(outer)
+    const bytes = reading instanceof Promise ? await reading : reading
     if (!Buffer.isBuffer(bytes)) return bytes
     const opened = await open(bytes, request)
     if (!opened.ok) return opened
@@ -79,19 +80,19 @@ export function createDispatchListener(
     return encodeEnvelope(sealResponse(message, session, reply, random))
   }
 
-  async function readEnvelope({ request, response }: OpenedDispatch): Promise<Buffer | Refusal> {
+  function readEnvelope({ request, response }: OpenedDispatch): Buffer | Refusal | Promise<Buffer | Refusal> {
     const early =
       refuseWithoutHost(request) ??
       (secure.enabled ? undefined : refuse('SECURE_TRANSPORT_DISABLED')) ??
       checkDispatchHead(request.headers as Record<string, string | undefined>)
     if (early !== undefined) return early
-    const reading = readBytes(request, MAX_ENVELOPE_BYTES)
-    const bytes = reading instanceof Promise ? await Promise.race([reading, responseClosed(response)]) : reading
-    if (typeof bytes === 'string') {
+    const take = (bytes: Buffer | 'too_large' | 'broken') => {
+      if (typeof bytes !== 'string') return bytes
       response.shouldKeepAlive = false
       return refuse(bytes === 'too_large' ? 'SECURE_ENVELOPE_TOO_LARGE' : 'SECURE_ENVELOPE_INVALID')
     }
-    return bytes
+    const reading = readBytes(request, MAX_ENVELOPE_BYTES)
+    return reading instanceof Promise ? Promise.race([reading, responseClosed(response)]).then(take) : take(reading)
   }
 
   /** Decrypts an envelope. Records its request id (rid) as used only after verifying the tag. */

@@ -64,13 +64,7 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
 /** A key file that exists only in memory. */
 export function keyFileInMemory(): SecureKeyFile {
   let text: string | null = null
-  return {
-    name: 'secure-keys.json',
-    read: () => text,
-    write: (written) => {
-      text = written
-    },
-  }
+  return { name: 'secure-keys.json', read: () => text, write: (written) => void (text = written) }
 }
 
 type LoadedKey = StoredKey & { readonly key: ServerKey }
@@ -165,37 +159,20 @@ export class SecureKeys implements TransportKeys {
 }
 
 /** Makes the keys with the first call that needs them: few tests encrypt, and two keys take half the time of a start. */
-export class LazyKeys implements TransportKeys {
-  readonly #make: () => SecureKeys
-  #made: SecureKeys | undefined
-
-  constructor(make: () => SecureKeys) {
-    this.#make = make
+export function lazyKeys(make: () => SecureKeys): TransportKeys {
+  let made: SecureKeys | undefined
+  const keys = () => {
+    made ??= make()
+    return made
   }
-
-  get #keys(): SecureKeys {
-    this.#made ??= this.#make()
-    return this.#made
-  }
-
-  get current(): ServerKey {
-    return this.#keys.current
-  }
-
-  keyFor(kid: string | undefined, now: number): ServerKey | undefined {
-    return this.#keys.keyFor(kid, now)
-  }
-
-  rotate(now: number): void {
-    this.#keys.rotate(now)
-  }
-
-  destroyExpired(now: number): void {
-    this.#made?.destroyExpired(now)
-  }
-
-  list(now: number): SecureKey[] {
-    return this.#keys.list(now)
+  return {
+    get current() {
+      return keys().current
+    },
+    keyFor: (kid, now) => keys().keyFor(kid, now),
+    rotate: (now) => keys().rotate(now),
+    destroyExpired: (now) => made?.destroyExpired(now),
+    list: (now) => keys().list(now),
   }
 }
 

@@ -3,7 +3,9 @@ import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
 import type { ServerKey } from '../../secure/server/key.js'
+import type { ServerSession } from '../../secure/server/session.js'
 import * as storedKeys from '../../store/secure-keys.js'
+import type { SessionSealing } from '../../store/shared-sessions.js'
 import type { Store } from '../../store/store.js'
 import type { Clock } from '../clock.js'
 import { SecureKeys, type TransportKeys } from './keys.js'
@@ -95,5 +97,30 @@ export class SharedSecureKeys implements TransportKeys {
     let text = before
     const file = { name: 'The row in secure_keys', read: () => text, write: (written: string) => void (text = written) }
     return { keys: new SecureKeys(file, this.#random, now), text: () => text as string }
+  }
+}
+
+interface SealedSession {
+  readonly kid: string
+  readonly origin: string
+  readonly expiresAt: number
+  /** base64url */
+  readonly keyC2s: string
+  readonly keyS2c: string
+}
+
+/** Encrypts sessions with the key file, each bound to its session id (sid) (DECISIONS.md#stored-secrets). */
+export function sessionSealing(ring: Keyring, random: RandomBytes): SessionSealing<ServerSession> {
+  const text = (key: Uint8Array) => Buffer.from(key).toString('base64url')
+  const bytes = (key: string) => new Uint8Array(Buffer.from(key, 'base64url'))
+  return {
+    seal: ({ sid, kid, origin, expiresAt, keyC2s, keyS2c }) => {
+      const sealed: SealedSession = { kid, origin, expiresAt, keyC2s: text(keyC2s), keyS2c: text(keyS2c) }
+      return seal(ring, sid, JSON.stringify(sealed), random)
+    },
+    open: (sid, sealed) => {
+      const { keyC2s, keyS2c, ...rest } = JSON.parse(unseal(ring, sid, sealed)) as SealedSession
+      return { sid, ...rest, keyC2s: bytes(keyC2s), keyS2c: bytes(keyS2c) }
+    },
   }
 }

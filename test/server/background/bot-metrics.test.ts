@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { BotCalls } from '../../../src/server/background/bot-calls.js'
+import { BotCalls } from '../../../src/server/background/counts.js'
 import { createLimits } from '../../../src/server/limits.js'
 import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { all, run } from '../../../src/store/operation.js'

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { BotCalls } from '../../../src/server/background/bot-calls.js'
-import { TokenUses } from '../../../src/server/background/token-uses.js'
+import { BotCalls, TokenUses } from '../../../src/server/background/counts.js'
 import type { Store } from '../../../src/store/store.js'
 import { openTestStore } from '../../support/store/engines.js'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { AttemptLimit } from '../../../src/server/delivery/attempt-limit.js'
 import { Connection } from '../../../src/server/delivery/connection.js'
+import { AttemptLimit } from '../../../src/server/delivery/errors.js'
 import { checkUrl } from '../../../src/server/delivery/guard.js'
 import { IdleConnections } from '../../../src/server/delivery/sender.js'
 import { hooksExampleCom } from './certificates.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StderrLog } from '../../../src/server/observe/stderr-log.js'
+import { StderrLog } from '../../../src/server/observe/log.js'
 import { startServerChild } from '../../support/server/child.js'
 import { RawConnection } from '../../support/server/raw.js'
 import { inFolder } from '../../support/server/server.js'

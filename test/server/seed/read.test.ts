@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkSeed } from '../../../src/server/seed/check.js'
-import { readSeed } from '../../../src/server/seed/read.js'
+import { checkSeed, readSeed } from '../../../src/server/seed/read.js'
 import type { Seed } from '../../../src/server/seed/schema.js'
 import { seed, seedBotToken, seedToken } from '../../support/server/seed.js'
 import { withOtherEnd } from '../../support/with-other-end.js'

@@ -1,9 +1,8 @@
-import { applyBacklog, BACKLOG } from '../store/delivery/backlog.js'
-import { ExpirySweeper } from './background/expiry-sweeper.js'
-import type { Deps } from './deps.js'
+import { applyBacklog, BACKLOG } from '../../store/delivery/backlog.js'
+import type { Deps } from '../deps.js'
+import { ExpirySweeper } from './expiry-sweeper.js'
 
-const TOKEN_USE_INTERVAL_MS = 60_000
-const BOT_CALLS_INTERVAL_MS = 60_000
+const COUNTS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
 
 /** What a server does besides calls and deliveries: removes what has expired, applies backlogs, writes its counts. */
@@ -31,8 +30,7 @@ export class Upkeep {
     const applyBacklogs = () => this.#applyBacklogs()
     this.#triggers = [
       store.listen((subject) => subject === BACKLOG && applyBacklogs(), applyBacklogs),
-      every(TOKEN_USE_INTERVAL_MS, () => this.#writeTokenUses()),
-      every(BOT_CALLS_INTERVAL_MS, () => this.#writeBotCalls()),
+      every(COUNTS_INTERVAL_MS, () => this.#writeCounts()),
       every(EXPIRY_INTERVAL_MS, sweep),
       clock.onMove(sweep),
     ]
@@ -58,8 +56,7 @@ export class Upkeep {
   /** Ends running work after its current write, and writes the last counts. */
   async finish(): Promise<void> {
     await Promise.all([this.#sweeper.stop(), this.#backlogs.stop()])
-    await this.#writeTokenUses()
-    await this.#writeBotCalls()
+    await this.#writeCounts()
   }
 
   #sweep(): void {
@@ -78,12 +75,10 @@ export class Upkeep {
     void this.#backlogs.start(this.#deps.clock.now())
   }
 
-  #writeTokenUses(): Promise<void> {
-    return this.#deps.tokenUses.flush().catch(this.#failed('token uses were not written'))
-  }
-
-  #writeBotCalls(): Promise<void> {
-    return this.#deps.botCalls.flush().catch(this.#failed('calls of bots were not written'))
+  async #writeCounts(): Promise<void> {
+    const { tokenUses, botCalls } = this.#deps
+    await tokenUses.flush().catch(this.#failed('token uses were not written'))
+    await botCalls.flush().catch(this.#failed('calls of bots were not written'))
   }
 
   #failed(what: string): (error: unknown) => void {
