@@ -47,7 +47,17 @@ export function createDispatchListener(
     const outer = { id, request, response, passed: false }
     const send = (sent: HttpResponse, failureCode: FailureCode | null) => {
       write(response, sent, id)
-      const ended = { ...envelope, id, failureCode, startedAt }
+      const ended = {
+        id,
+        method,
+        route,
+        failureCode,
+        startedAt,
+        caller: null,
+        botId: null,
+        voucher: null,
+        replayed: false,
+      }
       events.recordRequest(ended, sent.status, null, outer.passed)
     }
     const refused = (refusal: Refusal) =>
@@ -119,15 +129,8 @@ export function createDispatchListener(
   }
 }
 
-/** What is recorded of every envelope. */
-const envelope = {
-  method: endpoint.method,
-  route: { endpoint },
-  caller: null,
-  botId: null,
-  voucher: null,
-  replayed: false,
-}
+const { method } = endpoint
+const route = { endpoint }
 
 const sealed = { 'content-type': MEDIA_TYPE }
 
