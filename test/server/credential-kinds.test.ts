@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { contract, endpoints } from '../../src/contract/index.js'
+import { endpoints } from '../../src/contract/index.js'
 import { makeToken } from '../../src/domain/tokens.js'
 import { seededRandom, type TestApp, testApp } from '../support/server/app.js'
-import { Scene } from '../support/server/scene.js'
 import { newTenant, type Tenant } from '../support/server/tenant.js'
 
 let server: TestApp
@@ -33,12 +32,4 @@ it.each(endpoints.map((it) => [it.id, it] as const))(
 it('exactly the runtime and bot endpoints require a scope', () => {
   const scoped = endpoints.filter(({ caller }) => caller === 'token' || caller === 'bot')
   expect(endpoints.filter(({ scope }) => scope !== undefined)).toEqual(scoped)
-})
-
-it('refusal of a call without its scope names the scope in its details and its header', async () => {
-  const scene = await Scene.of(server, contract.vouchers.issue)
-  const { token } = await scene.tenant.newToken(['vouchers:read'])
-  const { details, headers } = await scene.send({ credential: token })
-  expect(details).toEqual({ required_scope: 'vouchers:issue' })
-  expect(headers['www-authenticate']).toBe('Bearer error="insufficient_scope", scope="vouchers:issue"')
 })

@@ -34,20 +34,6 @@ it('metrics of a bot without calls have zero counts and null rates', async () =>
 })
 
 describe('call metrics', () => {
-  it('bot metrics count the calls of each bot by method, HTTP status and failure code', async () => {
-    const tenant = await newTenant(server)
-    const [bot, other] = [await tenant.bot(), await tenant.bot()]
-    for (let time = 0; time < 3; time++) await badSend(bot)
-    await badIssue(bot)
-    expect(await metricsOf(tenant, bot.id)).toMatchObject({
-      calls: { total: 4, by_method: { sendMessage: 3, 'vouchers/issue': 1 } },
-      errors: { total: 4, by_status: { 400: 3, 403: 1 }, by_code: { VALIDATION_FAILED: 3, BOT_NOT_LINKED: 1 } },
-    })
-    await badSend(bot)
-    expect((await metricsOf(tenant, bot.id)).calls.total).toBe(5)
-    expect((await metricsOf(tenant, other.id)).calls.total).toBe(0)
-  })
-
   it('bot metrics count calls refused for token, bot state, scope or rate limit', async () => {
     const limited = testApp({ limits: createLimits({ bot_calls: { calls: 1, seconds: 60 } }, () => 0) })
     const tenant = await newTenant(limited)

@@ -146,8 +146,17 @@ describe('bot review', () => {
     const ids = async (kind: { kind?: 'bot' | 'template' }) =>
       (await tenant.operator(platform.reviews, kind)).data.items.map((it) => it.id)
     expect(await ids({})).toEqual([bot.id, template.id, later.id])
-    expect(await ids({ kind: 'template' })).toEqual([template.id])
     expect(await ids({ kind: 'bot' })).toEqual([bot.id, later.id])
+    expect((await tenant.operator(platform.reviews, { kind: 'template' })).data.items).toEqual([
+      {
+        kind: 'template',
+        id: template.id,
+        application_id: tenant.appId,
+        account_id: tenant.accountId,
+        name: 'One free coffee',
+        submitted_at: template.submittedAt,
+      },
+    ])
     expect((await tenant.operator(platform.reviews, { kind: 'bot' })).data.items[0]).toEqual({
       kind: 'bot',
       id: bot.id,

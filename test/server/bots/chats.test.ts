@@ -257,15 +257,6 @@ describe('blocked chat', () => {
       ['kicked', 'member'],
     ])
   })
-
-  it('chat calls with an unknown chat id return CHAT_NOT_FOUND', async () => {
-    const { blockChat, unblockChat, messages } = contract.platform
-    for (const endpoint of [blockChat, unblockChat, messages]) {
-      expect((await tenant.operator(endpoint, { chatId: UNKNOWN })).code).toBe('CHAT_NOT_FOUND')
-    }
-    const input = { chatId: UNKNOWN, text: 'x' }
-    expect((await tenant.operator(contract.platform.sendAsUser, input)).code).toBe('CHAT_NOT_FOUND')
-  })
 })
 
 describe('update created by the operator', () => {

@@ -109,16 +109,6 @@ describe('webhook settings', () => {
     }
   })
 
-  it('webhook URL whose host name does not resolve is accepted with a warning', async () => {
-    const { set } = await botOf()
-    for (const none of [[], new Error('no such name')]) {
-      addresses = none
-      expect((await set()).data.warnings).toEqual(['host_unresolved'])
-    }
-    addresses = ['93.184.215.14']
-    expect((await set()).data.warnings).toEqual([])
-  })
-
   it('webhook set names the non-public entry of allowed_ips and refuses a host outside the list', async () => {
     const { set } = await botOf()
     const invalid = await set({ allowed_ips: ['93.184.215.14', '10.0.0.0/8'] })
@@ -162,33 +152,7 @@ describe('webhook settings', () => {
 })
 
 describe('list of deliveries', () => {
-  it("list of deliveries has pages, filters by status, and omits other tenants' deliveries", async () => {
-    const { tenant, bot, set, ping } = await botOf()
-    await set()
-    for (let n = 0; n < 5; n++) await ping()
-    const list = async (input: Record<string, unknown>, caller = tenant) =>
-      caller.console(contract.webhook.deliveries, { botId: bot.id, ...input })
-    const pages = [
-      await list({ page: 1, limit: 2 }),
-      await list({ page: 3, limit: 2 }),
-      await list({ page: 4, limit: 2 }),
-    ]
-    expect(pages.map((it) => it.data.items.length)).toEqual([2, 1, 0])
-    expect(pages[0]?.data.pagination).toEqual({ page: 1, limit: 2, total: 5, pages: 3 })
-    expect((await list({ status: 'pending' })).data.pagination.total).toBe(5)
-    expect((await list({ status: 'delivered' })).data.pagination.total).toBe(0)
-    const stranger = (await botOf()).tenant
-    expect((await list({}, stranger)).code).toBe('BOT_NOT_FOUND')
-    const [delivery] = (await list({})).data.items
-    const own = await stranger.bot()
-    const crossed = await stranger.console(contract.webhook.retry, {
-      botId: own.id,
-      deliveryId: delivery?.id as string,
-    })
-    expect(crossed.code).toBe('DELIVERY_NOT_FOUND')
-  })
-
-  it('list of deliveries filtered by status returns exactly the matching ones, newest first', async () => {
+  it('list of deliveries filtered by status returns the matching ones in pages, newest first', async () => {
     const { tenant, bot, set, ping, deliveries } = await botOf()
     await set()
     for (let n = 0; n < 6; n++) await ping()
@@ -204,7 +168,8 @@ describe('list of deliveries', () => {
       expect(found.data.items.map((it) => it.id)).toEqual(
         made.filter((_, index) => stand[index] === status).map((it) => it.id),
       )
-      expect(found.data.pagination.total).toBe(2)
+      const second = await tenant.console(contract.webhook.deliveries, { botId: bot.id, status, page: 2, limit: 1 })
+      expect(second.data).toMatchObject({ items: [found.data.items[1]], pagination: { total: 2, pages: 2 } })
     }
   })
 

@@ -163,13 +163,6 @@ describe('delivery of the operator', () => {
       expect(text).toContain(base64(`expected ${HIDDEN}`))
     }
   })
-
-  it('delivery that no bot has is 404, also for a replay', async () => {
-    const scene = await open()
-    const deliveryId = 'dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV'
-    expect((await scene.tenant.operator(platform.delivery, { deliveryId })).code).toBe('DELIVERY_NOT_FOUND')
-    expect((await replay(scene, deliveryId, { mode: 'resigned' })).code).toBe('DELIVERY_NOT_FOUND')
-  })
 })
 
 describe('hints for a refused delivery', () => {

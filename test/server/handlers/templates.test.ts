@@ -93,29 +93,6 @@ describe('submission and review of a template', () => {
     await own.close()
   })
 
-  it('review list has the templates under review, oldest first', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const first = await tenant.reviewing()
-    own.clock.advance(1)
-    const second = await tenant.reviewing()
-    await tenant.draft()
-    const { items } = (await tenant.operator(contract.platform.reviews, {})).data
-    expect(items.map((it) => it.id)).toEqual([first.id, second.id])
-    expect(items[0]).toEqual({
-      kind: 'template',
-      id: first.id,
-      application_id: tenant.appId,
-      account_id: tenant.accountId,
-      name: 'One free coffee',
-      submitted_at: first.submittedAt,
-    })
-    await tenant.operator(contract.platform.approveTemplate, { templateId: first.id })
-    expect((await tenant.operator(contract.platform.reviews, { kind: 'template' })).data.items).toHaveLength(1)
-    expect((await tenant.operator(contract.platform.reviews, { kind: 'bot' })).data.items).toEqual([])
-    await own.close()
-  })
-
   it('template submitted under auto-approval is reviewing, and active at the next read', async () => {
     const own = testApp({ autoApprove: true })
     const tenant = await newTenant(own)
