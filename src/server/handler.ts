@@ -9,7 +9,7 @@ import type { Deps } from './deps.js'
 import type { Caller } from './http/exchange.js'
 
 /** A success; `status` defaults to that of the endpoint. */
-interface Success<Data> {
+export interface Success<Data> {
   readonly ok: true
   readonly data: Data
   readonly status?: 200 | 201
@@ -70,16 +70,19 @@ type HandlersOf<Group extends Record<string, Endpoint>> = {
 
 export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract[Group]> }
 
-/** Creates the handlers of a group, or a subset of them. */
-export type MakeHandlers<Group extends keyof Contract, Name extends keyof Contract[Group] = keyof Contract[Group]> = (
+/** Creates the handlers of a group. */
+export type MakeHandlers<Group extends keyof Contract> = (deps: Deps, replies: Replies) => HandlersOf<Contract[Group]>
+
+/** Creates some handlers of a group; the compiler finds which are missing where they are joined. */
+export type MakeSome<Group extends keyof Contract> = (
   deps: Deps,
   replies: Replies,
-) => Pick<HandlersOf<Contract[Group]>, Name>
+) => Partial<HandlersOf<Contract[Group]>>
 
 type ReplyOf<Data> = Success<Exclude<Data, Refusal>> | Extract<Data, Refusal>
 
 /** Runs store operations and returns their record or refusal as the reply of a handler. */
-interface Replies {
+export interface Replies {
   read<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
   write<Data extends object>(op: () => Op<Data>): Promise<ReplyOf<Data>>
 }

@@ -7,10 +7,9 @@ import { endOlder, endPoll, holdsPoll, type OpenPoll, takePoll } from '../../sto
 import * as updates from '../../store/delivery/updates.js'
 import type { TemplateSummaries } from '../../store/template-summary.js'
 import type { Deps } from '../deps.js'
-import { type Call, invalid, type MakeHandlers, type Reply } from '../handler.js'
+import { type Call, invalid, type MakeSome, type Reply } from '../handler.js'
 import type { Poll } from '../polls.js'
 
-type Runtime = 'issue' | 'send' | 'updates'
 type GetUpdates = typeof contract.bots.updates
 type GetUpdatesInput = InputOf<GetUpdates>
 
@@ -25,7 +24,7 @@ const TOO_LONG_INSIDE = {
 }
 
 /** Endpoints that a bot calls with its token. */
-export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write }) => {
+export const botRuntimeHandlers = ((deps, { write }) => {
   const { store, clock, newId, keys, polls } = deps
   const summaries: TemplateSummaries = new Map()
   return {
@@ -61,7 +60,7 @@ export const botRuntimeHandlers: MakeHandlers<'bots', Runtime> = (deps, { write 
       }
     },
   }
-}
+}) satisfies MakeSome<'bots'>
 
 /** The stored row of a poll expires this long after the poll's timeout, in case the process has exited. */
 const POLL_GRACE_MS = 2_000

@@ -5,21 +5,10 @@ import { makeToken } from '../../domain/tokens.js'
 import * as bots from '../../store/bots/bots.js'
 import * as calls from '../../store/bots/calls.js'
 import * as templates from '../../store/bots/templates.js'
-import type { MakeHandlers } from '../handler.js'
+import type { MakeSome } from '../handler.js'
 import type { LimitVerdict } from '../limits.js'
 import { draftOf, validityIssues } from './templates.js'
 import { duplicateScopes, unlessUnavailable } from './tokens.js'
-
-type Console =
-  | 'apply'
-  | 'list'
-  | 'get'
-  | 'update'
-  | 'regenerateToken'
-  | 'metrics'
-  | 'templates'
-  | 'createTemplate'
-  | 'submitTemplate'
 
 /** Members of a bot's profile that contain URLs, which the pattern of the schema checks only in part. */
 interface WithUrls {
@@ -51,7 +40,7 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
 }
 
 /** Console endpoints of a bot's owner. */
-export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
+export const botConsoleHandlers = ((
   { clock, random, newId, autoApprove, botCalls, limits, differences },
   { read, write },
 ) => ({
@@ -103,4 +92,4 @@ export const botConsoleHandlers: MakeHandlers<'bots', Console> = (
 
   submitTemplate: ({ botId, templateId }, { caller }) =>
     write(() => templates.submit(caller.accountId, botId, templateId, clock.now(), autoApprove)),
-})
+})) satisfies MakeSome<'bots'>

@@ -4,20 +4,10 @@ import { formatInstant, parseInstant } from '../../domain/time.js'
 import { forecast } from '../../store/forecast.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { faultable } from '../faults.js'
-import { invalid, type MakeHandlers } from '../handler.js'
-
-export type ControlEndpoint =
-  | 'getClock'
-  | 'setClock'
-  | 'advanceClock'
-  | 'forecast'
-  | 'faults'
-  | 'addFault'
-  | 'removeFault'
-  | 'clearFaults'
+import { invalid, type MakeSome } from '../handler.js'
 
 /** The test clock (DECISIONS.md#test-clock) and faults (DECISIONS.md#faults). */
-export const controlHandlers: MakeHandlers<'platform', ControlEndpoint> = ({ clock, faults, store }) => {
+export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   /** Checks a time to which the test clock can be moved. */
   const futureTime = (member: string, text: string) => {
@@ -88,4 +78,4 @@ export const controlHandlers: MakeHandlers<'platform', ControlEndpoint> = ({ clo
     },
     clearFaults: async () => ({ ok: true, data: { removed: faults.clear() } }),
   }
-}
+}) satisfies MakeSome<'platform'>

@@ -7,18 +7,13 @@ import { trueTime } from '../clock.js'
 import { exchangeOf, type MadeAttempt } from '../delivery/attempt-log.js'
 import { deliveryDetail, hintsOf, lastRequest, verificationOf } from '../delivery/detail.js'
 import { deliveryHeaders, openWebhook, signingSecrets } from '../delivery/signing.js'
-import { invalid, type MakeHandlers, replyOf } from '../handler.js'
+import { invalid, type MakeSome, replyOf } from '../handler.js'
 
 /** Concurrent replays per process. */
 const REPLAYS_MAX = 16
 
-export type DeliveryEndpoint = 'deliveries' | 'delivery' | 'replayDelivery'
-
 /** Deliveries in the operator API (DECISIONS.md#replays-by-the-operator). */
-export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
-  { store, clock, keys, attempts, sender, gate },
-  { read },
-) => {
+export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }, { read }) => {
   const times = () => ({ now: clock.now(), trueNow: trueTime(clock) })
   /** Bots of the running replays, one entry for each replay. */
   const running: string[] = []
@@ -96,7 +91,7 @@ export const deliveryHandlers: MakeHandlers<'platform', DeliveryEndpoint> = (
       },
     },
   }
-}
+}) satisfies MakeSome<'platform'>
 
 type NotReplayable = 'no_webhook' | 'bot_disabled' | 'bytes_deleted' | 'not_attempted'
 

@@ -24,9 +24,9 @@ export function makeHandlers(deps: Deps): Handlers {
     webhook: webhookHandlers(deps, replies),
     platform: {
       ...platformHandlers(deps, replies),
-      ...controlHandlers(deps, replies),
+      ...controlHandlers(deps),
       ...deliveryHandlers(deps, replies),
-      ...snapshotHandlers(deps, replies),
+      ...snapshotHandlers(deps),
       ...voucherHistoryHandlers(deps, replies),
     },
   }

@@ -1,5 +1,4 @@
 import { refuse } from '../../contract/errors.js'
-import type { Contract } from '../../contract/index.js'
 import type { Review } from '../../contract/platform/platform.js'
 import { platformPayload, platformUpdateIssues } from '../../domain/bot/platform-update.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
@@ -9,10 +8,7 @@ import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
 import * as templates from '../../store/templates.js'
 import { totals } from '../../store/totals.js'
-import { invalid, type MakeHandlers } from '../handler.js'
-import type { ControlEndpoint } from './controls.js'
-import type { DeliveryEndpoint } from './deliveries.js'
-import type { SnapshotEndpoint } from './snapshots.js'
+import { invalid, type MakeSome } from '../handler.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 const TOTALS_SECONDS = 86_400
@@ -23,13 +19,9 @@ function byAge(one: Review, other: Review): number {
   if (one.submitted_at !== other.submitted_at) return one.submitted_at < other.submitted_at ? -1 : 1
   return one.id < other.id ? -1 : 1
 }
-type OfOtherFiles = ControlEndpoint | DeliveryEndpoint | SnapshotEndpoint | 'vouchers' | 'voucher' | 'findVoucher'
 
 /** The operator API (DECISIONS.md#operator-api), except the endpoints of other files. */
-export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['platform'], OfOtherFiles>> = (
-  deps,
-  { read, write },
-) => {
+export const platformHandlers = ((deps, { read, write }) => {
   const { store, clock, newId, random, keys, accounts, requestLog, activity } = deps
   const newDeliveryId = () => newId('dlv')
   const secureKeys = () => ({ ok: true, data: { items: deps.secure.keys.list(clock.now()) } }) as const
@@ -118,4 +110,4 @@ export const platformHandlers: MakeHandlers<'platform', Exclude<keyof Contract['
     }),
     requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
   }
-}
+}) satisfies MakeSome<'platform'>

@@ -2,13 +2,10 @@ import { refuse } from '../../contract/errors.js'
 import type { Snapshot } from '../../contract/platform/controls.js'
 import { formatInstant } from '../../domain/time.js'
 import { SnapshotsDamaged, type StoredSnapshot } from '../../store/snapshots.js'
-import type { MakeHandlers } from '../handler.js'
-
-/** Endpoints of the operator API that this file handles. */
-export type SnapshotEndpoint = 'snapshots' | 'saveSnapshot' | 'restoreSnapshot' | 'removeSnapshot' | 'reset'
+import type { MakeSome } from '../handler.js'
 
 /** Snapshots and resets through the operator API (DECISIONS.md#snapshots). */
-export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ snapshots, clock, stateAccess }) => {
+export const snapshotHandlers = (({ snapshots, clock, stateAccess }) => {
   const refuseAccess = () => (stateAccess.isAllowed ? null : refuse('RESET_NOT_ALLOWED'))
   const refuseReplacing = (shared = false) =>
     refuseAccess() ?? (stateAccess.isShared && !shared ? refuse('DATABASE_SHARED') : null)
@@ -55,7 +52,7 @@ export const snapshotHandlers: MakeHandlers<'platform', SnapshotEndpoint> = ({ s
       },
     },
   }
-}
+}) satisfies MakeSome<'platform'>
 
 /** Names a damaged file to the operator, who alone may delete it. */
 async function unlessDamaged<T>(call: () => Promise<T>) {

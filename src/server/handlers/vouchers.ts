@@ -13,7 +13,7 @@ import type { TemplateSummaries } from '../../store/template-summary.js'
 import * as voucherHistory from '../../store/voucher-history.js'
 import * as vouchers from '../../store/vouchers.js'
 import type { Deps } from '../deps.js'
-import { invalid, type MakeHandlers } from '../handler.js'
+import { invalid, type MakeHandlers, type MakeSome } from '../handler.js'
 import type { Caller } from '../http/exchange.js'
 import type { LoggedVoucherCall } from '../observe/request-log.js'
 
@@ -130,10 +130,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
 }
 
 /** Vouchers in the operator API (DECISIONS.md#voucher-history). */
-export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'voucher' | 'findVoucher'> = (
-  { store, clock, keys, requestLog },
-  { read },
-) => {
+export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { read }) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | vouchers.HashedCredential) => {
     const now = clock.now()
@@ -164,7 +161,7 @@ export const voucherHistoryHandlers: MakeHandlers<'platform', 'vouchers' | 'vouc
       },
     },
   }
-}
+}) satisfies MakeSome<'platform'>
 
 /** Hides credentials that applications wrote into keys, references and ids (DECISIONS.md#shown-credentials). */
 const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
