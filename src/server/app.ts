@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
+import type { RequestLogEntry } from '../contract/platform/activity.js'
 import { dispatch } from '../contract/secure.js'
 import { KeyMissing } from '../domain/keyring.js'
 import type { HttpResponse } from '../secure/http.js'
@@ -44,7 +46,7 @@ export interface App {
 
 export interface AppEvents {
   /** Called for each completed request; the log entry contains nothing from a header, body or query. */
-  onRequestDone(...logged: Parameters<Deps['requestLog']['add']>): void
+  onRequestDone(entry: RequestLogEntry): void
   /** Called when a bug or an unusable store caused a response with status 500 or 503. */
   onError(requestId: string, error: unknown): void
 }
@@ -59,7 +61,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     const entry = entryOf(ended, status, now)
     metrics.observe(entry)
     if (ended.botId !== null && ended.route !== null) deps.botCalls.note(ended.botId, entry, now)
-    events.onRequestDone(entry, ended.voucher)
+    deps.requestLog.add(entry, ended.voucher)
+    events.onRequestDone(entry)
     if (!carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
   const record = (exchange: Exchange, status: number, wasSent: boolean) => {
@@ -131,14 +134,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     server,
     routes,
     respond,
-    listen: ({ host, port }) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host, port }, () => {
-          server.removeListener('error', reject)
-          resolve()
-        })
-      }),
+    async listen(address) {
+      server.listen(address)
+      await once(server, 'listening')
+    },
     async close() {
       deps.polls.close()
       if (server.listening) await new Promise((resolve) => server.close(resolve))

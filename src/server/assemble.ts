@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { isLoopbackHost } from '../contract/values/loopback.js'
-import { type IdPrefix, newId, type RandomBytes } from '../domain/ids.js'
+import { newId, type RandomBytes } from '../domain/ids.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { Inspector } from '../inspector/inspector.js'
@@ -20,7 +20,7 @@ import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
 import { Gate } from './gate.js'
 import { requireKeysOfFleet, type ServerKeys } from './keys.js'
-import { createClientAddresses, createLimits } from './limits.js'
+import { ClientAddresses, createLimits } from './limits.js'
 import { Activity } from './observe/activity.js'
 import type { openLog } from './observe/log.js'
 import { createMetrics } from './observe/metrics.js'
@@ -79,7 +79,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
     inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
     limits: createLimits(rateLimitsOf(options)),
-    addresses: createClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
+    addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
     webhooks,
     sender: createSender(webhooks),
@@ -96,10 +96,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
   const deps: Deps = { ...parts, snapshots }
   const logsRequests = log.isLevelEnabled('info')
   const app = buildApp(deps, createMetrics(store.name), {
-    onRequestDone(entry, voucher) {
-      deps.requestLog.add(entry, voucher)
-      if (logsRequests) target.write(requestLine(entry))
-    },
+    onRequestDone: (entry) => void (logsRequests && target.write(requestLine(entry))),
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })
   const deliveries = new DeliveryWorker({
@@ -168,37 +165,31 @@ function createInspector(random: RandomBytes, clock: Clock): Inspector {
   })
 }
 
-type Derived =
-  | 'newId'
-  | 'faults'
-  | 'requestLog'
-  | 'activity'
-  | 'tokenUses'
-  | 'botCalls'
-  | 'polls'
-  | 'attempts'
-  | 'gate'
-  | 'instanceId'
-
-/** Creates the dependencies that follow from others, except those that are given. */
-export function createDeps(
-  given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
-): Omit<Deps, 'snapshots'> {
-  const { store, clock, random, newId: newIdOf = (prefix: IdPrefix) => newId(prefix, clock.now(), random) } = given
+/** Dependencies that follow from others. */
+function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random'>, newIdOf: Deps['newId']) {
   return {
     newId: newIdOf,
     faults: new Faults({ newId: newIdOf, random }),
-    requestLog: given.requestLog ?? new RequestLog(clock.now()),
+    requestLog: new RequestLog(clock.now()),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
     polls: new Polls({ across: store.name === 'postgres' }),
     attempts: new AttemptLog(),
     gate: new Gate(),
-    instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'),
-    ...given,
+    instanceId: Buffer.from(random(16)).toString('hex'),
   }
 }
+type Derived = keyof ReturnType<typeof derive>
+
+/** Completes dependencies by those that follow from them and are not given. */
+export function createDeps(
+  given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
+): Omit<Deps, 'snapshots'> {
+  const { clock, random } = given
+  return { ...derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random))), ...given }
+}
+
 /** Fetches random bytes from the operating system in blocks: one system call for several hundred ids. */
 function pooledRandom(): RandomBytes {
   const pool = new Uint8Array(8192)

@@ -86,16 +86,6 @@ export function createLimits(
   }
 }
 
-/** Determines which client a request came from (DECISIONS.md#limits-by-address). */
-export interface ClientAddresses {
-  /** The client's IPv4 address or IPv6 /64 network, which limits count. */
-  limitSubject(request: ClientRequest): string
-  /** True if a process on this machine sent the request itself, not through a proxy. */
-  isLoopback(request: ClientRequest): boolean
-  /** Reports, once, a proxy in front of the server that is not trusted. */
-  checkProxy(request: ClientRequest): void
-}
-
 /** A call with the HTTP request that carried it; `inner` is set if it was decrypted from an envelope. */
 export interface ClientRequest {
   readonly carrier: { readonly request: Pick<IncomingMessage, 'headers' | 'socket'> }
@@ -117,48 +107,53 @@ const privateNetworks = rangesOf([
 const loopback = rangesOf(['127.0.0.0/8', '::1'])
 
 /**
- * Finds the client of a request. A proxy appends the address of its peer to X-Forwarded-For, so the list is read from
- * its end, as far as trusted proxies wrote it. Entries that a client put in front are ignored.
- * @param trusted addresses and CIDRs of proxies
- * @param onUntrustedProxy called once, with the address of a private or loopback peer whose X-Forwarded-For is ignored
+ * Finds the client of a request (DECISIONS.md#limits-by-address). A proxy appends the address of its peer to
+ * X-Forwarded-For, so the list is read from its end, as far as trusted proxies wrote it. Entries that a client put in
+ * front are ignored.
  */
-export function createClientAddresses(
-  trusted: readonly string[] = [],
-  onUntrustedProxy: (peer: string) => void = () => {},
-): ClientAddresses {
-  const proxies = rangesOf(trusted)
-  let reports = true
+export class ClientAddresses {
+  readonly #proxies: AddressList
+  readonly #onUntrustedProxy: (peer: string) => void
+  #reports = true
 
-  const clientOf = (request: ClientRequest): string => {
-    const { headers, socket } = request.carrier.request
-    let address = normalized(socket.remoteAddress ?? '') ?? ''
-    const hops = forwardedFor(headers)
-    while (hops.length > 0 && isIn(proxies, address)) {
+  /**
+   * @param trusted addresses and CIDRs of proxies
+   * @param onUntrustedProxy called once, with the address of a private or loopback peer whose X-Forwarded-For is ignored
+   */
+  constructor(trusted: readonly string[] = [], onUntrustedProxy: (peer: string) => void = () => {}) {
+    this.#proxies = rangesOf(trusted)
+    this.#onUntrustedProxy = onUntrustedProxy
+  }
+
+  /** The client's IPv4 address or IPv6 /64 network, which limits count. */
+  limitSubject({ carrier: { request } }: ClientRequest): string {
+    let address = peerOf(request)
+    const hops = forwardedFor(request.headers)
+    while (hops.length > 0 && isIn(this.#proxies, address)) {
       const hop = normalized(withoutPort(hops.pop() as string))
       // The entry is not an address: use the address of the proxy that wrote the entry.
       if (hop === undefined) break
       address = hop
     }
-    return address
+    return networkOf(address)
   }
 
-  return {
-    limitSubject: (request) => limitSubjectOf(clientOf(request)),
+  /** True if a process on this machine sent the request itself, not through a proxy. */
+  isLoopback({ carrier: { request } }: ClientRequest): boolean {
+    return !Object.keys(request.headers).some(isForwarding) && isIn(loopback, peerOf(request))
+  }
 
-    isLoopback: (request) => {
-      const { headers, socket } = request.carrier.request
-      return !Object.keys(headers).some(isForwarding) && isIn(loopback, normalized(socket.remoteAddress ?? '') ?? '')
-    },
-
-    checkProxy({ carrier: { request }, inner }) {
-      if (!reports || inner !== null || request.headers['x-forwarded-for'] === undefined) return
-      const peer = normalized(request.socket.remoteAddress ?? '') ?? ''
-      if (isIn(proxies, peer) || !isIn(privateNetworks, peer)) return
-      reports = false
-      onUntrustedProxy(peer)
-    },
+  /** Reports, once, a proxy in front of the server that is not trusted. */
+  checkProxy({ carrier: { request }, inner }: ClientRequest): void {
+    if (!this.#reports || inner !== null || request.headers['x-forwarded-for'] === undefined) return
+    const peer = peerOf(request)
+    if (isIn(this.#proxies, peer) || !isIn(privateNetworks, peer)) return
+    this.#reports = false
+    this.#onUntrustedProxy(peer)
   }
 }
+
+const peerOf = ({ socket }: Pick<IncomingMessage, 'socket'>) => normalized(socket.remoteAddress ?? '') ?? ''
 
 /** True for a header by which a proxy states its client, in any of the forms that proxies use. */
 const isForwarding = (name: string) => /^(?:forwarded|x-forwarded.*|x-real-ip)$/.test(name)
@@ -186,7 +181,7 @@ function normalized(text: string): string | undefined {
 }
 
 /** Returns an IPv4 address, or the /64 network of an IPv6 address: a subscriber owns at least one whole /64 network. */
-function limitSubjectOf(address: string): string {
+function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.split('::')
   const groups = (part: string | undefined) => (part ? part.split(':') : [])

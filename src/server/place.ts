@@ -36,10 +36,11 @@ export interface ServerPlace {
 export function placeInFolder(options: ServerOptions): ServerPlace & { readonly dataDir: string } {
   const { memory = false, keyFile, host = '127.0.0.1', operator = isLoopbackHost(host) } = options
   const dataDir = memory
-    ? makeTemporaryDir()
+    ? mkdtempSync(join(tmpdir(), 'voucherctl-'))
     : resolve(options.dataDir ?? defaultDataDir({ env: process.env, homeDir: homedir() }))
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
-  makeDataDir(dataDir)
+  // Only this user may access a new folder; an existing one is not changed.
+  if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   return {
     database: memory ? ':memory:' : join(dataDir, 'voucherctl.db'),
     dataDir,
@@ -73,16 +74,6 @@ export function placeInMemory(): ServerPlace {
     announce: () => () => {},
     remove() {},
   }
-}
-
-/** Creates a folder that only this user may access; does not change an existing folder. */
-function makeDataDir(path: string): void {
-  if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 })
-}
-
-/** Creates a private folder; the server removes it when it ends. */
-function makeTemporaryDir(): string {
-  return mkdtempSync(join(tmpdir(), 'voucherctl-'))
 }
 
 /** Content of server.json, in which other commands find the running server. */

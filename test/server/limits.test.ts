@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { defaultRateLimits, type RateLimitName } from '../../src/contract/rate-limits.js'
-import { createClientAddresses, createLimits } from '../../src/server/limits.js'
+import { ClientAddresses, createLimits } from '../../src/server/limits.js'
 import { type TestApp, testApp } from '../support/server/app.js'
 import { wireOf } from '../support/server/client.js'
 import { Scene, unknownCredential } from '../support/server/scene.js'
@@ -194,7 +194,7 @@ describe('limit of failed authentications', () => {
   it('failed authentications behind a trusted proxy count by the address of the client', async () => {
     const server = testApp({
       limits: createLimits({ auth_failures: { calls: 1, seconds: 60 } }),
-      addresses: createClientAddresses(['127.0.0.1']),
+      addresses: new ClientAddresses(['127.0.0.1']),
     })
     opened.push(server)
     const guess = (forwardedFor: string) => {

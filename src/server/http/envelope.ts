@@ -6,18 +6,6 @@ import type { RawResponse } from './http-server.js'
 /** Messages that replace those of the failure table (DECISIONS.md#differences). */
 type Messages = Partial<Record<FailureCode, string>> | undefined
 
-function failureEnvelope(refusal: Refusal, requestId: string, messages: Messages): FailureEnvelope {
-  const { message, retryable } = failures[refusal.code]
-  return {
-    success: false,
-    code: refusal.code,
-    message: messages?.[refusal.code] ?? message,
-    retryable,
-    ...(refusal.details === undefined ? {} : { details: { ...refusal.details } }),
-    requestId,
-  }
-}
-
 /** The response of a refusal: status, headers and envelope, from the failure table. */
 export function failureResponse(
   refusal: Refusal,
@@ -25,11 +13,20 @@ export function failureResponse(
   keepAlive: boolean,
   messages: Messages,
 ): HttpResponse {
-  const { status } = failures[refusal.code]
+  const { code, details } = refusal
+  const { status, message, retryable } = failures[code]
+  const envelope: FailureEnvelope = {
+    success: false,
+    code,
+    message: messages?.[code] ?? message,
+    retryable,
+    ...(details === undefined ? {} : { details: { ...details } }),
+    requestId,
+  }
   return {
     status,
     headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify(failureEnvelope(refusal, requestId, messages)),
+    body: JSON.stringify(envelope),
   }
 }
 

@@ -15,9 +15,9 @@ import type { MoveSource } from '../../store/move/session.js'
 import { headerTables } from '../../store/tables.js'
 import { OWNER } from '../transport/shared-keys.js'
 import {
-  Aborted,
   explainDatabaseError,
   type MovePlace,
+  NotMoved,
   openSource,
   type Progress,
   requireKeys,
@@ -43,18 +43,8 @@ export interface ExportReport {
   readonly total_sha256: string
 }
 
-class StoreNotFound extends Error {
-  override readonly name = 'StoreNotFound'
-  readonly code = 'STORE_NOT_FOUND'
-  constructor(place: string) {
-    super(`There is no store in ${place}: no server has been started on it.`)
-  }
-}
-
-class FileUnwritable extends Error {
-  override readonly name = 'FileUnwritable'
-  readonly code = 'FILE_UNWRITABLE'
-}
+const noStore = (place: string) =>
+  new NotMoved('STORE_NOT_FOUND', `There is no store in ${place}: no server has been started on it.`)
 
 /**
  * Exports a store (DECISIONS.md#export-and-import): a snapshot of PostgreSQL while servers run, or SQLite while no
@@ -64,10 +54,10 @@ class FileUnwritable extends Error {
  */
 export async function exportStore(place: MovePlace, options: ExportOptions): Promise<ExportReport> {
   const source = await openSource(place)
-  if (source === undefined) throw new StoreNotFound(place.dataDir)
+  if (source === undefined) throw noStore(place.dataDir)
   try {
     const schema = await source.schema()
-    if (schema === 0) throw new StoreNotFound(source.name)
+    if (schema === 0) throw noStore(source.name)
     const keys = await keyChecksOf(source)
     const exportedAt = formatInstant(Date.now())
     const transportKeys = await transportKeysOf(source, place, keys)
@@ -108,7 +98,7 @@ async function copy(
   const pieces = async function* (): AsyncGenerator<string> {
     const text = exportText(source, header, filled)
     for (let done = 0; ; ) {
-      if (signal.aborted) throw new Aborted('Interrupted before the export was whole.')
+      if (signal.aborted) throw new NotMoved('ABORTED', 'Interrupted before the export was whole.')
       const next = await text.next()
       if (next.done) {
         sums = next.value
@@ -132,7 +122,7 @@ async function writeExportFile(named: string, pieces: AsyncIterable<string>): Pr
   const path = await realpath(named).catch(() => named)
   const before = await stat(path).catch(() => undefined)
   if (before !== undefined && !before.isFile()) {
-    throw new FileUnwritable(`${named} is no file. Name one, or write to standard output with --out -.`)
+    throw new NotMoved('FILE_UNWRITABLE', `${named} is no file. Name one, or write to standard output with --out -.`)
   }
   await removeAbandonedDrafts(dirname(path))
   const draft = draftOf(path)
@@ -176,7 +166,8 @@ async function removeAbandonedDrafts(folder: string): Promise<void> {
 function explainFileError(error: NodeJS.ErrnoException, path: string): Error {
   if (error.syscall === undefined) return error
   const how = error.code === 'ENOSPC' ? 'Free some space' : 'Check the folder and its permissions'
-  return new FileUnwritable(
+  return new NotMoved(
+    'FILE_UNWRITABLE',
     `${path} cannot be written (${error.code}); nothing of it was left. ${how}, or name another file.`,
   )
 }

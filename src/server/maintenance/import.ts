@@ -9,10 +9,10 @@ import { KeysUnusable } from '../keys.js'
 import { OWNER } from '../transport/shared-keys.js'
 import type { ExportReport } from './export.js'
 import {
-  Aborted,
   databaseFile,
   explainDatabaseError,
   type MovePlace,
+  NotMoved,
   openTarget,
   type Progress,
   requireKeys,
@@ -136,7 +136,7 @@ function reportOf({ header }: ParsedExport, store: string | null, { rows, total_
   return { store, schema, exported_at, total: totalOf(rows), rows, total_sha256 }
 }
 
-const interrupted = () => new Aborted('Interrupted: nothing was imported.')
+const interrupted = () => new NotMoved('ABORTED', 'Interrupted: nothing was imported.')
 
 /** Yields the chunks until `signal` aborts; does not wait for the next chunk of a pipe then. */
 async function* untilAborted(chunks: Chunks, signal: AbortSignal): AsyncGenerator<Uint8Array | string> {

@@ -20,10 +20,15 @@ export interface MovePlace {
 /** Receives the number of rows exported or imported so far, and the total. */
 export type Progress = (done: number, total: number) => void
 
-/** Thrown when the caller aborted an export or import, which has changed nothing. */
-export class Aborted extends Error {
-  override readonly name = 'Aborted'
-  readonly code = 'ABORTED'
+/** Thrown for an export or import that has changed nothing: the caller aborted it, or a file or the store is missing. */
+export class NotMoved extends Error {
+  override readonly name = 'NotMoved'
+  constructor(
+    readonly code: 'ABORTED' | 'FILE_UNWRITABLE' | 'STORE_NOT_FOUND',
+    message: string,
+  ) {
+    super(message)
+  }
 }
 
 export const databaseFile = ({ dataDir }: MovePlace): string => join(dataDir, 'voucherctl.db')

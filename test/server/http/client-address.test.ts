@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ClientRequest, createClientAddresses } from '../../../src/server/limits.js'
+import { ClientAddresses, type ClientRequest } from '../../../src/server/limits.js'
 
 function from(peer: string | undefined, forwardedFor?: string): ClientRequest {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
@@ -8,7 +8,7 @@ function from(peer: string | undefined, forwardedFor?: string): ClientRequest {
 
 const proxies = ['127.0.0.1', '10.0.0.0/8', '2001:db8:ffff::/48']
 const subject = (peer: string | undefined, forwardedFor?: string, trusted: readonly string[] = proxies) =>
-  createClientAddresses(trusted).limitSubject(from(peer, forwardedFor))
+  new ClientAddresses(trusted).limitSubject(from(peer, forwardedFor))
 
 describe('rate limit subject by address', () => {
   it.each([
@@ -46,7 +46,7 @@ describe('rate limit subject by address', () => {
 
   it('rate limit counts an encrypted call against the address of the outer client', () => {
     const request = { ...from('10.0.0.1', '198.51.100.7'), inner: { headers: { 'x-forwarded-for': '203.0.113.9' } } }
-    expect(createClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
+    expect(new ClientAddresses(proxies).limitSubject(request)).toBe('198.51.100.7')
   })
 })
 
@@ -67,14 +67,14 @@ describe('loopback client', () => {
     ['a local client of a trusted proxy is no loopback client', '127.0.0.1', '127.0.0.1', ['127.0.0.1'], false],
     ['an unknown client of a trusted proxy is no loopback client', '127.0.0.1', 'unknown', ['127.0.0.1'], false],
   ] as const)('address check: %s', (_, peer, forwardedFor, trusted, expected) => {
-    expect(createClientAddresses(trusted).isLoopback(from(peer, forwardedFor))).toBe(expected)
+    expect(new ClientAddresses(trusted).isLoopback(from(peer, forwardedFor))).toBe(expected)
   })
 })
 
 describe('untrusted proxy', () => {
   const reported = (trusted: readonly string[], ...requests: readonly ClientRequest[]) => {
     const peers: string[] = []
-    const addresses = createClientAddresses(trusted, (peer) => peers.push(peer))
+    const addresses = new ClientAddresses(trusted, (peer) => peers.push(peer))
     for (const request of requests) addresses.checkProxy(request)
     return peers
   }

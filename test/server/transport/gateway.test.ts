@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { contract } from '../../../src/contract/index.js'
 import { MEDIA_TYPE, paths } from '../../../src/secure/index.js'
 import type { ServerSession } from '../../../src/secure/server/session.js'
-import { createClientAddresses, createLimits } from '../../../src/server/limits.js'
+import { ClientAddresses, createLimits } from '../../../src/server/limits.js'
 import { memorySessions } from '../../../src/store/sessions.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { wireSession } from '../../support/secure/wire.js'
@@ -104,7 +104,7 @@ describe('session endpoint', () => {
     await server.close()
     server = testApp({
       limits: createLimits({ secure_session: { calls: 2, seconds: 60 } }, () => 0),
-      addresses: createClientAddresses(['127.0.0.1']),
+      addresses: new ClientAddresses(['127.0.0.1']),
     })
     const open = (forwardedFor: string) =>
       openWith(JSON.stringify({ clientPublicKey }), { ...json, 'x-forwarded-for': forwardedFor })

@@ -10,7 +10,7 @@ import { createDeps } from '../../../src/server/assemble.js'
 import { TestClock } from '../../../src/server/clock.js'
 import type { Sender } from '../../../src/server/delivery/sender.js'
 import type { Deps } from '../../../src/server/deps.js'
-import { createClientAddresses, createLimits } from '../../../src/server/limits.js'
+import { ClientAddresses, createLimits } from '../../../src/server/limits.js'
 import { createMetrics } from '../../../src/server/observe/metrics.js'
 import { RequestLog } from '../../../src/server/observe/request-log.js'
 import { Snapshots } from '../../../src/server/snapshots.js'
@@ -104,7 +104,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     operatorKeyHash: hashToken(operatorKey),
     inspector: testInspector(),
     limits: createLimits('off'),
-    addresses: createClientAddresses(),
+    addresses: new ClientAddresses(),
     webhooks: {
       loopbackPorts: new Set<number>(),
       egressIps: [],
@@ -138,7 +138,7 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
   const deps = testDeps(overrides)
   const errors: unknown[] = []
   const app = buildApp(deps, createMetrics(deps.store.name), {
-    onRequestDone: (entry, voucher) => deps.requestLog.add(entry, voucher),
+    onRequestDone: () => {},
     onError: (_requestId, error) => errors.push(error),
     ...events,
   })
