@@ -177,17 +177,17 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
     polls: new Polls({ across: store.name === 'postgres' }),
     attempts: new AttemptLog(),
     gate: new Gate(),
-    instanceId: Buffer.from(random(16)).toString('hex'),
   }
 }
-type Derived = keyof ReturnType<typeof derive>
+type Derived = keyof ReturnType<typeof derive> | 'instanceId'
 
 /** Completes dependencies by those that follow from them and are not given. */
 export function createDeps(
   given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
 ): Omit<Deps, 'snapshots'> {
   const { clock, random } = given
-  return { ...derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random))), ...given }
+  const derived = derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random)))
+  return { ...derived, instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'), ...given }
 }
 
 /** Fetches random bytes from the operating system in blocks: one system call for several hundred ids. */

@@ -3,7 +3,7 @@ import type { AttemptExchange } from '../../contract/platform/deliveries.js'
 import { hideForms } from '../../contract/values/secrets.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
-import { Masking } from '../observe/masking.js'
+import { Masking } from '../masking.js'
 import type { AttemptResult, Delivery } from './sender.js'
 
 /** An attempt or a replay that has ended. */

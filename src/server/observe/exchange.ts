@@ -5,7 +5,7 @@ import { type Schema, Type } from '../../contract/schema.js'
 import { hideForms } from '../../contract/values/secrets.js'
 import { parseJson } from '../../values/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
-import { hasSecret, isWord, Masking } from './masking.js'
+import { hasSecret, isWord, Masking } from '../masking.js'
 
 /** What a route declares about its calls; routes outside the contract have no schemas. */
 export type CapturedRoute = Pick<Endpoint, 'id' | 'path'> &

@@ -3,8 +3,8 @@ import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
 import { HIDDEN } from '../../../src/contract/platform/activity.js'
 import type { Schema } from '../../../src/contract/schema.js'
+import { hasSecret } from '../../../src/server/masking.js'
 import { type CapturedCall, exchangeOf } from '../../../src/server/observe/exchange.js'
-import { hasSecret } from '../../../src/server/observe/masking.js'
 import { handedIn, leaksIn } from '../../support/canary.js'
 
 const { redeem, verify } = contract.vouchers

@@ -1,7 +1,7 @@
-import { HIDDEN } from '../../contract/platform/activity.js'
-import type { Schema } from '../../contract/schema.js'
-import { mapTexts } from '../../contract/values/map-texts.js'
-import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../../contract/values/secrets.js'
+import { HIDDEN } from '../contract/platform/activity.js'
+import type { Schema } from '../contract/schema.js'
+import { mapTexts } from '../contract/values/map-texts.js'
+import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../contract/values/secrets.js'
 
 /** Keywords of a schema that decide what is shown. */
 interface Keywords {
