@@ -24,18 +24,13 @@ function bearerOf(exchange: Exchange): string | Refusal<'TOKEN_MISSING' | 'TOKEN
   return value === undefined || values.length > 1 ? refuse('TOKEN_INVALID') : value
 }
 
+const kindByPrefix = { sop_: 'token', sbot_: 'bot', opk_: 'operator' } as const
+
 /** Kind of a credential by its form; a JWT has two dots. */
 function kindOf(value: string): CredentialKind | null {
-  switch (tokenKind(value)) {
-    case 'sop_':
-      return 'token'
-    case 'sbot_':
-      return 'bot'
-    case 'opk_':
-      return 'operator'
-    default:
-      return /^[^.]+\.[^.]*\.[^.]+$/.test(value) ? 'jwt' : null
-  }
+  const prefix = tokenKind(value)
+  if (prefix !== null) return kindByPrefix[prefix]
+  return /^[^.]+\.[^.]*\.[^.]+$/.test(value) ? 'jwt' : null
 }
 
 /** Authenticates a request and checks what its credential may do (DECISIONS.md#order-of-checks). */

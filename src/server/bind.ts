@@ -20,6 +20,7 @@ import {
   isPlainUtf8,
   type Result,
   refuseBody,
+  streamReply,
 } from './http/exchange.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
@@ -211,8 +212,7 @@ function replyOf(
   write: EndpointCodec['write'],
 ): Result {
   const { data } = result
-  if (endpoint.streams)
-    return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: data as Readable }
+  if (endpoint.streams) return streamReply(data as Readable)
   if (result.replayed) {
     exchange.replayed = true
     exchange.replyHeaders['idempotent-replayed'] = 'true'

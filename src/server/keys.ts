@@ -40,22 +40,15 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
       )
     createFile(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }
-  const keys = readKeyFile(path)
-  if (keys === null) {
-    throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
-  }
-  return keys
-}
-
-/** Null when the file does not have the format of this version. */
-function readKeyFile(path: string): ServerKeys | null {
   let file: Partial<KeyFile> | null
   try {
     file = JSON.parse(readFileSync(path, 'utf8')) as Partial<KeyFile> | null
   } catch (cause) {
     throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
   }
-  return keysOf(file)
+  const keys = keysOf(file)
+  if (keys !== null) return keys
+  throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
 }
 
 /** Makes keys that no file holds. */
@@ -63,6 +56,7 @@ export function makeKeys(random: RandomBytes): ServerKeys {
   return keysOf(newKeyFile(random)) as ServerKeys
 }
 
+/** Null for a file that does not have the format of this version. */
 function keysOf(file: Partial<KeyFile> | null): ServerKeys | null {
   if (file?.version !== 1 || !Array.isArray(file.credential_keys)) return null
   const account = Buffer.from(String(file.account_key), 'base64url')

@@ -180,6 +180,11 @@ export function jsonReply(data: object): Reply {
   return { status: 200, headers, body: JSON.stringify(data) }
 }
 
+/** A reply of lines with JSON, whose end may come much later. */
+export function streamReply(body: Readable): Reply {
+  return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body }
+}
+
 /** Refuses a body and closes the connection, because the rest of the body may still arrive. */
 export function refuseBody({ replyHeaders }: Exchange, refusal: Refusal): Refusal {
   replyHeaders.connection = 'close'

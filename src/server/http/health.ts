@@ -50,11 +50,8 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
 
 /** Adds the routes of the page. */
 export function bindPage(routes: Routes, inspector: Inspector): void {
-  routes.add({
-    method: 'GET',
-    endpoint: { id: 'page.files', path: '/_platform/ui/*' },
-    handle: (exchange) => inspector.get(messageOf(exchange)),
-  })
+  const files = { id: 'page.files', path: '/_platform/ui/*' } as const
+  routes.add({ method: 'GET', endpoint: files, handle: (exchange) => inspector.get(messageOf(exchange)) })
   routes.add({
     method: 'POST',
     endpoint: { id: 'page.session', path: '/_platform/ui/session' },
