@@ -4,7 +4,6 @@ import { BotCalls } from '../../../src/server/background/counts.js'
 import { createLimits } from '../../../src/server/limits.js'
 import { deleteOldCalls } from '../../../src/store/bots/calls.js'
 import { all, run } from '../../../src/store/operation.js'
-import { addUpdate } from '../../../src/store/outbox.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { DAY_MS, sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
@@ -137,18 +136,7 @@ describe('metrics of updates and deliveries', () => {
     const own = testApp()
     const tenant = await newTenant(own)
     const [{ id: botId }, { id: other }] = [await tenant.bot(), await tenant.bot()]
-    const { store } = own.deps
-    const update = (id: string) =>
-      store.write(() =>
-        addUpdate({
-          botId: id,
-          type: 'ping',
-          chatId: null,
-          payload: {},
-          now: own.clock.now(),
-          newDeliveryId: () => own.deps.newId('dlv'),
-        }),
-      )
+    const update = (id: string) => tenant.operator(contract.platform.addUpdate, { botId: id, type: 'ping' })
     await update(botId)
     own.clock.advance(DAY_MS)
     for (const id of [botId, botId, other]) await update(id)
