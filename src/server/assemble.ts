@@ -170,7 +170,6 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
   return {
     newId: newIdOf,
     faults: new Faults({ newId: newIdOf, random }),
-    requestLog: new RequestLog(clock.now()),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
@@ -179,15 +178,19 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
     gate: new Gate(),
   }
 }
-type Derived = keyof ReturnType<typeof derive> | 'instanceId'
+type Derived = keyof ReturnType<typeof derive> | 'requestLog' | 'instanceId'
 
 /** Completes dependencies by those that follow from them and are not given. */
 export function createDeps(
   given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
 ): Omit<Deps, 'snapshots'> {
   const { clock, random } = given
-  const derived = derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random)))
-  return { ...derived, instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'), ...given }
+  return {
+    ...derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random))),
+    requestLog: given.requestLog ?? new RequestLog(clock.now()),
+    instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'),
+    ...given,
+  }
 }
 
 /** Fetches random bytes from the operating system in blocks: one system call for several hundred ids. */
