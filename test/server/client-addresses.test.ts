@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ClientAddresses, type ClientRequest } from '../../../src/server/limits.js'
+import { ClientAddresses, type ClientRequest } from '../../src/server/limits.js'
 
 function from(peer: string | undefined, forwardedFor?: string): ClientRequest {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
