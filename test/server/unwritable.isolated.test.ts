@@ -15,8 +15,6 @@ vi.mock(import('../../src/store/sqlite/open.js'), async (original) => {
       return {
         exec: (sql: string) => db.exec(sql),
         close: () => db.close(),
-        createSession: () => db.createSession(),
-        applyChangeset: (...given: Parameters<typeof db.applyChangeset>) => db.applyChangeset(...given),
         prepare: (sql: string) =>
           sql === 'commit' ? new Proxy(db.prepare(sql), { get: () => refuse }) : db.prepare(sql),
       }

@@ -8,15 +8,6 @@ import { StoreUnusable } from '../store.js'
 export interface SqliteDatabase {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
-  createSession(): SqliteSession
-  /** Returns false, and changes nothing, if a row differs from what the changeset expects. */
-  applyChangeset(changes: Uint8Array): boolean
-  close(): void
-}
-
-/** Records the changes of a connection to all tables. */
-export interface SqliteSession {
-  changeset(): Uint8Array
   close(): void
 }
 

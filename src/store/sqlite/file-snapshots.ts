@@ -5,12 +5,11 @@ import { dirname, join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { parseLine, withSum } from '../../files/summed-lines.js'
 import { syncFolder } from '../../files/sync-folder.js'
-import { byAge, releaseLeases, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
+import { byAge, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
 import { StoreUnavailable } from '../store.js'
-import { stateTables } from '../tables.js'
-import { rollBack, type SqliteDatabase } from './engine.js'
+import type { SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
-import { triggersOf } from './triggers.js'
+import { copyTables, replaceTables, withoutForeignKeys } from './table-copies.js'
 
 /** The last line of a file, whose end is a checksum of the line. */
 interface Seal extends StoredSnapshot {
@@ -30,9 +29,6 @@ const PAGE_BYTES = 4_096
  * Snapshots in files of the folder `voucherctl.db.snapshots`, one for each, named after the snapshot in hexadecimal. A
  * file is a database with copies of the tables, followed by a seal. It gets its name when it is complete and on disk,
  * and never changes afterwards. A restore compares every byte with the seal first: SQLite does not notice changed values.
- *
- * The copy of a table has the same columns and indexes, so that SQLite copies whole records and index entries without
- * building them again. SQLite skips this for tables with foreign keys or triggers, which are therefore off meanwhile.
  */
 export class FileSnapshots {
   readonly #db: SqliteDatabase
@@ -73,7 +69,7 @@ export class FileSnapshots {
       if (found === undefined) return 'missing'
       if (found.schema !== migrations.length) return 'outdated'
       if (found.sha256 !== (await sha256Of(file, found.bytes))) throw new SnapshotsDamaged(file)
-      await this.#alone(() => this.#copyFrom(file), true)
+      await this.#alone(() => this.#replaceFrom(file), true)
       return recordOf(found)
     })
   }
@@ -145,60 +141,23 @@ export class FileSnapshots {
     return this.#attached(file, () => {
       // A draft needs neither a journal nor a sync: after a failure it is deleted.
       this.#db.exec(`pragma copy.page_size = ${PAGE_BYTES}; pragma copy.journal_mode = memory`)
-      this.#db.exec('pragma copy.synchronous = off; begin immediate')
-      // Creating the copy of a table takes longer than copying a few rows: skip empty tables.
-      const tables = stateTables.filter(
-        (it) => this.#db.prepare(`select 1 from main.${it} limit 1`).get() !== undefined,
-      )
-      for (const sql of this.#schema(tables)) this.#db.exec(sql)
-      for (const table of tables) this.#db.exec(`insert into copy.${table} select * from main.${table}`)
-      const { n } = this.#db.prepare('select count(*) as n from main.vouchers').get() as { n: number }
-      return n
+      this.#db.exec('pragma copy.synchronous = off')
+      return withoutForeignKeys(this.#db, () => copyTables(this.#db))
     })
   }
 
-  #copyFrom(file: string): void {
-    this.#attached(file, () => {
-      const copies = this.#db.prepare("select name from copy.sqlite_master where type = 'table'").all()
-      const names = (copies as { name: string }[]).map((it) => it.name)
-      const { off, on } = triggersOf(this.#db)
-      const deletions = stateTables.map((it) => `delete from main.${it}`)
-      const copied = stateTables.filter((it) => names.includes(it))
-      const insertions = copied.map((it) => `insert into main.${it} select * from copy.${it}`)
-      this.#db.exec(['begin immediate', ...off, ...deletions, ...insertions, ...on, ...releaseLeases].join(';'))
-    })
+  #replaceFrom(file: string): void {
+    this.#attached(file, () => withoutForeignKeys(this.#db, () => replaceTables(this.#db)))
   }
 
-  /** Commits what `work` began, with the file attached as `copy`. */
+  /** Runs `work` with the file attached as `copy`. */
   #attached<T>(file: string, work: () => T): T {
-    const db = this.#db
-    // A pragma for foreign keys has no effect inside a transaction.
-    db.exec(
-      `attach '${file.replaceAll("'", "''")}' as copy; pragma copy.locking_mode = normal; pragma foreign_keys = off`,
-    )
+    this.#db.exec(`attach '${file.replaceAll("'", "''")}' as copy; pragma copy.locking_mode = normal`)
     try {
-      const result = work()
-      db.exec('commit')
-      return result
-    } catch (error) {
-      rollBack(db)
-      throw error
+      return work()
     } finally {
-      db.exec('pragma foreign_keys = on; detach copy')
+      this.#db.exec('detach copy')
     }
-  }
-
-  /** SQL that creates copies of these tables and their indexes, tables first. */
-  #schema(tables: readonly string[]): string[] {
-    const objects = this.#db
-      .prepare(
-        `select tbl_name, sql from main.sqlite_master where type in ('table', 'index') and sql is not null
-         order by type = 'index'`,
-      )
-      .all() as { tbl_name: string; sql: string }[]
-    return objects
-      .filter(({ tbl_name }) => tables.includes(tbl_name))
-      .map(({ sql }) => sql.replace(/^create (table|index|unique index) /i, 'create $1 copy.'))
   }
 }
 

@@ -17,7 +17,7 @@ import { FileSnapshots, type RunAlone } from './file-snapshots.js'
 import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
 import { RowCache } from './row-cache.js'
-import { triggersOf } from './triggers.js'
+import { triggersOf } from './table-copies.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
@@ -83,9 +83,7 @@ class SqliteStore implements Store {
     this.#savepoint = db.prepare('savepoint op')
     this.#release = db.prepare('release op')
     const runAlone: RunAlone = (work, writesStore) => this.#runAlone(work, writesStore)
-    const copies = isInMemory
-      ? new MemorySnapshots(db, runAlone, () => prepared.clear())
-      : new FileSnapshots(db, path, runAlone)
+    const copies = isInMemory ? new MemorySnapshots(db, runAlone) : new FileSnapshots(db, path, runAlone)
     this.#copies = copies
     this.snapshots = {
       save: (snapshot) => copies.save(snapshot),

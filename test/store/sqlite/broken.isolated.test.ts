@@ -23,8 +23,6 @@ vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
     const db = module.openSqliteFile(':memory:')
     return {
       close: () => db.close(),
-      createSession: () => db.createSession(),
-      applyChangeset: (changes) => db.applyChangeset(changes),
       exec(sql) {
         if (sql.startsWith('rollback') && !sql.includes('op')) rollbacks += 1
         if (!sql.includes('journal_mode')) return db.exec(sql)
