@@ -651,5 +651,5 @@ export const defects = [
     "      this.#db.exec('rollback; begin immediate')\n",
     '',
   ),
-  defect(sqlite, 'notices are not sent', '    for (const { subject } of outcome.notices) this.#notify(subject)\n', ''),
+  defect(sqlite, 'notices are not sent', '        for (const subject of outcome.subjects) this.#notify(subject)\n', ''),
 ]

@@ -1,4 +1,4 @@
-import type { Notice, Op, Pending, Step } from '../operation.js'
+import type { Op, Pending, Step } from '../operation.js'
 import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
 import { stateTables } from '../tables.js'
@@ -8,6 +8,7 @@ import {
   isOfOperation,
   type Perform,
   type PreparedStatement,
+  RowCache,
   rollBack,
   type SqliteDatabase,
   type SqliteStatement,
@@ -16,7 +17,6 @@ import {
 import { FileSnapshots, type RunAlone } from './file-snapshots.js'
 import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
-import { RowCache } from './row-cache.js'
 import { triggersOf } from './table-copies.js'
 
 /** Maximum number of operations per commit, so that reads can run in between. */
@@ -24,7 +24,8 @@ const BATCH_MAX = 256
 /** Commit immediately once this many writes are queued: each write's share of the fsync is then small. */
 const IMMEDIATE_COMMIT_WRITES = 32
 
-type Outcome = { readonly value: unknown; readonly notices: readonly Notice[] } | { readonly error: unknown }
+/** Result of a write, with the subjects to notify after the commit. */
+type Outcome = { readonly value: unknown; readonly subjects: readonly string[] } | { readonly error: unknown }
 
 /**
  * @param path a file, or `:memory:`
@@ -82,8 +83,7 @@ class SqliteStore implements Store {
     this.#commit = db.prepare('commit')
     this.#savepoint = db.prepare('savepoint op')
     this.#release = db.prepare('release op')
-    const runAlone: RunAlone = (work, writesStore) => this.#runAlone(work, writesStore)
-    const copies = isInMemory ? new MemorySnapshots(db, runAlone) : new FileSnapshots(db, path, runAlone)
+    const copies = isInMemory ? new MemorySnapshots(db, this.#runAlone) : new FileSnapshots(db, path, this.#runAlone)
     this.#copies = copies
     this.snapshots = {
       save: (snapshot) => copies.save(snapshot),
@@ -142,7 +142,8 @@ class SqliteStore implements Store {
 
   #drain(): void {
     this.#scheduled = false
-    this.#runReads()
+    for (const pending of this.#reads.splice(0)) this.#evaluate(pending)
+    this.#paused.shift()?.()
     const { length } = this.#writes
     if (length > this.#lastQueueLength && length < IMMEDIATE_COMMIT_WRITES) this.#lastQueueLength = length
     else if (length > 0) {
@@ -152,17 +153,12 @@ class SqliteStore implements Store {
     this.#schedule()
   }
 
-  #runReads(): void {
-    for (const pending of this.#reads.splice(0)) this.#evaluate(pending)
-    this.#paused.shift()?.()
-  }
-
   /** Runs a read until it ends or pauses. @param resumed where it paused */
   #evaluate(pending: Pending, resumed?: { readonly steps: Op<unknown>; readonly step: Step }): void {
     try {
       const steps = resumed?.steps ?? pending.op()
       let next = resumed === undefined ? steps.next() : steps.next(resultOf(resumed.step, this.#performRead))
-      while (!next.done && !pauses(next.value)) next = steps.next(this.#resultOfRead(next.value))
+      while (!next.done && !pauses(next.value)) next = steps.next(resultOf(next.value, this.#performRead))
       if (next.done) return pending.resolve(next.value)
       const pause = { steps, step: next.value }
       this.#paused.push(() => this.#evaluate(pending, pause))
@@ -170,11 +166,6 @@ class SqliteStore implements Store {
       const isOwn = isOfOperation(sqliteProblemOf(cause))
       pending.reject(isOwn ? cause : new StoreUnavailable('the database could not be read', { cause }))
     }
-  }
-
-  #resultOfRead(step: Step): unknown {
-    if (step.kind === 'notify' || step.kind === 'lock') throw new Error('a read changes nothing')
-    return resultOf(step, this.#performRead)
   }
 
   readonly #performRead: Perform = (statement) =>
@@ -193,7 +184,14 @@ class SqliteStore implements Store {
       for (const { reject } of batch) reject(new StoreUnavailable('the database could not commit', { cause }))
       return
     }
-    for (const [index, pending] of batch.entries()) this.#settle(pending, outcomes[index] as Outcome)
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes[index] as Outcome
+      if ('error' in outcome) reject(outcome.error)
+      else {
+        resolve(outcome.value)
+        for (const subject of outcome.subjects) this.#notify(subject)
+      }
+    }
   }
 
   /**
@@ -202,24 +200,13 @@ class SqliteStore implements Store {
    */
   #commitBatch(batch: readonly Pending[]): Outcome[] {
     this.#begin.run()
-    let outcomes = this.#attemptAll(batch, false)
-    if (outcomes === null) {
+    let outcomes = batch.map(({ op }) => this.#attempt(op, false))
+    if (outcomes.includes(null)) {
       this.#db.exec('rollback; begin immediate')
-      outcomes = this.#attemptAll(batch, true) as Outcome[]
+      outcomes = batch.map(({ op }) => this.#attempt(op, true))
     }
     this.#commit.run()
-    return outcomes
-  }
-
-  /** Runs all operations of a batch; returns null if a failed operation has left changes. */
-  #attemptAll(batch: readonly Pending[], guarded: boolean): Outcome[] | null {
-    const outcomes: Outcome[] = []
-    for (const { op } of batch) {
-      const outcome = this.#attempt(op, guarded)
-      if (outcome === null) return null
-      outcomes.push(outcome)
-    }
-    return outcomes
+    return outcomes as Outcome[]
   }
 
   /**
@@ -228,6 +215,7 @@ class SqliteStore implements Store {
    */
   #attempt(op: () => Op<unknown>, guarded: boolean): Outcome | null {
     let changed = false
+    const subjects: string[] = []
     const perform: Perform = (statement) => {
       if (statement.kind === 'run' || statement.changes) {
         if (guarded && !changed) this.#savepoint.run()
@@ -237,9 +225,11 @@ class SqliteStore implements Store {
       return this.#execute(statement)
     }
     try {
-      const outcome = complete(op(), perform)
+      const steps = op()
+      let next = steps.next()
+      while (!next.done) next = steps.next(resultOf(next.value, perform, subjects))
       if (guarded && changed) this.#release.run()
-      return outcome
+      return { value: next.value, subjects }
     } catch (error) {
       if (!isOfOperation(sqliteProblemOf(error))) throw error
       if (!changed) return { error }
@@ -247,12 +237,6 @@ class SqliteStore implements Store {
       this.#db.exec('rollback to op; release op')
       return { error }
     }
-  }
-
-  #settle({ resolve, reject }: Pending, outcome: Outcome): void {
-    if ('error' in outcome) return reject(outcome.error)
-    resolve(outcome.value)
-    for (const { subject } of outcome.notices) this.#notify(subject)
   }
 
   #notify(subject: string): void {
@@ -276,7 +260,7 @@ class SqliteStore implements Store {
    * continue later: they may have seconds of work left.
    * @param writesStore false if `work` writes only snapshots, whose damage leaves the store usable
    */
-  async #runAlone<T>(work: () => T, writesStore = false): Promise<T> {
+  readonly #runAlone: RunAlone = async (work, writesStore = false) => {
     if (this.#closed) throw new StoreUnavailable('the database is closed')
     while (this.#reads.length + this.#writes.length > 0) this.#drain()
     try {
@@ -295,21 +279,16 @@ class SqliteStore implements Store {
   }
 }
 
-/** Runs a writing operation to its end. */
-function complete(steps: Op<unknown>, perform: Perform): Outcome {
-  const notices: Notice[] = []
-  let next = steps.next()
-  while (!next.done) {
-    if (next.value.kind === 'notify') notices.push(next.value)
-    next = steps.next(resultOf(next.value, perform))
-  }
-  return { value: next.value, notices }
-}
-
-/** A notice waits for the commit, and a single writer needs no locks. */
-function resultOf(step: Step, perform: Perform): unknown {
-  if (step.kind === 'notify' || step.kind === 'lock') return undefined
-  return step.kind === 'several' ? step.statements.map(perform) : perform(step)
+/**
+ * Performs a step. A single writer needs no locks.
+ * @param subjects gets the notices of a write, which wait for the commit
+ */
+function resultOf(step: Step, perform: Perform, subjects?: string[]): unknown {
+  if (step.kind === 'several') return step.statements.map(perform)
+  if (step.kind !== 'notify' && step.kind !== 'lock') return perform(step)
+  if (subjects === undefined) throw new Error('a read changes nothing')
+  if (step.kind === 'notify') subjects.push(step.subject)
+  return undefined
 }
 
 const pauses = (step: Step): boolean => 'pauses' in step && step.pauses === true

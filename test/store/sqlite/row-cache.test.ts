@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Op, one, oneCached, run } from '../../../src/store/operation.js'
-import { RowCache } from '../../../src/store/sqlite/row-cache.js'
+import { RowCache } from '../../../src/store/sqlite/engine.js'
 import type { Store } from '../../../src/store/store.js'
 import { beforeEachStore, engines } from '../../support/store/engines.js'
 
