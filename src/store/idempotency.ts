@@ -1,7 +1,7 @@
 import type { Refusal } from '../contract/errors.js'
 import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey, replayableRecord } from '../domain/idempotency.js'
 import type { IdempotencyRecord } from '../domain/rows.js'
-import { all, inserting, type Op, one, runEach, Superseded } from './operation.js'
+import { deleteFound, inserting, type Op, one, Superseded } from './operation.js'
 
 const replaceExpired = inserting<IdempotencyRecord>(
   'idempotency_keys',
@@ -70,16 +70,7 @@ export function* saveRecord(
 }
 
 /** Deletes up to `limit` expired idempotency records, without rows locked by another process; returns their number. */
-export function* deleteExpiredRecords(now: number, limit: number): Op<number> {
-  const expired = yield* all<Pick<IdempotencyRecord, 'application_id' | 'idempotency_key'>>(
-    `select application_id, idempotency_key from idempotency_keys
-     where expires_at is not null and expires_at <= $1 order by expires_at limit $2`,
-    [now, limit],
-    'skip',
-  )
-  yield* runEach(
-    'delete from idempotency_keys where application_id = $1 and idempotency_key = $2',
-    expired.map((row) => [row.application_id, row.idempotency_key]),
-  )
-  return expired.length
+export function deleteExpiredRecords(now: number, limit: number): Op<number> {
+  const where = 'expires_at is not null and expires_at <= $1 order by expires_at limit $2'
+  return deleteFound('idempotency_keys', ['application_id', 'idempotency_key'], where, [now, limit])
 }

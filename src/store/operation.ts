@@ -104,6 +104,25 @@ export function* runEach(sql: string, lists: readonly (readonly Value[])[]): Op<
   if (lists.length > 0) yield { kind: 'several', statements: lists.map((params) => ({ kind: 'run', sql, params })) }
 }
 
+/**
+ * Deletes the rows that a query finds, without those that another process has locked; returns their number.
+ * @param key columns that identify a row
+ * @param where SQL after `where`, with a limit
+ */
+export function* deleteFound(
+  table: string,
+  key: readonly string[],
+  where: string,
+  params: readonly Value[],
+): Op<number> {
+  const found = yield* all(`select ${key.join(', ')} from ${table} where ${where}`, params, 'skip')
+  yield* runEach(
+    `delete from ${table} where ${key.map((name, index) => `${name} = $${index + 1}`).join(' and ')}`,
+    found.map((row) => key.map((name) => row[name] as Value)),
+  )
+  return found.length
+}
+
 /** Writes one row with a `returning` clause; returns that row. */
 export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined

@@ -8,7 +8,7 @@ import {
   percentileOffset,
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
-import { all, allLater, inserting, type Op, runEach } from '../operation.js'
+import { all, allLater, deleteFound, inserting, type Op } from '../operation.js'
 import { approved } from './bots.js'
 
 /** Counter of a bot's calls in one minute with the same method, status and code. */
@@ -30,17 +30,10 @@ export function* add(buckets: ReadonlyMap<string, BotCallBucket>): Op<void> {
 }
 
 /** Deletes up to `limit` counters that are an hour older than the metrics period; returns their number. */
-export function* deleteOldCalls(now: number, limit: number): Op<number> {
-  const old = yield* all<Omit<BotCallBucket, 'calls'>>(
-    'select bot_id, minute, method, status, code from bot_calls where minute < $1 order by minute limit $2',
-    [minuteOf(now - METRICS_MS - 3_600_000), limit],
-    'skip',
-  )
-  yield* runEach(
-    'delete from bot_calls where bot_id = $1 and minute = $2 and method = $3 and status = $4 and code = $5',
-    old.map((row) => [row.bot_id, row.minute, row.method, row.status, row.code]),
-  )
-  return old.length
+export function deleteOldCalls(now: number, limit: number): Op<number> {
+  const key = ['bot_id', 'minute', 'method', 'status', 'code']
+  const before = minuteOf(now - METRICS_MS - 3_600_000)
+  return deleteFound('bot_calls', key, 'minute < $1 order by minute limit $2', [before, limit])
 }
 
 type StoredMetrics = Omit<BotMetrics, 'quota'>

@@ -6,11 +6,9 @@ import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../../domain/update.js'
 import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
-import { all, type Op, one, run, runEach } from '../operation.js'
+import { all, deleteFound, type Op, one, run, runEach } from '../operation.js'
 import { addUpdate, type NewUpdate } from '../outbox.js'
 import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
-
-const DELETE_UPDATE = 'delete from updates where bot_id = $1 and update_id = $2'
 
 /** The stored JSON text of each update, lowest id first. */
 export type UpdateBodies = readonly string[]
@@ -151,15 +149,12 @@ export function* deleteOldUpdates(now: number, limit: number): Op<number> {
      where bot_id = $1 and update_id = $2 and status = 'pending'`,
     keys,
   )
-  yield* runEach(DELETE_UPDATE, keys)
-  const confirmed = yield* all<{ bot_id: string; update_id: number }>(
-    `select bot_id, update_id from updates where body = '' and created_at <= $1 order by created_at limit $2`,
+  yield* runEach('delete from updates where bot_id = $1 and update_id = $2', keys)
+  const confirmed = yield* deleteFound(
+    'updates',
+    ['bot_id', 'update_id'],
+    "body = '' and created_at <= $1 order by created_at limit $2",
     [now - UNCONFIRMED_UPDATE_RETENTION_MS, limit],
-    'skip',
   )
-  yield* runEach(
-    DELETE_UPDATE,
-    confirmed.map((row) => [row.bot_id, row.update_id]),
-  )
-  return Math.max(expired.length, confirmed.length)
+  return Math.max(expired.length, confirmed)
 }
