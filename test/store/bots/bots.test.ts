@@ -108,16 +108,6 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
     expect((await everything()).bot_tokens).toHaveLength(1)
   })
 
-  it('bot has exactly one active bot token after several regenerations', async () => {
-    await approved('bot_1')
-    for (const seed of ['a', 'b', 'c']) {
-      await store.write(() => bots.regenerateToken('acc', 'bot_1', token(seed), NOW))
-    }
-    const { bot_tokens = [] } = await everything()
-    expect(bot_tokens).toHaveLength(3)
-    expect(bot_tokens.filter((it) => (it as { revoked_at: number | null }).revoked_at === null)).toHaveLength(1)
-  })
-
   const iso = (ms: number) => new Date(ms).toISOString()
   const get = (id: string, accountId = 'acc') => store.read(() => bots.get(accountId, id))
   const reject = (id: string) => store.write(() => bots.decide(id, { reject: 'Unclear' }, LATER))

@@ -304,15 +304,13 @@ it('connections with prepared statements keep working after a migration adds a c
   // Let several connections of the pool prepare the statement.
   await Promise.all(Array.from({ length: 10 }, select))
   await Promise.all(Array.from({ length: 10 }, read))
-  const client = new Client({ connectionString: await database.url })
-  await client.connect()
-  await client.query('alter table credential_keys add column added text')
+  const url = await database.url
+  await query(url, 'alter table credential_keys add column added text')
   try {
     expect(await Promise.all(Array.from({ length: 10 }, select))).toHaveLength(10)
     expect(await read()).toMatchObject({ key_id: 'a', added: null })
   } finally {
-    await client.query('alter table credential_keys drop column added')
-    await client.end()
+    await query(url, 'alter table credential_keys drop column added')
   }
 })
 
@@ -320,9 +318,8 @@ it('superseded operation is retried once more if a column was added to its table
   const select = () => one('select * from credential_keys where key_id = $1', ['a'], 'row')
   await store.write(() => counter('a'))
   await store.write(select)
-  const client = new Client({ connectionString: await database.url })
-  await client.connect()
-  await client.query('alter table credential_keys add column added text')
+  const url = await database.url
+  await query(url, 'alter table credential_keys add column added text')
   let runs = 0
   try {
     const found = await store.write(function* () {
@@ -332,15 +329,14 @@ it('superseded operation is retried once more if a column was added to its table
     })
     expect([runs, found]).toEqual([3, expect.objectContaining({ key_id: 'a', added: null })])
   } finally {
-    await client.query('alter table credential_keys drop column added')
-    await client.end()
+    await query(url, 'alter table credential_keys drop column added')
   }
 })
 
 it('query plan prepared on an empty table is replaced before the table has 1,000 rows', async () => {
-  const client = new Client({ connectionString: await database.url })
-  await client.connect()
-  await client.query(
+  const url = await database.url
+  await query(
+    url,
     'create table young (place text, code text, token text, rest char(500), unique (place, code), unique (place, token))',
   )
   const LOOK_UP = 'select token from young where place = $1 and code = $2'
@@ -349,7 +345,8 @@ it('query plan prepared on an empty table is replaced before the table has 1,000
   }
   try {
     await lookUp(20)()
-    await client.query(
+    await query(
+      url,
       "insert into young select 'here', 'c' || i, 't' || i, repeat('x', 500) from generate_series(1, 3000) i",
     )
     await lookUp(100)()
@@ -361,8 +358,7 @@ it('query plan prepared on an empty table is replaced before the table has 1,000
     })
     expect(JSON.stringify(plan)).toContain('young_place_code_key')
   } finally {
-    await client.query('drop table young')
-    await client.end()
+    await query(url, 'drop table young')
   }
 })
 

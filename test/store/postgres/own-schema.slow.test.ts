@@ -5,27 +5,19 @@ import { expect, test } from 'vitest'
 import { createSchema } from '../../../src/store/postgres/schema.js'
 import { startServer } from '../../../src/testing/index.js'
 import { emptyDatabase } from '../../support/postgres/database.js'
-import { query } from '../../support/postgres/query.js'
+import { holdersOf, schemasOf } from '../../support/postgres/own-schemas.js'
 import { until } from '../../support/server/deliveries.js'
-
-const schemasOf = async (url: string) =>
-  (await query(url, "select nspname from pg_namespace where nspname like 'voucherctl%'")) as { nspname: string }[]
 
 const program = fileURLToPath(new URL('start-on-postgres.cjs', import.meta.url))
 
 /** Starts a server in a process of its own; resolves with the process and the schema that it created. */
 async function startProcess(databaseUrl: string) {
-  const before = await namesOf(databaseUrl)
+  const before = await schemasOf(databaseUrl)
   const child = fork(program, [databaseUrl], { execArgv: [] })
   await once(child, 'message')
-  const schema = (await namesOf(databaseUrl)).find((it) => !before.includes(it)) as string
+  const schema = (await schemasOf(databaseUrl)).find((it) => !before.includes(it)) as string
   return { child, schema, ended: once(child, 'exit') }
 }
-
-const namesOf = async (url: string) => (await schemasOf(url)).map((it) => it.nspname)
-
-const HOLDERS = `select distinct pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and objsubid = 1
-  and database = (select oid from pg_database where datname = current_database())`
 
 test('start drops the schema of a killed process, and keeps those of processes that run or start', async () => {
   const databaseUrl = await emptyDatabase()
@@ -35,10 +27,10 @@ test('start drops the schema of a killed process, and keeps those of processes t
   killed.child.kill('SIGKILL')
   await killed.ended
   // PostgreSQL notices the end of a process a little later.
-  await until(async () => (await query(databaseUrl, HOLDERS)).length === 2)
+  await until(async () => (await holdersOf(databaseUrl)).length === 2)
 
   const server = await startServer({ databaseUrl, listen: false })
-  const names = await namesOf(databaseUrl)
+  const names = await schemasOf(databaseUrl)
   expect(names).not.toContain(killed.schema)
   expect(names).toEqual(expect.arrayContaining([running.schema, starting.name]))
   expect(names).toHaveLength(3)
@@ -46,5 +38,5 @@ test('start drops the schema of a killed process, and keeps those of processes t
   await Promise.all([server.close(), starting.drop()])
   running.child.send('close')
   expect((await running.ended)[0]).toBe(0)
-  expect(await namesOf(databaseUrl)).toEqual([])
+  expect(await schemasOf(databaseUrl)).toEqual([])
 })

@@ -5,11 +5,9 @@ import { createSchema } from '../../../src/store/postgres/schema.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { startServer } from '../../../src/testing/index.js'
 import { emptyDatabase } from '../../support/postgres/database.js'
+import { holdersOf, schemasOf } from '../../support/postgres/own-schemas.js'
 import { query } from '../../support/postgres/query.js'
 import { until } from '../../support/server/deliveries.js'
-
-const schemasOf = async (url: string) =>
-  (await query(url, "select nspname from pg_namespace where nspname like 'voucherctl%'")) as { nspname: string }[]
 
 test('each server inside a test has a schema of its own, which it drops when it closes', async () => {
   const databaseUrl = await emptyDatabase()
@@ -71,21 +69,16 @@ test('failed start of a server inside a test drops its schema', async () => {
   expect(await schemasOf(databaseUrl)).toEqual([])
 })
 
-const namesOf = async (url: string) => (await schemasOf(url)).map((it) => it.nspname)
-
-const HOLDERS = `select distinct pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and objsubid = 1
-  and database = (select oid from pg_database where datname = current_database())`
-
 test('a server whose connections were ended holds its schema again', async () => {
   const databaseUrl = await emptyDatabase()
   const server = await startServer({ databaseUrl, listen: false })
   // The connection that held the schema during the start ends a little later.
-  await until(async () => (await query(databaseUrl, HOLDERS)).length === 1)
-  const [{ pid } = { pid: 0 }] = await query<{ pid: number }>(databaseUrl, HOLDERS)
+  await until(async () => (await holdersOf(databaseUrl)).length === 1)
+  const [{ pid } = { pid: 0 }] = await holdersOf(databaseUrl)
   await query(databaseUrl, `select pg_terminate_backend(${pid}, 5000)`)
-  await until(async () => (await query(databaseUrl, HOLDERS)).length === 1)
+  await until(async () => (await holdersOf(databaseUrl)).length === 1)
   const other = await startServer({ databaseUrl, listen: false })
-  expect(await namesOf(databaseUrl)).toHaveLength(2)
+  expect(await schemasOf(databaseUrl)).toHaveLength(2)
   expect(await server.client.templates.list()).toMatchObject({ ok: true })
   await Promise.all([server.close(), other.close()])
 })

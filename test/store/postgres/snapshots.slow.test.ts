@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { LOCK_MIGRATIONS } from '../../../src/store/postgres/migrate.js'
+import { holdTable } from '../../support/postgres/held-table.js'
 import { query } from '../../support/postgres/query.js'
 import { callerOf } from '../../support/server/client.js'
 import { until } from '../../support/server/deliveries.js'
@@ -10,19 +11,6 @@ import { codeOf, newTenant } from '../../support/server/tenant.js'
 
 const servers = serverPair()
 
-/** Locks a table of the database until `release`. */
-async function locked(table: string) {
-  const url = await servers.url
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  await client.query(`begin; lock table ${table} in access exclusive mode`)
-  const waiting = `select 1 from pg_locks where not granted and relation = '${table}'::regclass`
-  return {
-    waits: () => until(async () => (await query(url, waiting)).length > 0),
-    release: () => client.end(),
-  }
-}
-
 it('a server killed during a restore changes nothing, and the other server continues', async () => {
   const tenant = await newTenant(servers.first)
   const { id } = await tenant.template()
@@ -30,7 +18,7 @@ it('a server killed during a restore changes nothing, and the other server conti
   await tenant.operator(contract.platform.saveSnapshot, { name: 'one' })
   await tenant.redeem(voucher)
   // The restore has copied every table but the last one.
-  const lock = await locked('snapshot_1_bot_calls')
+  const lock = await holdTable(await servers.url, 'snapshot_1_bot_calls')
   const restore = tenant.operator(contract.platform.restoreSnapshot, { name: 'one', shared: true }).catch(() => null)
   await lock.waits()
   await servers.first.kill()

@@ -1,4 +1,3 @@
-import { Client } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { all, inserting, run } from '../../../src/store/operation.js'
@@ -6,6 +5,7 @@ import { migrations } from '../../../src/store/postgres/migrations.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
 import { takeDatabase } from '../../support/postgres/database.js'
+import { holdTable } from '../../support/postgres/held-table.js'
 import { query } from '../../support/postgres/query.js'
 import { wireSession } from '../../support/secure/wire.js'
 import { callerOf } from '../../support/server/client.js'
@@ -33,29 +33,12 @@ async function twoStores() {
   return { url, first, second, ids, add }
 }
 
-/** Locks a table until `release`, so that what reads it waits. */
-async function locked(url: string, table: string) {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  onTestFinished(() => client.end().catch(() => {}))
-  await client.query(`begin; lock table ${table} in access exclusive mode`)
-  return {
-    client,
-    waits: () =>
-      until(
-        async () =>
-          (await query(url, `select 1 from pg_locks where not granted and relation = '${table}'::regclass`)).length > 0,
-      ),
-    release: () => client.query('commit'),
-  }
-}
-
 describe('a save', () => {
   it('shows one instant, and blocks neither reads nor writes', async () => {
     const { url, first, ids, add } = await twoStores()
     await add('tpl_1')
     // The last table that a save copies.
-    const lock = await locked(url, 'bot_calls')
+    const lock = await holdTable(url, 'bot_calls')
     const saved = first.snapshots.save(at('one'))
     await lock.waits()
     await add('tpl_2')
@@ -109,7 +92,7 @@ describe('a restore', () => {
     await first.snapshots.save(at('one'))
     await add('tpl_2')
     // The last table that a restore reads.
-    const lock = await locked(url, 'snapshot_1_bot_calls')
+    const lock = await holdTable(url, 'snapshot_1_bot_calls')
     const restored = first.snapshots.restore('one')
     await lock.waits()
     expect(await ids()).toEqual(['tpl_1', 'tpl_2'])
@@ -148,7 +131,7 @@ describe('a restore', () => {
     const { url, first, second, ids, add } = await twoStores()
     await first.snapshots.save(at('one'))
     await add('tpl_1')
-    const lock = await locked(url, 'snapshot_1_bot_calls')
+    const lock = await holdTable(url, 'snapshot_1_bot_calls')
     const restored = first.snapshots.restore('one')
     const refused = expect(restored).rejects.toBeInstanceOf(StoreUnavailable)
     await lock.waits()
