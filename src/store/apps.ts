@@ -7,11 +7,10 @@ import {
   type LinkedBot,
   newApplication,
 } from '../domain/application.js'
-import { refuseUnapproved } from '../domain/bot/bot.js'
 import type { BotRow } from '../domain/bot/rows.js'
 import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
-import { owned as ownedBot } from './bots/bots.js'
+import { approved, owned as ownedBot } from './bots/bots.js'
 import { listPage, type Page, type PageRequest } from './list-page.js'
 import { all, count, inserting, interleave, lock, type Op, one, run, updating } from './operation.js'
 import * as templates from './templates.js'
@@ -141,10 +140,8 @@ export function* linkBot(
 ): Op<Application | Refusal<'APPLICATION_NOT_FOUND' | 'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_ALREADY_LINKED'>> {
   const row = yield* owned(accountId, appId)
   if (row === undefined) return refuse('APPLICATION_NOT_FOUND')
-  const bot = yield* ownedBot(accountId, botId)
-  if (bot === undefined) return refuse('BOT_NOT_FOUND')
-  const unapproved = refuseUnapproved(bot)
-  if (unapproved !== null) return unapproved
+  const bot = yield* approved(accountId, botId)
+  if ('ok' in bot) return bot
   if (bot.application_id === appId) return yield* record(row)
   if (bot.application_id !== null) return refuse('BOT_ALREADY_LINKED', { application_id: bot.application_id })
   yield* templates.moveToApplication(botId, appId, now)

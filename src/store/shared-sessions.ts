@@ -1,4 +1,4 @@
-import { all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
+import { aggregate, all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
 import {
   DEFAULT_SESSION_LIMITS,
   expiryBounds,
@@ -98,10 +98,9 @@ function* deleteSomeExpired(now: number): Op<number> {
 function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
   // Without the lock, two processes that count concurrently would both evict the same excess.
   yield* lock('secure session limits')
-  const total = yield* one<{ sessions: number; rids: number }>(
+  const { sessions, rids } = yield* aggregate<{ sessions: number; rids: number }>(
     'select count(*) as sessions, coalesce(sum(rids), 0) as rids from secure_sessions',
   )
-  const { sessions, rids } = total as NonNullable<typeof total>
   const excess = sessions - sessionsMax
   if (excess > 0) return yield* removeSome(yield* nextEvicted('expires_at', excess))
   return rids > ridsMax ? yield* removeSome(yield* nextEvicted('rids desc', 1)) : 0

@@ -80,22 +80,24 @@ export interface DeliveryWithUpdate {
 export function* show(deliveryId: string): Op<DeliveryWithUpdate | Refusal<'DELIVERY_NOT_FOUND'>> {
   const stored = yield* one<DeliveryRow>('select * from deliveries where id = $1', [deliveryId])
   if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
-  const { bot_id: botId, update_id: updateId } = stored
+  const { bot_id: botId } = stored
   const [row] = yield* asCancelledByBot([stored])
   const [record] = yield* recordsOf([row as DeliveryRow])
-  const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
-    botId,
-    updateId,
-  ])
   const bot = yield* one<BotRow>('select * from bots where id = $1', [botId])
   return {
     delivery: record as Delivery,
     schedule: scheduleOf(row as DeliveryRow, (record as Delivery).attempts),
     bot: bot as BotRow,
     webhook: yield* webhookOf(botId),
-    body: update?.body || null,
+    body: yield* bodyOf(stored),
     inFlight: yield* count('deliveries where bot_id = $1 and lease_until is not null', [botId]),
   }
+}
+
+/** Returns the JSON text of a delivery's update; null once it is deleted. */
+function* bodyOf({ bot_id: botId, update_id: updateId }: DeliveryRow): Op<string | null> {
+  const sql = 'select body from updates where bot_id = $1 and update_id = $2'
+  return (yield* one<{ body: string }>(sql, [botId, updateId]))?.body || null
 }
 
 /** Returns a delivery row as it will be after the bot's backlog is applied. */
@@ -168,13 +170,9 @@ export function* retry(
   )
   if (stored === undefined) return refuse('DELIVERY_NOT_FOUND')
   const row = asCancelled(stored, yield* cancelledTo(botId))
-  const update = yield* one<{ body: string }>('select body from updates where bot_id = $1 and update_id = $2', [
-    botId,
-    row.update_id,
-  ])
   const decided = decideRetry(row, {
     hasWebhook: (yield* webhookOf(botId)) !== null,
-    hasBody: Boolean(update?.body),
+    hasBody: (yield* bodyOf(row)) !== null,
     force,
   })
   if (typeof decided === 'object') return decided

@@ -6,7 +6,7 @@ import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../../domain/update.js'
 import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
-import { all, deleteFound, type Op, one, run, runEach } from '../operation.js'
+import { aggregate, all, deleteFound, type Op, one, run, runEach } from '../operation.js'
 import { addUpdate, type NewUpdate } from '../outbox.js'
 import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
 
@@ -67,7 +67,7 @@ export interface LastUpdates {
  * unfinished search. The first call passes a `before` above every id.
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
-  const seen = (yield* one<{ scanned_count: number; reached: number | null; found: number; first: number | null }>(
+  const seen = yield* aggregate<{ scanned_count: number; reached: number | null; found: number; first: number | null }>(
     `with scanned as (
        select bot_id, update_id, created_at from updates
        where bot_id = $1 and ${WAITING} and update_id < $3 order by update_id desc limit ${SCANNED_UPDATES_MAX}),
@@ -76,7 +76,7 @@ export function* firstOfLast(botId: string, { missing, before }: LastUpdates, no
      select (select count(*) from scanned) as scanned_count, (select min(update_id) from scanned) as reached,
        (select count(*) from alive) as found, (select min(update_id) from alive) as first`,
     [botId, now - UNCONFIRMED_UPDATE_RETENTION_MS, before, missing],
-  )) as { scanned_count: number; reached: number | null; found: number; first: number | null }
+  )
   const left = missing - Number(seen.found)
   if (left === 0) return Number(seen.first)
   return Number(seen.scanned_count) < SCANNED_UPDATES_MAX ? 0 : { missing: left, before: Number(seen.reached) }

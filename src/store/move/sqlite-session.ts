@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Row, Value } from '../operation.js'
-import { type PreparedStatement, prepareStatement, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
+import { executor, rollBack, type SqliteDatabase } from '../sqlite/engine.js'
 import { migrations } from '../sqlite/migrations.js'
 import { closeSqliteFile, openSqliteFile, removeSqliteFile } from '../sqlite/open.js'
 import { allTables, type ExportedTable } from '../tables.js'
@@ -20,7 +20,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   // Until the first commit, a failed import removes the file that it created.
   let removesFile = !existsSync(path)
   const db = openSqliteFile(path)
-  const prepared = preparing(db)
+  const perform = executor(db, new Map())
   const source = sourceOf(db, path)
   let isOpen = false
   const close = async () => {
@@ -47,8 +47,8 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     },
     async insert({ name, columns }, rows) {
       const places = columns.map((_, index) => `$${index + 1}`).join(', ')
-      const statement = prepared(`insert into ${name} (${quoted(columns)}) values (${places})`)
-      for (const row of rows) statement.run(columns.map((it) => row[it] as Value))
+      const sql = `insert into ${name} (${quoted(columns)}) values (${places})`
+      for (const row of rows) perform({ kind: 'run', sql, params: columns.map((it) => row[it] as Value) })
     },
     insertTransportKeys: null,
     async commit() {
@@ -60,19 +60,9 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
   }
 }
 
-/** Returns a function that prepares each SQL text only once. */
-function preparing(db: SqliteDatabase): (sql: string) => PreparedStatement {
-  const prepared = new Map<string, PreparedStatement>()
-  return (sql) => {
-    const statement = prepared.get(sql) ?? prepareStatement(db, sql)
-    prepared.set(sql, statement)
-    return statement
-  }
-}
-
 function sourceOf(db: SqliteDatabase, path: string): MoveSource {
-  const all = (sql: string, params: readonly Value[] = []) => prepareStatement(db, sql).all(params)
-  const prepared = preparing(db)
+  const perform = executor(db, new Map())
+  const all = (sql: string, params: readonly Value[] = []) => perform({ kind: 'all', sql, params }) as Row[]
   return {
     dialect: 'sqlite',
     name: path,
@@ -91,7 +81,7 @@ function sourceOf(db: SqliteDatabase, path: string): MoveSource {
       const rest = `order by ${key} limit ${PAGE_ROWS}`
       for (let after: readonly Value[] = []; ; ) {
         const where = after.length === 0 ? '' : `where (${key}) > (${places})`
-        const rows = prepared(`${selectOf(table)} ${where} ${rest}`).all(after)
+        const rows = all(`${selectOf(table)} ${where} ${rest}`, after)
         const last = rows.at(-1)
         if (last === undefined) return
         yield rows

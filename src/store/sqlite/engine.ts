@@ -190,7 +190,13 @@ export class RowCache {
 
   /** Returns the cached row of `statement`, or the result of `read`. */
   row({ sql, params }: Statement, read: () => unknown): unknown {
-    const rows = this.#rowsOf(sql)
+    let rows = this.#rows.get(sql)
+    if (rows === undefined) {
+      rows = new Map()
+      this.#rows.set(sql, rows)
+      this.#concerns.clear()
+      for (const table of tablesReadBy(sql)) this.#tables.add(table)
+    }
     const key = params.map(text).join(' ')
     if (rows.has(key)) return rows.get(key)
     if (rows.size >= KEPT_MAX) rows.clear()
@@ -213,17 +219,6 @@ export class RowCache {
   /** Discards all rows, for a write outside of the statements of operations. */
   clear(): void {
     for (const rows of this.#rows.values()) rows.clear()
-  }
-
-  #rowsOf(sql: string): Map<string, unknown> {
-    let rows = this.#rows.get(sql)
-    if (rows === undefined) {
-      rows = new Map()
-      this.#rows.set(sql, rows)
-      this.#concerns.clear()
-      for (const table of tablesReadBy(sql)) this.#tables.add(table)
-    }
-    return rows
   }
 }
 
