@@ -73,7 +73,7 @@ export const portions = [
   {
     name: 'sessions',
     sources: ['src/store/sessions.ts'],
-    tests: ['test/store/{clock-back,sessions}.test.ts'],
+    tests: ['test/store/sessions.test.ts'],
   },
   {
     name: 'histories',

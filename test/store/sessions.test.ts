@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { memorySessions } from '../../src/store/sessions.js'
+import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
+import { hasEnded, memorySessions } from '../../src/store/sessions.js'
+
+const DAY = 86_400_000
 
 const session = (sid: string, expiresAt = 600_000) => ({ sid, expiresAt })
 const limits = { sessions: 3, ridsOfSession: 5, rids: 8 }
@@ -156,4 +159,15 @@ it('clear ends every session and removes its replay marks', async () => {
   await sessions.add(session('c'))
   expect([await sessions.use('c', '1'), await sessions.use('c', '2')]).toEqual(['first', 'first'])
   expect(await sessions.use('c', '1')).toBe('replayed')
+})
+
+it('encrypted session opened while the clock was days ahead ends when the clock is set back', async () => {
+  const ahead = session('s', 10 * DAY + 600_000)
+  const times = [10 * DAY, 10 * DAY - PROCESS_CLOCK_SKEW_MS_MAX, 10 * DAY + 600_000, 0]
+  expect(times.map((now) => hasEnded(ahead, now))).toEqual([false, false, true, true])
+  const sessions = memorySessions()
+  await sessions.add(ahead)
+  await sessions.add(session('later'))
+  await sessions.deleteExpired(0)
+  expect([await sessions.find('s'), (await sessions.find('later'))?.sid]).toEqual([undefined, 'later'])
 })
