@@ -35,15 +35,6 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
 }
 const tables = Object.keys(keys) as (keyof SeedRows)[]
 
-const insert = {
-  applications: inserting<object>('applications'),
-  tokens: inserting<object>('tokens'),
-  templates: inserting<object>('templates'),
-  bots: inserting<object>('bots'),
-  bot_tokens: inserting<object>('bot_tokens'),
-  update_queues: inserting<object>('update_queues'),
-}
-
 /** Columns that calls on a planted store set: times, counters, update types, and the first token of a bot without one. */
 const changing: readonly string[] = [
   'created_at',
@@ -64,8 +55,9 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
   const differences: Difference[] = []
   const planted = yield* isEmpty()
   for (const table of tables) {
+    const insert = inserting<object>(table)
     for (const row of rows[table]) {
-      if (planted) yield* insert[table](row)
+      if (planted) yield* insert(row)
       else differences.push(...(yield* compare(table, { ...row })))
     }
   }

@@ -5,7 +5,7 @@ import { chatRecord, type MemberStatus, memberChange, messageRecord } from '../.
 import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import type { VoucherRow } from '../../domain/rows.js'
-import { equals, listPage, type Page, type PageRequest } from '../list-page.js'
+import { equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { addUpdate } from '../outbox.js'
 import { credentialsOf } from '../vouchers.js'
@@ -93,10 +93,9 @@ export function* messages(
      where m.chat_id = $1 and m.message_id > $2 and m.message_id <= $3 order by m.message_id`,
     [chatId, (page - 1) * limit, page * limit],
   )
-  const total = chat.last_message_id
   return {
     items: rows.map((row) => ({ ...messageRecord(row, chat), voucher: voucherOf(row, keys) })),
-    pagination: { page, limit, total, pages: Math.ceil(total / limit) },
+    pagination: paginationOf(chat.last_message_id, page, limit),
   }
 }
 

@@ -2,13 +2,13 @@ import type { BotScope } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import type { UpdateType } from '../../contract/updates.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
-import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../../domain/update.js'
 import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
 import { aggregate, all, deleteFound, type Op, one, run, runEach } from '../operation.js'
 import { addUpdate, type NewUpdate } from '../outbox.js'
 import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
+import { allowedUpdatesOf } from './webhooks.js'
 
 /** The stored JSON text of each update, lowest id first. */
 export type UpdateBodies = readonly string[]
@@ -128,8 +128,7 @@ export function* addByPlatform(
   if (refusal !== null) return refusal
   const body = yield* addUpdate({ ...update, chatId: null })
   if (body !== null) return { ok: true, data: body }
-  const queue = (yield* one<UpdateQueueRow>('select * from update_queues where bot_id = $1', [botId])) as UpdateQueueRow
-  return refuse('BOT_STATE_CONFLICT', { allowed_updates: wantedTypes(queue.allowed_updates) })
+  return refuse('BOT_STATE_CONFLICT', { allowed_updates: wantedTypes(yield* allowedUpdatesOf(botId)) })
 }
 
 /**
