@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { all, notify, type Op, one, run } from '../../src/store/operation.js'
+import { notify, type Op, one, run } from '../../src/store/operation.js'
 import { type Store, StoreUnavailable } from '../../src/store/store.js'
 import { beforeEachStore, closingEngines } from '../support/store/engines.js'
-
-/** Writes a row to a small table of the schema, which these tests use for arbitrary data. */
-function* note(id: string, text = 'x'): Op<string> {
-  yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
-  return id
-}
-function* notes(): Op<string[]> {
-  return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
-}
+import { note, notes } from '../support/store/notes.js'
 
 describe.each(closingEngines)('$name', ({ create, hasOneWriter }) => {
   let store: Store

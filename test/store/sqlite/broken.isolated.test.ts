@@ -1,8 +1,8 @@
 import { beforeEach, expect, it, vi } from 'vitest'
-import { all, run } from '../../../src/store/operation.js'
 import type { SqliteDatabase } from '../../../src/store/sqlite/engine.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { StoreUnavailable } from '../../../src/store/store.js'
+import { note, notes } from '../../support/store/notes.js'
 
 /** Extended result codes of SQLite. */
 const BUSY = 5
@@ -48,12 +48,6 @@ vi.mock(import('../../../src/store/sqlite/open.js'), async (original) => {
   return { ...module, openSqliteFile }
 })
 
-const note = (id: string) =>
-  function* () {
-    yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, 0)', [id, 'x'])
-  }
-const notes = () => all('select key_id from credential_keys')
-
 beforeEach(() => {
   commitFails = null
   journalRemovalFails = false
@@ -62,16 +56,16 @@ beforeEach(() => {
 
 it('SQLite store refuses all writes after a failed fsync', async () => {
   const store = openSqliteStore('/nowhere.db')
-  await store.write(note('a'))
+  await store.write(() => note('a'))
   commitFails = IOERR_FSYNC
-  await expect(store.write(note('b'))).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(store.write(() => note('b'))).rejects.toBeInstanceOf(StoreUnavailable)
   expect(rollbacks).toBe(1)
 
   commitFails = null
   const commitsBefore = commits
-  await expect(store.write(note('c'))).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(store.write(() => note('c'))).rejects.toBeInstanceOf(StoreUnavailable)
   expect(commits).toBe(commitsBefore)
-  expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
+  expect(await store.read(notes)).toEqual(['a'])
   await store.close()
   expect(journalRemovals).toBe(0)
 })
@@ -80,11 +74,11 @@ it('SQLite write whose commit failed on a full disk or a busy file can be repeat
   const store = openSqliteStore('/nowhere.db')
   for (const code of [FULL, BUSY]) {
     commitFails = code
-    await expect(store.write(note(String(code)))).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store.write(() => note(String(code)))).rejects.toBeInstanceOf(StoreUnavailable)
     commitFails = null
-    await store.write(note(String(code)))
+    await store.write(() => note(String(code)))
   }
-  expect(await store.read(notes)).toEqual([{ key_id: '13' }, { key_id: '5' }])
+  expect(await store.read(notes)).toEqual(['13', '5'])
   await store.close()
   expect(journalRemovals).toBe(1)
 })
@@ -92,17 +86,17 @@ it('SQLite write whose commit failed on a full disk or a busy file can be repeat
 it('failed SQLite commit rejects exactly the operations that it contained', async () => {
   const store = openSqliteStore('/nowhere.db')
   commitFails = FULL
-  const failed = await Promise.allSettled([store.write(note('a')), store.write(note('b'))])
+  const failed = await Promise.allSettled([store.write(() => note('a')), store.write(() => note('b'))])
   commitFails = null
   expect(failed.map((it) => it.status)).toEqual(['rejected', 'rejected'])
-  await store.write(note('a'))
-  expect(await store.read(notes)).toEqual([{ key_id: 'a' }])
+  await store.write(() => note('a'))
+  expect(await store.read(notes)).toEqual(['a'])
   await store.close()
 })
 
 it('close() of a SQLite store keeps the WAL if the disk is too full for the last checkpoint', async () => {
   const store = openSqliteStore('/nowhere.db')
-  await store.write(note('a'))
+  await store.write(() => note('a'))
   journalRemovalFails = true
   await store.close()
   expect(journalRemovals).toBe(1)

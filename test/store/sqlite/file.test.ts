@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { all, type Op, one, run } from '../../../src/store/operation.js'
+import { all, one } from '../../../src/store/operation.js'
 import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { isSafeWithTwoConnections } from '../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../../../src/store/store.js'
 import { temporaryFolder } from '../../support/server/server.js'
 import { everything, Ledger } from '../../support/store/ledger.js'
+import { note, notes } from '../../support/store/notes.js'
 
 const PAGE_BYTES = 4096
 
@@ -19,13 +20,6 @@ beforeEach(() => {
   path = join(folder, 'voucherctl.db')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-function* note(id: string, text = 'x'): Op<void> {
-  yield* run('insert into credential_keys (key_id, key_check, created_at) values ($1, $2, $3)', [id, text, 0])
-}
-function* notes(): Op<string[]> {
-  return (yield* all<{ key_id: string }>('select key_id from credential_keys order by key_id')).map((row) => row.key_id)
-}
 
 /** Size and hash of every file in a folder by name, to prove that a refused database is unchanged. */
 function fingerprintOf(where: string): Record<string, string> {
