@@ -4,7 +4,7 @@ import { plainLine } from '../../output/plain.js'
 import { type Screen, showRecord } from '../../output/show.js'
 import { timeInList } from '../../output/time.js'
 import { wrap } from '../../output/wrap.js'
-import { refusalReasons } from '../vouchers/refusal-reasons.js'
+import { refusalReasons } from '../vouchers/verify.js'
 import { timeline } from '../webhook/deliveries.js'
 
 const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'externalIssueId', 'codeHint', 'validUntil']

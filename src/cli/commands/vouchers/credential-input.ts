@@ -5,6 +5,9 @@ import { type Failure, fail, usage } from '../../failures/failure.js'
 import { text, type ValuesOf } from '../../flags/flags.js'
 import { remember } from '../../host/scrub.js'
 
+/** Paragraph of help of commands that take a credential. */
+export const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'
+
 export const credentialFlags = {
   code: text('CODE|-', 'The same, always as a redeem code'),
   'qr-token': text('TOKEN|-', 'The same, always as QR data'),

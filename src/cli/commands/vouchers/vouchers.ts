@@ -1,12 +1,10 @@
-import { vouchers as contract, type Redemption, type Verification } from '../../../contract/vouchers.js'
+import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
-import { pairs, text, toggle } from '../../flags/flags.js'
-import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
+import { pairs, text } from '../../flags/flags.js'
+import { credentialFlags, credentialMembers, credentialOperand, readCredential, secret } from './credential-input.js'
 import type { FileCommand } from './file-commands.js'
-import { issue } from './issue.js'
-import { refusalReasons } from './refusal-reasons.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
@@ -14,7 +12,6 @@ const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =
   'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
-const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'
 
 const redemptionId = {
   name: 'REDEMPTION_ID',
@@ -46,53 +43,13 @@ export const vouchers: Group = {
   alias: 'voucher',
   summary: 'Issue, verify, redeem and reverse vouchers, one or many',
   commands: [
-    issue,
+    { name: 'issue', load: async () => (await import('./issue.js')).issue },
     fileCommand('issue-many'),
     fileCommand('verify-many'),
     fileCommand('redeem-many'),
     fileCommand('reverse-many'),
     fileCommand('sheet'),
-    leaf({
-      name: 'verify',
-      endpoint: contract.verify,
-      notes: [secret],
-      positional: credentialOperand,
-      flags: {
-        ...credentialFlags,
-        recipient: text('ID', 'User who presents it; another one is not redeemable'),
-        check: toggle('Exit with 6 when it is not redeemable'),
-      },
-      members: { ...credentialMembers, recipient: 'recipient_user_id' },
-      examples: [
-        { command: 'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ' },
-        { command: 'scan | voucherctl vouchers verify - --check', comment: 'From stdin, for a script' },
-      ],
-      view: {
-        headline: ({ redeemable, reason }: Verification) =>
-          redeemable
-            ? 'Redeemable.'
-            : `Not redeemable: ${refusalReasons[reason ?? ''] ?? reason ?? 'no reason given'}.`,
-        isGood: ({ redeemable }) => redeemable,
-        members: [
-          'voucher.name',
-          'voucher.status',
-          'voucher.issuerName',
-          'voucher.recipientUserId',
-          'voucher.validFrom',
-          'voucher.validUntil',
-          'voucher.redeemedAt',
-          'voucher.redemptionId',
-          'voucher.id',
-        ],
-      },
-      run: async (context, { positional, flags }) => {
-        const credential = await readCredential(context, positional, flags)
-        if (!credential.ok) return credential
-        const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
-        const verified = await context.call(contract.verify, input)
-        return verified.ok && flags.check && verified.data?.redeemable !== true ? { ...verified, exit: 6 } : verified
-      },
-    }),
+    { name: 'verify', load: async () => (await import('./verify.js')).verify },
     leaf({
       name: 'redeem',
       endpoint: contract.redeem,
