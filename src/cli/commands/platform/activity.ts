@@ -12,7 +12,6 @@ import type { Paint } from '../../output/colour.js'
 import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, plainMember } from '../../output/plain.js'
-import { operatorNotes } from './operator-notes.js'
 
 type Line = ActivityLine
 
@@ -23,7 +22,6 @@ export const activity = leaf({
   notes: [
     'Requests with their responses, attempts of deliveries, and changes of clock, faults and reviews. Of a burst, some lines are left out and counted.',
     `--bodies adds headers and bodies, with ${HIDDEN} in place of secrets. The server keeps them in memory while someone reads them, or from its start with --inspect.`,
-    ...operatorNotes,
   ],
   flags: { follow: toggle('Go on until Ctrl-C'), bodies: toggle('With headers and bodies') },
   members: { follow: 'follow', bodies: 'bodies' },

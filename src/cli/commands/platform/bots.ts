@@ -6,7 +6,6 @@ import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 import { updateShape } from '../bots/update-shape.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const view = (done: (bot: Bot) => string): View<Bot> => ({
@@ -22,7 +21,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'approve',
       endpoint: contract.approveBot,
-      notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots approve bot_01JC…' }],
       view: {
@@ -34,7 +32,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'reject',
       endpoint: contract.rejectBot,
-      notes,
       positional: botId,
       flags: { note: required(text('TEXT', 'Why, at most 200 characters'), 'Note') },
       examples: [{ command: 'voucherctl platform bots reject bot_01JC… --note "The name is taken by a brand"' }],
@@ -44,7 +41,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'disable',
       endpoint: contract.disableBot,
-      notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots disable bot_01JC…' }],
       view: view((bot) => `Disabled bot ${bot.username}: its token is refused, its deliveries wait.`),
@@ -53,7 +49,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'enable',
       endpoint: contract.enableBot,
-      notes,
       positional: botId,
       examples: [{ command: 'voucherctl platform bots enable bot_01JC…' }],
       view: view((bot) => `Enabled bot ${bot.username}.`),
@@ -63,7 +58,6 @@ export const platformBots: Group = {
       name: 'add-update',
       endpoint: contract.addUpdate,
       output: updateShape,
-      notes,
       positional: botId,
       flags: {
         kind: required(choice(platformUpdateTypes, 'Type of the update'), 'Type of the update'),

@@ -9,7 +9,6 @@ import type { View } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
 import { isList } from '../../output/select-fields.js'
 import { timeInList } from '../../output/time.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
@@ -24,7 +23,6 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'start',
       endpoint: contract.createChat,
-      notes,
       flags: {
         bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
         user: required(text('ID', 'The user'), 'User id'),
@@ -40,7 +38,6 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'send',
       endpoint: contract.sendAsUser,
-      notes,
       positional: chatId,
       flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
       examples: [{ command: 'voucherctl platform users send chat_01JC… --text Hello' }],
@@ -50,7 +47,6 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'block',
       endpoint: contract.blockChat,
-      notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users block chat_01JC…' }],
       view: view((chat) => `${chat.user_id} has blocked the bot.`),
@@ -59,7 +55,6 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'unblock',
       endpoint: contract.unblockChat,
-      notes,
       positional: chatId,
       examples: [{ command: 'voucherctl platform users unblock chat_01JC…' }],
       view: view((chat) => `${chat.user_id} has lifted the block.`),
@@ -76,7 +71,6 @@ export const platformChats: Group = {
     leaf({
       name: 'list',
       endpoint: contract.chats,
-      notes,
       flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
       examples: [{ command: 'voucherctl platform chats list --user user-42' }],
       // Omit the bot id from the table, because two ids and a name do not fit on a line; other formats contain it.
@@ -87,7 +81,7 @@ export const platformChats: Group = {
     leaf({
       name: 'messages',
       endpoint: contract.messages,
-      notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.', ...notes],
+      notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.'],
       positional: chatId,
       flags: pageFlags,
       examples: [{ command: 'voucherctl platform chats messages chat_01JC…' }],

@@ -13,7 +13,6 @@ import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { choice, integer, one, required, requiredUnless, text } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
 
@@ -24,7 +23,6 @@ export const clock: Group = {
     callLeaf({
       name: 'show',
       endpoint: contract.getClock,
-      notes,
       examples: [{ command: 'voucherctl platform clock show' }],
       view: clockView,
       input: () => ({}),
@@ -32,7 +30,6 @@ export const clock: Group = {
     leaf({
       name: 'set',
       endpoint: contract.setClock,
-      notes,
       positional: { name: 'TIME', summary: 'Date or time, such as 2027-01-31 (UTC)', ask: 'Time', member: 'now' },
       examples: [{ command: 'voucherctl platform clock set 2027-01-31' }],
       view: clockView,
@@ -44,7 +41,6 @@ export const clock: Group = {
     callLeaf({
       name: 'advance',
       endpoint: contract.advanceClock,
-      notes,
       flags: {
         seconds: required(
           one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (text) => {
@@ -63,7 +59,7 @@ export const clock: Group = {
     leaf({
       name: 'forecast',
       endpoint: contract.forecast,
-      notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".', ...notes],
+      notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".'],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
         in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (text) => {
@@ -106,7 +102,6 @@ export const faults: Group = {
     callLeaf({
       name: 'list',
       endpoint: contract.faults,
-      notes,
       examples: [{ command: 'voucherctl platform faults list' }],
       view: { members: faultMembers, empty: 'There are no faults.' },
       input: () => ({}),
@@ -114,7 +109,6 @@ export const faults: Group = {
     callLeaf({
       name: 'add',
       endpoint: contract.addFault,
-      notes,
       flags: {
         endpoint: required(
           text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
@@ -156,7 +150,6 @@ export const faults: Group = {
     callLeaf({
       name: 'remove',
       endpoint: contract.removeFault,
-      notes,
       positional: faultId,
       examples: [{ command: 'voucherctl platform faults remove flt_01JC…' }],
       view: { headline: (it) => `Removed the fault ${it.kind} of ${it.endpoint}.`, members: [] },
@@ -165,7 +158,6 @@ export const faults: Group = {
     callLeaf({
       name: 'clear',
       endpoint: contract.clearFaults,
-      notes,
       examples: [{ command: 'voucherctl platform faults clear' }],
       view: {
         headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,

@@ -13,7 +13,6 @@ import { choice, excluding, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/scrub.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
@@ -33,7 +32,6 @@ export const platformDeliveries: Group = {
     leaf({
       name: 'list',
       endpoint: contract.deliveries,
-      notes,
       flags: {
         status: choice(deliveryStatuses, 'Only these'),
         bot: text('ID', 'Only those of this bot, bot_…'),
@@ -55,7 +53,6 @@ export const platformDeliveries: Group = {
       endpoint: contract.delivery,
       notes: [
         'Shows what was signed: the timestamp, a dot and the body, with the HMAC of each secret, but no secret. If the application refused the delivery, the likely causes follow.',
-        ...notes,
       ],
       positional: deliveryId,
       examples: [{ command: 'voucherctl platform deliveries show dlv_01JC…' }],
@@ -74,7 +71,6 @@ export const platformDeliveries: Group = {
         'The replay is no attempt: status, counters and schedule of the delivery stay. It repeats the headers of the last attempt; after 300 s a receiver refuses them as stale. --resign signs again.',
         '--body-file sends other bytes and signs them; with --as-sent they keep the old signature, so that a receiver must refuse them.',
         'Exit code 9 if the response is 5xx or missing, otherwise 8 if it is not 2xx.',
-        ...notes,
       ],
       positional: deliveryId,
       flags: {

@@ -1,6 +1,6 @@
 import { platform as contract } from '../../../contract/platform/platform.js'
 import { templateStatuses } from '../../../contract/templates.js'
-import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, isGroup, leaf, type Node } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { defined } from '../../flags/defined.js'
 import { choice, list, required, text } from '../../flags/flags.js'
@@ -9,7 +9,7 @@ import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { clock, faults } from './controls.js'
 import { platformDeliveries } from './deliveries.js'
-import { operatorNotes as notes } from './operator-notes.js'
+import { operatorNotes } from './operator-notes.js'
 import { reset, snapshots } from './snapshots.js'
 import { totals } from './totals.js'
 import { platformVouchers } from './vouchers.js'
@@ -28,7 +28,6 @@ const templates: Group = {
     leaf({
       name: 'list',
       endpoint: contract.templates,
-      notes,
       flags: {
         app: text('ID', 'Only those of this application, app_…'),
         status: choice(templateStatuses, 'Only these'),
@@ -43,7 +42,6 @@ const templates: Group = {
     callLeaf({
       name: 'approve',
       endpoint: contract.approveTemplate,
-      notes,
       positional: templateId,
       examples: [{ command: 'voucherctl platform templates approve tpl_01JC…' }],
       view: { headline: (it) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
@@ -52,7 +50,6 @@ const templates: Group = {
     callLeaf({
       name: 'reject',
       endpoint: contract.rejectTemplate,
-      notes,
       positional: templateId,
       flags: {
         code: required(text('CODE', 'A word for the reason, such as NAME_UNCLEAR'), 'Code of the reason'),
@@ -75,7 +72,6 @@ const apps: Group = {
     leaf({
       name: 'list',
       endpoint: contract.applications,
-      notes,
       flags: pageFlags,
       examples: [{ command: 'voucherctl platform apps list' }],
       view: { members: ['id', 'name', 'status', 'features', 'createdAt'] },
@@ -84,7 +80,6 @@ const apps: Group = {
     callLeaf({
       name: 'suspend',
       endpoint: contract.suspendApp,
-      notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps suspend app_01JC…' }],
       view: {
@@ -96,7 +91,6 @@ const apps: Group = {
     callLeaf({
       name: 'reinstate',
       endpoint: contract.reinstateApp,
-      notes,
       positional: appId,
       examples: [{ command: 'voucherctl platform apps reinstate app_01JC…' }],
       view: { headline: (it) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
@@ -105,7 +99,7 @@ const apps: Group = {
     callLeaf({
       name: 'features',
       endpoint: contract.setAppFeatures,
-      notes: ['Without --feature the application has none.', ...notes],
+      notes: ['Without --feature the application has none.'],
       positional: appId,
       flags: { feature: list('NAME', `One of ${features.join(', ')}`, features) },
       examples: [
@@ -121,31 +115,38 @@ const apps: Group = {
   ],
 }
 
+/** Adds the help that all commands of the operator API share. */
+function withNote(node: Node): Node {
+  if (isGroup(node)) return { ...node, commands: (node.commands as readonly Node[]).map(withNote) }
+  return { ...node, notes: [...(node.notes ?? []), ...operatorNotes] }
+}
+
+const operatorCommands: readonly Node[] = [
+  callLeaf({
+    name: 'reviews',
+    endpoint: contract.reviews,
+    flags: { kind: choice(['template', 'bot'], 'Only these') },
+    examples: [{ command: 'voucherctl platform reviews' }],
+    view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
+    input: ({ flags }) => defined(flags),
+  }),
+  templates,
+  platformBots,
+  apps,
+  platformUsers,
+  platformChats,
+  platformVouchers,
+  platformDeliveries,
+  totals,
+  clock,
+  faults,
+  activity,
+  snapshots,
+  reset,
+]
+
 export const platform: Group = {
   name: 'platform',
   summary: "The operator's side of a local server",
-  commands: [
-    callLeaf({
-      name: 'reviews',
-      endpoint: contract.reviews,
-      notes,
-      flags: { kind: choice(['template', 'bot'], 'Only these') },
-      examples: [{ command: 'voucherctl platform reviews' }],
-      view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
-      input: ({ flags }) => defined(flags),
-    }),
-    templates,
-    platformBots,
-    apps,
-    platformUsers,
-    platformChats,
-    platformVouchers,
-    platformDeliveries,
-    totals,
-    clock,
-    faults,
-    activity,
-    snapshots,
-    reset,
-  ],
+  commands: operatorCommands.map(withNote),
 }

@@ -2,7 +2,6 @@ import { platformControls as contract, type Snapshot } from '../../../contract/p
 import { confirmLoss } from '../../command/confirmation.js'
 import { callLeaf, type Group, type Leaf, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/suggestions.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const name = { name: 'NAME', summary: 'Name of the snapshot', ask: 'Name of the snapshot' }
 const members = ['name', 'saved_at', 'clock', 'vouchers']
@@ -11,7 +10,6 @@ const vouchers = (count: number) => `${count} ${count === 1 ? 'voucher' : 'vouch
 const replacing = [
   'Calls in flight end first, and later ones wait. On PostgreSQL, which other servers may use, it needs --yes.',
   'A restore of 1,000,000 vouchers takes up to two minutes: pass --timeout 5m.',
-  ...notes,
 ]
 
 export const snapshots: Group = {
@@ -22,7 +20,6 @@ export const snapshots: Group = {
     callLeaf({
       name: 'list',
       endpoint: contract.snapshots,
-      notes,
       examples: [{ command: 'voucherctl platform snapshots list' }],
       view: {
         members,
@@ -34,7 +31,7 @@ export const snapshots: Group = {
     leaf({
       name: 'save',
       endpoint: contract.saveSnapshot,
-      notes: ['The command asks before it replaces a snapshot of the same name.', ...notes],
+      notes: ['The command asks before it replaces a snapshot of the same name.'],
       positional: name,
       examples: [{ command: 'voucherctl platform snapshots save seeded' }],
       view: {
@@ -68,7 +65,6 @@ export const snapshots: Group = {
     callLeaf({
       name: 'remove',
       endpoint: contract.removeSnapshot,
-      notes,
       positional: name,
       examples: [{ command: 'voucherctl platform snapshots remove seeded' }],
       view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [], key },

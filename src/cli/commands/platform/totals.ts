@@ -6,7 +6,6 @@ import { integer, one } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { plainLine } from '../../output/plain.js'
 import { withTimes } from '../../output/time.js'
-import { operatorNotes as notes } from './operator-notes.js'
 
 const BAR_COLUMNS = 18
 
@@ -23,7 +22,7 @@ function parseSince(text: string): Since | undefined {
 export const totals = callLeaf({
   name: 'totals',
   endpoint: contract.totals,
-  notes: ['A redemption counts even if it was reversed later.', ...notes],
+  notes: ['A redemption counts even if it was reversed later.'],
   flags: {
     since: {
       ...one('TIME', 'Since this time, or in the last 7d; default 24h', (text) => {

@@ -12,7 +12,6 @@ import { defined } from '../../flags/defined.js'
 import { choice, type Flag, one, text } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../vouchers/credential-input.js'
-import { operatorNotes as notes } from './operator-notes.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that an empty list can repeat it. */
@@ -39,7 +38,6 @@ export const platformVouchers: Group = {
     leaf({
       name: 'list',
       endpoint: contract.vouchers,
-      notes,
       flags: {
         template: text('ID', 'Only those of this template, tpl_…'),
         recipient: text('ID', 'Only those of this user'),
@@ -75,7 +73,6 @@ export const platformVouchers: Group = {
       notes: [
         'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
         'Codes and QR data are secrets: they are asked for on a terminal, and - reads them from stdin.',
-        ...notes,
       ],
       positional: {
         name: 'ID|CODE',
