@@ -28,7 +28,7 @@ import type { Outcome } from '../../output/outcome.js'
 import { askFor } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
 import { notRunning } from '../server/folder.js'
-import { probe } from './probe.js'
+import { probe } from './whoami.js'
 
 interface LoginReport {
   readonly profile: string

@@ -6,9 +6,14 @@ import type { Failure } from '../../failures/failure.js'
 import { suggested } from '../../failures/suggestions.js'
 import { required, text, withLetter } from '../../flags/flags.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
-import { type Comparison, compareTemplates, type TemplateState } from './compare.js'
 import { botFlag, createTemplate, submitTemplate } from './create.js'
-import { type DefinedTemplate, readTemplateFile } from './file.js'
+import {
+  type Comparison,
+  compareTemplates,
+  type DefinedTemplate,
+  readTemplateFile,
+  type TemplateState,
+} from './file.js'
 import { findByExternalId } from './find.js'
 
 const fileFlags = {

@@ -60,9 +60,8 @@ export const sheet = leaf({
     const path = resolve(context.host.cwd, out)
     if (!force && existsSync(path)) return exists(out)
     // With a static import, help of the group would load the modules that run a command.
-    const [{ interrupted, readLabels }, { CARDS_PER_PAGE }, { htmlOf }, { withProgress }] = await Promise.all([
+    const [{ interrupted, readLabels }, { CARDS_PER_PAGE, htmlOf }, { withProgress }] = await Promise.all([
       import('./sheet/labels.js'),
-      import('./sheet/layout.js'),
       import('./sheet/html.js'),
       import('../../output/progress.js'),
     ])

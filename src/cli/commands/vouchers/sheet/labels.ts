@@ -8,7 +8,7 @@ import { openInput } from '../bulk/input/input.js'
 import { markDuplicates, readRows } from '../bulk/input/read-rows.js'
 import { type BadRow, bad, type InputRow, isBad, type RowMembers, UnreadableInput } from '../bulk/input/row.js'
 import { QR_BYTES_MAX } from '../issue.js'
-import type { Label } from './layout.js'
+import type { Label } from './html.js'
 
 /** Columns of the results of issue-many. */
 const sheetRows: RowMembers = {
