@@ -1,8 +1,8 @@
-import { vouchers as contract, type IssuedVoucher } from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
 import { required, text } from '../../flags/flags.js'
+import { ofRow, textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 import type { RowMembers } from './bulk/input/row.js'
-import { textOrNull } from './bulk/text-or-null.js'
 import { credentialOf } from './issue.js'
 
 export const issuanceRows: RowMembers = {
@@ -49,33 +49,18 @@ export const issueMany = bulkLeaf({
   parameters: ({ template }) => ({ template }),
   word: ({ template }) => template,
   input: ({ values, metadata }, { template }) => ({ template_id: template, ...values, metadata }),
-  resultColumns: [
-    'line',
-    'external_issue_id',
-    'recipient_user_id',
-    'voucher_id',
-    'redeem_code',
-    'qr_token',
-    'valid_from',
-    'valid_until',
-    'name',
-    'issuer_name',
-  ],
-  id: 'voucher_id',
-  result: ({ line, values }, data) => {
-    const voucher = data as Partial<IssuedVoucher> | null
-    return {
-      line,
-      ...values,
-      voucher_id: textOrNull(voucher?.id),
-      redeem_code: credentialOf(voucher, 'redeem_code'),
-      qr_token: credentialOf(voucher, 'qr_token'),
-      valid_from: textOrNull(voucher?.validFrom),
-      valid_until: textOrNull(voucher?.validUntil),
-      name: textOrNull(voucher?.name),
-      issuer_name: textOrNull(voucher?.issuerName),
-    }
+  columns: {
+    external_issue_id: ofRow('external_issue_id'),
+    recipient_user_id: ofRow('recipient_user_id'),
+    voucher_id: textAt('id'),
+    redeem_code: (data) => credentialOf(data, 'redeem_code'),
+    qr_token: (data) => credentialOf(data, 'qr_token'),
+    valid_from: textAt('validFrom'),
+    valid_until: textAt('validUntil'),
+    name: textAt('name'),
+    issuer_name: textAt('issuerName'),
   },
+  id: 'voucher_id',
   errorIds: ['external_issue_id', 'recipient_user_id'],
   // An exhausted quota fails single rows: the server still returns vouchers that exist.
   runFailures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_NOT_ACTIVE', 'TEMPLATE_VALIDITY_ENDED'],

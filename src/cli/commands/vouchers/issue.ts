@@ -1,5 +1,6 @@
 import type { DeliveredVoucher } from '../../../contract/bots.js'
 import { vouchers as contract, type IssuedVoucher } from '../../../contract/vouchers.js'
+import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -9,16 +10,11 @@ import { textOf } from '../../output/value-text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
 /** The redeem code or QR token of an issued voucher; undefined if the response lacks it. */
-export function credentialOf(
-  voucher: Partial<IssuedVoucher> | null,
-  type: 'redeem_code' | 'qr_token',
-): string | undefined {
-  const credentials: unknown = voucher?.credentials
+export function credentialOf(voucher: unknown, type: 'redeem_code' | 'qr_token'): string | undefined {
+  const credentials = asMembers(voucher)?.credentials
   if (!Array.isArray(credentials)) return undefined
-  const found = (credentials as (Partial<IssuedVoucher['credentials'][number]> | null)[]).find(
-    (it) => it?.type === type,
-  )
-  return typeof found?.value === 'string' ? found.value : undefined
+  const value: unknown = credentials.find((it) => it?.type === type)?.value
+  return typeof value === 'string' ? value : undefined
 }
 
 /** Bytes that fit the largest QR code with error correction level M (ISO/IEC 18004); the QR library throws above. */

@@ -1,7 +1,7 @@
-import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
+import { ofRow, textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
-import { textOrNull } from './bulk/text-or-null.js'
 
 export const redeemMany = bulkLeaf({
   name: 'redeem-many',
@@ -36,30 +36,16 @@ export const redeemMany = bulkLeaf({
   parameters: () => ({}),
   word: () => 'redeem',
   input: (row) => ({ ...credentialInput(row), reference: row.values.reference, metadata: row.metadata }),
-  resultColumns: [
-    'line',
-    'redemption_id',
-    'voucher_id',
-    'external_issue_id',
-    'recipient_user_id',
-    'reference',
-    'code_hint',
-    'redeemed_at',
-  ],
-  id: 'redemption_id',
-  result: ({ line, values }, data) => {
-    const redemption = data as Partial<Redemption> | null
-    return {
-      line,
-      redemption_id: textOrNull(redemption?.id),
-      voucher_id: textOrNull(redemption?.voucherId),
-      external_issue_id: textOrNull(redemption?.externalIssueId) ?? values.external_issue_id,
-      recipient_user_id: textOrNull(redemption?.recipientUserId),
-      reference: values.reference,
-      code_hint: textOrNull(redemption?.voucher?.codeHint),
-      redeemed_at: textOrNull(redemption?.redeemedAt),
-    }
+  columns: {
+    redemption_id: textAt('id'),
+    voucher_id: textAt('voucherId'),
+    external_issue_id: (data, row) => textAt('externalIssueId')(data, row) ?? row.values.external_issue_id,
+    recipient_user_id: textAt('recipientUserId'),
+    reference: ofRow('reference'),
+    code_hint: textAt('voucher', 'codeHint'),
+    redeemed_at: textAt('redeemedAt'),
   },
+  id: 'redemption_id',
   errorIds: ['external_issue_id', 'recipient_user_id', 'reference'],
   runFailures: [],
 })

@@ -1,7 +1,8 @@
-import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
+import { asMembers } from '../../../values/json.js'
 import { text } from '../../flags/flags.js'
+import { ofRow, textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
-import { textOrNull } from './bulk/text-or-null.js'
 
 export const reverseMany = bulkLeaf({
   name: 'reverse-many',
@@ -45,19 +46,14 @@ export const reverseMany = bulkLeaf({
     reason: values.reason ?? reason ?? undefined,
     metadata,
   }),
-  resultColumns: ['line', 'redemption_id', 'voucher_id', 'voucher_status', 'redeemable', 'reversed_at'],
-  id: 'redemption_id',
-  result: ({ line, values }, data) => {
-    const redemption = data as Partial<Redemption> | null
-    return {
-      line,
-      redemption_id: values.redemption_id,
-      voucher_id: textOrNull(redemption?.voucherId),
-      voucher_status: textOrNull(redemption?.voucher?.status),
-      redeemable: redemption?.voucher?.redeemable === true,
-      reversed_at: textOrNull(redemption?.reversedAt),
-    }
+  columns: {
+    redemption_id: ofRow('redemption_id'),
+    voucher_id: textAt('voucherId'),
+    voucher_status: textAt('voucher', 'status'),
+    redeemable: (data) => asMembers(asMembers(data)?.voucher)?.redeemable === true,
+    reversed_at: textAt('reversedAt'),
   },
+  id: 'redemption_id',
   errorIds: ['redemption_id'],
   runFailures: [],
 })

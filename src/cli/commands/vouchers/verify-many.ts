@@ -1,9 +1,12 @@
-import { vouchers as contract, type Verification } from '../../../contract/vouchers.js'
+import { vouchers as contract } from '../../../contract/vouchers.js'
+import { asMembers } from '../../../values/json.js'
 import { toggle } from '../../flags/flags.js'
 import { numberText } from '../../output/value-text.js'
+import { textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
-import { textOrNull } from './bulk/text-or-null.js'
+
+const isRedeemable = (data: unknown) => asMembers(data)?.redeemable === true
 
 export const verifyMany = bulkLeaf({
   name: 'verify-many',
@@ -35,36 +38,19 @@ export const verifyMany = bulkLeaf({
   keyParts: credentialKey,
   parameters: () => ({}),
   input: credentialInput,
-  resultColumns: [
-    'line',
-    'redeemable',
-    'reason',
-    'voucher_id',
-    'external_issue_id',
-    'recipient_user_id',
-    'status',
-    'valid_from',
-    'valid_until',
-    'redemption_id',
-    'code_hint',
-  ],
-  id: 'voucher_id',
-  result: ({ line, values }, data) => {
-    const { redeemable, reason, voucher } = (data ?? {}) as Partial<Verification>
-    return {
-      line,
-      redeemable: redeemable === true,
-      reason: redeemable === true ? null : (textOrNull(reason) ?? 'unknown'),
-      voucher_id: textOrNull(voucher?.id),
-      external_issue_id: textOrNull(voucher?.externalIssueId) ?? values.external_issue_id,
-      recipient_user_id: textOrNull(voucher?.recipientUserId),
-      status: textOrNull(voucher?.status),
-      valid_from: textOrNull(voucher?.validFrom),
-      valid_until: textOrNull(voucher?.validUntil),
-      redemption_id: textOrNull(voucher?.redemptionId),
-      code_hint: textOrNull(voucher?.codeHint),
-    }
+  columns: {
+    redeemable: isRedeemable,
+    reason: (data, row) => (isRedeemable(data) ? null : (textAt('reason')(data, row) ?? 'unknown')),
+    voucher_id: textAt('voucher', 'id'),
+    external_issue_id: (data, row) => textAt('voucher', 'externalIssueId')(data, row) ?? row.values.external_issue_id,
+    recipient_user_id: textAt('voucher', 'recipientUserId'),
+    status: textAt('voucher', 'status'),
+    valid_from: textAt('voucher', 'validFrom'),
+    valid_until: textAt('voucher', 'validUntil'),
+    redemption_id: textAt('voucher', 'redemptionId'),
+    code_hint: textAt('voucher', 'codeHint'),
   },
+  id: 'voucher_id',
   errorIds: ['external_issue_id', 'recipient_user_id'],
   runFailures: [],
   findings: ['VOUCHER_NOT_FOUND', 'VALIDATION_FAILED'],

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Endpoint } from '../../../../contract/endpoint.js'
+import { asMembers } from '../../../../values/json.js'
 import type { InputRow, RowMembers } from './input/row.js'
 import type { Counters } from './show-progress.js'
 
@@ -7,6 +8,26 @@ import type { Counters } from './show-progress.js'
 export type Parameters = Readonly<Record<string, string | null>>
 
 export type ResultLine = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+/** Value of a column. Members of `data`, the result of the call, may be missing, because responses are not validated. */
+type ColumnValue = (data: unknown, row: InputRow) => ResultLine[string]
+
+/** A column with the text at a path of the result; null if it is missing or no text. */
+export const textAt =
+  (...path: readonly string[]): ColumnValue =>
+  (data) => {
+    const value = path.reduce<unknown>((outer, name) => asMembers(outer)?.[name], data)
+    return typeof value === 'string' ? value : null
+  }
+
+/** A column that repeats a value of the input row. */
+export const ofRow =
+  (name: string): ColumnValue =>
+  (_data, { values }) =>
+    values[name]
+
+/** Columns of the results file in CSV, and member names in NDJSON. */
+export const resultColumnsOf = ({ columns }: Pick<BulkAction, 'columns'>) => ['line', ...Object.keys(columns)]
 
 /** What a bulk command does with a row, as data, so that no module of a run is loaded for help. */
 export interface BulkAction {
@@ -30,11 +51,9 @@ export interface BulkAction {
   /** Texts whose hash identifies the row; undefined for a line of results without its credential. */
   keyParts(values: InputRow['values'], run: string, parameters: Parameters): readonly unknown[] | undefined
   input(row: InputRow, parameters: Parameters): Readonly<Record<string, unknown>>
-  /** Columns of the results file in CSV, and member names in NDJSON. The journal repeats `id`. */
-  readonly resultColumns: readonly string[]
+  /** Columns of the results file after the line number, with their values. The journal repeats the column `id`. */
+  readonly columns: Readonly<Record<string, ColumnValue>>
   readonly id: 'voucher_id' | 'redemption_id'
-  /** Builds the results line of a row. Members of `data` may be missing, because responses are not validated. */
-  result(row: InputRow, data: unknown): ResultLine
   /** Columns of the errors file between the line number and the failure. */
   readonly errorIds: readonly string[]
   /** Refusals that every other row would get too, so that they end the run. */

@@ -1,6 +1,6 @@
 import { pause } from '../../../../files/pause.js'
 import { defined } from '../../../flags/defined.js'
-import type { BulkAction } from './action.js'
+import { type BulkAction, type ResultLine, resultColumnsOf } from './action.js'
 import type { Appender } from './appender.js'
 import type { ErrorsFile, RowFailure } from './errors-file.js'
 import type { BulkFormat } from './input/read-rows.js'
@@ -25,7 +25,7 @@ const GATHER_MS = 100
 /** Maximum characters of journal lines in memory; above it, `keep` waits for the disk. */
 const WAITING_MAX = 4_000_000
 
-type ResultAction = Pick<BulkAction, 'resultColumns' | 'id' | 'result' | 'tally'>
+type ResultAction = Pick<BulkAction, 'columns' | 'id' | 'tally'>
 
 /** Counts a value; null and the empty text count as no value. */
 export function countUp(counts: Map<string, number>, value: unknown): void {
@@ -40,6 +40,7 @@ export function countUp(counts: Map<string, number>, value: unknown): void {
 export class Results {
   readonly #files: ResultFiles
   readonly #action: ResultAction
+  readonly #columns: readonly string[]
   readonly #tallied: Map<string, number>
   #taken: ResultEntry[] = []
   // Encode outcomes early: V8 would move waiting objects to the old generation, where they stay long after their use.
@@ -53,6 +54,7 @@ export class Results {
   constructor(files: ResultFiles, action: ResultAction, tallied: Map<string, number>) {
     this.#files = files
     this.#action = action
+    this.#columns = resultColumnsOf(action)
     this.#tallied = tallied
     this.#resultsEnd = files.results.end
   }
@@ -80,10 +82,11 @@ export class Results {
     const waiting = this.#waiting
     const { line } = entry.row
     if ('data' in entry) {
-      const { resultColumns, id, result: resultOf, tally } = this.#action
-      const result = resultOf(entry.row, entry.data)
+      const { columns, id, tally } = this.#action
+      const result: Record<string, ResultLine[string]> = { line }
+      for (const name in columns) result[name] = columns[name]?.(entry.data, entry.row)
       if (tally !== undefined) countUp(this.#tallied, result[tally])
-      const text = encodeLine(resultColumns, this.#files.format, result)
+      const text = encodeLine(this.#columns, this.#files.format, result)
       this.#resultsEnd += Buffer.byteLength(text)
       waiting.results += text
       waiting.journal += encodeEntry({ line, key: entry.key, [id]: result[id] ?? null, end: this.#resultsEnd })

@@ -5,7 +5,7 @@ import { codeOf } from '../../../../files/error-code.js'
 import { syncFolder } from '../../../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../../../failures/failure.js'
 import { holdLock } from '../../../host/lock.js'
-import { type BulkAction, keyOf, type Parameters } from './action.js'
+import { type BulkAction, keyOf, type Parameters, resultColumnsOf } from './action.js'
 import { Appender } from './appender.js'
 import { ErrorsFile } from './errors-file.js'
 import { readCsv } from './input/csv-records.js'
@@ -112,7 +112,7 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
   if (begun === undefined) await journal.append(encodeHeader(action.name, run, identity))
   await journal.sync()
   const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
-  if (results.end === 0) await results.append(headOf(action.resultColumns, format))
+  if (results.end === 0) await results.append(headOf(resultColumnsOf(action), format))
   // A power failure must leave both files: one without the other cannot be resumed.
   for (const folder of new Set([paths.journal, paths.out].map(dirname))) syncFolder(folder)
   await errors.clear()

@@ -1,17 +1,12 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
-import type { InputRow } from '../../../../../src/cli/commands/vouchers/bulk/input/row.js'
 import { Results } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
 import { temporaryDir } from '../../../../support/cli/cli.js'
 
 const row = (line: number) => ({ line, values: { external_issue_id: `id-${line}`, recipient_user_id: 'u' } })
 
-const action = {
-  resultColumns: ['line', 'voucher_id'],
-  id: 'voucher_id',
-  result: ({ line }: InputRow) => ({ line, voucher_id: null }),
-} as const
+const action = { columns: { voucher_id: () => null }, id: 'voucher_id' } as const
 
 /** Results with files that record in `steps` when they are appended to and synced. */
 async function resultsWithSteps(refuse?: string) {
