@@ -5,10 +5,9 @@ import { platform } from '../../../contract/platform/platform.js'
 import type { Update } from '../../../contract/updates.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { webhook } from '../../../contract/webhook.js'
-import { type Failure, fail } from '../../failures/failure.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
-import type { Walkthrough } from './walkthrough.js'
+import { interrupted, StepFailure, unexpected, type Walkthrough } from './walkthrough.js'
 
 interface PreparedIds {
   readonly appId: string
@@ -20,7 +19,7 @@ export async function runBotSteps(
   walkthrough: Walkthrough,
   { appId, templateId }: PreparedIds,
   receiver: ScenarioInbox,
-): Promise<Failure | undefined> {
+): Promise<void> {
   const username = 'coffee_bot'
   const scopes = botScopes.map((it) => `--scope ${it}`).join(' ')
   const applied = await walkthrough.run(bots.apply, {
@@ -29,33 +28,29 @@ export async function runBotSteps(
     input: { name: 'Coffee bot', username, scopes: [...botScopes] },
     describe: (it) => `${it.id}, ${it.review_status}`,
   })
-  if (!applied.ok) return applied
-  const botId = applied.data.id
+  const botId = applied.id
   walkthrough.botId = botId
-  const approved = await walkthrough.run(platform.approveBot, {
+  await walkthrough.run(platform.approveBot, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform bots approve ${botId}`,
     input: { botId },
     describe: (it) => `the bot is ${it.status}`,
   })
-  if (!approved.ok) return approved
   const owned = await walkthrough.run(bots.get, {
     title: 'Its token, shown to its owner once',
     command: `voucherctl bots get ${botId} --save`,
     input: { botId },
     describe: (it) => `${redact(it.one_time_token ?? '')}, with ${it.scopes.length} scopes`,
   })
-  if (!owned.ok) return owned
-  if (owned.data.one_time_token === undefined) return fail('UNEXPECTED', 'The bot came without its token.')
-  walkthrough.credentials.set('bot', owned.data.one_time_token)
-  const linked = await walkthrough.run(apps.linkBot, {
+  if (owned.one_time_token === undefined) throw unexpected('The bot came without its token.')
+  walkthrough.credentials.set('bot', owned.one_time_token)
+  await walkthrough.run(apps.linkBot, {
     title: 'Linked to the application',
     command: `voucherctl apps link-bot ${appId} --bot ${botId}`,
     input: { appId, botId },
     describe: (it) => `${it.name} delivers through ${it.linkedBots.map((one) => one.username).join(', ')}`,
   })
-  if (!linked.ok) return linked
-  return deliver(walkthrough, botId, templateId, receiver)
+  await deliver(walkthrough, botId, templateId, receiver)
 }
 
 async function deliver(
@@ -63,9 +58,9 @@ async function deliver(
   botId: string,
   templateId: string,
   receiver: ScenarioInbox,
-): Promise<Failure | undefined> {
+): Promise<void> {
   const url = `${receiver.url}updates`
-  const set = await walkthrough.run(webhook.set, {
+  await walkthrough.run(webhook.set, {
     title: 'A webhook, to a receiver on this machine',
     command: `voucherctl webhook set ${botId} --url ${url} --secret-file secret.txt --allowed-update my_chat_member --allowed-update voucher_issued`,
     input: {
@@ -76,42 +71,32 @@ async function deliver(
     },
     describe: (it) => `${it.delivery_mode}, every delivery signed`,
   })
-  if (!set.ok) return set
   const chat = await walkthrough.run(platform.createChat, {
     title: 'A user starts a chat with the bot',
     command: `voucherctl platform users start --bot ${botId} --user user-42`,
     input: { bot_id: botId, user_id: 'user-42' },
     describe: (it) => `${it.id}, ${it.type}`,
   })
-  if (!chat.ok) return chat
-  const started = await waitForDelivery(walkthrough, botId, receiver)
-  if (started !== undefined) return started
-  const issued = await walkthrough.run(bots.issue, {
+  await waitForDelivery(walkthrough, botId, receiver)
+  await walkthrough.run(bots.issue, {
     title: 'A voucher, issued into the chat',
-    command: `voucherctl vouchers issue --template ${templateId} --external-id order-1002 --chat ${chat.data.id}`,
-    input: { template_id: templateId, external_issue_id: 'order-1002', chat_id: chat.data.id },
+    command: `voucherctl vouchers issue --template ${templateId} --external-id order-1002 --chat ${chat.id}`,
+    input: { template_id: templateId, external_issue_id: 'order-1002', chat_id: chat.id },
     idempotencyKey: walkthrough.newIdempotencyKey(),
     describe: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, message ${it.delivery?.message_id} of the chat`,
   })
-  if (!issued.ok) return issued
-  return waitForDelivery(walkthrough, botId, receiver)
+  await waitForDelivery(walkthrough, botId, receiver)
 }
 
 const WAIT_MS = 10_000
 
 /** Waits until the webhook receiver has verified a delivery. */
-async function waitForDelivery(
-  walkthrough: Walkthrough,
-  botId: string,
-  receiver: ScenarioInbox,
-): Promise<Failure | undefined> {
+async function waitForDelivery(walkthrough: Walkthrough, botId: string, receiver: ScenarioInbox): Promise<void> {
   const { signal } = walkthrough
   const limit = AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)])
   while (receiver.waiting.length === 0 && !limit.aborted) await receiver.arrival(limit)
   const received = receiver.waiting.shift()
-  if (received === undefined) {
-    return signal.aborted ? fail('ABORTED', 'Interrupted.') : fail('UNEXPECTED', 'No delivery arrived.')
-  }
+  if (received === undefined) throw signal.aborted ? new StepFailure(interrupted) : unexpected('No delivery arrived.')
   const { update_id } = received.body as Update
   await walkthrough.add({
     title: 'Delivered to the webhook',
@@ -121,5 +106,4 @@ async function waitForDelivery(
     status: null,
     exit: 0,
   })
-  return undefined
 }

@@ -40,7 +40,10 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
   return {
     ok: true,
     facts: { baseUrl, dataDir: dir, operatorKeyFile },
-    keep: async (walkthrough) => (await removeWebhook(walkthrough)) ?? storeProfile(context, walkthrough, baseUrl, dir),
+    keep: async (walkthrough) => {
+      await removeWebhook(walkthrough)
+      return storeProfile(context, walkthrough, baseUrl, dir)
+    },
     remove: async () => {
       const { rm } = await import('node:fs/promises')
       const { terminate } = await import('../server/control.js')
@@ -51,16 +54,15 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
 }
 
 /** The receiver of the walkthrough ends with it; without a webhook the bot can be polled. */
-async function removeWebhook(walkthrough: Walkthrough): Promise<Failure | undefined> {
+async function removeWebhook(walkthrough: Walkthrough): Promise<void> {
   const { botId } = walkthrough
   if (botId === undefined) throw new Error('the walkthrough must have made a bot')
-  const removed = await walkthrough.run(webhook.delete, {
+  await walkthrough.run(webhook.delete, {
     title: 'The webhook, removed with its receiver',
     command: `voucherctl webhook delete ${botId} --yes`,
     input: { botId },
     describe: (it) => `the bot is in ${it.delivery_mode} mode`,
   })
-  return removed.ok ? undefined : removed
 }
 
 async function storeProfile(

@@ -7,7 +7,7 @@ import type { Outcome } from '../../output/outcome.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { PROFILE, startKeptServer } from './kept-server.js'
 import { runSteps } from './steps.js'
-import { asTyped, type StartedServer, Walkthrough } from './walkthrough.js'
+import { asTyped, type StartedServer, StepFailure, Walkthrough } from './walkthrough.js'
 
 const flags = {
   keep: toggle(`Leave the server running, with its credentials in the profile ${PROFILE}`),
@@ -42,7 +42,7 @@ export const quickstart = leaf({
       if (!started.ok) return started
       return await runWalkthrough(context, started, receiver, !noPause)
     } catch (error) {
-      return failureOfServer(error)
+      return error instanceof StepFailure ? error.failure : failureOfServer(error)
     } finally {
       await receiver.close()
     }
@@ -84,7 +84,8 @@ async function runWalkthrough(
   let failure: Failure | undefined
   let isKept = false
   try {
-    failure = (await runSteps(walkthrough, server.facts, receiver)) ?? (await server.keep?.(walkthrough))
+    await runSteps(walkthrough, server.facts, receiver)
+    failure = await server.keep?.(walkthrough)
     isKept = failure === undefined && server.keep !== undefined
   } finally {
     if (!isKept) await server.remove()

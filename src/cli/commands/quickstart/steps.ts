@@ -8,20 +8,18 @@ import { tokens } from '../../../contract/tokens.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { type Credential, vouchers } from '../../../contract/vouchers.js'
 import { readOperatorKey } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failures/failure.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
 import { runBotSteps } from './bot.js'
-import type { ServerFacts, Walkthrough } from './walkthrough.js'
+import { type ServerFacts, unexpected, type Walkthrough } from './walkthrough.js'
 
 const account = 'demo'
 
-/** Runs all steps in order and stops at the first unexpected failure. */
-export async function runSteps(
-  walkthrough: Walkthrough,
-  server: ServerFacts,
-  receiver: ScenarioInbox,
-): Promise<Failure | undefined> {
+/**
+ * Runs all steps in order.
+ * @throws StepFailure
+ */
+export async function runSteps(walkthrough: Walkthrough, server: ServerFacts, receiver: ScenarioInbox): Promise<void> {
   await walkthrough.add({
     title: 'A server',
     command: 'voucherctl server start --detach',
@@ -31,27 +29,22 @@ export async function runSteps(
     exit: 0,
   })
   const key = readOperatorKey({ operator_key_file: server.operatorKeyFile })
-  if (key === undefined) return fail('UNEXPECTED', 'The server wrote no operator key.')
+  if (key === undefined) throw unexpected('The server wrote no operator key.')
   walkthrough.credentials.set('operator', key)
   const prepared = await runSetupSteps(walkthrough)
-  if (!prepared.ok) return prepared
-  return (
-    (await runVoucherSteps(walkthrough, prepared.templateId)) ?? (await runBotSteps(walkthrough, prepared, receiver))
-  )
+  await runVoucherSteps(walkthrough, prepared.templateId)
+  await runBotSteps(walkthrough, prepared, receiver)
 }
 
 /** Runs the steps that log in and create an application and an active template. */
-async function runSetupSteps(
-  walkthrough: Walkthrough,
-): Promise<{ ok: true; appId: string; templateId: string } | Failure> {
+async function runSetupSteps(walkthrough: Walkthrough): Promise<{ appId: string; templateId: string }> {
   const login = await walkthrough.run(platform.issueAccountToken, {
     title: 'An account',
     command: `voucherctl login --local --account ${account}`,
     input: { accountId: account },
     describe: (it) => `account ${account}, with a JWT until ${it.expires_at}`,
   })
-  if (!login.ok) return login
-  walkthrough.credentials.set('jwt', login.data.jwt)
+  walkthrough.credentials.set('jwt', login.jwt)
 
   const name = 'Corner shop'
   const app = await walkthrough.run(apps.create, {
@@ -60,16 +53,14 @@ async function runSetupSteps(
     input: { name },
     describe: (it) => `${it.id}, ${it.status}`,
   })
-  if (!app.ok) return app
 
   const token = await walkthrough.run(tokens.create, {
     title: 'A token for the application',
-    command: `voucherctl tokens create --app ${app.data.id} ${scopes.map((it) => `--scope ${it}`).join(' ')} --save`,
-    input: { appId: app.data.id, name: 'quickstart', scopes: [...scopes] },
+    command: `voucherctl tokens create --app ${app.id} ${scopes.map((it) => `--scope ${it}`).join(' ')} --save`,
+    input: { appId: app.id, name: 'quickstart', scopes: [...scopes] },
     describe: (it) => `${redact(it.token)}, shown once, with ${it.scopes.length} scopes`,
   })
-  if (!token.ok) return token
-  walkthrough.credentials.set('token', token.data.token)
+  walkthrough.credentials.set('token', token.token)
 
   const draft = await walkthrough.run(templates.create, {
     title: 'A template',
@@ -88,37 +79,33 @@ async function runSetupSteps(
     },
     describe: (it) => `${it.id}, ${it.status}: 100 vouchers at most, 30 days each`,
   })
-  if (!draft.ok) return draft
-  const { id } = draft.data
-  const submitted = await walkthrough.run(templates.submit, {
+  const { id } = draft
+  await walkthrough.run(templates.submit, {
     title: 'Submitted for review',
     command: `voucherctl templates submit ${id}`,
     input: { templateId: id },
     describe: (it) => `the template is ${it.status}`,
   })
-  if (!submitted.ok) return submitted
-  const approved = await walkthrough.run(platform.approveTemplate, {
+  await walkthrough.run(platform.approveTemplate, {
     title: 'Approved, as the platform would',
     command: `voucherctl platform templates approve ${id}`,
     input: { templateId: id },
     describe: (it) => `the template is ${it.status}: it can be issued`,
   })
-  return approved.ok ? { ok: true, appId: app.data.id, templateId: id } : approved
+  return { appId: app.id, templateId: id }
 }
 
 /** Runs the steps that issue, verify, redeem and reverse a voucher. */
-async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Promise<Failure | undefined> {
+async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Promise<void> {
   const issued = await walkthrough.run(vouchers.issue, {
     title: 'Issued to a user',
     command: `voucherctl vouchers issue --template ${templateId} --external-id order-1001 --recipient user-42 --qr`,
     input: { template_id: templateId, external_issue_id: 'order-1001', recipient_user_id: 'user-42' },
     describe: (it) => `redeem code ${credentialOf(it, 'redeem_code')}, valid until ${it.validUntil}`,
   })
-  if (!issued.ok) return issued
-  const code = credentialOf(issued.data, 'redeem_code')
-  const qrToken = credentialOf(issued.data, 'qr_token')
-  if (code === undefined || qrToken === undefined)
-    return fail('UNEXPECTED', 'The voucher came without its credentials.')
+  const code = credentialOf(issued, 'redeem_code')
+  const qrToken = credentialOf(issued, 'qr_token')
+  if (code === undefined || qrToken === undefined) throw unexpected('The voucher came without its credentials.')
   await walkthrough.draw(qrToken)
 
   const credential = { type: 'redeem_code', value: code } as const
@@ -129,10 +116,8 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
       input: { credential },
       describe: (it) => (it.redeemable ? 'redeemable' : `not redeemable: ${it.reason}`),
     })
-  const verified = await look('Verified, which changes nothing')
-  if (!verified.ok) return verified
-  const encrypted = await showEncryptedCall(walkthrough, credential)
-  if (encrypted !== undefined) return encrypted
+  await look('Verified, which changes nothing')
+  await showEncryptedCall(walkthrough, credential)
 
   const idempotencyKey = walkthrough.newIdempotencyKey()
   const redeemed = await walkthrough.run(vouchers.redeem, {
@@ -142,7 +127,6 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
     idempotencyKey,
     describe: (it) => `redemption ${it.id}`,
   })
-  if (!redeemed.ok) return redeemed
   const repeated = await walkthrough.run(vouchers.redeem, {
     title: 'The same call again, as after a lost response',
     command: `voucherctl vouchers redeem --code ${code} --idempotency-key ${idempotencyKey}`,
@@ -150,38 +134,31 @@ async function runVoucherSteps(walkthrough: Walkthrough, templateId: string): Pr
     idempotencyKey,
     describe: (it, replayed) => `the same redemption ${it.id}${replayed ? ', replayed' : ''}`,
   })
-  if (!repeated.ok) return repeated
-  if (repeated.data.id !== redeemed.data.id) return fail('UNEXPECTED', 'The repeat made another redemption.')
+  if (repeated.id !== redeemed.id) throw unexpected('The repeat made another redemption.')
 
-  const refusedWith = 'VOUCHER_ALREADY_REDEEMED'
-  const second = await walkthrough.run(vouchers.redeem, {
+  await walkthrough.runRefused(vouchers.redeem, 'VOUCHER_ALREADY_REDEEMED', {
     title: 'A second redemption, which is refused',
     command: `voucherctl vouchers redeem --code ${code}`,
     input: { credential },
     idempotencyKey: walkthrough.newIdempotencyKey(),
-    describe: () => '',
-    refusedWith,
   })
-  if (!second.ok && second.code !== refusedWith) return second
 
-  const reversed = await walkthrough.run(vouchers.reverse, {
+  await walkthrough.run(vouchers.reverse, {
     title: 'Reversed',
-    command: `voucherctl vouchers reverse ${redeemed.data.id} --reason "wrong drink"`,
-    input: { redemptionId: redeemed.data.id, reason: 'wrong drink' },
+    command: `voucherctl vouchers reverse ${redeemed.id} --reason "wrong drink"`,
+    input: { redemptionId: redeemed.id, reason: 'wrong drink' },
     idempotencyKey: walkthrough.newIdempotencyKey(),
     describe: (it) => `the redemption is ${it.status}, the voucher ${it.voucher.status}`,
   })
-  if (!reversed.ok) return reversed
   const again = await look('Verified again')
-  if (!again.ok) return again
-  return again.data.redeemable ? undefined : fail('UNEXPECTED', 'The voucher is not redeemable after its reversal.')
+  if (!again.redeemable) throw unexpected('The voucher is not redeemable after its reversal.')
 }
 
 /** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
-async function showEncryptedCall(walkthrough: Walkthrough, credential: Credential): Promise<Failure | undefined> {
+async function showEncryptedCall(walkthrough: Walkthrough, credential: Credential): Promise<void> {
   const secrets = [credential.value, walkthrough.credentials.get('token') ?? '']
   const wire = watchWire([...secrets, vouchers.verify.path])
-  const verified = await walkthrough.run(vouchers.verify, {
+  await walkthrough.run(vouchers.verify, {
     title: 'Verified once more, through the encrypted transport',
     command: `voucherctl vouchers verify --code ${credential.value} --secure required`,
     input: { credential },
@@ -189,8 +166,7 @@ async function showEncryptedCall(walkthrough: Walkthrough, credential: Credentia
     describe: (verified) =>
       `${verified.redeemable ? 'redeemable' : `not redeemable: ${verified.reason}`}; on the wire: ${wire.summary()}, with neither path nor token nor code in them`,
   })
-  if (!verified.ok) return verified
-  return wire.readable() ? fail('UNEXPECTED', 'Something of the encrypted call could be read on the wire.') : undefined
+  if (wire.readable()) throw unexpected('Something of the encrypted call could be read on the wire.')
 }
 
 /** Wraps a transport to record the bytes that an eavesdropper would see. */

@@ -1,7 +1,6 @@
 import { createCall } from '../../../client/call.js'
 import { createHttpTransport } from '../../../client/http.js'
 import { withRetry } from '../../../client/retry.js'
-import type { CallOptions } from '../../../client/settings.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
@@ -9,6 +8,7 @@ import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/exit.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { programName } from '../../failures/suggestions.js'
+import { defined } from '../../flags/defined.js'
 import { plainLine } from '../../output/plain.js'
 
 /** Address, data folder and operator key file of the running server, for the steps. */
@@ -41,20 +41,32 @@ interface WalkthroughStep {
   readonly exit: number
 }
 
-interface StepDefinition<E extends Endpoint> {
+interface StepCall<E extends Endpoint> {
   readonly title: string
   readonly command: string
   readonly input: InputOf<E>
   readonly idempotencyKey?: string
-  /** Describes the response in a sentence. */
-  readonly describe: (data: OutputOf<E>, replayed: boolean) => string
-  /** The failure code with which the server must refuse this call, for a step that demonstrates a refusal. */
-  readonly refusedWith?: string
   /** Wraps the unencrypted transport, for example to encrypt this call. */
   readonly through?: (transport: Transport) => Transport
 }
 
-type StepResult<Data> = { readonly ok: true; readonly data: Data } | Failure
+interface StepDefinition<E extends Endpoint> extends StepCall<E> {
+  /** Describes the response in a sentence. */
+  readonly describe: (data: OutputOf<E>, replayed: boolean) => string
+}
+
+/** Thrown by a step, so that it ends the walkthrough. */
+export class StepFailure extends Error {
+  override readonly name = 'StepFailure'
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+export const interrupted = fail('ABORTED', 'Interrupted.')
+export const unexpected = (message: string) => new StepFailure(fail('UNEXPECTED', message))
 
 /** Runs steps in order. It prints each as text, or collects all of them for one JSON document. */
 export class Walkthrough {
@@ -88,27 +100,33 @@ export class Walkthrough {
     return this.#context.host.newId()
   }
 
-  /** Makes one call. A refusal is a failure unless the step demonstrates that refusal. */
-  async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<StepResult<OutputOf<E>>> {
-    if (this.#isInterrupted) return fail('ABORTED', 'Interrupted.')
+  /** Makes one call. @throws StepFailure unless it succeeds */
+  async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<OutputOf<E>> {
+    const { result, step } = await this.#call(endpoint, definition)
+    if (!result.ok) throw new StepFailure(fromCall(result))
+    await this.add({ ...step, result: definition.describe(result.data, result.replayed), exit: 0 })
+    return result.data
+  }
+
+  /** Makes one call. @throws StepFailure unless the server refuses it with this code */
+  async runRefused<E extends Endpoint>(endpoint: E, code: string, definition: StepCall<E>): Promise<void> {
+    const { result, step } = await this.#call(endpoint, definition)
+    if (result.ok) throw unexpected(`${step.title}: the server did not refuse with ${code}.`)
+    const failure = fromCall(result)
+    if (result.code !== code) throw new StepFailure(failure)
+    const text = `refused, as expected: ${result.status} ${code}: ${result.message}`
+    await this.add({ ...step, result: text, exit: exitOf(failure) })
+  }
+
+  async #call<E extends Endpoint>(endpoint: E, definition: StepCall<E>) {
+    if (this.#isInterrupted) throw new StepFailure(interrupted)
     const { host, settings } = this.#context
-    const key = definition.idempotencyKey === undefined ? {} : { idempotencyKey: definition.idempotencyKey }
-    const options: CallOptions = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...key }
+    const { title, command, input, idempotencyKey, through } = definition
+    const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...defined({ idempotencyKey }) }
     const token = (kind: CredentialKind) => this.credentials.get(kind)
-    const transport = definition.through?.(this.#transport) ?? this.#transport
-    const result = await createCall(withRetry(transport), { token })(endpoint, definition.input, options)
-    const { title, command, refusedWith, describe } = definition
-    const step = { title, command, call: `${endpoint.method} ${endpoint.path}`, status: result.status }
-    if (!result.ok) {
-      const failure = fromCall(result)
-      if (result.code !== refusedWith) return failure
-      const text = `refused, as expected: ${result.status} ${result.code}: ${result.message}`
-      await this.add({ ...step, result: text, exit: exitOf(failure) })
-      return failure
-    }
-    if (refusedWith !== undefined) return fail('UNEXPECTED', `${title}: the server did not refuse with ${refusedWith}.`)
-    await this.add({ ...step, result: describe(result.data, result.replayed), exit: 0 })
-    return result
+    const transport = through?.(this.#transport) ?? this.#transport
+    const result = await createCall(withRetry(transport), { token })(endpoint, input, options)
+    return { result, step: { title, command, call: `${endpoint.method} ${endpoint.path}`, status: result.status } }
   }
 
   async add(step: Omit<WalkthroughStep, 'step'>): Promise<void> {
