@@ -32,6 +32,14 @@ export async function issuer(
 
 export const idsOf = (count: number) => Array.from({ length: count }, (_, i) => `order-${i}`)
 
+/** Variables with credentials, and with the configuration of a production profile for this server. */
+export function productionEnv(baseUrl: string) {
+  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: temporaryDir() }
+  const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
+  writeFileSync(join(env.VOUCHERCTL_CONFIG_DIR, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  return env
+}
+
 /** A folder with an input file of `vouchers issue-many`, its command line and its results. */
 export class Bulk {
   readonly dir = temporaryDir()

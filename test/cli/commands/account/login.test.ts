@@ -67,14 +67,6 @@ test('login --local gets an account JWT with the operator key and stores it for 
   expect(ran.stdout + ran.stderr).not.toContain('CANARY')
 })
 
-test('login --local reports the file in which it stores the credential in plain text', async () => {
-  const home = temporaryDir()
-  const { baseUrl } = await localStub(() => success({ jwt, expires_at: '' }))
-  runningServer(defaultFolder(home), baseUrl)
-  const { stderr } = await cli('login --local --account demo', { home })
-  expect(stderr).toMatch(/stored in plain text.*config\.json/)
-})
-
 test('login --local without a server exits 9 and says how to start one', async () => {
   const { exit, stderr } = await cli('login --local --account demo')
   expect(exit).toBe(9)
@@ -100,7 +92,8 @@ test('login --local --data stores the data folder, where platform commands find 
     success(path.includes('accounts') ? { jwt, expires_at: '' } : { items: [] }),
   )
   runningServer(dir, local.baseUrl)
-  await cli(['login', '--local', '--account', 'demo', '--data', dir], { home })
+  const { stderr } = await cli(['login', '--local', '--account', 'demo', '--data', dir], { home })
+  expect(stderr).toMatch(/stored in plain text.*config\.json/)
   expect((await cli('platform reviews', { home })).exit).toBe(0)
   expect(local.received[1]?.headers.authorization).toBe(`Bearer ${operatorKey}`)
 })
@@ -263,22 +256,6 @@ test('tokens create without --save prints the token and warns that it is not sho
   expect(stdout).toContain('not shown again')
 })
 
-test('whoami --json lists the prefix of each credential and whether it is accepted', async () => {
-  const { baseUrl } = await stub(({ path }) =>
-    path.includes('templates') ? refusal(401, 'TOKEN_REVOKED') : success(pageOf()),
-  )
-  const ran = await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })
-  expect(ran.exit).toBe(4)
-  const { credentials } = JSON.parse(ran.stdout)
-  expect(credentials).toMatchObject([
-    { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
-    { kind: 'token', credential: 'sop_CANA…', accepted: false, code: 'TOKEN_REVOKED' },
-    { kind: 'bot', credential: 'sbot_CAN…', accepted: true },
-    { kind: 'operator', credential: 'opk_…', accepted: true },
-  ])
-  expect(ran.stdout).not.toMatch(/CANARY/)
-})
-
 test('whoami exits 4 if the server accepts no credential and 3 if no credential is configured', async () => {
   const { baseUrl } = await stub(() => refusal(401, 'TOKEN_INVALID'))
   expect((await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })).exit).toBe(4)
@@ -359,6 +336,14 @@ test('whoami prints the prefix and source of every credential and whether it is 
   ]) {
     expect(ran.stdout.split('\n')).toContain(line)
   }
+  const json = await cli(`whoami --json --base-url ${baseUrl}`, { env: secrets })
+  expect(JSON.parse(json.stdout).credentials).toMatchObject([
+    { kind: 'jwt', account: 'demo', accepted: true, source: 'environment VOUCHERCTL_JWT' },
+    { kind: 'token', credential: 'sop_CANA…', accepted: true },
+    { kind: 'bot', credential: 'sbot_CAN…', accepted: false, code: 'TOKEN_INVALID' },
+    { kind: 'operator', credential: 'opk_…', accepted: true },
+  ])
+  expect(ran.stdout + json.stdout).not.toContain('CANARY')
   const planned = await cli(`whoami --dry-run --json --base-url ${baseUrl}`, { env: secrets })
-  expect([JSON.parse(planned.stdout).requests.length, received.length]).toEqual([4, 4])
+  expect([JSON.parse(planned.stdout).requests.length, received.length]).toEqual([4, 8])
 })

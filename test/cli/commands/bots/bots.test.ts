@@ -216,13 +216,6 @@ test('bots updates --timeout sets how long a poll waits, in whole seconds up to 
   expect((await cli(`bots updates --timeout 51s --base-url ${baseUrl}`, { env })).exit).toBe(2)
 })
 
-test('bots updates --follow exits 6 if a webhook is active', async () => {
-  const { baseUrl } = await stub(() => refusal(409, 'WEBHOOK_ACTIVE'))
-  const ran = await cli(`bots updates --follow --json --base-url ${baseUrl}`, { env })
-  expect([ran.exit, ran.stdout]).toEqual([6, ''])
-  expect(JSON.parse(ran.stderr).error.code).toBe('WEBHOOK_ACTIVE')
-})
-
 test('the chart of bots metrics scales its bars to the largest count and shows a count of 1', () => {
   const lines = chart({
     ...botMetrics,

@@ -76,19 +76,33 @@ test('follow() returns the first failure with the next offset if the server stay
   ])
 })
 
-test('follow() restarts its reconnect delays after each successful poll', async () => {
-  const { printed } = await followPolls([found(1), away, away, found(2), away, away, found(3)])
-  expect(printed).toEqual([1, 2, 3])
-})
-
 test('follow() fails without a retry if its first poll fails or the server refuses a later poll', async () => {
   expect(await followPolls([away])).toMatchObject({ end: away, asked: [undefined] })
   const refused = { ...away, code: 'TOKEN_REVOKED', status: 401 }
   expect((await followPolls([found(), refused])).end).toEqual(refused)
 })
 
-test('follow() sends a negative offset only once, since a second one would drop new updates', async () => {
-  expect((await followPolls([found(), found(7)], { offset: -3 })).asked).toEqual([-3, undefined, 8])
+test.each([
+  [
+    'restarts its reconnect delays after each successful poll',
+    [found(1), away, away, found(2), away, away, found(3)],
+    {},
+    { printed: [1, 2, 3] },
+  ],
+  [
+    'sends a negative offset only once, since a second one would drop new updates',
+    [found(), found(7)],
+    { offset: -3 },
+    { asked: [-3, undefined, 8] },
+  ],
+  [
+    'accepts any first id after a negative offset, and gaps between ids',
+    [found(7, 9, 100)],
+    { offset: -3 },
+    { printed: [7, 9, 100] },
+  ],
+] as const)('follow() %s', async (_what, polls, given, expected) => {
+  expect(await followPolls(polls, given)).toMatchObject(expected)
 })
 
 test.each([
@@ -115,10 +129,6 @@ test.each([
     expect(end?.details).toEqual({ next_offset: 8 })
   },
 )
-
-test('follow() accepts any first update_id after a negative offset, and gaps between update_ids', async () => {
-  expect((await followPolls([found(7, 9, 100)], { offset: -3 })).printed).toEqual([7, 9, 100])
-})
 
 test('follow() returns a failure if an item of a poll response is not an object', async () => {
   const { end } = await followPolls([{ ok: true, data: { items: [null] } } as unknown as PollResult])

@@ -58,10 +58,8 @@ test('open says that no program opens a browser, and still prints the link', asy
 
 test('open --no-browser on a terminal, and open without a terminal, start no browser', async () => {
   const env = { ...server.env, PATH: temporaryDir() }
-  for (const { stderr, stdout } of [
-    await cli('open --no-browser', { env, terminal: true }),
-    await cli('open', { env }),
-  ]) {
+  const runs = [cli('open --no-browser', { env, terminal: true }), cli('open', { env })]
+  for (const { stderr, stdout } of await Promise.all(runs)) {
     expect(stdout).toContain('#ticket=')
     expect(stderr).not.toContain('No program')
   }
@@ -115,24 +113,23 @@ test.each(['https://vouchers.example', 'http://192.0.2.1:8420', 'https://127.0.0
   },
 )
 
-test('open with a server beyond loopback says how to start one that has a page', async () => {
-  const { baseUrl } = await stub(() => refusal(409, 'PAGE_OFF'))
-  const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
-  expect(exit).toBe(6)
-  expect(errorOf(stderr)).toMatchObject({ code: 'PAGE_OFF', hint: expect.stringContaining('voucherctl server start') })
-})
-
 const withoutOperator = {
   code: 'PAGE_OFF',
   hint: expect.stringContaining('`voucherctl server start --detach --operator on`'),
 }
 
-test('open with a server without the operator API says how to start one that has it', async () => {
-  const { baseUrl } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
-  const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
-  expect(exit).toBe(6)
-  expect(errorOf(stderr)).toMatchObject(withoutOperator)
-})
+test.each([
+  [409, 'PAGE_OFF', { code: 'PAGE_OFF', hint: expect.stringContaining('voucherctl server start') }],
+  [404, 'ROUTE_NOT_FOUND', withoutOperator],
+])(
+  'open with a server without a page, which refuses with %i %s, says how to start one',
+  async (status, code, error) => {
+    const { baseUrl } = await stub(() => refusal(status, code))
+    const { exit, stderr } = await cli(`open --json --base-url ${baseUrl}`, { env: secrets })
+    expect(exit).toBe(6)
+    expect(errorOf(stderr)).toMatchObject(error)
+  },
+)
 
 /** Lists this process as a running server, as `server start` does. */
 function listServer(home: string, base_url: string, operator_key_file: string | null) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'no
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Bulk, codeOf, idsOf, issuer } from '../../../support/cli/bulk.js'
+import { Bulk, codeOf, idsOf, issuer, productionEnv } from '../../../support/cli/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli/cli.js'
 import { voucher } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
@@ -502,9 +502,7 @@ test('issue-many --dry-run checks the file and prints one request, but sends and
 test('issue-many on a production profile requires --yes or the typed template id', async () => {
   const bulk = Bulk.of(['a', 'b'])
   const { baseUrl, received } = await issuer()
-  const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
-  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: temporaryDir() }
-  writeFileSync(join(env.VOUCHERCTL_CONFIG_DIR, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  const env = productionEnv(baseUrl)
   const args = bulk.args(baseUrl).filter((it) => it !== '--base-url' && it !== baseUrl)
   const unasked = await cli(args, { env })
   expect([unasked.exit, received, existsSync(bulk.out)]).toEqual([3, [], false])

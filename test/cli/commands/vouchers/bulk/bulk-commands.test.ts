@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { productionEnv } from '../../../../support/cli/bulk.js'
 import {
   cli,
   type Received,
@@ -46,7 +47,7 @@ async function platform(
 type RunOptions = NonNullable<Parameters<typeof cli>[1]> & { readonly input?: string; readonly out?: string }
 
 /** A folder with an input file, in which bulk commands run. */
-function folderWith(content: string, name = 'in.csv') {
+function folderWith(content: string | Buffer, name = 'in.csv') {
   const dir = temporaryDir()
   writeFileSync(join(dir, name), content)
   const run = (command: string, baseUrl: string, more: readonly string[] = [], given: RunOptions = {}) => {
@@ -277,24 +278,19 @@ test.each([
 ])('%s on a production profile requires --yes or the typed word', async (command, input, word, action) => {
   const { baseUrl, received } = await platform()
   const { dir } = folderWith(input)
-  const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
-  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: temporaryDir() }
-  writeFileSync(join(env.VOUCHERCTL_CONFIG_DIR, 'config.json'), JSON.stringify(config), { mode: 0o600 })
-  const args = ['vouchers', command, 'in.csv', '--out', 'out.csv']
-  const unasked = await cli(args, { env, home: dir })
-  expect([unasked.exit, received, existsSync(join(dir, 'out.csv'))]).toEqual([3, [], false])
-  const typed = await cli(args, { env, home: dir, terminal: true, replies: [word] })
+  const run = (name: string, given: RunOptions = {}) =>
+    cli(['vouchers', name, 'in.csv', '--out', `${name}.csv`], { env: productionEnv(baseUrl), home: dir, ...given })
+  const unasked = await run(command)
+  expect([unasked.exit, received, existsSync(join(dir, `${command}.csv`))]).toEqual([3, [], false])
+  const typed = await run(command, { terminal: true, replies: [word] })
   expect([typed.exit, received.length, typed.asked[0]]).toEqual([0, 2, expect.stringContaining(action)])
 })
 
 test('verify-many needs no confirmation on a production profile', async () => {
-  const { baseUrl, received } = await platform()
+  const { baseUrl } = await platform()
   const { dir } = folderWith(tokens('1'))
-  const env = { ...secrets, VOUCHERCTL_CONFIG_DIR: temporaryDir() }
-  const config = { current: 'live', profiles: { live: { base_url: baseUrl, production: true } } }
-  writeFileSync(join(env.VOUCHERCTL_CONFIG_DIR, 'config.json'), JSON.stringify(config), { mode: 0o600 })
-  const { exit } = await cli(['vouchers', 'verify-many', 'in.csv', '--out', 'out.csv'], { env, home: dir })
-  expect([exit, received.length]).toEqual([0, 1])
+  const args = 'vouchers verify-many in.csv --out out.csv'
+  expect((await cli(args, { env: productionEnv(baseUrl), home: dir })).exit).toBe(0)
 })
 
 test.each(['verify-many', 'redeem-many'])('%s --dry-run shows the first call without its code', async (command) => {
@@ -306,18 +302,6 @@ test.each(['verify-many', 'redeem-many'])('%s --dry-run shows the first call wit
   expect(actions[0]).toContain(`${command.split('-')[0]} 2 vouchers of in.csv`)
   expect(stdout).not.toContain('SECRET')
   expect(readdirSync(dir)).toEqual(['in.csv'])
-})
-
-test('redeem-many fails no row for a 429', async () => {
-  const { run } = folderWith(tokens(...Array.from({ length: 20 }, (_, n) => String(n))))
-  let refused = 0
-  const { baseUrl } = await platform((_subject, call) =>
-    call === 9 && (refused += 1) === 1
-      ? { ...refusal(429, 'RATE_LIMITED'), headers: { 'retry-after': '1' } }
-      : undefined,
-  )
-  const { exit, stdout } = await run('redeem-many', baseUrl, ['--json', '--concurrency', '2'])
-  expect([exit, refused, JSON.parse(stdout)]).toMatchObject([0, 1, { redeemed: 20, failed: 0 }])
 })
 
 test('redeem-many --resume writes each row once if a line of the journal is damaged', async () => {
@@ -340,7 +324,9 @@ test.each([
   ['redeem-many', 'reference\na\n', 'no column redeem_code or qr_token'],
   ['reverse-many', 'id\nrdm_1\n', 'Rename the column to redemption_id'],
   ['verify-many', 'qr_token,metadata.a\nT,1\n', 'unknown column "metadata.a"'],
-])('%s names the missing or unknown column of its input', async (command, input, message) => {
+  ['verify-many', 'qr_token;a\nT;1\n', 'hint: The first line of CSV names the columns: redeem_code or qr_token\n'],
+  ['verify-many', Buffer.from('\ufeffqr_token\n', 'utf16le'), 'hint: Save it as UTF-8'],
+])('%s says what is wrong with the header of its input: %j', async (command, input, message) => {
   const { exit, stderr } = await folderWith(input).run(command, 'http://127.0.0.1:1')
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
 })

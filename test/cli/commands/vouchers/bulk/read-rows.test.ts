@@ -91,6 +91,12 @@ test.each([
   expect(shortly(await rowsOf(`${line}\n${good}\n`, 'ndjson'))).toEqual([`1 ${code}`, '2 z u'])
 })
 
+test('readRows suggests the member of NDJSON that an unknown member may mean', async () => {
+  const [row] = await rowsOf('{"external_issue_id":"1","recipient":"2"}\n', 'ndjson')
+  const message = '"recipient" is no member of a row, did you mean recipient_user_id?'
+  expect(row).toMatchObject({ line: 1, fault: { code: 'MEMBER_UNKNOWN', message } })
+})
+
 test('readRows marks lines that are not UTF-8, with their line numbers, in CSV and NDJSON', async () => {
   const latin1 = (text: string) => Buffer.from(text, 'latin1')
   const csv = latin1(`${head}\na,u\nbé,v\nc,w\n`)
