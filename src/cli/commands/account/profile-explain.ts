@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { kindOf, redact } from '../../../contract/values/secrets.js'
+import { redact } from '../../../contract/values/secrets.js'
 import type { Context } from '../../command/context.js'
 import { configFile } from '../../config/config.js'
 import { findCredential } from '../../config/credentials.js'
@@ -7,6 +7,7 @@ import type { Settings } from '../../config/settings.js'
 import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
 import { credentialNames, webhookSecretVariable } from '../../host/secrets.js'
+import { isOtherKind } from './whoami.js'
 
 /** Lists every setting with its value and its source. */
 export async function explain({ settings, host, globals }: Context) {
@@ -18,6 +19,7 @@ export async function explain({ settings, host, globals }: Context) {
     value: value ?? null,
     source: value === undefined ? 'default' : fromProfile,
   })
+  const folderVariable = ['VOUCHERCTL_CONFIG_DIR', 'XDG_CONFIG_HOME'].find((it) => host.env[it])
   const items = [
     { setting: 'profile', ...profileName },
     { setting: 'base_url', value: notAllowed?.baseUrl ?? baseUrl.value ?? null, source: baseUrl.source },
@@ -37,11 +39,7 @@ export async function explain({ settings, host, globals }: Context) {
     {
       setting: 'config file',
       value: configFile(host),
-      source: host.env.VOUCHERCTL_CONFIG_DIR
-        ? 'environment VOUCHERCTL_CONFIG_DIR'
-        : host.env.XDG_CONFIG_HOME
-          ? 'environment XDG_CONFIG_HOME'
-          : 'default',
+      source: folderVariable === undefined ? 'default' : `environment ${folderVariable}`,
     },
     {
       setting: 'project file',
@@ -71,8 +69,7 @@ async function explainCredentials(host: Host, globals: Globals, settings: Settin
   for (const kind of ['jwt', 'token', 'bot', 'operator'] as const) {
     const setting = credentialNames[kind]
     const found = baseUrl === undefined ? undefined : await findCredential(host, quiet, settings, kind, baseUrl)
-    // --token-file contains one credential, whose form shows its kind: skip the other kinds.
-    const fits = found?.ok && (globals['token-file'] === undefined || (kindOf(found.value) ?? 'token') === kind)
+    const fits = found?.ok && !isOtherKind(globals, kind, found.value)
     rows.push(
       fits
         ? { setting, value: redact(found.value), source: found.source }

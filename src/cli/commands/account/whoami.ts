@@ -4,6 +4,7 @@ import type { Context, ContextCallOptions } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { findCredential } from '../../config/credentials.js'
 import type { Failure } from '../../failures/failure.js'
+import type { Globals } from '../../flags/globals.js'
 import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Plan, Result } from '../../output/outcome.js'
 import { plainLine } from '../../output/plain.js'
@@ -37,7 +38,7 @@ export const whoami = leaf({
         refusal ??= found
         continue
       }
-      if (isOtherKind(context, kind, found.value)) continue
+      if (isOtherKind(context.globals, kind, found.value)) continue
       const result = await check(context, kind, base.value, found)
       if ('code' in result) return result
       if ('plan' in result) planned = result
@@ -57,21 +58,15 @@ export const whoami = leaf({
 })
 
 /** --token-file contains one credential, whose form shows its kind: the other kinds are skipped. */
-const isOtherKind = ({ globals }: Context, kind: CredentialKind, credential: string) =>
+export const isOtherKind = (globals: Globals, kind: CredentialKind, credential: string) =>
   globals['token-file'] !== undefined && (kindOf(credential) ?? 'token') !== kind
-
-interface CredentialCheck {
-  readonly report: CredentialReport
-  /** The failure with which the server refuses the credential. */
-  readonly refusal: Failure | undefined
-}
 
 async function check(
   context: Context,
   kind: CredentialKind,
   baseUrl: string,
   { value, source }: { readonly value: string; readonly source: string },
-): Promise<CredentialCheck | Plan | Failure> {
+): Promise<{ report: CredentialReport; refusal: Failure | undefined } | Plan | Failure> {
   const result = await probe(context, kind, { baseUrl, credential: value, source })
   if ('plan' in result) return result
   if (!result.ok && result.status !== 401) return result

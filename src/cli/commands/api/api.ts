@@ -5,7 +5,7 @@ import { findRoute, methods } from '../../command/known-routes.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { type Failure, usage } from '../../failures/failure.js'
-import { choice, excluding, list, text, toggle, withLetter } from '../../flags/flags.js'
+import { choice, excluding, list, text, toggle, type ValuesOf, withLetter } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { readJsonBody } from './body.js'
 import { documentOf, readFields, readsStdin } from './field-arguments.js'
@@ -13,6 +13,16 @@ import { readPath, withoutQuery, withQuery } from './path.js'
 import { routes } from './routes.js'
 import { type AnyCall, prepareAny, sendAny } from './send.js'
 import { isDataAskedFor, showData, showWhole } from './show.js'
+
+const flags = {
+  field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),
+  'raw-field': withLetter('f', list('NAME=VALUE', 'The same as text')),
+  input: excluding(text('FILE|-', 'JSON of the whole body'), 'field', 'raw-field'),
+  as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
+  include: withLetter('i', toggle('Print status line, headers and the whole body')),
+  all: excluding(toggle('Every page of a list'), 'include', 'curl'),
+  curl: toggle('Print a command with curl that makes this call; send nothing'),
+}
 
 const apiCall = leaf({
   name: 'api',
@@ -24,15 +34,7 @@ const apiCall = leaf({
   ],
   positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
   second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },
-  flags: {
-    field: withLetter('F', list('NAME=VALUE', 'Typed member of the body, of a GET of its query')),
-    'raw-field': withLetter('f', list('NAME=VALUE', 'The same as text')),
-    input: excluding(text('FILE|-', 'JSON of the whole body'), 'field', 'raw-field'),
-    as: choice(['token', 'bot', 'jwt', 'operator', 'none'], 'Kind of the credential'),
-    include: withLetter('i', toggle('Print status line, headers and the whole body')),
-    all: excluding(toggle('Every page of a list'), 'include', 'curl'),
-    curl: toggle('Print a command with curl that makes this call; send nothing'),
-  },
+  flags,
   examples: [
     { command: 'voucherctl api GET /open-platform/vouchers/templates -F limit=5' },
     { command: "voucherctl api POST /open-platform/applications -F name=Shop -F 'allowed_origins[]=*'" },
@@ -42,9 +44,8 @@ const apiCall = leaf({
   json: true,
   changes: true,
   idempotent: true,
-  run: async (context, { positional: method, second: path, flags }): Promise<Outcome<unknown>> => {
-    const { field: fields, 'raw-field': rawFields, input, as } = flags
-    const read = await readCall(context, { method, path, fields, rawFields, input, as })
+  run: async (context, { positional, second: path, flags }): Promise<Outcome<unknown>> => {
+    const read = await readCall(context, positional, path, flags)
     if (!read.ok) return read
     const { call } = read
     // The routes that negotiate the encryption cannot themselves be encrypted.
@@ -59,32 +60,23 @@ const apiCall = leaf({
   },
 })
 
-/** Arguments and flags that describe the call of `api`. */
-interface CallArguments {
-  readonly method: string
-  readonly path: string
-  readonly fields: readonly string[]
-  readonly rawFields: readonly string[]
-  readonly input: string | undefined
-  readonly as: AnyCall['kind'] | undefined
-}
-
 /** Builds the call from arguments and flags (DECISIONS.md#api). It checks the arguments before it reads a file. */
 async function readCall(
   context: Context,
-  typed: CallArguments,
+  typedMethod: string,
+  typedPath: string,
+  { field: typedFields, 'raw-field': rawFields, input, as }: ValuesOf<typeof flags>,
 ): Promise<{ readonly ok: true; readonly call: AnyCall } | Failure> {
-  const { fields: typedFields, rawFields, input } = typed
-  const method = typed.method.toUpperCase()
+  const method = typedMethod.toUpperCase()
   if (!methods.includes(method))
     return usage(`METHOD must be one of ${methods.join(', ')}.`, '`voucherctl api routes` lists the routes.')
-  const read = readPath(typed.path)
+  const read = readPath(typedPath)
   if (!read.ok) return usage(read.message)
   if (input !== undefined && method === 'GET') return usage('A GET has no body; -F NAME=VALUE goes into its query.')
   if (readsStdin(typedFields) + (context.globals['token-file'] === '-' ? 1 : 0) > 1)
     return usage('Only one flag can read stdin.')
   const route = await findRoute(method, withoutQuery(read.path))
-  const kind = typed.as ?? route?.caller
+  const kind = as ?? route?.caller
   if (kind === undefined)
     return usage(
       `${method} ${withoutQuery(read.path)} is not known here.`,

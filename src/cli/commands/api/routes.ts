@@ -53,7 +53,7 @@ function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiR
   }
 }
 
-/** Command of each route whose name differs from it; null if no command calls the route. */
+/** Command of each route whose name does not tell it; null if no command calls the route. */
 const commands: Readonly<Record<string, string | null>> = {
   'bots.templates': 'templates list --bot',
   'bots.createTemplate': 'templates create --bot',
@@ -61,18 +61,9 @@ const commands: Readonly<Record<string, string | null>> = {
   'bots.issue': 'vouchers issue --chat',
   'webhook.setByBot': null,
   'platform.issueAccountToken': 'login --local',
-  'platform.approveTemplate': 'platform templates approve',
-  'platform.rejectTemplate': 'platform templates reject',
-  'platform.suspendApp': 'platform apps suspend',
-  'platform.reinstateApp': 'platform apps reinstate',
   'platform.setAppFeatures': 'platform apps features',
-  'platform.approveBot': 'platform bots approve',
-  'platform.rejectBot': 'platform bots reject',
-  'platform.disableBot': 'platform bots disable',
-  'platform.enableBot': 'platform bots enable',
   'platform.addUpdate': 'platform bots add-update',
   'platform.createChat': 'platform users start',
-  'platform.chats': 'platform chats list',
   'platform.messages': 'platform chats messages',
   'platform.sendAsUser': 'platform users send',
   'platform.blockChat': 'platform users block',
@@ -83,22 +74,12 @@ const commands: Readonly<Record<string, string | null>> = {
   'platform.setClock': 'platform clock set',
   'platform.advanceClock': 'platform clock advance',
   'platform.forecast': 'platform clock forecast',
-  'platform.faults': 'platform faults list',
-  'platform.addFault': 'platform faults add',
-  'platform.removeFault': 'platform faults remove',
   'platform.clearFaults': 'platform faults clear',
-  'platform.snapshots': 'platform snapshots list',
-  'platform.saveSnapshot': 'platform snapshots save',
-  'platform.restoreSnapshot': 'platform snapshots restore',
-  'platform.removeSnapshot': 'platform snapshots remove',
   'platform.requests': 'server logs',
   'platform.openPage': 'open',
   'platform.applications': 'platform apps list',
-  'platform.templates': 'platform templates list',
-  'platform.vouchers': 'platform vouchers list',
   'platform.voucher': 'platform vouchers show',
   'platform.findVoucher': 'platform vouchers show --code',
-  'platform.deliveries': 'platform deliveries list',
   'platform.delivery': 'platform deliveries show',
   'platform.replayDelivery': 'platform deliveries replay',
   'secure.dispatch': 'secure call',
@@ -111,5 +92,12 @@ const commands: Readonly<Record<string, string | null>> = {
 export function commandOf(id: string): string | null {
   const named = commands[id]
   if (named !== undefined) return named
-  return id.replace('.', ' ').replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`)
+  return id
+    .replace(/^(platform)\.(chats|faults|snapshots|templates|vouchers|deliveries)$/, '$1 $2 list')
+    .replace(
+      /^(platform)\.([a-z]+)(App|Bot|Fault|Snapshot|Template)$/,
+      (_, group, verb, noun) => `${group} ${noun.toLowerCase()}s ${verb}`,
+    )
+    .replace('.', ' ')
+    .replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`)
 }

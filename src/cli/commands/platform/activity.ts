@@ -13,8 +13,6 @@ import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, plainMember } from '../../output/plain.js'
 
-type Line = ActivityLine
-
 export const activity = leaf({
   name: 'activity',
   endpoint: contract.activity,
@@ -31,7 +29,7 @@ export const activity = leaf({
   ],
   streams: true,
   view: { line: describe },
-  run: async (context, { flags }): Promise<Outcome<Line>> => {
+  run: async (context, { flags }): Promise<Outcome<ActivityLine>> => {
     const server = context.baseUrl()
     if (!server.ok) return server
     const credential = await context.credential('operator', server.value)
@@ -51,7 +49,7 @@ const changes = new Map<string, string>([
 ])
 
 /** Formats a line for a person, with its bodies below. */
-function describe(line: Line, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+function describe(line: ActivityLine, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const isShort = Number.isFinite(width)
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
   if (line.kind === 'state')

@@ -39,18 +39,17 @@ export function drawDelivery(detail: DeliveryDetail, { paint, width }: Screen): 
 
 /** Draws the response to a replay, and what a receiver with the secret of the server says about the request. */
 export function drawReplay({ exchange, verification, hints }: DeliveryReplay, { paint, width }: Screen): string {
-  const { explanation, fix } = verification
   return [
     ...(exchange.response === null ? [] : [drawResponse(exchange, 'Response', { paint, width })]),
-    section('A receiver with the secret of the webhook says', [explanation, ...(fix === null ? [] : [fix])], {
-      paint,
-      width,
-    }),
+    section('A receiver with the secret of the webhook says', explain(verification), { paint, width }),
     ...drawHints(hints, { paint, width }),
   ].join('\n\n')
 }
 
 type Surroundings = { readonly paint: Paint; readonly width: number | undefined }
+
+const explain = ({ explanation, fix }: DeliveryReplay['verification']) =>
+  fix === null ? [explanation] : [explanation, fix]
 
 function drawSignature({ signature, verification }: DeliveryDetail): string[] {
   if (signature === null) return []
@@ -62,9 +61,7 @@ function drawSignature({ signature, verification }: DeliveryDetail): string[] {
   return [
     `${algorithm} of ${prefix} and the ${signed_bytes - prefix.length} bytes of the body; X-Platform-Timestamp is ${timestamp}.`,
     ...macs,
-    ...(verification === null
-      ? []
-      : [verification.explanation, ...(verification.fix === null ? [] : [verification.fix])]),
+    ...(verification === null ? [] : explain(verification)),
   ]
 }
 
@@ -82,14 +79,8 @@ function drawResponse({ response }: Exchange, title: string, surroundings: Surro
 }
 
 function drawHints(hints: readonly DeliveryHint[], surroundings: Surroundings): string[] {
-  if (hints.length === 0) return []
-  return [
-    section(
-      'Likely causes, the most certain one first',
-      hints.map(({ text }) => `- ${text}`),
-      surroundings,
-    ),
-  ]
+  const lines = hints.map(({ text }) => `- ${text}`)
+  return lines.length === 0 ? [] : [section('Likely causes, the most certain one first', lines, surroundings)]
 }
 
 function section(title: string, lines: readonly string[], { paint, width }: Surroundings): string {

@@ -194,19 +194,15 @@ function linesOf(items: readonly (TemplateLine & { readonly word: string })[]): 
     .join('\n')
 }
 
-function advice(items: readonly ApplyLine[]): string[] {
-  const differs = items.some(({ action }) => action === 'differs')
-  const rejected = items.find(({ action }) => action === 'rejected')
-  return [
-    ...(differs ? ['', 'A template cannot be changed: give the new version an external_template_id of its own.'] : []),
-    ...(rejected === undefined
-      ? []
-      : [
-          '',
-          'A rejected template is not submitted again automatically: correct it in the file, or submit it as it is.',
-        ]),
-  ]
+const advices = {
+  differs: 'A template cannot be changed: give the new version an external_template_id of its own.',
+  rejected: 'A rejected template is not submitted again automatically: correct it in the file, or submit it as it is.',
 }
+
+const advice = (items: readonly ApplyLine[]): string[] =>
+  (['differs', 'rejected'] as const).flatMap((action) =>
+    items.some((it) => it.action === action) ? ['', advices[action]] : [],
+  )
 
 const example = `# Templates of an application, applied with: voucherctl templates apply -f FILE
 templates:

@@ -173,16 +173,10 @@ async function readDefinition(context: Context, given: CreateFlags): Promise<Def
   return { ok: true, value }
 }
 
-function conflictOf(given: CreateFlags): Failure | undefined {
-  const fixed = given['valid-from'] !== undefined || given['valid-to'] !== undefined
-  if (fixed && (given['valid-from'] === undefined || given['valid-to'] === undefined)) {
-    return fail(
-      'INPUT_REQUIRED',
-      `Missing: ${given['valid-from'] === undefined ? '--valid-from' : '--valid-to'}.`,
-      'A fixed validity has a start and an end.',
-    )
-  }
-  return undefined
+function conflictOf({ 'valid-from': from, 'valid-to': to }: CreateFlags): Failure | undefined {
+  if ((from === undefined) === (to === undefined)) return undefined
+  const missing = from === undefined ? '--valid-from' : '--valid-to'
+  return fail('INPUT_REQUIRED', `Missing: ${missing}.`, 'A fixed validity has a start and an end.')
 }
 
 function validityOf(given: CreateFlags): Record<string, unknown> | undefined {

@@ -9,19 +9,13 @@ import type { Plan, Result } from '../../output/outcome.js'
 const PAGE = 100
 const TEMPLATE_ID = 'tpl_'
 
-interface TemplateFilter {
-  readonly page?: number
-  readonly external_template_id?: string
-}
+type PageResult = Result<{ readonly items: readonly Template[]; readonly pages: number }> | Plan | Failure
 
-interface TemplatePage {
-  readonly items: readonly Template[]
-  readonly pages: number
-}
-
-type PageResult = Result<TemplatePage> | Plan | Failure
-
-async function fetchPage(context: Context, bot: string | undefined, filter: TemplateFilter): Promise<PageResult> {
+async function fetchPage(
+  context: Context,
+  bot: string | undefined,
+  filter: { readonly page?: number; readonly external_template_id?: string },
+): Promise<PageResult> {
   const input = { ...filter, limit: PAGE }
   const fetched = await (bot === undefined
     ? context.call(contract.list, input)

@@ -42,7 +42,7 @@ export const redeemMany = bulkLeaf({
     external_issue_id: (data, row) => textAt('externalIssueId')(data, row) ?? row.values.external_issue_id,
     recipient_user_id: textAt('recipientUserId'),
     reference: ofRow('reference'),
-    code_hint: textAt('voucher', 'codeHint'),
+    code_hint: textAt('voucher.codeHint'),
     redeemed_at: textAt('redeemedAt'),
   },
   id: 'redemption_id',

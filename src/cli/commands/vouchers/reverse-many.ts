@@ -1,6 +1,6 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
-import { asMembers } from '../../../values/json.js'
 import { text } from '../../flags/flags.js'
+import { valueAt } from '../../output/select-fields.js'
 import { ofRow, textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 
@@ -49,8 +49,8 @@ export const reverseMany = bulkLeaf({
   columns: {
     redemption_id: ofRow('redemption_id'),
     voucher_id: textAt('voucherId'),
-    voucher_status: textAt('voucher', 'status'),
-    redeemable: (data) => asMembers(asMembers(data)?.voucher)?.redeemable === true,
+    voucher_status: textAt('voucher.status'),
+    redeemable: (data) => valueAt(data, 'voucher.redeemable') === true,
     reversed_at: textAt('reversedAt'),
   },
   id: 'redemption_id',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Endpoint } from '../../../../contract/endpoint.js'
-import { asMembers } from '../../../../values/json.js'
+import { valueAt } from '../../../output/select-fields.js'
 import type { InputRow, RowMembers } from './input/row.js'
 import type { Counters } from './show-progress.js'
 
@@ -12,11 +12,11 @@ export type ResultLine = Readonly<Record<string, string | number | boolean | nul
 /** Value of a column. Members of `data`, the result of the call, may be missing, because responses are not validated. */
 type ColumnValue = (data: unknown, row: InputRow) => ResultLine[string]
 
-/** A column with the text at a path of the result; null if it is missing or no text. */
+/** A column with the text at a path of the result, such as `voucher.status`; null if it is missing or no text. */
 export const textAt =
-  (...path: readonly string[]): ColumnValue =>
+  (path: string): ColumnValue =>
   (data) => {
-    const value = path.reduce<unknown>((outer, name) => asMembers(outer)?.[name], data)
+    const value = valueAt(data, path)
     return typeof value === 'string' ? value : null
   }
 
