@@ -14,13 +14,6 @@ interface Variable {
   readonly holds: string
 }
 
-/** A curl command that makes the call of `api`, with shell variables in place of secrets. */
-interface CurlCommand {
-  readonly command: string
-  /** The variables that the user must set before running the command. */
-  readonly variables: readonly Variable[]
-}
-
 interface CurlOptions {
   readonly kind: CredentialKind | 'none'
   readonly routeId: string | undefined
@@ -34,11 +27,12 @@ interface CurlOptions {
 /** Proxy variables, which curl uses and voucherctl ignores. */
 export const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
 
+/** Formats the call of `api` as a curl command, with shell variables that the user must set in place of secrets. */
 export function curlOf(
   baseUrl: string,
   { request }: Pick<PreparedCall, 'request'>,
   { kind, routeId, bodyFile, include, env, cwd }: CurlOptions,
-): CurlCommand {
+): { readonly command: string; readonly variables: readonly Variable[] } {
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const { method, path, body } = request
   const headers = Object.entries(request.headers).filter(([name]) => name !== 'authorization')

@@ -2,16 +2,7 @@ import { type ApiRoute, knownRoutes } from '../../command/known-routes.js'
 import { leaf } from '../../command/leaf.js'
 
 /** A route in the output of `api routes`. */
-interface ListedRoute {
-  readonly method: string
-  readonly path: string
-  readonly credential: string
-  readonly scope: string | null
-  readonly idempotency_key: 'required' | 'optional' | null
-  readonly id: string
-  readonly summary: string
-  readonly command: string | null
-}
+type ListedRoute = ReturnType<typeof listedOf>
 
 export const routes = leaf({
   name: 'routes',
@@ -40,7 +31,7 @@ function linesOf({ method, path, credential, scope, idempotency_key, command }: 
 
 const METHOD_WIDTH = 8
 
-function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiRoute): ListedRoute {
+function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiRoute) {
   return {
     method,
     path,

@@ -47,22 +47,10 @@ const lineOf = (defined: DefinedTemplate, stored: Template | undefined, differen
   ...(stored?.status === 'rejected' ? { rejection_reason: stored.rejectionReason } : {}),
 })
 
-const shape = (member: string) => ({
-  properties: {
-    items: {
-      items: {
-        properties: {
-          external_template_id: {},
-          id: {},
-          [member]: {},
-          status: {},
-          differences: {},
-          rejection_reason: {},
-        },
-      },
-    },
-  },
-})
+const shape = (member: string) => {
+  const names = ['external_template_id', 'id', member, 'status', 'differences', 'rejection_reason']
+  return { properties: { items: { items: { properties: Object.fromEntries(names.map((name) => [name, {}])) } } } }
+}
 
 export const diff = leaf({
   name: 'diff',

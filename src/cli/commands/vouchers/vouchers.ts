@@ -44,11 +44,7 @@ export const vouchers: Group = {
   summary: 'Issue, verify, redeem and reverse vouchers, one or many',
   commands: [
     { name: 'issue', load: async () => (await import('./issue.js')).issue },
-    fileCommand('issue-many'),
-    fileCommand('verify-many'),
-    fileCommand('redeem-many'),
-    fileCommand('reverse-many'),
-    fileCommand('sheet'),
+    ...(['issue-many', 'verify-many', 'redeem-many', 'reverse-many', 'sheet'] as const).map(fileCommand),
     { name: 'verify', load: async () => (await import('./verify.js')).verify },
     leaf({
       name: 'redeem',

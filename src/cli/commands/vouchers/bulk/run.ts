@@ -67,7 +67,8 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
     if (!called.ok) return called
     const beganAt = performance.now()
     const { tallied, doneCount: earlier } = opened
-    const counters: Counters = { total: run.total, earlier, ...newCounters(), tallied }
+    const none = { done: 0, replayed: 0, skipped: 0, failed: 0 }
+    const counters: Counters = { total: run.total, earlier, ...none, failures: new Map(), tallied }
     const throttle = new Throttle(run.concurrency, () => performance.now())
     const stopProgress = showProgress(context, counters, throttle)
     const rows = readRows(input.chunks(), input.format, run.rows)
@@ -101,8 +102,6 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
     await opened.close(keeps)
   }
 }
-
-const newCounters = () => ({ done: 0, replayed: 0, skipped: 0, failed: 0, failures: new Map<string, number>() })
 
 function summaryOf(run: BulkRun, { files }: RunFiles, counters: Counters, ms: number): BulkSummary {
   const { action, names, parameters, input, again } = run

@@ -63,8 +63,7 @@ export async function readLabels(
   } finally {
     await input.close()
   }
-  if (issues.length > 0)
-    return refuseRows(issues, labels.length + issues.length, 'Correct the file, or remove the row.')
+  if (issues.length > 0) return refuseRows(issues, labels.length + issues.length)
   if (labels.length === 0) return fail('INVALID_INPUT', `${input.name} has no vouchers.`, 'Name a file of issue-many.')
   return { ok: true, value: labels }
 }
@@ -72,11 +71,11 @@ export async function readLabels(
 export const interrupted = fail('ABORTED', 'Interrupted before the sheet was written.')
 
 /** Refuses a file because of some of its rows, of which it names the first. */
-function refuseRows(issues: readonly ValidationIssue[], total: number, hint: string): Failure {
+function refuseRows(issues: readonly ValidationIssue[], total: number): Failure {
   const count = `${numberText(issues.length)} of ${numberText(total)} rows cannot be printed.`
   const more = issues.length - SHOWN_MAX
   const details = { errors: issues.slice(0, SHOWN_MAX), ...(more > 0 ? { more } : {}) }
-  return fail('INVALID_INPUT', `${count} Nothing was written.`, hint, details)
+  return fail('INVALID_INPUT', `${count} Nothing was written.`, 'Correct the file, or remove the row.', details)
 }
 
 /** Refuses a row that does not fit a card; for a token that fits no QR code, the QR library would throw. */
