@@ -29,6 +29,7 @@ export class CommandLine {
   /** The flag at the end of an unfinished line whose value is missing. */
   awaiting: string | undefined
 
+  readonly #globals = this.#optionsOf(globalFlags)
   /** Commander's object for the group or command whose words it is parsing. */
   #current = newProgram()
   #words: readonly string[] = []
@@ -102,7 +103,7 @@ export class CommandLine {
   #prepare(command: Command): void {
     this.#current = command
     this.#names = []
-    this.#addFlags(globalFlags)
+    for (const it of this.#globals) command.addOption(it)
     command.hook('preSubcommand', (_parent, child) => {
       this.#early ??= [...this.given.keys()].find((name) => !Object.hasOwn(globalFlags, name))
       this.#prepare(child)
@@ -148,25 +149,24 @@ export class CommandLine {
     this.leaf = isGroup(node) ? node.own : node
     if (this.leaf === undefined) return
     const { flags = {}, positional, second } = this.leaf
-    this.#addFlags(flags)
+    for (const it of this.#optionsOf(flags)) command.addOption(it)
     if (positional !== undefined) command.argument(`[${positional.name}${positional.several ? '...' : ''}]`)
     if (second !== undefined) command.argument(`[${second.name}]`)
     command.action(() => {})
   }
 
-  #addFlags(flags: Flags): void {
-    for (const [name, { letter, value, bare }] of Object.entries(flags)) {
+  #optionsOf(flags: Flags): Option[] {
+    return Object.entries(flags).map(([name, { letter, value, bare }]) => {
       // The value is optional for commander, so that no word with a dash is taken (DECISIONS.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       const option = new Option(letter === undefined ? long : `-${letter}, ${long}`)
       if (value !== undefined) option.preset(NO_VALUE)
-      option.argParser<unknown>((text: unknown) => {
+      return option.argParser<unknown>((text: unknown) => {
         this.awaiting = text === NO_VALUE ? name : undefined
         if (bare === undefined) this.#incomplete ??= this.awaiting
         this.given.set(name, [...(this.given.get(name) ?? []), typeof text === 'string' ? text : (bare ?? '')])
       })
-      this.#current.addOption(option)
-    }
+    })
   }
 
   async #mistake({ code, message }: CommanderError): Promise<Failure> {
