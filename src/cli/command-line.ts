@@ -1,7 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { closest } from '../contract/values/closest.js'
 import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
-import type { Topic } from './command/topics.js'
 import { type Failure, usage } from './failures/failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
@@ -19,13 +18,12 @@ export class CommandLine {
   node: Node | undefined
   /** The command to run; undefined for a group that has no command of its own. */
   leaf: Leaf | undefined
-  topic: Topic | undefined
+  /** The topic or failure code that `help` is to explain. */
+  topic: string | undefined
   /** The values of each flag as typed, in their order; a flag without a value has an empty text. */
   readonly given: Map<string, readonly string[]> = new Map()
   /** True after the word `help`, which names of commands and topics follow. */
   asksHelp = false
-  /** The failure code that `help` is to explain, as typed. */
-  code: string | undefined
   /** The flag at the end of an unfinished line whose value is missing. */
   awaiting: string | undefined
 
@@ -85,8 +83,11 @@ export class CommandLine {
     if (argv.length === 0) this.given.set('help', [''])
     if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
-    this.code = await this.#explainedCode()
-    if (this.code !== undefined) return undefined
+    const code = await this.#explainedCode()
+    if (code !== undefined) {
+      this.topic = code
+      return undefined
+    }
     if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
     // A request for help succeeds even if other words of the line are invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
@@ -129,7 +130,7 @@ export class CommandLine {
     this.asksHelp = true
     this.given.set('help', [''])
     this.#addEntries()
-    for (const name of Object.keys(topics) as Topic[]) {
+    for (const name of Object.keys(topics)) {
       this.#addName(name, () => {
         this.topic = name
       })

@@ -54,10 +54,22 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
 
 /** Prints help or the version; as a JSON document if a flag or the environment requests JSON. */
 async function show(line: CommandLine, output: Output): Promise<number> {
-  if (line.shows === 'help') await (await import('./command/help.js')).showHelp(line, entries, topics, output)
-  else if (output.options.format === 'table') output.say(output.host.version())
-  else await output.print({ version: output.host.version() })
+  const isText = output.options.format === 'table'
+  const content = await pageOf(line, isText, output.host)
+  if (isText) output.say(String(content))
+  else await output.print(content)
   return output.filterError === undefined ? 0 : output.fail(output.filterError)
+}
+
+/** Returns the page that the line asks for: a text for people, or data for scripts. */
+async function pageOf({ shows, topic, node, path }: CommandLine, isText: boolean, host: Host): Promise<unknown> {
+  if (shows === 'version') return isText ? host.version() : { version: host.version() }
+  if (topic !== undefined) {
+    const { text, data } = (await import('./command/topics.js')).topicText(topic, host)
+    return isText ? text : data
+  }
+  if (isText) return (await import('./command/help.js')).helpOf(node, path, entries, Object.keys(topics))
+  return (await import('./commands/reference/commands.js')).describe(node, path, entries)
 }
 
 /** Loads jq on demand, because jq takes as long to start as a whole command. */

@@ -1,10 +1,14 @@
 import { failures } from '../../contract/errors.js'
+import { describeFlags } from '../commands/reference/commands.js'
 import { projectMembers } from '../config/project-file.js'
+import { explanationOf } from '../failures/explanations.js'
 import { localFailures } from '../failures/local-failures.js'
-import { formats } from '../flags/globals.js'
+import { formats, globalFlags } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
+import { explanationText } from '../output/explanation-text.js'
 import { wrap } from '../output/wrap.js'
+import { flagLines, lines } from './help.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {
@@ -53,7 +57,8 @@ const variables: Readonly<Record<string, string>> = {
 }
 
 /** Texts of the help topics, as functions, so that help builds only the text that it prints. */
-export const topicTexts = {
+const topicTexts = {
+  flags: () => ({ text: lines(flagLines(globalFlags)), data: describeFlags(globalFlags) }),
   'exit-codes': exitCodes,
   environment,
   output,
@@ -71,8 +76,13 @@ export const topicTexts = {
   rules: guide('src/contract/DECISIONS.md'),
   page: guide('src/inspector/README.md'),
 }
-/** The text of `flags` is built with help. */
-export type Topic = keyof typeof topicTexts | 'flags'
+export type Topic = keyof typeof topicTexts
+
+/** Returns the text of a help topic or of a known failure code. */
+export function topicText(name: string, host: Host): TopicText {
+  const found = explanationOf(name, host.env)
+  return found === undefined ? topicTexts[name as Topic](host) : { text: explanationText(found), data: found }
+}
 
 /** Creates a help topic from a document of the npm package. */
 function guide(path: string): (host: Host) => TopicText {
