@@ -1,7 +1,7 @@
 import { CommandLine } from './command-line.js'
 import { type Failure, fail } from './failures/failure.js'
 import { suggestionsOf } from './failures/suggestions.js'
-import { formatIn, type Globals, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
+import { formatIn, type Globals, globalFlags, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
@@ -64,12 +64,17 @@ async function show(line: CommandLine, output: Output): Promise<number> {
 /** Returns the page that the line asks for: a text for people, or data for scripts. */
 async function pageOf({ shows, topic, node, path }: CommandLine, isText: boolean, host: Host): Promise<unknown> {
   if (shows === 'version') return isText ? host.version() : { version: host.version() }
-  if (topic !== undefined) {
-    const { text, data } = (await import('./command/topics.js')).topicText(topic, host)
-    return isText ? text : data
+  const isFlags = topic === 'flags'
+  if (topic !== undefined && !isFlags) {
+    const page = (await import('./command/topics.js')).topicText(topic, host)
+    return isText ? page.text : page.data
   }
-  if (isText) return (await import('./command/help.js')).helpOf(node, path, entries, Object.keys(topics))
-  return (await import('./commands/reference/commands.js')).describe(node, path, entries)
+  if (isText) {
+    const { helpOf, helpOfFlags } = await import('./command/help.js')
+    return isFlags ? helpOfFlags() : helpOf(node, path, entries, Object.keys(topics))
+  }
+  const { describe, describeFlags } = await import('./commands/reference/commands.js')
+  return isFlags ? describeFlags(globalFlags) : describe(node, path, entries)
 }
 
 /** Loads jq on demand, because jq takes as long to start as a whole command. */

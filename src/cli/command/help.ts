@@ -151,10 +151,13 @@ export async function leavesOfEntries(entries: readonly Entry[]): Promise<NamedL
 
 export type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]
 
+/** Formats the help topic `flags`. */
+export const helpOfFlags = () => lines(flagLines(globalFlags))
+
 /** True if the command refuses to run without the flag. */
 export const isRequired = ({ ask, ownerOf }: Flag<unknown>) => ask !== undefined && ownerOf === undefined
 
-export function flagLines(flags: Flags): string[] {
+function flagLines(flags: Flags): string[] {
   return rows(
     Object.entries(flags).map(([name, flag]) => {
       const { letter, value, bare, summary } = flag

@@ -1,14 +1,12 @@
 import { failures } from '../../contract/errors.js'
-import { describeFlags } from '../commands/reference/commands.js'
 import { projectMembers } from '../config/project-file.js'
 import { explanationOf } from '../failures/explanations.js'
 import { localFailures } from '../failures/local-failures.js'
-import { formats, globalFlags } from '../flags/globals.js'
+import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
 import { explanationText } from '../output/explanation-text.js'
 import { wrap } from '../output/wrap.js'
-import { flagLines, lines } from './help.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {
@@ -58,7 +56,6 @@ const variables: Readonly<Record<string, string>> = {
 
 /** Texts of the help topics, as functions, so that help builds only the text that it prints. */
 const topicTexts = {
-  flags: () => ({ text: lines(flagLines(globalFlags)), data: describeFlags(globalFlags) }),
   'exit-codes': exitCodes,
   environment,
   output,
@@ -76,12 +73,15 @@ const topicTexts = {
   rules: guide('src/contract/DECISIONS.md'),
   page: guide('src/inspector/README.md'),
 }
-export type Topic = keyof typeof topicTexts
+/** Help and the list of commands have the page of `flags`. */
+export type Topic = keyof typeof topicTexts | 'flags'
 
 /** Returns the text of a help topic or of a known failure code. */
 export function topicText(name: string, host: Host): TopicText {
   const found = explanationOf(name, host.env)
-  return found === undefined ? topicTexts[name as Topic](host) : { text: explanationText(found), data: found }
+  return found === undefined
+    ? topicTexts[name as keyof typeof topicTexts](host)
+    : { text: explanationText(found), data: found }
 }
 
 /** Creates a help topic from a document of the npm package. */
