@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { closest } from '../contract/values/closest.js'
-import { aliasesOf, isGroup, type Leaf, loadNode, type Node } from './command/leaf.js'
+import { aliasesOf, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failures/failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
@@ -61,7 +61,7 @@ export class CommandLine {
     const program = this.#current
     this.#words = words
     this.#prepare(program)
-    this.#addEntries()
+    this.#addNodes(entries)
     this.#addName('help', () => this.#enterHelp())
     this.#addName('version', () => void this.given.set('version', ['']))
     this.#addName('logs', async () => {
@@ -83,21 +83,20 @@ export class CommandLine {
     if (argv.length === 0) this.given.set('help', [''])
     if (this.#incomplete !== undefined) return missingValue(`--${this.#incomplete}`)
     if (this.#early !== undefined) return this.#tooEarly(`--${this.#early}`)
-    const code = await this.#explainedCode()
-    if (code !== undefined) {
-      this.topic = code
-      return undefined
-    }
+    if (error?.code === UNKNOWN_NAME && (await this.#explainsCode())) return undefined
     if (error?.code === MISSING_NAME) return this.shows === undefined ? this.#unfinished() : undefined
     // A request for help succeeds even if other words of the line are invalid.
     if (error === undefined || (this.shows === 'help' && this.leaf !== undefined)) return undefined
     return this.#mistake(error)
   }
 
-  async #explainedCode(): Promise<string | undefined> {
-    if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
+  /** Accepts a failure code after the word `help`. */
+  async #explainsCode(): Promise<boolean> {
+    const [code = '', ...others] = this.#current.args
+    if (!this.asksHelp || this.path.length > 0 || others.length > 0) return false
     const { isKnownCode } = await import('./failures/exit.js')
-    return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
+    if (isKnownCode(code)) this.topic = code
+    return this.topic !== undefined
   }
 
   /** Prepares a level of the tree: it parses the words up to the next name, so a flag belongs to the name before it. */
@@ -120,16 +119,15 @@ export class CommandLine {
     this.#enter.set(this.#current.command(name).aliases(aliases).helpCommand(false), enter)
   }
 
-  #addEntries(): void {
-    for (const { name, alias, load } of entries) {
-      this.#addName(name, async () => this.#enterNode(await load()), alias === undefined ? [] : [alias])
-    }
+  #addNodes(nodes: readonly (Node | LazyNode)[]): void {
+    for (const it of nodes)
+      this.#addName(it.name, async () => this.#enterNode(await loadNode(it)), aliasesOf(it, nodes))
   }
 
   #enterHelp(): void {
     this.asksHelp = true
     this.given.set('help', [''])
-    this.#addEntries()
+    this.#addNodes(entries)
     for (const name of Object.keys(topics)) {
       this.#addName(name, () => {
         this.topic = name
@@ -141,12 +139,7 @@ export class CommandLine {
     const command = this.#current
     this.node = node
     this.path = [...this.path, node.name]
-    if (isGroup(node)) {
-      for (const child of node.commands) {
-        const aliases = aliasesOf(child, node.commands)
-        this.#addName(child.name, async () => this.#enterNode(await loadNode(child)), aliases)
-      }
-    }
+    if (isGroup(node)) this.#addNodes(node.commands)
     this.leaf = isGroup(node) ? node.own : node
     if (this.leaf === undefined) return
     const { flags = {}, positional, second } = this.leaf
@@ -172,32 +165,31 @@ export class CommandLine {
 
   async #mistake({ code, message }: CommanderError): Promise<Failure> {
     const [word = '', ...rest] = this.#current.args
-    if (code === 'commander.unknownOption' && this.leaf === undefined) {
+    if (code === UNKNOWN_FLAG && this.leaf === undefined) {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
     }
     const fault = message.replace('error: ', '')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    const meant = await this.#meant(code, word)
+    const meant =
+      code === UNKNOWN_FLAG ? this.#meantFlag() : code === UNKNOWN_NAME ? await this.#meantName(word) : undefined
     return usage(text, meant === undefined ? `See \`${this.#name} --help\`.` : `Did you mean ${meant}?`)
   }
 
-  /** Names the command or flag that a wrong word may misspell; at the start of a line also commands of any group. */
-  async #meant(code: string, word: string): Promise<string | undefined> {
+  #meantFlag(): string | undefined {
     const { args, options } = this.#current
-    if (code === 'commander.unknownOption') {
-      if (word === '-V') return '--version'
-      const flag = args.find((it) => it.startsWith('--')) ?? ''
-      return closest(
-        flag.replace(/=.*/, ''),
-        options.map((it) => it.long ?? ''),
-      )
-    }
-    if (code !== 'commander.unknownCommand') return undefined
+    const known = options.map((it) => it.long ?? '')
+    const flag = args.find((it) => it.startsWith('--')) ?? ''
+    return args.includes('-V') ? '--version' : closest(flag.replace(/=.*/, ''), known)
+  }
+
+  /** Finds commands of any group for a word at the start of the line, or else the name that it may misspell. */
+  async #meantName(word: string): Promise<string | undefined> {
     if (this.path.length === 0 && this.shows !== 'help') {
-      const { commandsNamed } = await import('./command/help.js')
-      const found = (await commandsNamed(entries, word)).map((it) => `\`voucherctl ${it}\``)
-      if (found.length > 0) return found.join(' or ')
+      const { leavesOfEntries } = await import('./command/help.js')
+      const paths = (await leavesOfEntries(entries)).map(([path]) => path)
+      const found = paths.filter((path) => path.length > 1 && path.at(-1) === word)
+      if (found.length > 0 && found.length <= SUGGESTED_MAX) return found.map((it) => `\`${nameOf(it)}\``).join(' or ')
     }
     return closest(word, this.#names)
   }
@@ -228,8 +220,13 @@ export class CommandLine {
   }
 }
 
-/** Code of commander's error if a command name is missing at the end of the line. */
+/** Codes of commander's errors; the first is that of a line which ends where a command name belongs. */
 const MISSING_NAME = 'commander.help'
+const UNKNOWN_NAME = 'commander.unknownCommand'
+const UNKNOWN_FLAG = 'commander.unknownOption'
+
+/** Maximum number of commands in a suggestion. */
+const SUGGESTED_MAX = 4
 
 /** Parses the words of a line that may be unfinished. */
 export async function lineOf(words: readonly string[]): Promise<CommandLine> {

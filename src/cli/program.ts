@@ -1,175 +1,158 @@
 import type { Entry, Node } from './command/leaf.js'
 import type { Topic } from './command/topics.js'
 
-const start = 'Start here'
-const vouchers = 'Vouchers and bots'
-const bots = vouchers
-const console = 'Account, applications and profiles'
-const operating = 'Server and platform'
-const tooling = 'Scripts and shells'
-
 /** Loads a node only once. Nodes that list all commands get `entries` as an argument: an import would be circular. */
 function once(make: () => Promise<Node>): () => Promise<Node> {
   let node: Promise<Node> | undefined
   return () => (node ??= make())
 }
 
-/** Groups and commands in the order of the first help page. */
-export const entries: readonly Entry[] = [
-  {
-    name: 'quickstart',
-    summary: 'Issue, verify, redeem and reverse a voucher on a throwaway local server',
-    section: start,
-    load: async () => (await import('./commands/quickstart/quickstart.js')).quickstart,
-  },
-  {
-    name: 'doctor',
-    summary: 'Check machine, configuration, server and credentials',
-    section: start,
-    load: async () => (await import('./commands/doctor/doctor.js')).doctor,
-  },
-  {
-    name: 'login',
-    summary: 'Store a credential in a profile',
-    section: console,
-    load: async () => (await import('./commands/account/login.js')).login,
-  },
-  {
-    name: 'logout',
-    summary: 'Remove the credentials of a profile',
-    section: console,
-    load: async () => (await import('./commands/account/logout.js')).logout,
-  },
-  {
-    name: 'whoami',
-    summary: 'Show who the stored credentials are',
-    section: console,
-    load: async () => (await import('./commands/account/whoami.js')).whoami,
-  },
-  {
-    name: 'profiles',
-    alias: 'profile',
-    summary: 'Servers and credentials under a name: list, use, show, set, remove',
-    section: console,
-    load: async () => (await import('./commands/account/profiles.js')).profiles,
-  },
-  {
-    name: 'project',
-    summary: "Whether this folder's voucherctl.json may name a server: show, allow, deny",
-    section: console,
-    load: async () => (await import('./commands/project/project.js')).project,
-  },
-  {
-    name: 'apps',
-    alias: 'app',
-    summary: 'Applications: list, create, get, update, link-bot, unlink-bot',
-    section: console,
-    load: async () => (await import('./commands/apps/apps.js')).apps,
-  },
-  {
-    name: 'tokens',
-    alias: 'token',
-    summary: 'Application tokens: list, create, revoke',
-    section: console,
-    load: async () => (await import('./commands/apps/tokens.js')).tokens,
-  },
-  {
-    name: 'templates',
-    alias: 'template',
-    summary: 'Voucher templates: list, create, submit',
-    section: vouchers,
-    load: async () => (await import('./commands/templates/templates.js')).templates,
-  },
-  {
-    name: 'vouchers',
-    alias: 'voucher',
-    summary: 'Issue one or many, verify, redeem, reverse',
-    section: vouchers,
-    load: async () => (await import('./commands/vouchers/vouchers.js')).vouchers,
-  },
-  {
-    name: 'bots',
-    alias: 'bot',
-    summary: 'Bots: apply, token, profile, metrics, send, updates',
-    section: bots,
-    load: async () => (await import('./commands/bots/bots.js')).bots,
-  },
-  {
-    name: 'webhook',
-    alias: 'webhooks',
-    summary: 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …',
-    section: bots,
-    load: async () => (await import('./commands/webhook/webhook.js')).webhook,
-  },
-  {
-    name: 'secure',
-    summary: 'The encrypted transport: bootstrap, session, call, check, pin',
-    section: operating,
-    load: async () => (await import('./commands/secure/secure.js')).secure,
-  },
-  {
-    name: 'api',
-    summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
-    section: operating,
-    load: async () => (await import('./commands/api/api.js')).api,
-  },
-  {
-    name: 'scenario',
-    alias: 'scenarios',
-    summary: 'Steps in YAML files, run against a server and checked: run',
-    section: operating,
-    load: async () => (await import('./commands/scenario/scenario.js')).scenario,
-  },
-  {
-    name: 'conform',
-    summary: 'Whether a platform behaves like the reference, rule by rule',
-    section: operating,
-    load: async () => (await import('./commands/conform/conform.js')).conform,
-  },
-  {
-    name: 'load',
-    summary: 'Calls at a rate against a platform: latencies, errors, assertions',
-    section: operating,
-    load: async () => (await import('./commands/load/load.js')).load,
-  },
-  {
-    name: 'server',
-    alias: 'servers',
-    summary: 'The bundled reference server: start, status, stop, logs, openapi',
-    section: operating,
-    load: async () => (await import('./commands/server/server.js')).server,
-  },
-  {
-    name: 'open',
-    summary: 'The page of a local server, in the browser',
-    section: operating,
-    load: async () => (await import('./commands/open/open.js')).open,
-  },
-  {
-    name: 'platform',
-    summary: "The operator's side: reviews, approvals, chats, clock, faults",
-    section: operating,
-    load: async () => (await import('./commands/platform/platform.js')).platform,
-  },
-  {
-    name: 'explain',
-    summary: 'What a failure code means, what causes it, what to do',
-    section: tooling,
-    load: async () => (await import('./commands/reference/explain.js')).explain,
-  },
-  {
-    name: 'commands',
-    summary: 'List every command with its flags; --json for scripts',
-    section: tooling,
-    load: once(async () => (await import('./commands/reference/commands.js')).commands(entries)),
-  },
-  {
-    name: 'completion',
-    summary: 'Completion of the shell: bash, zsh, fish, powershell, install',
-    section: tooling,
-    load: once(async () => (await import('./commands/completion/completion.js')).completion(entries)),
-  },
-]
+/** Groups and commands by the sections of the first help page, in its order. */
+const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
+  'Start here': [
+    {
+      name: 'quickstart',
+      summary: 'Issue, verify, redeem and reverse a voucher on a throwaway local server',
+      load: async () => (await import('./commands/quickstart/quickstart.js')).quickstart,
+    },
+    {
+      name: 'doctor',
+      summary: 'Check machine, configuration, server and credentials',
+      load: async () => (await import('./commands/doctor/doctor.js')).doctor,
+    },
+  ],
+  'Account, applications and profiles': [
+    {
+      name: 'login',
+      summary: 'Store a credential in a profile',
+      load: async () => (await import('./commands/account/login.js')).login,
+    },
+    {
+      name: 'logout',
+      summary: 'Remove the credentials of a profile',
+      load: async () => (await import('./commands/account/logout.js')).logout,
+    },
+    {
+      name: 'whoami',
+      summary: 'Show who the stored credentials are',
+      load: async () => (await import('./commands/account/whoami.js')).whoami,
+    },
+    {
+      name: 'profiles',
+      alias: 'profile',
+      summary: 'Servers and credentials under a name: list, use, show, set, remove',
+      load: async () => (await import('./commands/account/profiles.js')).profiles,
+    },
+    {
+      name: 'project',
+      summary: "Whether this folder's voucherctl.json may name a server: show, allow, deny",
+      load: async () => (await import('./commands/project/project.js')).project,
+    },
+    {
+      name: 'apps',
+      alias: 'app',
+      summary: 'Applications: list, create, get, update, link-bot, unlink-bot',
+      load: async () => (await import('./commands/apps/apps.js')).apps,
+    },
+    {
+      name: 'tokens',
+      alias: 'token',
+      summary: 'Application tokens: list, create, revoke',
+      load: async () => (await import('./commands/apps/tokens.js')).tokens,
+    },
+  ],
+  'Vouchers and bots': [
+    {
+      name: 'templates',
+      alias: 'template',
+      summary: 'Voucher templates: list, create, submit',
+      load: async () => (await import('./commands/templates/templates.js')).templates,
+    },
+    {
+      name: 'vouchers',
+      alias: 'voucher',
+      summary: 'Issue one or many, verify, redeem, reverse',
+      load: async () => (await import('./commands/vouchers/vouchers.js')).vouchers,
+    },
+    {
+      name: 'bots',
+      alias: 'bot',
+      summary: 'Bots: apply, token, profile, metrics, send, updates',
+      load: async () => (await import('./commands/bots/bots.js')).bots,
+    },
+    {
+      name: 'webhook',
+      alias: 'webhooks',
+      summary: 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …',
+      load: async () => (await import('./commands/webhook/webhook.js')).webhook,
+    },
+  ],
+  'Server and platform': [
+    {
+      name: 'secure',
+      summary: 'The encrypted transport: bootstrap, session, call, check, pin',
+      load: async () => (await import('./commands/secure/secure.js')).secure,
+    },
+    {
+      name: 'api',
+      summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
+      load: async () => (await import('./commands/api/api.js')).api,
+    },
+    {
+      name: 'scenario',
+      alias: 'scenarios',
+      summary: 'Steps in YAML files, run against a server and checked: run',
+      load: async () => (await import('./commands/scenario/scenario.js')).scenario,
+    },
+    {
+      name: 'conform',
+      summary: 'Whether a platform behaves like the reference, rule by rule',
+      load: async () => (await import('./commands/conform/conform.js')).conform,
+    },
+    {
+      name: 'load',
+      summary: 'Calls at a rate against a platform: latencies, errors, assertions',
+      load: async () => (await import('./commands/load/load.js')).load,
+    },
+    {
+      name: 'server',
+      alias: 'servers',
+      summary: 'The bundled reference server: start, status, stop, logs, openapi',
+      load: async () => (await import('./commands/server/server.js')).server,
+    },
+    {
+      name: 'open',
+      summary: 'The page of a local server, in the browser',
+      load: async () => (await import('./commands/open/open.js')).open,
+    },
+    {
+      name: 'platform',
+      summary: "The operator's side: reviews, approvals, chats, clock, faults",
+      load: async () => (await import('./commands/platform/platform.js')).platform,
+    },
+  ],
+  'Scripts and shells': [
+    {
+      name: 'explain',
+      summary: 'What a failure code means, what causes it, what to do',
+      load: async () => (await import('./commands/reference/explain.js')).explain,
+    },
+    {
+      name: 'commands',
+      summary: 'List every command with its flags; --json for scripts',
+      load: once(async () => (await import('./commands/reference/commands.js')).commands(entries)),
+    },
+    {
+      name: 'completion',
+      summary: 'Completion of the shell: bash, zsh, fish, powershell, install',
+      load: once(async () => (await import('./commands/completion/completion.js')).completion(entries)),
+    },
+  ],
+}
+
+export const entries: readonly Entry[] = Object.entries(sections).flatMap(([section, all]) =>
+  all.map((it) => ({ ...it, section })),
+)
 
 /** Texts of `voucherctl help TOPIC`. */
 export const topics: Readonly<Record<Topic, string>> = {

@@ -5,19 +5,6 @@ import { type Entry, type Example, type Group, isGroup, type Leaf, loadNode, typ
 
 const WIDTH = 80
 
-/** Maximum number of commands in a suggestion. */
-const SUGGESTED_MAX = 4
-
-/** Finds the commands that have a name in any group, such as `verify`; empty if there are too many to suggest. */
-export async function commandsNamed(entries: readonly Entry[], name: string): Promise<readonly string[]> {
-  const leaves = await leavesOfEntries(entries)
-  const found = leaves
-    .map(([path]) => path)
-    .filter((path) => path.length > 1 && path.at(-1) === name)
-    .map((path) => path.join(' '))
-  return found.length > SUGGESTED_MAX ? [] : found
-}
-
 /** Formats the help of a group or command, or of the program. */
 export async function helpOf(
   node: Node | undefined,

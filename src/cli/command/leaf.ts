@@ -98,28 +98,26 @@ export interface Group {
   readonly summary: string
   /** Command that runs if only the name of the group is typed. */
   readonly own?: Leaf
-  readonly commands: readonly (Node | LazyLeaf)[]
+  readonly commands: readonly (Node | LazyNode)[]
 }
 
 export type Node = Leaf | Group
 
-/** A command whose module is loaded only for its own lines, for help and for completion. */
-export interface LazyLeaf {
+/** A command or group whose module is loaded only for its own lines, for help and for completion. */
+export interface LazyNode {
   readonly name: string
-  load(): Promise<Leaf>
+  readonly alias?: string
+  load(): Promise<Node>
 }
 
-export const loadNode = async (it: Node | LazyLeaf): Promise<Node> => ('load' in it ? it.load() : it)
+export const loadNode = async (it: Node | LazyNode): Promise<Node> => ('load' in it ? it.load() : it)
 
 export const loadCommands = ({ commands }: Group): Promise<readonly Node[]> => Promise.all(commands.map(loadNode))
 
-/** A group or command on the first help page; its module is loaded when it runs. */
-export interface Entry {
-  readonly name: string
-  readonly alias?: string
+/** A group or command on the first help page. */
+export interface Entry extends LazyNode {
   readonly summary: string
   readonly section: string
-  load(): Promise<Node>
 }
 
 /** Other names of a command that people type (DECISIONS.md#names-of-commands). */
@@ -135,13 +133,13 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Names of a group or command beside its own, without those that a sibling has. */
-export function aliasesOf(node: Node | LazyLeaf, siblings: readonly (Node | LazyLeaf)[]): readonly string[] {
-  if (isGroup(node)) return node.alias === undefined ? [] : [node.alias]
+export function aliasesOf(node: Node | LazyNode, siblings: readonly (Node | LazyNode)[]): readonly string[] {
+  if ('alias' in node && node.alias !== undefined) return [node.alias]
   const taken = siblings.map((it) => it.name)
   return (synonyms[node.name] ?? []).filter((it) => !taken.includes(it))
 }
 
-export const isGroup = (node: Node | LazyLeaf): node is Group => 'commands' in node
+export const isGroup = (node: Node | LazyNode): node is Group => 'commands' in node
 
 export function leaf<
   Data,

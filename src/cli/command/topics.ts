@@ -7,6 +7,7 @@ import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
 import { explanationText } from '../output/explanation-text.js'
 import { wrap } from '../output/wrap.js'
+import { rows } from './help.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {
@@ -123,12 +124,13 @@ function exitCodes(): TopicText {
 }
 
 function environment(): TopicText {
-  const width = Math.max(...Object.keys(variables).map((it) => it.length))
-  const rows = Object.entries(variables).flatMap(([name, meaning]) =>
-    wrap(meaning, 76 - width).map((line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`),
-  )
   const data = Object.entries(variables).map(([name, meaning]) => ({ name, meaning }))
-  return { text: ['Variables that are read:', '', ...rows, '', 'A flag wins over a variable.'].join('\n'), data }
+  return {
+    text: ['Variables that are read:', '', ...rows(Object.entries(variables)), '', 'A flag wins over a variable.'].join(
+      '\n',
+    ),
+    data,
+  }
 }
 
 function output(): TopicText {
@@ -149,15 +151,8 @@ function output(): TopicText {
     'What arrives bit by bit (server logs, bots updates --follow, webhook listen) is one JSON object a line.',
     'The format never depends on whether stdout is a terminal; colour and width do.',
   ]
-  const rows = formats.map((format) => ({ format, meaning: meanings[format] }))
-  const text = [
-    'Formats of --output/-o:',
-    '',
-    ...rows.map((it) => `  ${it.format.padEnd(6)} ${it.meaning}`),
-    '',
-    paragraphs(notes),
-  ]
-  return { text: text.join('\n'), data: rows }
+  const text = ['Formats of --output/-o:', '', ...rows(Object.entries(meanings)), '', paragraphs(notes)]
+  return { text: text.join('\n'), data: formats.map((format) => ({ format, meaning: meanings[format] })) }
 }
 
 function config(): TopicText {

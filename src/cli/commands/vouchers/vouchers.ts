@@ -1,5 +1,5 @@
 import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
-import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
+import { callLeaf, type Group, type LazyNode, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/suggestions.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text } from '../../flags/flags.js'
@@ -33,7 +33,7 @@ const redemptionMembers = [
 ]
 
 /** A command for a file of vouchers. Together they are as large as the other commands of the group. */
-const fileCommand = (name: FileCommand): LazyLeaf => ({
+const fileCommand = (name: FileCommand): LazyNode => ({
   name,
   load: async () => (await import('./file-commands.js')).fileCommands[name],
 })
