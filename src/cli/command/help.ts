@@ -1,7 +1,7 @@
 import { type Flag, type Flags, inWords } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import { wrap, wrapWords } from '../output/wrap.js'
-import { type Entry, type Example, type Group, isGroup, type Leaf, loadNode, type Node } from './leaf.js'
+import { type Entry, type Example, type Group, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './leaf.js'
 
 const WIDTH = 80
 
@@ -37,7 +37,7 @@ const indented = (words: readonly string[]) => wrap(words.join(' '), WIDTH - 2).
 
 async function helpOfNode(node: Node, path: readonly string[]): Promise<string[]> {
   if (!isGroup(node)) return helpOfLeaf(node, path)
-  const leaves = await leavesOf(node, path)
+  const leaves = await leavesOfEntries([node], path.slice(0, -1))
   if (node.own === undefined) return helpOfGroup(node, path, leaves)
   const beneath = leaves.slice(1).map(([names, { summary }]) => [names.join(' '), summary] as const)
   return [...helpOfLeaf(node.own, path), ...section('Beneath it', rows(beneath))]
@@ -123,17 +123,19 @@ export function synopsis(names: readonly string[], operands: readonly Operand[])
   return [...names, ...words].join(' ')
 }
 
-/** Lists the commands below a node of the tree. @param names those of the node, with which the names of each begin */
-export async function leavesOf(node: Node, names: readonly string[]): Promise<NamedLeaf[]> {
-  if (!isGroup(node)) return [[names, node]]
-  const own: NamedLeaf[] = node.own === undefined ? [] : [[names, node.own]]
-  const beneath = node.commands.map(async (child) => leavesOf(await loadNode(child), [...names, child.name]))
-  return [...own, ...(await Promise.all(beneath)).flat()]
-}
-
-/** Lists all commands with their whole names. */
-export async function leavesOfEntries(entries: readonly Entry[]): Promise<NamedLeaf[]> {
-  return (await Promise.all(entries.map(async (it) => leavesOf(await it.load(), [it.name])))).flat()
+/** Lists the commands of nodes of the tree with their whole names. @param names with which each of these begins */
+export async function leavesOfEntries(
+  nodes: readonly (Node | LazyNode)[],
+  names: readonly string[] = [],
+): Promise<NamedLeaf[]> {
+  const leaves = nodes.map(async (it): Promise<NamedLeaf[]> => {
+    const node = await loadNode(it)
+    const path = [...names, node.name]
+    if (!isGroup(node)) return [[path, node]]
+    const own: NamedLeaf[] = node.own === undefined ? [] : [[path, node.own]]
+    return [...own, ...(await leavesOfEntries(node.commands, path))]
+  })
+  return (await Promise.all(leaves)).flat()
 }
 
 export type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]

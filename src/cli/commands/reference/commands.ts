@@ -1,13 +1,4 @@
-import {
-  isRequired,
-  leavesOf,
-  leavesOfEntries,
-  lines,
-  type NamedLeaf,
-  operandsOf,
-  rows,
-  synopsis,
-} from '../../command/help.js'
+import { isRequired, leavesOfEntries, lines, type NamedLeaf, operandsOf, rows, synopsis } from '../../command/help.js'
 import { type Entry, type Leaf, leaf, type Node } from '../../command/leaf.js'
 import { conflictsOf, type Flags } from '../../flags/flags.js'
 import { globalFlags } from '../../flags/globals.js'
@@ -41,7 +32,7 @@ export const commands = (entries: readonly Entry[]): Leaf =>
 
 /** Describes a node of the command tree, or the program, for `help --json`. */
 export async function describe(node: Node | undefined, path: readonly string[], entries: readonly Entry[]) {
-  if (node !== undefined) return (await leavesOf(node, path)).map(describeLeaf)
+  if (node !== undefined) return (await leavesOfEntries([node], path.slice(0, -1))).map(describeLeaf)
   const groups = entries.map(({ name, alias, summary }) => ({ name, alias: alias ?? null, summary }))
   return { flags: describeFlags(globalFlags), groups }
 }
