@@ -171,8 +171,9 @@ export class CommandLine {
     }
     const fault = message.replace('error: ', '')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    const meant =
-      code === UNKNOWN_FLAG ? this.#meantFlag() : code === UNKNOWN_NAME ? await this.#meantName(word) : undefined
+    let meant: string | undefined
+    if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
+    if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
     return usage(text, meant === undefined ? `See \`${this.#name} --help\`.` : `Did you mean ${meant}?`)
   }
 
