@@ -2,14 +2,12 @@ import type { Context } from './command/context.js'
 import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
 import { LineWithAnswers } from './command/line-with-answers.js'
-import { nameOfMember } from './command/name-of-member.js'
 import type { CommandLine } from './command-line.js'
 import { diagnoseSettings, resolveSettings } from './config/settings.js'
-import { type Failure, usage } from './failures/failure.js'
-import { suggestionsOf } from './failures/suggestions.js'
+import { type Failure, suggestionsOf, usage } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, hasPlainErrors } from './flags/globals.js'
-import { untilAborted } from './host/until-aborted.js'
+import { untilAborted } from './host/files.js'
 import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
@@ -44,7 +42,7 @@ export async function execute(
     wide: globals.wide,
     changes: leaf.changes ?? false,
     plainErrors: hasPlainErrors(line.given, host),
-    nameOf: (pointer) => nameOfMember(leaf, answered.given, pointer),
+    nameOf: (pointer) => answered.nameOf(pointer),
     suggest: suggestionsOf(host.env, answered.given),
   })
   const own = readFlags(leaf.flags ?? {}, line.given)

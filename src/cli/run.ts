@@ -1,6 +1,5 @@
 import { CommandLine } from './command-line.js'
-import { type Failure, fail } from './failures/failure.js'
-import { suggestionsOf } from './failures/suggestions.js'
+import { type Failure, fail, suggestionsOf } from './failures/failure.js'
 import { formatIn, type Globals, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'

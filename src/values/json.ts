@@ -26,6 +26,11 @@ export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
+/** Parses a JSON object of any depth; undefined for any other text. */
+export function parseObject(text: string): Members | undefined {
+  return asMembers(parseJson(text, Number.POSITIVE_INFINITY))
+}
+
 /** Cheap check first: a text with at most `levels` opening brackets cannot exceed the depth, so no walk is needed. */
 function opensMore(text: string, levels: number): boolean {
   let opened = 0

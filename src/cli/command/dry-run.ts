@@ -3,9 +3,9 @@ import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
 import { redact, redactCode } from '../../contract/values/secrets.js'
 import type { Failure } from '../failures/failure.js'
-import { scrubAll } from '../host/scrub.js'
+import { scrubAll } from '../host/secrets.js'
 import { Output } from '../output/output.js'
-import { wrapMessage } from '../output/wrap.js'
+import { wrapMessage } from '../output/text.js'
 
 type PlannedRequest = ReturnType<typeof planRequest>
 

@@ -2,7 +2,7 @@ import { conflictsOf, type Flag, type Flags, inWords } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import type { Output } from '../output/output.js'
-import { wrap, wrapWords } from '../output/wrap.js'
+import { wrap, wrapWords } from '../output/text.js'
 import { type Entry, type Group, isGroup, type Leaf, loadNode, type Node } from './leaf.js'
 import type { Topic } from './topics.js'
 

@@ -1,6 +1,5 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import { type Failure, fail } from '../failures/failure.js'
-import { optionOf } from '../failures/suggestions.js'
+import { type Failure, fail, optionOf } from '../failures/failure.js'
 import { defined } from '../flags/defined.js'
 import { excluding, integer, toggle, type ValuesOf } from '../flags/flags.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'

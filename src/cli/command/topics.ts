@@ -4,7 +4,7 @@ import { localFailures } from '../failures/local-failures.js'
 import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { wrap } from '../output/wrap.js'
+import { wrap } from '../output/text.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {

@@ -3,7 +3,7 @@ import { type CommandLine, lineOf } from '../command-line.js'
 import { helpWord } from '../commands/completion/command-words.js'
 import { conflictsOf, type Flag, type Flags } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import type { Word } from '../host/word.js'
+import type { Word } from '../host/host.js'
 import { fieldNames } from '../output/select-fields.js'
 import { entries, topics } from '../program.js'
 import {

@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
 import type { SecureMode } from '../../secure/client/options.js'
-import { asMembers } from '../../values/json.js'
+import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { parseObject } from '../host/parse-object.js'
 import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
 
 /** A secret and the only origin to which it may be sent. */

@@ -4,10 +4,8 @@ import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
-import { remember } from '../host/scrub.js'
-import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { findRunningServers, readOperatorKey } from './local-server.js'
-import { identify } from './server-identity.js'
+import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
+import { findRunningServers, identify, readOperatorKey } from './local-server.js'
 import type { Settings } from './settings.js'
 
 interface FoundCredential {

@@ -5,11 +5,25 @@ import { type Failure, usage } from '../failures/failure.js'
 import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'
-import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
-import { type ProjectFile, type ProjectResult, readProjectFile, type SkippedFile } from './project-file.js'
-import { originOf, permissionOf, type UnapprovedServer } from './project-permission.js'
-import { resolveSecure, type SecureSettings } from './secure-settings.js'
-import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'
+import { dataDirOf, findLocalServer, type LocalServer, originOf } from './local-server.js'
+import {
+  type ProjectFile,
+  type ProjectResult,
+  permissionOf,
+  readProjectFile,
+  type SkippedFile,
+  type UnapprovedServer,
+} from './project-file.js'
+import {
+  byDefault,
+  choose,
+  first,
+  invalid,
+  resolveSecure,
+  type SecureSettings,
+  type Setting,
+  type SettingSources,
+} from './setting.js'
 
 export interface Settings {
   readonly config: Config

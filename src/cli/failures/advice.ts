@@ -1,8 +1,8 @@
 import { type CredentialKind, scopes } from '../../contract/endpoint.js'
 import { type FailureCode, failures, isFailureCode } from '../../contract/errors.js'
 import { shellWord } from '../../contract/values/shell-word.js'
+import { suggested } from './failure.js'
 import { type LocalCode, localFailures } from './local-failures.js'
-import { suggested } from './suggestions.js'
 
 /** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
 const clientCodes = [

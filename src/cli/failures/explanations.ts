@@ -1,6 +1,6 @@
 import { failures, isFailureCode } from '../../contract/errors.js'
+import { suggestionsOf } from './failure.js'
 import { isLocalCode, localFailures } from './local-failures.js'
-import { suggestionsOf } from './suggestions.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

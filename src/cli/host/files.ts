@@ -2,8 +2,7 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
-import { remember } from './scrub.js'
-import { untilAborted } from './until-aborted.js'
+import { remember } from './secrets.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
 export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
@@ -85,5 +84,20 @@ async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult>
     return await readAll(socket, signal)
   } finally {
     socket.destroy()
+  }
+}
+
+/** Resolves to the result of the work, or to undefined if the signal aborts first. It does not stop the work. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (signal === undefined) return work
+  if (signal.aborted) return undefined
+  const ended = new AbortController()
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true, signal: ended.signal })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    ended.abort()
   }
 }

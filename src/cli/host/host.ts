@@ -1,4 +1,8 @@
-import type { Word } from './word.js'
+/** A candidate for completion or a prompt, with its summary. */
+export interface Word {
+  readonly value: string
+  readonly summary: string
+}
 
 /** Tells what is wrong with an answer; undefined for a valid one. */
 export type Check = (answer: string) => string | undefined

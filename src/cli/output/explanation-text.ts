@@ -1,5 +1,5 @@
 import type { Explanation } from '../failures/explanations.js'
-import { wrap } from './wrap.js'
+import { wrap } from './text.js'
 
 /** Formats an explanation for a person. */
 export function explanationText({ code, meaning, causes, fix, status, exit, retryable }: Explanation): string {

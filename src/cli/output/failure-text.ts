@@ -2,8 +2,7 @@ import type { ValidationIssue } from '../../contract/envelope.js'
 import type { Failure } from '../failures/failure.js'
 import type { Paint } from './colour.js'
 import { encodeJson } from './encode.js'
-import { plainLine } from './plain.js'
-import { textOrJson } from './value-text.js'
+import { plainLine, textOrJson } from './text.js'
 
 /** Encodes a failure as a JSON error object on one line, for scripts. */
 export function toJson(failure: Failure): string {

@@ -4,11 +4,10 @@ import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYaml } from './encode.
 import { jqOutOfMemory } from './jq.js'
 import type { View } from './outcome.js'
 import type { Output } from './output.js'
-import { plain } from './plain.js'
 import { type List, refuseUnknownInResult, selectFields } from './select-fields.js'
-import { sentence } from './sentence.js'
 import { type Layout, showRows } from './show.js'
 import { Spool } from './spool.js'
+import { plain, sentence } from './text.js'
 
 /**
  * Prints a list page by page to save memory. Lines (jsonl) and tables are printed as pages arrive. A single document

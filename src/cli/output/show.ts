@@ -1,8 +1,6 @@
 import type { Paint } from './colour.js'
-import { plainLine } from './plain.js'
 import { type List, valueAt } from './select-fields.js'
-import { labelOf, memberText, textOf } from './value-text.js'
-import { wrap } from './wrap.js'
+import { labelOf, memberText, plainLine, textOf, wrap } from './text.js'
 
 /** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
 export function showRecord(

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Host } from '../host/host.js'
-import { parseObject } from '../host/parse-object.js'
-import type { Word } from '../host/word.js'
+import { parseObject } from '../../values/json.js'
+import type { Host, Word } from '../host/host.js'
 
 /** Age in ms up to which stored words replace a call, so that several Tabs in a row are one call. */
 const FRESH_MS = 3_000

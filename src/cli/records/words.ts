@@ -1,8 +1,6 @@
 import { readConfig } from '../config/config.js'
-import type { Host } from '../host/host.js'
-import type { Word } from '../host/word.js'
-import { plainLine } from '../output/plain.js'
-import { withTimes } from '../output/time.js'
+import type { Host, Word } from '../host/host.js'
+import { plainLine, withTimes } from '../output/text.js'
 import type { IdTarget, LocalKind, LocalTarget } from './kinds.js'
 
 const NEWEST = 100

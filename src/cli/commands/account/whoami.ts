@@ -6,8 +6,7 @@ import { findCredential } from '../../config/credentials.js'
 import type { Failure } from '../../failures/failure.js'
 import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Plan } from '../../output/outcome.js'
-import { plainLine } from '../../output/plain.js'
-import { textOf } from '../../output/value-text.js'
+import { plainLine, textOf } from '../../output/text.js'
 import { probe } from './probe.js'
 
 export const whoami = leaf({

@@ -7,7 +7,7 @@ import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/exit.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Outcome } from '../../output/outcome.js'
-import { plain } from '../../output/plain.js'
+import { plain } from '../../output/text.js'
 import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of a successful response, or its failure. */

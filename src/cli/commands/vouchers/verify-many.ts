@@ -1,6 +1,6 @@
 import { vouchers as contract, type Verification } from '../../../contract/vouchers.js'
 import { toggle } from '../../flags/flags.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
 import { textOrNull } from './bulk/text-or-null.js'

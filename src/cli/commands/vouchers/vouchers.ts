@@ -1,6 +1,6 @@
 import { vouchers as contract, type Redemption, type Verification } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyLeaf, leaf } from '../../command/leaf.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text, toggle } from '../../flags/flags.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential } from './credential-input.js'
