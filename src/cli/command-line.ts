@@ -89,7 +89,7 @@ export class CommandLine {
 
   async #explainedCode(): Promise<string | undefined> {
     if (!this.asksHelp || this.path.length > 0 || this.#error?.code !== 'commander.unknownCommand') return undefined
-    const { isKnownCode } = await import('./failures/exit.js')
+    const { isKnownCode } = await import('./failures/codes.js')
     return this.#current.args.length === 1 ? this.#current.args.find(isKnownCode) : undefined
   }
 

@@ -47,8 +47,8 @@ async function pageOf(
   host: Host,
 ): Promise<{ readonly text: string; readonly data: unknown }> {
   if (code !== undefined) {
-    const { explanationOf } = await import('../failures/explanations.js')
-    const { explanationText } = await import('../output/explanation-text.js')
+    const { explanationOf } = await import('../failures/codes.js')
+    const { explanationText } = await import('../output/failure-text.js')
     const found = explanationOf(code, host.env)
     if (found !== undefined) return { text: explanationText(found), data: found }
   }

@@ -173,7 +173,7 @@ export class Output {
 
   /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
-    const { exitOf } = await import('../failures/exit.js')
+    const { exitOf } = await import('../failures/codes.js')
     const { toJson, toText } = await import('./failure-text.js')
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }

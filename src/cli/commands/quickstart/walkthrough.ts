@@ -6,7 +6,7 @@ import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
 import { fromCall } from '../../failures/call-failure.js'
-import { exitOf } from '../../failures/exit.js'
+import { exitOf } from '../../failures/codes.js'
 import { type Failure, fail, programName } from '../../failures/failure.js'
 import { plainLine } from '../../output/text.js'
 

@@ -136,7 +136,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   const yaml = await import('yaml')
   const checkInput = await (await import('./runner/check-input.js')).inputCheck()
   const { brokenExpressions } = await import('./runner/evaluate.js')
-  const { JqThread } = await import('../../output/jq-thread.js')
+  const { JqThread } = await import('../../output/jq.js')
   const jq = new JqThread()
   const scenarios: Scenario[] = []
   const errors: { pointer: string; message: string }[] = []
