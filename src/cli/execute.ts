@@ -3,7 +3,7 @@ import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
 import { LineWithAnswers } from './command/line-with-answers.js'
 import type { CommandLine } from './command-line.js'
-import { diagnoseSettings, resolveSettings } from './config/settings.js'
+import { resolveSettings } from './config/settings.js'
 import { type Failure, suggestionsOf, usage } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, hasPlainErrors } from './flags/globals.js'
@@ -30,7 +30,7 @@ export async function execute(
   if (refused !== undefined) return failed.fail(refused)
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
-  const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
+  const { settings } = resolved.ok ? resolved : (await import('./config/diagnosis.js')).diagnoseSettings(host, globals)
   const answered = new LineWithAnswers(line)
   const output = new Output(host, {
     format: settings.format.value,

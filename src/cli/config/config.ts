@@ -49,6 +49,8 @@ export interface Config {
 
 export const DEFAULT_PROFILE = 'default'
 
+export const emptyConfig: Config = { current: DEFAULT_PROFILE, profiles: {} }
+
 /** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 
@@ -70,7 +72,7 @@ export function readConfig(host: Home): ConfigResult {
   try {
     content = readFileSync(path, 'utf8')
   } catch (error) {
-    if (isMissing(error)) return { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+    if (isMissing(error)) return { ok: true, config: emptyConfig }
     return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined

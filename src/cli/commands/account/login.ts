@@ -19,7 +19,7 @@ import {
   readOperatorKey,
 } from '../../config/local-server.js'
 import { projectNotAllowed } from '../../config/project-file.js'
-import { isGivenForCall } from '../../config/setting.js'
+import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { excluding, needing, text, toggle } from '../../flags/flags.js'
