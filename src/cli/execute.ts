@@ -86,8 +86,9 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && outcome.ok && settings.format.source === 'default'
   const reads = 'reads' in outcome && outcome.reads === true
-  const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
-  const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
+  const format = isJson ? 'json' : output.options.format
+  const changes = !reads && output.options.changes === true
+  const results = isJson || reads ? new Output(host, { ...output.options, format, changes }) : output
   const shown = await show(outcome, leaf, results)
   const exit = typeof shown === 'number' ? shown : await output.fail(await advised(context, shown))
   if (outcome.ok) output.flushWarnings()

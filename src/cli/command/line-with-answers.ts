@@ -30,14 +30,12 @@ export class LineWithAnswers {
   /** True after the first answer. */
   hasAnswers = false
   readonly #leaf: Command
-  readonly #flags: Flags
 
   constructor({ path, given, operands, leaf = {} }: Line) {
     this.path = path
     this.given = new Map(given)
     this.operands = [...operands]
     this.#leaf = leaf
-    this.#flags = { ...globalFlags, ...leaf.flags }
   }
 
   /** @param slot name of a flag, or index of a positional argument @param texts never a secret, because it is printed */
@@ -49,8 +47,9 @@ export class LineWithAnswers {
 
   /** Formats the line for a shell. It contains no secret, because no flag takes a secret as its value. */
   toString(): string {
+    const flags: Flags = { ...globalFlags, ...this.#leaf.flags }
     const options = [...this.given].flatMap(([name, values]) => {
-      const takesValue = Object.hasOwn(this.#flags, name) && this.#flags[name]?.value !== undefined
+      const takesValue = Object.hasOwn(flags, name) && flags[name]?.value !== undefined
       return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
     })
     const isFlagLike = this.operands.some((it) => it.startsWith('-') && it !== '-')

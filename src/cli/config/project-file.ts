@@ -139,21 +139,21 @@ function checkProjectFile(path: string, content: string): ProjectFile | Failure 
       `It may hold ${projectMembers.join(', ')}.`,
     )
   }
-  const wrong = Object.entries(members).find(([name, value]) => !forms[formOf(name)](value))
-  if (wrong !== undefined) return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${formOf(wrong[0])}.`)
+  for (const [name, value] of Object.entries(members)) {
+    const form = wrongForm(name, value)
+    if (form !== undefined) return fail('CONFIG_INVALID', `${path}: "${name}" must be ${form}.`)
+  }
   return { path, content, members }
 }
 
-const forms = {
-  'a number': (value: unknown) => typeof value === 'number',
-  text: (value: unknown) => typeof value === 'string',
-  'an object with mode, origin and pins': (value: unknown) =>
-    isSecure(value) && Object.keys(value).every((name) => ['mode', 'origin', 'pins'].includes(name)),
-}
-
-function formOf(member: string): keyof typeof forms {
-  if (member === 'secure') return 'an object with mode, origin and pins'
-  return member === 'retries' ? 'a number' : 'text'
+/** Returns what a member must be; undefined if its value is that. */
+function wrongForm(name: string, value: unknown): string | undefined {
+  if (name === 'secure') {
+    const isRight = isSecure(value) && Object.keys(value).every((it) => ['mode', 'origin', 'pins'].includes(it))
+    return isRight ? undefined : 'an object with mode, origin and pins'
+  }
+  const [type, form] = name === 'retries' ? ['number', 'a number'] : ['string', 'text']
+  return typeof value === type ? undefined : form
 }
 
 /** Whether commands may send credentials to the server that a project file names, with the reason. */

@@ -24,7 +24,7 @@ export async function readBytes(host: Host, path: string): Promise<BytesResult> 
     if ((await stat(absolute)).isFIFO()) return await readFifo(absolute, host.signal)
     return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
-    if (host.signal.aborted) return interrupted
+    if (host.signal.aborted) return interrupted()
     return unreadable(path, error)
   }
 }
@@ -52,14 +52,14 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
 
 const nameOf = (path: string) => (path === '-' ? 'Standard input' : path)
 
-const interrupted = fail('ABORTED', 'Interrupted before the input was read.')
+const interrupted = () => fail('ABORTED', 'Interrupted before the input was read.')
 
 async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<BytesResult> {
   const chunks: Buffer[] = []
   const iterator = input[Symbol.asyncIterator]()
   for (;;) {
     const next = await untilAborted(iterator.next(), signal)
-    if (next === undefined) return interrupted
+    if (next === undefined) return interrupted()
     if (next.done) return { ok: true, bytes: Buffer.concat(chunks) }
     chunks.push(Buffer.from(next.value))
   }

@@ -12,7 +12,7 @@ import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
 import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './select-fields.js'
 import type { Screen } from './show.js'
-import { plain, plainLine, sentence, withTimes, wrapMessage } from './text.js'
+import { plain, plainLine, sentence, showRecord, withTimes, wrapMessage } from './text.js'
 
 interface OutputOptions {
   readonly format: Format
@@ -298,10 +298,10 @@ export class Output {
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const screen = await this.screen()
     const { paint, now } = screen
-    // Load tables on demand: scripts read JSON.
-    const { showList, showRecord } = await import('./show.js')
     const show = async (value: unknown, members?: readonly string[], named = false) => {
       if (!isList(value)) return showRecord(value, members, paint, this.width, named)
+      // Load tables on demand: scripts read JSON.
+      const { showList } = await import('./show.js')
       const { text, cutsIds } = await showList(value, members, screen, view.empty)
       this.#cutsIds = cutsIds
       return text

@@ -1,6 +1,4 @@
-import type { Globals } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
-import type { Output } from './output.js'
 
 /** Milliseconds before the spinner is loaded and shown; most calls are faster. */
 const DELAY_MS = 300
@@ -26,43 +24,5 @@ export async function withProgress<T>(host: Host, text: string, work: Promise<T>
     done = true
     clearTimeout(timer)
     spinner?.stop()
-  }
-}
-
-const FRAME_MS = 200
-/** Milliseconds between lines without a terminal, as in CI logs. */
-const LINE_MS = 10_000
-/** Columns left free for the `^C` that a terminal prints, so that the line does not wrap. */
-const MARGIN = 3
-const CLEAR_LINE = '\r\u001b[K'
-
-interface Surroundings {
-  readonly host: Pick<Host, 'stderr' | 'env'>
-  readonly output: Pick<Output, 'isJson'>
-  readonly globals: Pick<Globals, 'quiet' | 'debug'>
-}
-
-/**
- * Shows a line on stderr that changes while a command runs: redrawn on a terminal, repeated elsewhere.
- * @param lineOf formats the line within a number of columns
- * @returns a function that ends the display
- */
-export function showLiveLine(
-  { host: { stderr, env }, output, globals }: Surroundings,
-  lineOf: (columns: number) => string,
-): () => void {
-  const isTerminal = stderr.isTTY === true
-  // Show nothing for a script: its stderr must hold only the error object.
-  if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
-  const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
-  const show = () => {
-    // Some pseudo-terminals report 0 columns.
-    const line = lineOf((stderr.columns || 80) - MARGIN)
-    stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
-  }
-  const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)
-  return () => {
-    clearInterval(timer)
-    if (redraws) stderr.write(CLEAR_LINE)
   }
 }

@@ -1,3 +1,6 @@
+import type { Paint } from './colour.js'
+import { valueAt } from './select-fields.js'
+
 /** Matches escape sequences of terminals (ECMA-48), 7-bit and 8-bit. */
 const SEQUENCES =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]/g
@@ -169,3 +172,59 @@ export function wrapWords(words: readonly string[], width: number, indent: strin
   }
   return [...wrapped, line]
 }
+
+/** Columns between the name and the value of a member, and between the columns of a table. */
+export const GAP = 2
+
+/** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
+export function showRecord(
+  record: unknown,
+  members: readonly string[] | undefined,
+  paint: Paint,
+  width?: number,
+  named = false,
+): string {
+  if (typeof record !== 'object' || record === null) return `${textOf(record)}\n`
+  const names = members ?? Object.keys(record)
+  const rows = names
+    .map((name) => [labelOf(name), valueAt(record, name), name] as const)
+    .filter(([, value]) => named || !isEmpty(value))
+  const labels = Math.max(0, ...rows.map(([label]) => label.length))
+  const line = ([label, value, name]: (typeof rows)[number]) => {
+    const text = memberText(name, value)
+    const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
+    const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
+    // Without the name beside it, a long id may fit on a line of its own.
+    const lines = fits ? beside : wrap(text, width - GAP)
+    const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
+    return fits
+      ? `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
+      : `${paint.quiet(label)}\n${' '.repeat(GAP)}${shown}\n`
+  }
+  return rows.map(line).join('')
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0
+}
+
+/** Shortens a text to a number of columns. */
+export function cut(text: string, room: number): string {
+  if (widthOf(text) <= room) return text
+  const characters = [...text]
+  while (widthOf(characters.join('')) >= room) characters.pop()
+  return `${characters.join('')}…`
+}
+
+/** Number of terminal columns of a text: East Asian wide characters and emoji take two each. */
+export function widthOf(text: string): number {
+  const wide = text.match(
+    /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/gu,
+  )
+  return [...text].length + (wide?.length ?? 0)
+}
+
+/** Colours a cell that has a status. */
+export const paintCell = (name: string, text: string, paint: Paint) =>
+  /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text

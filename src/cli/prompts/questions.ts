@@ -2,7 +2,7 @@
 import { createPrompt, useKeypress } from '@inquirer/core'
 import { checkbox, confirm, input, password, search, select } from '@inquirer/prompts'
 import type { Questions, Word } from '../host/host.js'
-import { cut, widthOf } from '../output/show.js'
+import { cut, widthOf } from '../output/text.js'
 
 const NO_VALUE = 'A value is needed.'
 const PAGE_SIZE = 10

@@ -6,8 +6,8 @@ import type {
   DeliveryReplay,
 } from '../../../contract/platform/deliveries.js'
 import type { Paint } from '../../output/colour.js'
-import { type Screen, showRecord } from '../../output/show.js'
-import { plain, plainLine, timeInList, wrap } from '../../output/text.js'
+import type { Screen } from '../../output/show.js'
+import { plain, plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
 import { timeline } from '../webhook/deliveries.js'
 
 const requestTitles = {

@@ -1,7 +1,7 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import type { Paint } from '../../output/colour.js'
-import { type Screen, showRecord } from '../../output/show.js'
-import { plainLine, timeInList, wrap } from '../../output/text.js'
+import type { Screen } from '../../output/show.js'
+import { plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
 import { refusalReasons } from '../vouchers/refusal-reasons.js'
 import { timeline } from '../webhook/deliveries.js'
 

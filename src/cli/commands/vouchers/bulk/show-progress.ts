@@ -1,5 +1,5 @@
 import type { Context } from '../../../command/context.js'
-import { showLiveLine } from '../../../output/progress.js'
+import { showLiveLine } from '../../../output/live-line.js'
 import { numberText } from '../../../output/text.js'
 import type { Throttle } from './throttle.js'
 

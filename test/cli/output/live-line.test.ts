@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { showLiveLine } from '../../../src/cli/output/progress.js'
+import { showLiveLine } from '../../../src/cli/output/live-line.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
