@@ -8,15 +8,8 @@ import { globalFlags } from '../flags/globals.js'
 import type { Host, Word } from '../host/host.js'
 import { fieldNames } from '../output/select-fields.js'
 import { entries, topics } from '../program.js'
-import {
-  type IdTarget,
-  isLocal,
-  kindOfFlag,
-  kindOfPositional,
-  type LocalTarget,
-  type ValueKind,
-} from '../records/kinds.js'
-import { wordsOf } from '../records/words.js'
+import type { IdTarget } from '../records/live.js'
+import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */
 const CAP_MS = 150

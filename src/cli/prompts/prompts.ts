@@ -6,7 +6,8 @@ import type { Failure } from '../failures/failure.js'
 import type { Flag } from '../flags/flags.js'
 import type { Check, Word } from '../host/host.js'
 import { withProgress } from '../output/progress.js'
-import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from '../records/kinds.js'
+import type { IdKind } from '../records/live.js'
+import { isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds that a prompt waits for the list that it offers; without it the user types the value. */
 const LIST_MS = 5_000
@@ -85,7 +86,6 @@ async function offered(
     return undefined
   // A route contains placeholders, which the user must replace.
   if (kind === 'routes' || (dryRun && !isLocal(kind))) return undefined
-  const { wordsOf } = await import('../records/words.js')
   const target = isLocal(kind)
     ? { kind: 'local' as const, of: kind, line, current: '' }
     : { kind: 'ids' as const, of: kind, line }

@@ -22,7 +22,21 @@ import { readGlobals } from '../flags/globals.js'
 import type { Host, Word } from '../host/host.js'
 import { Output } from '../output/output.js'
 import { isList, type List } from '../output/select-fields.js'
-import type { IdTarget } from './kinds.js'
+
+/** Resources whose ids come from a server. */
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'faults'
+
+/** A value that completion and prompts look for at a server. */
+export interface IdTarget {
+  readonly kind: 'ids'
+  readonly of: IdKind
+  /** The words before the value. */
+  readonly line: {
+    readonly path: readonly string[]
+    readonly given: FlagTexts
+    readonly operands: readonly string[]
+  }
+}
 
 const LIMIT = 100
 
