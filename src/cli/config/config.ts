@@ -6,7 +6,7 @@ import type { SecureMode } from '../../secure/client/options.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
+import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** A secret and the only origin to which it may be sent. */
 interface StoredCredential {
@@ -91,10 +91,7 @@ export function readConfig(host: Home): ConfigResult {
 function warningOf(path: string): string | undefined {
   if (othersMay(path) !== 0)
     return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
-  const dir = dirname(path)
-  return othersMayWrite(dir)
-    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
-    : undefined
+  return writableFolder(dirname(path))
 }
 
 /** Finds a profile by name; inherited members such as `constructor` are not profiles. */

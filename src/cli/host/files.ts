@@ -18,10 +18,11 @@ export async function readTextFile(host: Host, path: string): Promise<TextResult
 /** Reads a file as bytes; a relative path starts at the host's working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
-  const { readFile, stat } = await import('node:fs/promises')
+  const { readFile } = await import('node:fs/promises')
   const absolute = resolve(host.cwd, path)
   try {
-    if ((await stat(absolute)).isFIFO()) return await readFifo(absolute, host.signal)
+    const fifo = await openFifo(absolute)
+    if (fifo !== undefined) return await readAll(fifo, host.signal).finally(() => fifo.destroy())
     return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
     if (host.signal.aborted) return interrupted()
@@ -65,26 +66,16 @@ async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortS
   }
 }
 
-/** Opens a FIFO without waiting for a writer: a thread that blocks in open() would keep the process alive. */
-async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
-  const { constants, openSync } = await import('node:fs')
+/**
+ * Opens a FIFO as a stream, without waiting for a writer: a thread that blocks in open() would keep the process alive.
+ * @returns undefined for any other file
+ * @throws errors of the file system
+ */
+export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
+  const { constants, openSync, statSync } = await import('node:fs')
+  if (!statSync(path).isFIFO()) return undefined
   const { Socket } = await import('node:net')
   return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
-}
-
-/** Opens a FIFO as a stream; undefined for any other file. @throws errors of the file system */
-export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
-  const { stat } = await import('node:fs/promises')
-  return (await stat(path)).isFIFO() ? openWithoutWaiting(path) : undefined
-}
-
-async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
-  const socket = await openWithoutWaiting(path)
-  try {
-    return await readAll(socket, signal)
-  } finally {
-    socket.destroy()
-  }
 }
 
 /** Resolves to the result of the work, or to undefined if the signal aborts first. It does not stop the work. */
