@@ -79,7 +79,6 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
   return output.filterError
 }
 
-/** Formats a request of a plan like an HTTP message. */
 function showRequest(request: PlannedRequest): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]

@@ -11,7 +11,6 @@ import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-/** Maximum number of calls of one search. */
 const CALLS_MAX = 50
 const LIMIT = 100
 

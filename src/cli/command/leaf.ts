@@ -5,7 +5,6 @@ import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
 
-/** A positional argument of a command. */
 export interface Positional {
   readonly name: string
   readonly summary: string
@@ -72,7 +71,6 @@ interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> 
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command that makes exactly one call. */
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E

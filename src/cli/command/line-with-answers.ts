@@ -27,7 +27,6 @@ export class LineWithAnswers {
   readonly path: readonly string[]
   readonly given: Map<string, readonly string[]>
   readonly operands: string[]
-  /** True after the first answer. */
   hasAnswers = false
   readonly #leaf: Command
 

@@ -19,7 +19,6 @@ interface InitOptions {
   readonly defaultFile: string
   readonly example: string
   readonly examples: readonly string[]
-  /** The command to run next. */
   readonly next: (file: string) => string
 }
 

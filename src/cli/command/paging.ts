@@ -6,7 +6,6 @@ import type { Outcome, Plan, Result } from '../output/outcome.js'
 import { isList, type List } from '../output/select-fields.js'
 import type { Context, ContextCallOptions } from './context.js'
 
-/** Flags of commands that print a list in pages. */
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
@@ -23,7 +22,6 @@ interface PageInput {
 type PageResult<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
-/** Fetches the page that the flags select, or all pages with --all. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
   flags: ValuesOf<typeof pageFlags>,

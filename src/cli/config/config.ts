@@ -24,7 +24,6 @@ export interface SecureProfile {
   readonly latched?: readonly string[]
 }
 
-/** A profile: settings and credentials for one server. */
 export interface Profile {
   readonly base_url?: string
   readonly account?: string
@@ -169,7 +168,6 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
 
 const areTexts = (values: readonly unknown[]) => values.every((it) => typeof it === 'string')
 
-/** True for an object in which every member passes the test. */
 function holds(value: unknown, test: (member: unknown) => boolean): boolean {
   const members = asMembers(value)
   return members !== undefined && Object.values(members).every(test)

@@ -62,7 +62,6 @@ export function findRunningServers(
   return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
 }
 
-/** Failure of a command that calls a server although none is chosen. */
 export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
   const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
   if (first === undefined)
@@ -175,7 +174,6 @@ export async function refuseImpostor(
   )
 }
 
-/** True if no server responds at a base URL. */
 export async function isSilent(baseUrl: string): Promise<boolean> {
   return (await get(baseUrl, '/healthz')) === undefined
 }

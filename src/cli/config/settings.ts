@@ -24,7 +24,6 @@ interface Setting<T> {
   readonly source: string
 }
 
-/** Encryption settings, each with its source. */
 interface SecureSettings {
   readonly mode: Setting<SecureMode>
   /** Value of the Origin header when an encrypted session is opened; undefined sends none. */
@@ -142,7 +141,6 @@ function chooseServer(
   return { ok: true, settings: { ...settings, baseUrl: { value: undefined, source: projectSource }, notAllowed } }
 }
 
-/** Chooses the output format and the limits of calls. */
 function chooseCallSettings(globals: Globals, sources: Sources): Resolved<'format' | 'timeoutMs' | 'retries'> {
   const { shared, profile } = sources
   const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
@@ -223,7 +221,6 @@ interface Sources {
   readonly env: Host['env']
   readonly config: Config
   readonly project: ProjectFile | undefined
-  /** Members of the project file. */
   readonly shared: ProjectFile['members']
   readonly projectSource: string
   readonly profile: Profile

@@ -7,7 +7,6 @@ import type { Failure } from './failure.js'
 import { idAsCode, missingId } from './ids.js'
 import { type LocalCode, localFailures } from './local-failures.js'
 
-/** What a command knows about its failed call. */
 export interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
@@ -16,7 +15,6 @@ export interface CallFacts {
   readonly credential?: (UsedCredential & { readonly text: string }) | undefined
 }
 
-/** Converts a failed call to a failure with a hint. */
 export function fromCall(failure: CallFailure, { check, input = {}, credential }: CallFacts = {}): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)

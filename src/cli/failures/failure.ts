@@ -1,7 +1,6 @@
 import { shellWord } from '../../contract/values/shell-word.js'
 import type { LocalCode } from './local-failures.js'
 
-/** Why a command failed, and how to fix it. */
 export interface Failure {
   readonly ok: false
   readonly code: string

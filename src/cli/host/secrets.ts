@@ -3,7 +3,6 @@ import { mapTexts } from '../../contract/values/map-texts.js'
 import { hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/values/secrets.js'
 import type { Host } from './host.js'
 
-/** Names of the credential kinds in messages. */
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   token: 'application token',
   bot: 'bot token',
@@ -64,7 +63,6 @@ export function scrub(host: Pick<Host, 'env'>, text: string): string {
   return replaceSecretForms(shown, redact, redactCode)
 }
 
-/** Removes secrets from every text in a JSON value. */
 export const scrubAll = (host: Pick<Host, 'env'>, value: unknown) => mapTexts(value, (text) => scrub(host, text))
 
 function hidden(secret: string): string {

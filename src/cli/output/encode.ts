@@ -34,7 +34,6 @@ export async function encodeCsv(
   return columns.length === 0 && records.length === 0 ? '' : csvRows(records, columns, true, onTerminal)
 }
 
-/** Lists the columns of all records, each once. */
 export const columnsOf = (records: readonly unknown[]) => [
   ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
 ]

@@ -48,7 +48,6 @@ function issueLine(issue: Partial<ValidationIssue> | null, nameOf: NameMember | 
   return `  ${plainLine(`${nameOf?.(issue.pointer) ?? issue.pointer}: ${issue.message}${suggestion}`)}`
 }
 
-/** Formats an explanation for a person. */
 export function explanationText({ code, meaning, causes, fix, status, exit, retryable }: Explanation): string {
   const from = status === null ? 'Found by voucherctl itself' : `HTTP status ${status}`
   const again = retryable ? 'voucherctl retries such calls automatically' : 'repeating it unchanged does not help'

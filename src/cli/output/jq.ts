@@ -64,7 +64,6 @@ interface FilterResult {
   readonly failure?: Failure
 }
 
-/** The jq filter of the flag `--jq`. */
 export class JqFilter {
   readonly #expression: string
   readonly #signal: AbortSignal
@@ -83,7 +82,6 @@ export class JqFilter {
     return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
-  /** Runs the filter on each JSON document of the text. */
   async apply(documents: string | Uint8Array): Promise<FilterResult> {
     const ran = await this.#run(documents)
     if ('ok' in ran) return { results: [], remarks: '', failure: ran }

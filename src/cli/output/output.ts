@@ -17,18 +17,15 @@ import { plain, plainLine, sentence, showRecord, withTimes, wrapMessage } from '
 interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
-  /** Schema of the result. */
   readonly shape?: Shape | undefined
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
-  /** True if tables may be wider than the terminal. */
   readonly wide?: boolean
   /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
   /** True if errors are texts for people although the format is JSON. */
   readonly plainErrors?: boolean
-  /** Finds the flag for a member that a server refused. */
   readonly nameOf?: NameMember
   /** Default: leaves suggested commands as they are. */
   readonly suggest?: Suggest
@@ -47,7 +44,6 @@ export class Output {
   readonly host: Host
   readonly options: OutputOptions
   #filterError: Failure | undefined
-  /** True if the printed table shortened ids. */
   #cutsIds = false
   readonly #warnings = new Set<string>()
 
@@ -61,7 +57,6 @@ export class Output {
     return this.#filterError
   }
 
-  /** Prints a result as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const selected = this.#select(data)
     if ('ok' in selected) {
@@ -124,12 +119,10 @@ export class Output {
     this.host.stdout.write(`${text}\n`)
   }
 
-  /** Prints bytes to stdout without changing them. */
   printBytes(bytes: Uint8Array): void {
     this.host.stdout.write(bytes)
   }
 
-  /** Prints a notice to stderr. */
   notice(text: string): void {
     if (!this.options.quiet) this.tell(text)
   }
@@ -198,7 +191,6 @@ export class Output {
     this.host.stderr.write(scrub(this.host, text))
   }
 
-  /** Colour functions for stdout. */
   paint(): Promise<Paint> {
     return this.#paintFor(this.host.stdout)
   }
@@ -213,12 +205,10 @@ export class Output {
     return this.width ?? Number.POSITIVE_INFINITY
   }
 
-  /** Surroundings of a table. */
   async screen(): Promise<Screen> {
     return { paint: await this.paint(), width: this.options.wide ? undefined : this.width, now: this.host.now() }
   }
 
-  /** Says on a terminal that a table shortened ids. */
   noteCutIds(): void {
     if (this.host.stderr.isTTY === true) this.notice('Ids are shortened; --wide or -o json prints them whole.')
   }

@@ -10,7 +10,6 @@ const TIME_WIDTH = 20
 /** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
 
-/** Surroundings of a table. */
 export interface Screen {
   readonly paint: Paint
   /** Columns of the terminal; undefined without a terminal or with --wide. */
@@ -56,7 +55,6 @@ export interface Layout {
   readonly widths: readonly number[]
   /** True for columns of numbers, which are aligned to the right. */
   readonly isNumeric: readonly boolean[]
-  /** Number of rows printed so far. */
   readonly rows: number
   /** True if times stand without their distance from now, so that the table fits the terminal. */
   readonly isTight: boolean

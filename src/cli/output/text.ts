@@ -52,7 +52,6 @@ export function distanceOf(instant: string, now: number): string {
   return seconds < 0 ? `${amount} ago` : `in ${amount}`
 }
 
-/** Formats an instant with its distance from now, as in lists. */
 export const timeInList = (instant: string, now: number) =>
   isInstant(instant) ? `${withTimes(instant)} (${distanceOf(instant, now)})` : instant
 
@@ -116,7 +115,6 @@ export function sentence<Data>(make: ((data: Data) => string | undefined) | unde
   }
 }
 
-/** Wraps a value so that reading a missing member throws. */
 function complete<T>(value: T): T {
   if (value === undefined) throw new MissingMember()
   if (typeof value !== 'object' || value === null) return value
@@ -209,7 +207,6 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0
 }
 
-/** Shortens a text to a number of columns. */
 export function cut(text: string, room: number): string {
   if (widthOf(text) <= room) return text
   const characters = [...text]
@@ -225,6 +222,5 @@ export function widthOf(text: string): number {
   return [...text].length + (wide?.length ?? 0)
 }
 
-/** Colours a cell that has a status. */
 export const paintCell = (name: string, text: string, paint: Paint) =>
   /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text

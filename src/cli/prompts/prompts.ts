@@ -101,7 +101,6 @@ async function offered(
   return words
 }
 
-/** Names of what a prompt offers, in the plural. */
 const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
   apps: 'applications',
   tokens: 'tokens',

@@ -164,7 +164,6 @@ const localWords: Readonly<
 /** True if an id has no control character, which could break the command line of the shell. */
 const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
-/** Copies a host, but without prompts and output. */
 function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }
