@@ -51,12 +51,9 @@ function redactBody(body: unknown, id: string): unknown {
   }
   if ('secret_token' in body) shown.secret_token = '…'
   // Hide the path: the full URL of a webhook is enough to post to it.
-  if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
+  if (id.startsWith('webhook.') && 'url' in body)
+    shown.url = URL.canParse(String(body.url)) ? `${new URL(String(body.url)).origin}/…` : '…'
   return shown
-}
-
-function redactUrl(url: string): string {
-  return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
 /** Prints the plan of a dry run. @returns the failure if the `--jq` filter fails */

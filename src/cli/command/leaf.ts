@@ -25,9 +25,6 @@ export interface Example {
   readonly comment?: string
 }
 
-/** Members by flag name; a flag that supplies one of several names all of them. */
-type Members<F extends Flags> = { readonly [Name in keyof F]?: string | readonly string[] }
-
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
@@ -38,8 +35,11 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
-  /** Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. */
-  readonly members?: Members<F>
+  /**
+   * Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. A flag that
+   * supplies one of several names all of them.
+   */
+  readonly members?: { readonly [Name in keyof F]?: string | readonly string[] }
   readonly examples: readonly Example[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape

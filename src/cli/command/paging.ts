@@ -80,9 +80,10 @@ export async function fetchAll<Data>(
   explainEmpty: () => Promise<string | undefined> = async () => undefined,
 ): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
-  const fetchPage = (at: number): Promise<PageResult<Data>> => {
+  const fetchPage = async (at: number): Promise<PageResult<Data>> => {
     const timeoutMs = endsAt - host.now()
-    return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
+    if (timeoutMs > 0) return fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs })
+    return fail('TIMEOUT', `There was no time left for page ${at}.`, 'Give it more time with --timeout 60s.')
   }
   const first = await fetchPage(1)
   // A failure or a dry run's plan is not a list: return it unchanged.
@@ -109,8 +110,4 @@ async function* pagesFrom(
 /** Number of pages; unlimited if the server does not send it, because then an empty page ends the list. */
 function pagesOf({ pagination }: List): number {
   return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
-}
-
-function outOfTime(page: number): Failure {
-  return fail('TIMEOUT', `There was no time left for page ${page}.`, 'Give it more time with --timeout 60s.')
 }

@@ -7,7 +7,7 @@ import type { Flag } from '../flags/flags.js'
 import type { Check, Word } from '../host/host.js'
 import { withProgress } from '../output/progress.js'
 import type { IdKind } from '../records/live.js'
-import { isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind, wordsOf } from '../records/words.js'
+import { isLocal, kindOfFlag, kindOfPositional, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds that a prompt waits for the list that it offers; without it the user types the value. */
 const LIST_MS = 5_000
@@ -96,24 +96,12 @@ async function offered(
   if (words?.length === 0) {
     const server = baseUrl()
     const where = isLocal(kind) || !server.ok ? '' : ` on ${server.value}`
-    output.tell(`The list is empty: there are no ${nouns[kind]} to choose from${where}.`)
+    output.tell(`The list is empty: there are no ${nouns[kind] ?? kind} to choose from${where}.`)
   }
   return words
 }
 
-const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
-  apps: 'applications',
-  tokens: 'tokens',
-  templates: 'templates',
-  bots: 'bots',
-  chats: 'chats',
-  deliveries: 'deliveries',
-  faults: 'faults',
-  recorded: 'recorded deliveries',
-  endpoints: 'endpoints',
-  routes: 'routes',
-  profiles: 'profiles',
-}
+const nouns: Readonly<Partial<Record<ValueKind, string>>> = { apps: 'applications', recorded: 'recorded deliveries' }
 
 /** The flag whose value completes the path of the call that lists ids of a kind. */
 export const flagOfList: Readonly<Partial<Record<ValueKind, string>>> = {
