@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { commandOf } from '../../../../src/cli/commands/api/routes.js'
 import { entries } from '../../../../src/cli/program.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { leafCalls } from '../../../support/cli/samples.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { recordingProxy } from '../../../support/conform/recording-proxy.js'
@@ -194,12 +195,8 @@ describe('api METHOD PATH', () => {
   })
 
   test('api asks for confirmation before it revokes or replaces a token on a production server', async () => {
-    const home = temporaryDir()
     const { baseUrl, received } = await stub(() => success({}))
-    const dir = join(home, '.config', 'voucherctl')
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    const profiles = { default: { base_url: baseUrl, production: true } }
-    writeFileSync(join(dir, 'config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 })
+    const home = homeWithProfiles({ default: { base_url: baseUrl, production: true } })
     for (const call of [
       'DELETE /open-platform/applications/app_1/tokens/tok_1',
       'POST /bots/my/bot_1/regenerate-token',
