@@ -1,5 +1,5 @@
 import { failures } from '../../contract/errors.js'
-import { projectMembers } from '../config/project-file.js'
+import { projectMembers } from '../config/config.js'
 import { localFailures } from '../failures/local-failures.js'
 import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'

@@ -50,6 +50,9 @@ export const DEFAULT_PROFILE = 'default'
 
 export const emptyConfig: Config = { current: DEFAULT_PROFILE, profiles: {} }
 
+/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
+export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
+
 /** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 

@@ -16,11 +16,8 @@ import { parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import { foreignness } from '../host/permissions.js'
-import { type Config, isSecure, type Profile, type SecureProfile } from './config.js'
+import { type Config, isSecure, type Profile, projectMembers, type SecureProfile } from './config.js'
 import { findRunningServers, type LocalServer, originOf } from './local-server.js'
-
-/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
-export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
 
 export interface ProjectFile {
   readonly path: string
