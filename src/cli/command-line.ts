@@ -94,7 +94,7 @@ export class CommandLine {
   async #explainsCode(): Promise<boolean> {
     const [code = '', ...others] = this.#current.args
     if (!this.asksHelp || this.path.length > 0 || others.length > 0) return false
-    const { isKnownCode } = await import('./failures/exit.js')
+    const { isKnownCode } = await import('./failures/codes.js')
     if (isKnownCode(code)) this.topic = code
     return this.topic !== undefined
   }

@@ -2,14 +2,12 @@ import type { Context } from './command/context.js'
 import { createContext } from './command/create-context.js'
 import type { Leaf } from './command/leaf.js'
 import { LineWithAnswers } from './command/line-with-answers.js'
-import { nameOfMember } from './command/name-of-member.js'
 import type { CommandLine } from './command-line.js'
-import { diagnoseSettings, resolveSettings } from './config/settings.js'
-import { type Failure, usage } from './failures/failure.js'
-import { suggestionsOf } from './failures/suggestions.js'
+import { resolveSettings } from './config/settings.js'
+import { type Failure, suggestionsOf, usage } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, hasPlainErrors } from './flags/globals.js'
-import { untilAborted } from './host/until-aborted.js'
+import { untilAborted } from './host/files.js'
 import type { JqFilter } from './output/jq.js'
 import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
@@ -32,7 +30,7 @@ export async function execute(
   if (refused !== undefined) return failed.fail(refused)
   const resolved = resolveSettings(host, globals)
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
-  const settings = resolved.ok ? resolved.settings : diagnoseSettings(host, globals).settings
+  const { settings } = resolved.ok ? resolved : (await import('./config/diagnosis.js')).diagnoseSettings(host, globals)
   const answered = new LineWithAnswers(line)
   const output = new Output(host, {
     format: settings.format.value,
@@ -44,7 +42,7 @@ export async function execute(
     wide: globals.wide,
     changes: leaf.changes ?? false,
     plainErrors: hasPlainErrors(line.given, host),
-    nameOf: (pointer) => nameOfMember(leaf, answered.given, pointer),
+    nameOf: (pointer) => answered.nameOf(pointer),
     suggest: suggestionsOf(host.env, answered.given),
   })
   const own = readFlags(leaf.flags ?? {}, line.given)
@@ -88,8 +86,9 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && outcome.ok && settings.format.source === 'default'
   const reads = 'reads' in outcome && outcome.reads === true
-  const other = { ...(isJson ? { format: 'json' as const } : {}), ...(reads ? { changes: false } : {}) }
-  const results = isJson || reads ? new Output(host, { ...output.options, ...other }) : output
+  const format = isJson ? 'json' : output.options.format
+  const changes = !reads && output.options.changes === true
+  const results = isJson || reads ? new Output(host, { ...output.options, format, changes }) : output
   const shown = await show(outcome, leaf, results)
   const exit = typeof shown === 'number' ? shown : await output.fail(await advised(context, shown))
   if (outcome.ok) output.flushWarnings()

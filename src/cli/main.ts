@@ -72,7 +72,7 @@ async function exitAfterLostOutput(error: unknown, stderr: Out): Promise<number>
   if (code === 'EPIPE') return 0
   const failure = fail('FILE_UNWRITABLE', `The result cannot be written to standard output (${code}).`)
   stderr.write(`error: ${failure.message} (${failure.code})\n`)
-  return (await import('./failures/exit.js')).exitOf(failure)
+  return (await import('./failures/codes.js')).exitOf(failure)
 }
 
 let stderr: typeof process.stderr | undefined

@@ -1,6 +1,5 @@
 import { CommandLine } from './command-line.js'
-import { type Failure, fail } from './failures/failure.js'
-import { suggestionsOf } from './failures/suggestions.js'
+import { type Failure, fail, suggestionsOf } from './failures/failure.js'
 import { formatIn, type Globals, globalFlags, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
@@ -15,11 +14,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   } catch (error) {
     // This error is a bug: print its text only with --debug, because it may contain secrets.
     const { globals } = readGlobals(line.given)
-    const output = new Output(host, {
-      format: knownFormat(formatOf(line, globals, host)),
-      plainErrors: hasPlainErrors(line.given, host),
-      suggest: suggestionsOf(host.env, line.given),
-    })
+    const output = outputOf(line, host, () => formatOf(line, globals, host))
     const hint = 'Run it again with --debug to see where, and report it.'
     await output.fail(fail('UNEXPECTED', 'voucherctl failed unexpectedly.', globals.debug ? null : hint))
     if (globals.debug) output.trace(error instanceof Error ? (error.stack ?? error.message) : String(error))
@@ -36,21 +31,26 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   if (refused === undefined && line.shows !== undefined) {
     return show(
       line,
-      new Output(host, { format: knownFormat(format), filter, plainErrors: hasPlainErrors(line.given, host) }),
+      outputOf(line, host, () => format, filter),
     )
   }
   // Load the command runner on demand, because help and version do not need it.
   const { execute, storedFormat } = await import('./execute.js')
-  const output = new Output(host, {
-    // A command whose flags are valid takes its format from the settings.
-    get format() {
-      return knownFormat(format ?? storedFormat(host, globals.profile))
-    },
-    plainErrors: hasPlainErrors(line.given, host),
-    suggest: suggestionsOf(host.env, line.given),
-  })
+  // A command whose flags are valid takes its format from the settings.
+  const output = outputOf(line, host, () => format ?? storedFormat(host, globals.profile))
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
 }
+
+/** @param formatOf called when the output prints */
+const outputOf = ({ given }: CommandLine, host: Host, formatOf: () => unknown, filter?: JqFilter) =>
+  new Output(host, {
+    get format() {
+      return knownFormat(formatOf())
+    },
+    filter,
+    plainErrors: hasPlainErrors(given, host),
+    suggest: suggestionsOf(host.env, given),
+  })
 
 /** Prints help or the version; as a JSON document if a flag or the environment requests JSON. */
 async function show(line: CommandLine, output: Output): Promise<number> {

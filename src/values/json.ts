@@ -26,6 +26,11 @@ export function asMembers(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
 }
 
+/** Parses a JSON object of any depth; undefined for any other text. */
+export function parseObject(text: string): Members | undefined {
+  return asMembers(parseJson(text, Number.POSITIVE_INFINITY))
+}
+
 /** True when objects and arrays are nested deeper than `levels`. */
 export function depthExceeds(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -11,6 +11,7 @@ import { environment, handedIn, handedOut, leaksBelow, leaksIn } from '../suppor
 import { bundle } from '../support/cli/built-cli.js'
 import { cli, type Given, redeemCode, type StubResponse, stub, success, temporaryDir } from '../support/cli/cli.js'
 import { matrix } from '../support/cli/matrix.js'
+import { homeWithProfiles } from '../support/cli/profiles.js'
 import { issuedVoucher, leafCalls } from '../support/cli/samples.js'
 import { closedPort } from '../support/closed-port.js'
 
@@ -67,8 +68,6 @@ interface Fixture {
 
 function fixture(baseUrl: string, { stored }: { stored: boolean }): Fixture {
   const home = temporaryDir()
-  const dir = join(home, '.config', 'voucherctl')
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
   const credentialOf = (value: string) => ({ value, origin: new URL(baseUrl).origin })
   const own = {
     token: credentialOf(handedIn['token of the profile']),
@@ -77,7 +76,7 @@ function fixture(baseUrl: string, { stored }: { stored: boolean }): Fixture {
     operator: credentialOf(handedIn['operator key of the profile']),
   }
   const profiles = { default: { base_url: baseUrl, ...(stored ? { credentials: own } : {}) } }
-  writeFileSync(join(dir, 'config.json'), JSON.stringify({ current: 'default', profiles }), { mode: 0o600 })
+  homeWithProfiles(profiles, home)
   const credential = { type: 'redeem_code', value: handedIn['code that is redeemed'] }
   const contents = {
     token: handedIn['token of a file'],

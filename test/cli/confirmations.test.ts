@@ -2,18 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { built } from '../support/cli/built-cli.js'
-import { cli, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { cli, secrets, stub, success } from '../support/cli/cli.js'
+import { homeWithProfiles, profileFile, storedProfiles } from '../support/cli/profiles.js'
 import { app, pageOf, token } from '../support/cli/samples.js'
-
-const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
-const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles
-
-function withProfiles(stored: Record<string, unknown>): string {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
-  writeFileSync(config(home), JSON.stringify({ current: 'default', profiles: stored }), { mode: 0o600 })
-  return home
-}
 
 const sop = 'sop_old0123456789abcdef0123456789'
 const newToken = 'sop_new0123456789abcdef0123456789'
@@ -40,14 +31,14 @@ const responses: Record<string, unknown> = {
 async function shop() {
   const { baseUrl, received } = await stub(({ method }) => success(responses[method]))
   const stored = { base_url: baseUrl, credentials: { token: { value: sop, origin: baseUrl } } }
-  const home = withProfiles({ default: stored })
+  const home = homeWithProfiles({ default: stored })
   const inbox = join(home, '.local', 'share', 'voucherctl', 'inbox')
   mkdirSync(inbox, { recursive: true })
   writeFileSync(join(home, 'new.txt'), newToken, { mode: 0o600 })
-  const before = readFileSync(config(home), 'utf8')
+  const before = readFileSync(profileFile(home), 'utf8')
   const env = { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
   const changing = () => received.filter((it) => it.method !== 'GET').length
-  const isKept = () => readFileSync(config(home), 'utf8') === before && changing() === 0
+  const isKept = () => readFileSync(profileFile(home), 'utf8') === before && changing() === 0
   return { given: { home, env }, isKept }
 }
 
@@ -88,16 +79,16 @@ test.each(destructive.filter(([line]) => !line.startsWith('login')))(
 )
 
 test('profiles remove in a separate process removes a profile only with --yes', async () => {
-  const home = withProfiles({ default: {}, shop: {} })
+  const home = homeWithProfiles({ default: {}, shop: {} })
   const refused = await built.run(['profile', 'remove', 'shop'], home)
-  expect([refused.exit, Object.keys(profiles(home))]).toEqual([3, ['default', 'shop']])
+  expect([refused.exit, Object.keys(storedProfiles(home))]).toEqual([3, ['default', 'shop']])
   expect(refused.stderr).toContain('`voucherctl profiles remove shop --yes`')
   expect((await built.run(['profile', 'remove', 'shop', '--yes'], home)).exit).toBe(0)
-  expect(Object.keys(profiles(home))).toEqual(['default'])
+  expect(Object.keys(storedProfiles(home))).toEqual(['default'])
 })
 
 test('the suggested --yes command is quoted for a shell and keeps values that begin with a dash', async () => {
-  const home = withProfiles({ default: {} })
+  const home = homeWithProfiles({ default: {} })
   mkdirSync(join(home, 'my inbox'))
   const line = ['webhook', 'inbox', 'clear', '--inbox', 'my inbox', '--fields=-x', '-q']
   const { stderr } = await cli(line, { home })
@@ -108,22 +99,22 @@ test('login asks for confirmation only if it moves a profile to another machine'
   const { baseUrl } = await stub(() => success(pageOf()))
   const jwt = { value: 'eyJold.a.b', origin: 'http://127.0.0.1:1' }
   const given = (base_url: string) => {
-    const home = withProfiles({ default: { base_url, credentials: { jwt } } })
+    const home = homeWithProfiles({ default: { base_url, credentials: { jwt } } })
     return { home, stdin: secrets.VOUCHERCTL_JWT }
   }
   const line = `login --with-token - --base-url ${baseUrl}`
   expect((await cli(line, given('http://127.0.0.1:1'))).exit).toBe(0)
   const remote = given('https://vouchers.example')
   const refused = await cli(line, remote)
-  expect([refused.exit, profiles(remote.home).default.base_url]).toEqual([3, 'https://vouchers.example'])
+  expect([refused.exit, storedProfiles(remote.home).default.base_url]).toEqual([3, 'https://vouchers.example'])
   expect(refused.stderr).toMatch(/Profile default is for https:\/\/vouchers\.example now\..* -p NAME/)
   expect((await cli(`${line} --yes`, remote)).exit).toBe(0)
 })
 
 test('tokens create --save asks for no confirmation if the profile has no token', async () => {
   const { baseUrl } = await stub(() => success({ ...token, token: newToken }))
-  const home = withProfiles({ default: { base_url: baseUrl } })
+  const home = homeWithProfiles({ default: { base_url: baseUrl } })
   const line = 'tokens create --app app_01 --scope vouchers:read --save'
   expect((await cli(line, { home, env: { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT } })).exit).toBe(0)
-  expect(profiles(home).default.credentials.token.value).toBe(newToken)
+  expect(storedProfiles(home).default.credentials.token.value).toBe(newToken)
 })

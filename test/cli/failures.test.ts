@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { adviceFor } from '../../src/cli/failures/advice.js'
+import { adviceFor } from '../../src/cli/failures/call-failure.js'
 import { idKinds, missingId } from '../../src/cli/failures/ids.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import type { IdPrefix } from '../../src/domain/ids.js'

@@ -10,7 +10,6 @@ import type { LineWithAnswers } from './line-with-answers.js'
 export interface ContextCallOptions {
   /** A command that shows whether the change took place, suggested if the outcome is unknown. */
   readonly check?: string
-  /** Milliseconds that the call may take: the remaining part of --timeout. */
   readonly timeoutMs?: number
   /** Text beside the spinner; default: the summary of the endpoint. */
   readonly progress?: string
@@ -50,12 +49,10 @@ export interface Context {
   ask<T>(missing: () => Failure, question: (questions: Questions) => Promise<T | undefined>): Promise<Ok<T> | Failure>
   /** Asks the user before an irreversible action; `--yes` skips the question. */
   confirm(confirmation: Confirmation): Promise<Failure | undefined>
-  /** The command line with the answers to prompts. */
   readonly line: LineWithAnswers
 }
 
 interface Confirmation {
-  /** Names the action, such as `Revoking tok_01`. */
   readonly action: string
   /** A sentence that names the irrecoverable loss. Without it, only production profiles need a confirmation. */
   readonly loses?: string

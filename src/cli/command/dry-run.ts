@@ -3,9 +3,9 @@ import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
 import { redact, redactCode } from '../../contract/values/secrets.js'
 import type { Failure } from '../failures/failure.js'
-import { scrubAll } from '../host/scrub.js'
+import { scrubAll } from '../host/secrets.js'
 import { Output } from '../output/output.js'
-import { wrapMessage } from '../output/wrap.js'
+import { wrapMessage } from '../output/text.js'
 
 type PlannedRequest = ReturnType<typeof planRequest>
 
@@ -51,12 +51,9 @@ function redactBody(body: unknown, id: string): unknown {
   }
   if ('secret_token' in body) shown.secret_token = '…'
   // Hide the path: the full URL of a webhook is enough to post to it.
-  if (id.startsWith('webhook.') && 'url' in body) shown.url = redactUrl(String(body.url))
+  if (id.startsWith('webhook.') && 'url' in body)
+    shown.url = URL.canParse(String(body.url)) ? `${new URL(String(body.url)).origin}/…` : '…'
   return shown
-}
-
-function redactUrl(url: string): string {
-  return URL.canParse(url) ? `${new URL(url).origin}/…` : '…'
 }
 
 /** Prints the plan of a dry run. @returns the failure if the `--jq` filter fails */
@@ -79,7 +76,6 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
   return output.filterError
 }
 
-/** Formats a request of a plan like an HTTP message. */
 function showRequest(request: PlannedRequest): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]

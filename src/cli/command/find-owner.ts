@@ -1,75 +1,53 @@
 import { apps } from '../../contract/apps.js'
 import { bots } from '../../contract/bots.js'
 import type { Endpoint, InputOf } from '../../contract/endpoint.js'
-import type { FailureCode } from '../../contract/errors.js'
 import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
 import { asMembers, type Members } from '../../values/json.js'
 import { findCredential } from '../config/credentials.js'
-import { type Failure, fail } from '../failures/failure.js'
+import { type Failure, fail, suggested } from '../failures/failure.js'
 import { missingId } from '../failures/ids.js'
-import { suggested } from '../failures/suggestions.js'
 import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-/** Maximum number of calls of one search. */
 const CALLS_MAX = 50
 const LIMIT = 100
 
-/** The calls that list the owners of a kind of record, and the records of each owner. */
+/** How owners are listed and named in calls and commands. */
+const owners = {
+  application: { list: apps.list, command: 'apps list', parameter: 'appId', flag: '--app', placeholder: 'APP_ID' },
+  bot: { list: bots.list, command: 'bots list', parameter: 'botId', flag: '--bot', placeholder: 'BOT_ID' },
+}
+
+/** The call and the command that list the records of an owner. */
 interface Ownership {
-  readonly record: string
-  readonly owner: 'application' | 'bot'
-  readonly owners: Endpoint
-  readonly records: Endpoint
-  /** Path parameter that names the owner, and the member that names the record. */
-  readonly parameter: 'appId' | 'botId'
-  readonly member: string
-  readonly code: FailureCode
-  readonly isRecord: (record: Members, id: string) => boolean
-  readonly listOf: (owner: string) => string
+  readonly owner: keyof typeof owners
+  readonly record: 'token' | 'template' | 'delivery'
+  readonly list: Endpoint
+  readonly command: (owner: string) => string
 }
 
 const ownerships: Readonly<Record<Exclude<OwnedKind, 'linkedBots'>, Ownership>> = {
   tokens: {
-    record: 'token',
     owner: 'application',
-    owners: apps.list,
-    records: tokens.list,
-    parameter: 'appId',
-    member: 'tokenId',
-    code: 'TOKEN_NOT_FOUND',
-    isRecord: (it, id) => it.id === id,
-    listOf: (owner) => suggested`tokens list --app ${owner}`,
+    record: 'token',
+    list: tokens.list,
+    command: (id) => suggested`tokens list --app ${id}`,
   },
   templates: {
-    record: 'template',
     owner: 'bot',
-    owners: bots.list,
-    records: bots.templates,
-    parameter: 'botId',
-    member: 'templateId',
-    code: 'TEMPLATE_NOT_FOUND',
-    isRecord: (it, id) => it.id === id || it.externalTemplateId === id,
-    listOf: (owner) => suggested`templates list --bot ${owner}`,
+    record: 'template',
+    list: bots.templates,
+    command: (id) => suggested`templates list --bot ${id}`,
   },
   deliveries: {
-    record: 'delivery',
     owner: 'bot',
-    owners: bots.list,
-    records: webhook.deliveries,
-    parameter: 'botId',
-    member: 'deliveryId',
-    code: 'DELIVERY_NOT_FOUND',
-    isRecord: (it, id) => it.id === id,
-    listOf: (owner) => suggested`webhook deliveries ${owner}`,
+    record: 'delivery',
+    list: webhook.deliveries,
+    command: (id) => suggested`webhook deliveries ${id}`,
   },
 }
-
-const listCommand = { application: '`voucherctl apps list`', bot: '`voucherctl bots list`' }
-const flagOf = { application: '--app', bot: '--bot' }
-const placeholders = { application: 'APP_ID', bot: 'BOT_ID' }
 
 /**
  * Finds the application or bot of a record by reading lists (DECISIONS.md#owners); undefined if the application token
@@ -83,12 +61,13 @@ export async function findOwner(
   if (kind === 'linkedBots') return findLinkedBot(context, id)
   if (kind === 'templates' && (await hasApplicationToken(context))) return { ok: true, value: undefined }
   const ownership = ownerships[kind]
-  const { record, owner, owners, listOf, code, member } = ownership
-  const listed = await context.call(owners, { limit: LIMIT } as InputOf<Endpoint>)
+  const { owner, record, command } = ownership
+  const { list, placeholder } = owners[owner]
+  const listed = await context.call<Endpoint>(list, { limit: LIMIT } as InputOf<Endpoint>)
   if (!listed.ok) {
     if (!('plan' in listed)) return listed
     context.plan(`read the ${record} list of each ${owner}, unless there is only one, until one has ${id}`)
-    return { ok: true, value: placeholders[owner] }
+    return { ok: true, value: placeholder }
   }
   const ids = idsOf(listed.data)
   const [first] = ids
@@ -102,8 +81,9 @@ export async function findOwner(
     if (typeof found === 'object') return found
     if (found) return { ok: true, value }
   }
-  const about = missingId(code, { [member]: id })
-  const hint = `The ${owner}s: ${listCommand[owner]}. The ${kind} of the first: ${listOf(first)}.`
+  const code = `${record.toUpperCase()}_NOT_FOUND`
+  const about = missingId(code, { [`${record}Id`]: id })
+  const hint = `The ${owner}s: \`voucherctl ${owners[owner].command}\`. The ${kind} of the first: ${command(first)}.`
   const message = `None of the ${ids.length} ${owner}s of this account has the ${record} ${id}.`
   return { ...fail('UNEXPECTED', message, hint), code, ...(about?.startsWith(id) ? { about: [about] } : {}) }
 }
@@ -111,7 +91,7 @@ export async function findOwner(
 /** Returns whether an owner has the record. @param search counts the calls of all owners */
 async function searchOwner(
   context: Context,
-  { owner, records, parameter, isRecord }: Ownership,
+  { owner, list }: Ownership,
   value: string,
   id: string,
   search: { calls: number },
@@ -119,18 +99,24 @@ async function searchOwner(
   for (let page = 1, pages = 1; page <= pages; page += 1) {
     if (search.calls >= CALLS_MAX) return unknown(owner, `The ${owner} of ${id} was not found with ${CALLS_MAX} calls.`)
     search.calls += 1
-    const fetched = await context.call(records, { [parameter]: value, limit: LIMIT, page } as InputOf<Endpoint>)
+    const fetched = await context.call(list, {
+      [owners[owner].parameter]: value,
+      limit: LIMIT,
+      page,
+    } as InputOf<Endpoint>)
     if (!fetched.ok) {
       // Another owner may have the record although this one is suspended or not approved.
       const isSkipped = 'plan' in fetched || [403, 404, 409].includes(fetched.status ?? 0)
       return isSkipped ? false : fetched
     }
     if (!isList(fetched.data)) return false
-    if (fetched.data.items.some((record) => isRecord(asMembers(record) ?? {}, id))) return true
+    if (fetched.data.items.some((record) => isNamed(asMembers(record) ?? {}, id))) return true
     pages = Number(fetched.data.pagination?.pages ?? 1)
   }
   return false
 }
+
+const isNamed = ({ id, externalTemplateId }: Members, name: string) => id === name || externalTemplateId === name
 
 /** Finds the bot that is linked to an application if it is the only one. */
 async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok<string> | Failure> {
@@ -138,7 +124,7 @@ async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok
   if (!fetched.ok) {
     if (!('plan' in fetched)) return fetched
     plan('take the bot that is linked to it, if it is the only one')
-    return { ok: true, value: placeholders.bot }
+    return { ok: true, value: owners.bot.placeholder }
   }
   const linked = Array.isArray(fetched.data.linkedBots) ? fetched.data.linkedBots.map((it) => it.botId) : []
   const [only] = linked
@@ -148,8 +134,10 @@ async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok
   return fail('INPUT_REQUIRED', `${linked.length} bots are linked to ${appId}: ${linked.join(', ')}.`, hint)
 }
 
-const unknown = (owner: Ownership['owner'], message: string) =>
-  fail('INPUT_REQUIRED', message, `Name the ${owner} with ${flagOf[owner]}; ${listCommand[owner]} shows them.`)
+function unknown(owner: Ownership['owner'], message: string): Failure {
+  const { flag, command } = owners[owner]
+  return fail('INPUT_REQUIRED', message, `Name the ${owner} with ${flag}; \`voucherctl ${command}\` shows them.`)
+}
 
 const idsOf = (data: unknown): readonly string[] =>
   isList(data) ? data.items.map((it) => asMembers(it)?.id).filter((it) => typeof it === 'string') : []

@@ -1,6 +1,6 @@
 import { type Flag, type Flags, inWords } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import { wrap, wrapWords } from '../output/wrap.js'
+import { wrap, wrapWords } from '../output/text.js'
 import { type Entry, type Example, type Group, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './leaf.js'
 
 const WIDTH = 80

@@ -5,7 +5,6 @@ import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
 
-/** A positional argument of a command. */
 export interface Positional {
   readonly name: string
   readonly summary: string
@@ -26,9 +25,6 @@ export interface Example {
   readonly comment?: string
 }
 
-/** Members by flag name; a flag that supplies one of several names all of them. */
-type Members<F extends Flags> = { readonly [Name in keyof F]?: string | readonly string[] }
-
 interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
@@ -39,8 +35,11 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
-  /** Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. */
-  readonly members?: Members<F>
+  /**
+   * Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. A flag that
+   * supplies one of several names all of them.
+   */
+  readonly members?: { readonly [Name in keyof F]?: string | readonly string[] }
   readonly examples: readonly Example[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
@@ -72,7 +71,6 @@ interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> 
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command that makes exactly one call. */
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E

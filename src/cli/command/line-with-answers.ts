@@ -1,13 +1,25 @@
 import { shellWord } from '../../contract/values/shell-word.js'
-import { optionOf } from '../failures/suggestions.js'
-import type { Flags } from '../flags/flags.js'
+import { optionOf } from '../failures/failure.js'
+import type { Flag, Flags, FlagTexts } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
 
 interface Line {
   readonly path: readonly string[]
-  readonly given: ReadonlyMap<string, readonly string[]>
+  readonly given: FlagTexts
   readonly operands: readonly string[]
-  readonly leaf?: { readonly flags?: Flags } | undefined
+  readonly leaf?: Command | undefined
+}
+
+/** The members of a `Leaf` that name what a call sends. */
+interface Command {
+  readonly flags?: Flags
+  readonly members?: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly positional?: Argument | undefined
+}
+
+interface Argument {
+  readonly name: string
+  readonly member?: string
 }
 
 /** A command line to which prompts add their answers, so that a user can run it again without typing them. */
@@ -15,15 +27,14 @@ export class LineWithAnswers {
   readonly path: readonly string[]
   readonly given: Map<string, readonly string[]>
   readonly operands: string[]
-  /** True after the first answer. */
   hasAnswers = false
-  readonly #flags: Flags
+  readonly #leaf: Command
 
-  constructor({ path, given, operands, leaf }: Line) {
+  constructor({ path, given, operands, leaf = {} }: Line) {
     this.path = path
     this.given = new Map(given)
     this.operands = [...operands]
-    this.#flags = { ...globalFlags, ...leaf?.flags }
+    this.#leaf = leaf
   }
 
   /** @param slot name of a flag, or index of a positional argument @param texts never a secret, because it is printed */
@@ -35,12 +46,64 @@ export class LineWithAnswers {
 
   /** Formats the line for a shell. It contains no secret, because no flag takes a secret as its value. */
   toString(): string {
+    const flags: Flags = { ...globalFlags, ...this.#leaf.flags }
     const options = [...this.given].flatMap(([name, values]) => {
-      const takesValue = Object.hasOwn(this.#flags, name) && this.#flags[name]?.value !== undefined
+      const takesValue = Object.hasOwn(flags, name) && flags[name]?.value !== undefined
       return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
     })
     const isFlagLike = this.operands.some((it) => it.startsWith('-') && it !== '-')
     const words = [...(isFlagLike ? ['--'] : []), ...this.operands.map(shellWord)]
     return ['voucherctl', ...this.path, ...options, ...words].join(' ')
   }
+
+  /**
+   * Names the flag or argument that supplied a member of a call, such as `--valid-from` for `/validity/starts_at`, or
+   * the member and the file if a file supplied it; undefined for a member that the command does not know.
+   */
+  nameOf(pointer: string): string | undefined {
+    const { flags = {}, members = {}, positional } = this.#leaf
+    const path = pointer.replace(/^\//, '')
+    const found = Object.entries(flags).flatMap(([name, flag]) => {
+      const supplied = [members[name] ?? membersOf(name, flag)].flat()
+      const member = supplied.find((it) => isWithin(path, it) || isWithin(it, path))
+      return member === undefined ? [] : [{ name, flag, rest: path.slice(member.length + 1) }]
+    })
+    const typed = found.filter(({ name }) => this.given.has(name))
+    if (typed.length === 0 && isArgument(positional, path)) return positional?.name
+    const file = this.given.get('file')?.at(-1)
+    if (typed.length === 0 && pointer.startsWith('/') && file !== undefined && flags.file !== undefined) {
+      return `${path.replaceAll('/', '.')} in ${file === '-' ? 'standard input' : file}`
+    }
+    const [first, ...others] = typed.length === 0 ? found : typed
+    if (first === undefined) return undefined
+    const names = [first, ...others].map(({ name }) => `--${name}`).join(', ')
+    return others.length > 0 ? names : withPart(names, first.flag, first.rest, this.given.get(first.name) ?? [])
+  }
+}
+
+function isArgument(argument: Argument | undefined, path: string): boolean {
+  if (argument?.member !== undefined) return isWithin(path, argument.member)
+  return argument !== undefined && memberNames(argument.name.toLowerCase()).includes(path)
+}
+
+const isWithin = (path: string, member: string) => path === member || path.startsWith(`${member}/`)
+
+/** Adds the refused part of a flag that has several values: the value itself, or its key. */
+function withPart(name: string, flag: Flag<unknown>, rest: string, texts: readonly string[]): string {
+  if (rest === '' || flag.repeatable !== true) return name
+  const [part = ''] = rest.split('/')
+  const value = /^\d+$/.test(part) ? texts[Number(part)] : part
+  return value === undefined ? name : `${name} ${shellWord(value)}`
+}
+
+/** Members that a flag supplies unless the command declares them: those whose name is that of the flag. */
+function membersOf(name: string, { repeatable }: Flag<unknown>): readonly string[] {
+  const snake = name.replaceAll('-', '_')
+  return [...memberNames(snake), ...(repeatable ? [`${snake}s`] : [])]
+}
+
+/** Names of a member in body and path: `template` may be `template_id`, and `app_id` the path parameter `appId`. */
+function memberNames(snake: string): readonly string[] {
+  const all = [snake, `${snake}_id`]
+  return [...all, ...all.map((it) => it.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))]
 }

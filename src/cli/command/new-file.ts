@@ -8,10 +8,6 @@ import type { Host } from '../host/host.js'
 import type { Outcome } from '../output/outcome.js'
 import { leaf } from './leaf.js'
 
-interface NewFile {
-  readonly file: string
-}
-
 interface InitOptions {
   readonly schema: 'templates' | 'scenario'
   /** What the file is, with its article. */
@@ -19,7 +15,6 @@ interface InitOptions {
   readonly defaultFile: string
   readonly example: string
   readonly examples: readonly string[]
-  /** The command to run next. */
   readonly next: (file: string) => string
 }
 
@@ -34,7 +29,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
     positional: { name: 'FILE', summary: `File to write, default ${defaultFile}` },
     examples: examples.map((command) => ({ command })),
     changes: true,
-    run: async (context, { positional: path = defaultFile }): Promise<Outcome<NewFile>> => {
+    run: async (context, { positional: path = defaultFile }): Promise<Outcome<{ readonly file: string }>> => {
       const text = schemaLine(context.host, schema, path === '-' ? 'file.yaml' : path) + example
       if (path === '-') {
         context.output.printBytes(Buffer.from(text))

@@ -1,13 +1,11 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import { type Failure, fail } from '../failures/failure.js'
-import { optionOf } from '../failures/suggestions.js'
+import { type Failure, fail, optionOf } from '../failures/failure.js'
 import { defined } from '../flags/defined.js'
 import { excluding, integer, toggle, type ValuesOf } from '../flags/flags.js'
 import type { Outcome, Plan, Result } from '../output/outcome.js'
 import { isList, type List } from '../output/select-fields.js'
 import type { Context, ContextCallOptions } from './context.js'
 
-/** Flags of commands that print a list in pages. */
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
   limit: integer('N', 'Items of a page, 1 to 100', 1, 100),
@@ -24,7 +22,6 @@ interface PageInput {
 type PageResult<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
-/** Fetches the page that the flags select, or all pages with --all. */
 export async function fetchList<E extends Endpoint>(
   context: Context,
   flags: ValuesOf<typeof pageFlags>,
@@ -83,9 +80,10 @@ export async function fetchAll<Data>(
   explainEmpty: () => Promise<string | undefined> = async () => undefined,
 ): Promise<Outcome<Data>> {
   const endsAt = host.now() + settings.timeoutMs.value
-  const fetchPage = (at: number): Promise<PageResult<Data>> => {
+  const fetchPage = async (at: number): Promise<PageResult<Data>> => {
     const timeoutMs = endsAt - host.now()
-    return timeoutMs > 0 ? fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs }) : Promise.resolve(outOfTime(at))
+    if (timeoutMs > 0) return fetch({ page: at, limit: LARGEST_PAGE }, { timeoutMs })
+    return fail('TIMEOUT', `There was no time left for page ${at}.`, 'Give it more time with --timeout 60s.')
   }
   const first = await fetchPage(1)
   // A failure or a dry run's plan is not a list: return it unchanged.
@@ -112,8 +110,4 @@ async function* pagesFrom(
 /** Number of pages; unlimited if the server does not send it, because then an empty page ends the list. */
 function pagesOf({ pagination }: List): number {
   return typeof pagination?.pages === 'number' ? pagination.pages : Number.POSITIVE_INFINITY
-}
-
-function outOfTime(page: number): Failure {
-  return fail('TIMEOUT', `There was no time left for page ${page}.`, 'Give it more time with --timeout 60s.')
 }

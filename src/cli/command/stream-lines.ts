@@ -3,7 +3,7 @@ import type { CallFailure } from '../../client/result.js'
 import { refusePlain } from '../../client/secure.js'
 import { isTransportError } from '../../client/transport.js'
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
-import { refuseImpostor } from '../config/server-identity.js'
+import { refuseImpostor } from '../config/local-server.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Context, Ok } from './context.js'
 

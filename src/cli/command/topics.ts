@@ -1,12 +1,12 @@
 import { failures } from '../../contract/errors.js'
-import { projectMembers } from '../config/project-file.js'
-import { explanationOf } from '../failures/explanations.js'
+import { projectMembers } from '../config/config.js'
+import { explanationOf } from '../failures/codes.js'
 import { localFailures } from '../failures/local-failures.js'
 import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { explanationText } from '../output/explanation-text.js'
-import { wrap } from '../output/wrap.js'
+import { explanationText } from '../output/failure-text.js'
+import { wrap } from '../output/text.js'
 import { rows } from './help.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */

@@ -71,7 +71,6 @@ export async function openInMode(
   return tracedInside(secured, isSecured, mode, context.output)
 }
 
-/** Builds the options of the encrypted transport from the settings. */
 export async function secureOptions(
   { settings, host, output }: TransportContext,
   baseUrl: string,

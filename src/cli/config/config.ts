@@ -3,11 +3,10 @@ import { dirname, join } from 'node:path'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
 import type { SecureMode } from '../../secure/client/options.js'
-import { asMembers } from '../../values/json.js'
+import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { parseObject } from '../host/parse-object.js'
-import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
+import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** A secret and the only origin to which it may be sent. */
 interface StoredCredential {
@@ -25,7 +24,6 @@ export interface SecureProfile {
   readonly latched?: readonly string[]
 }
 
-/** A profile: settings and credentials for one server. */
 export interface Profile {
   readonly base_url?: string
   readonly account?: string
@@ -50,6 +48,11 @@ export interface Config {
 
 export const DEFAULT_PROFILE = 'default'
 
+export const emptyConfig: Config = { current: DEFAULT_PROFILE, profiles: {} }
+
+/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
+export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
+
 /** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 
@@ -71,7 +74,7 @@ export function readConfig(host: Home): ConfigResult {
   try {
     content = readFileSync(path, 'utf8')
   } catch (error) {
-    if (isMissing(error)) return { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
+    if (isMissing(error)) return { ok: true, config: emptyConfig }
     return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined
@@ -90,10 +93,7 @@ export function readConfig(host: Home): ConfigResult {
 function warningOf(path: string): string | undefined {
   if (othersMay(path) !== 0)
     return `Other users of this machine have access to ${path}. Close it: ${closing(path, '600')}`
-  const dir = dirname(path)
-  return othersMayWrite(dir)
-    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
-    : undefined
+  return writableFolder(dirname(path))
 }
 
 /** Finds a profile by name; inherited members such as `constructor` are not profiles. */
@@ -171,7 +171,6 @@ const unwritable: Readonly<Partial<Record<string, string>>> = {
 
 const areTexts = (values: readonly unknown[]) => values.every((it) => typeof it === 'string')
 
-/** True for an object in which every member passes the test. */
 function holds(value: unknown, test: (member: unknown) => boolean): boolean {
   const members = asMembers(value)
   return members !== undefined && Object.values(members).every(test)

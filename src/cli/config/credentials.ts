@@ -4,10 +4,8 @@ import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
-import { remember } from '../host/scrub.js'
-import { credentialNames, credentialVariables } from '../host/secrets.js'
-import { findRunningServers, readOperatorKey } from './local-server.js'
-import { identify } from './server-identity.js'
+import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
+import { findRunningServers, identify, readOperatorKey } from './local-server.js'
 import type { Settings } from './settings.js'
 
 interface FoundCredential {
@@ -71,14 +69,13 @@ async function operatorKeyOf(
   return undefined
 }
 
-const wayIn: Readonly<Record<CredentialKind, string>> = {
-  token: '`voucherctl tokens create --save` makes one and keeps it, `voucherctl login --with-token -` keeps one',
-  bot: '`voucherctl bots get` shows the one of an approved bot once, `voucherctl login --with-token -` keeps one',
-  jwt: '`voucherctl login --local --account me` gets one from a local server, `voucherctl login --with-token -` keeps one',
-  operator: "it is in operator.key of the server's data folder",
-}
-
 function missing(kind: CredentialKind, origin: string, { profile, profileName }: Settings): Failure {
+  const wayIn: Readonly<Record<CredentialKind, string>> = {
+    token: '`voucherctl tokens create --save` makes one and keeps it, `voucherctl login --with-token -` keeps one',
+    bot: '`voucherctl bots get` shows the one of an approved bot once, `voucherctl login --with-token -` keeps one',
+    jwt: '`voucherctl login --local --account me` gets one from a local server, `voucherctl login --with-token -` keeps one',
+    operator: "it is in operator.key of the server's data folder",
+  }
   const other = profile.credentials?.[kind]?.origin
   const otherServer =
     other === undefined

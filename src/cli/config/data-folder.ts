@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { makeFolder } from '../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
-import { closing, othersMay, othersMayWrite } from '../host/permissions.js'
+import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** Files of a data folder that only their owner may read: the keys are enough to forge vouchers. */
 export const PRIVATE_FILES = ['keys.json', 'operator.key', 'secure-keys.json', 'voucherctl.db']
@@ -27,7 +27,7 @@ export function prepareDataFolder(
     return usage(`${dir} cannot be the data folder: ${reasonOf(codeOf(error))}.`, 'Choose another with --data.')
   }
   const closed = PRIVATE_FILES.map((name) => close(join(dir, name), 0o600))
-  const folder = isNamed ? openFolder(dir) : close(dir, 0o700)
+  const folder = isNamed ? writableFolder(dir) : close(dir, 0o700)
   return { ok: true, warnings: [folder, ...closed].filter((it) => it !== undefined) }
 }
 
@@ -49,13 +49,6 @@ function close(path: string, mode: 0o600 | 0o700): string | undefined {
   return othersMay(path) === 0
     ? `${path} was open to other users of this machine; its mode is 0${mode.toString(8)} now.`
     : `${path} is open to other users of this machine, and its file system keeps no permissions.`
-}
-
-/** Warns of a writable folder, in which others could replace files. A readable one is fine: its files are private. */
-function openFolder(dir: string): string | undefined {
-  return othersMayWrite(dir)
-    ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}`
-    : undefined
 }
 
 /**

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
+import { createHttpTransport } from '../../client/http.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
-import { type Failure, fail } from '../failures/failure.js'
-import { suggested } from '../failures/suggestions.js'
+import { parseObject } from '../../values/json.js'
+import { type Failure, fail, suggested } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
 import type { Config, Profile } from './config.js'
 
@@ -62,7 +62,6 @@ export function findRunningServers(
   return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
 }
 
-/** Failure of a command that calls a server although none is chosen. */
 export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
   const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
   if (first === undefined)
@@ -113,6 +112,10 @@ export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
   return isLoopbackHost(given.hostname) && given.port === own.port && given.secure === own.secure
 }
 
+export function originOf(baseUrl: string | undefined): string | undefined {
+  return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
+}
+
 /**
  * Checks without a call whether the process that wrote server.json still runs. Another process may have its PID, but
  * not the same start. A running server keeps its port until the seconds in which it stops. Undefined if the system does
@@ -132,6 +135,62 @@ export function readOperatorKey(server: Pick<LocalServer, 'operator_key_file'>):
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Who responds at an address: `same` is the server that wrote server.json; `silent` means that nobody responds. */
+type Identity = 'same' | 'other' | 'silent'
+
+const PROBE_MS = 2_000
+
+/**
+ * Identifies the server at the address from server.json by its instance id, which the server creates at start. PID and
+ * port are not enough, because systems reuse both.
+ */
+export async function identify({ base_url, instance_id }: LocalServer): Promise<Identity> {
+  const body = await get(base_url, '/healthz')
+  if (body === undefined) return 'silent'
+  const data = parseObject(body.text)?.data as { instanceId?: unknown } | null | undefined
+  return typeof instance_id === 'string' && data?.instanceId === instance_id ? 'same' : 'other'
+}
+
+/**
+ * Refuses to send a credential to an address from server.json if another process may listen there, because the file may
+ * remain after its server ended. On systems that do not report a process's start, this check makes a call.
+ */
+export async function refuseImpostor(
+  { localServer: server }: { readonly localServer: LocalServer | undefined },
+  baseUrl: string,
+): Promise<Failure | undefined> {
+  if (server === undefined || originOf(server.base_url) !== originOf(baseUrl) || isSameProcess(server) === true)
+    return undefined
+  if ((await identify(server)) === 'same') return undefined
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `No server responds on ${baseUrl}, or it is not the server of ${server.data_dir}.`,
+    'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
+  )
+}
+
+export async function isSilent(baseUrl: string): Promise<boolean> {
+  return (await get(baseUrl, '/healthz')) === undefined
+}
+
+export async function isReady({ base_url }: LocalServer): Promise<boolean> {
+  return (await get(base_url, '/readyz'))?.status === 200
+}
+
+async function get(baseUrl: string, path: string): Promise<{ status: number; text: string } | undefined> {
+  try {
+    const { status, body } = await createHttpTransport(baseUrl)({
+      method: 'GET',
+      path,
+      headers: {},
+      timeoutMs: PROBE_MS,
+    })
+    return { status, text: body }
   } catch {
     return undefined
   }

@@ -12,14 +12,12 @@ import {
 import { dirname, join } from 'node:path'
 import { looksSecret } from '../../contract/values/secrets.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
+import { parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { parseObject } from '../host/parse-object.js'
 import { foreignness } from '../host/permissions.js'
-import { isSecure, type SecureProfile } from './config.js'
-
-/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
-export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
+import { type Config, isSecure, type Profile, projectMembers, type SecureProfile } from './config.js'
+import { findRunningServers, type LocalServer, originOf } from './local-server.js'
 
 export interface ProjectFile {
   readonly path: string
@@ -138,19 +136,67 @@ function checkProjectFile(path: string, content: string): ProjectFile | Failure 
       `It may hold ${projectMembers.join(', ')}.`,
     )
   }
-  const wrong = Object.entries(members).find(([name, value]) => !forms[formOf(name)](value))
-  if (wrong !== undefined) return fail('CONFIG_INVALID', `${path}: "${wrong[0]}" must be ${formOf(wrong[0])}.`)
+  for (const [name, value] of Object.entries(members)) {
+    const form = wrongForm(name, value)
+    if (form !== undefined) return fail('CONFIG_INVALID', `${path}: "${name}" must be ${form}.`)
+  }
   return { path, content, members }
 }
 
-const forms = {
-  'a number': (value: unknown) => typeof value === 'number',
-  text: (value: unknown) => typeof value === 'string',
-  'an object with mode, origin and pins': (value: unknown) =>
-    isSecure(value) && Object.keys(value).every((name) => ['mode', 'origin', 'pins'].includes(name)),
+/** Returns what a member must be; undefined if its value is that. */
+function wrongForm(name: string, value: unknown): string | undefined {
+  if (name === 'secure') {
+    const isRight = isSecure(value) && Object.keys(value).every((it) => ['mode', 'origin', 'pins'].includes(it))
+    return isRight ? undefined : 'an object with mode, origin and pins'
+  }
+  const [type, form] = name === 'retries' ? ['number', 'a number'] : ['string', 'text']
+  return typeof value === type ? undefined : form
 }
 
-function formOf(member: string): keyof typeof forms {
-  if (member === 'secure') return 'an object with mode, origin and pins'
-  return member === 'retries' ? 'a number' : 'text'
+/** Whether commands may send credentials to the server that a project file names, with the reason. */
+export interface Permission {
+  readonly allowed: boolean
+  readonly reason: 'no server' | 'local server' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'
+  /** The running server of this user that has the base URL. */
+  readonly localServer?: LocalServer | undefined
+}
+
+/** The base URL of a project file that the user has not allowed. */
+export interface UnapprovedServer {
+  readonly path: string
+  readonly baseUrl: string
+  readonly reason: Permission['reason']
+}
+
+/**
+ * Decides whether calls may go to the server that a project file names. The user must have allowed the file, because a
+ * call can carry credentials from the environment and another user may have written it (DECISIONS.md#project-file). On a
+ * loopback port a process of any user may listen, so only the user's own running servers need no permission.
+ */
+export function permissionOf(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  { path, content, members }: ProjectFile,
+  profile: Profile,
+  config: Config,
+): Permission {
+  const { base_url: baseUrl } = members
+  if (typeof baseUrl !== 'string') return { allowed: true, reason: 'no server' }
+  const origin = originOf(baseUrl)
+  if (originOf(profile.base_url) === origin) return { allowed: true, reason: 'server of the profile' }
+  const localServer = findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
+  if (localServer !== undefined) return { allowed: true, reason: 'local server', localServer }
+  const { projects = {} } = config
+  if (!Object.hasOwn(projects, path)) return { allowed: false, reason: 'not allowed' }
+  const isSame = projects[path] === content
+  return { allowed: isSame, reason: isSame ? 'allowed' : 'changed since' }
+}
+
+export function projectNotAllowed({ path, baseUrl, reason }: UnapprovedServer): Failure {
+  const state = reason === 'changed since' ? 'has changed since you allowed it' : 'is not allowed to name it'
+  return fail(
+    'PROJECT_NOT_ALLOWED',
+    `The server ${baseUrl} is named by ${path} alone, which ${state}. Nothing was sent.`,
+    'If you trust that file: `voucherctl project allow`. Or name the server yourself with --base-url URL.',
+    { project_file: path },
+  )
 }

@@ -1,15 +1,38 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { durationMs } from '../../contract/values/duration.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import { type Failure, usage } from '../failures/failure.js'
-import { type Format, formatIn, formats, type Globals } from '../flags/globals.js'
+import type { SecureMode } from '../../secure/client/options.js'
+import { arePins } from '../../secure/client/options.js'
+import { isCanonicalOrigin } from '../../secure/origin.js'
+import { type Failure, fail, usage } from '../failures/failure.js'
+import { type Format, formatIn, formats, type Globals, secureModes } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { type Config, type ConfigResult, DEFAULT_PROFILE, findProfile, type Profile, readConfig } from './config.js'
-import { dataDirOf, findLocalServer, type LocalServer } from './local-server.js'
-import { type ProjectFile, type ProjectResult, readProjectFile, type SkippedFile } from './project-file.js'
-import { originOf, permissionOf, type UnapprovedServer } from './project-permission.js'
-import { resolveSecure, type SecureSettings } from './secure-settings.js'
-import { byDefault, choose, first, invalid, type Setting, type SettingSources } from './setting.js'
+import { dataDirOf, findLocalServer, type LocalServer, originOf } from './local-server.js'
+import {
+  type ProjectFile,
+  type ProjectResult,
+  permissionOf,
+  readProjectFile,
+  type SkippedFile,
+  type UnapprovedServer,
+} from './project-file.js'
+
+/** A setting's value and where it comes from; `profile show --explain` prints both. */
+interface Setting<T> {
+  readonly value: T
+  readonly source: string
+}
+
+interface SecureSettings {
+  readonly mode: Setting<SecureMode>
+  /** Value of the Origin header when an encrypted session is opened; undefined sends none. */
+  readonly origin: Setting<string | undefined>
+  /** Accepted keys of the server; an empty list accepts any key. */
+  readonly pins: Setting<readonly string[]>
+  /** Origins with downgrade protection: the mode `auto` never sends plain text to them. */
+  readonly latched: Setting<readonly string[]>
+}
 
 export interface Settings {
   readonly config: Config
@@ -37,13 +60,13 @@ export interface Settings {
   readonly secure: SecureSettings
 }
 
-type SettingsResult = { readonly ok: true; readonly settings: Settings } | Failure
+type Resolved<Name extends keyof Settings> = { readonly ok: true; readonly settings: Pick<Settings, Name> } | Failure
 
 const DEFAULT_TIMEOUT = '30s'
 const DEFAULT_RETRIES = 3
 
 /** Resolves all settings in the order flag > environment > project file > profile > default. */
-export function resolveSettings(host: Host, globals: Globals): SettingsResult {
+export function resolveSettings(host: Host, globals: Globals): Resolved<keyof Settings> {
   const stored = readConfig(host)
   if (!stored.ok) return stored
   const found = readProjectFile(host)
@@ -51,167 +74,111 @@ export function resolveSettings(host: Host, globals: Globals): SettingsResult {
   return combineSettings(host, globals, stored, found)
 }
 
-type StoredConfig = Extract<ConfigResult, { ok: true }>
-type ProjectLookup = Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>
-
-const nothingStored: StoredConfig = { ok: true, config: { current: DEFAULT_PROFILE, profiles: {} } }
-const nothingFound: ProjectLookup = { project: undefined, passedOver: [] }
-
-/** The settings that could be resolved, and a failure for each source that is invalid. */
-export interface SettingsDiagnosis {
-  readonly settings: Settings
-  readonly config: Failure | undefined
-  readonly project: Failure | undefined
-  /** The failure of an invalid value; all settings then have their defaults. */
-  readonly values: Failure | undefined
-}
-
-/** Resolves settings for commands that diagnose invalid ones; it never fails as a whole. */
-export function diagnoseSettings(host: Host, globals: Globals): SettingsDiagnosis {
-  const stored = readConfig(host)
-  const found = readProjectFile(host)
-  const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
-  const combined = combineSettings(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
-  if (combined.ok) return { settings: combined.settings, ...problems, values: undefined }
-  const { XDG_DATA_HOME } = host.env
-  const bare = combineSettings(
-    { ...host, env: { XDG_DATA_HOME } },
-    { ...globals, 'base-url': undefined },
-    nothingStored,
-    nothingFound,
-  )
-  if (!bare.ok) throw new Error('the defaults must be right')
-  return { settings: bare.settings, ...problems, values: combined }
-}
-
-function combineSettings(
+/** Combines what the profile file and the project file hold with flags and environment. */
+export function combineSettings(
   host: Host,
   globals: Globals,
-  stored: StoredConfig,
-  { project, passedOver }: ProjectLookup,
-): SettingsResult {
-  const { config } = stored
+  { config, warning }: Pick<Extract<ConfigResult, { ok: true }>, 'config' | 'warning'>,
+  { project, passedOver }: Pick<Extract<ProjectResult, { ok: true }>, 'project' | 'passedOver'>,
+): Resolved<keyof Settings> {
+  const { env } = host
   const profileName = profileNameOf(host, globals.profile, project, config)
   const known = findProfile(config, profileName.value)
   const profile = known ?? {}
-  const sources = { env: host.env, projectSource: fileOf(project), profileSource: `profile ${profileName.value}` }
+  const profileSource = `profile ${profileName.value}`
+  const shared = project?.members ?? {}
+  const sources = { env, config, project, shared, projectSource: fileOf(project), profile, profileSource }
 
-  const server = chooseServer(host, globals['base-url'], { config, project, profile, sources })
+  const server = chooseServer(host, globals['base-url'], sources)
   if (!server.ok) return server
-  const { baseUrl, notAllowed, localServer } = server
-  const call = chooseCallSettings(globals, sources, project?.members ?? {}, profile)
+  const call = chooseCallSettings(globals, sources)
   if (!call.ok) return call
-  const { format, timeoutMs, retries } = call
-  const floor = floorOf(config, profileName, project, baseUrl.value)
-  const secure = resolveSecure(globals, sources, project?.members.secure ?? {}, profile.secure ?? {}, floor)
+  const { value: baseUrl } = server.settings.baseUrl
+  const floor = floorOf(sources, profileName, baseUrl)
+  const secure = resolveSecure(globals, sources, floor)
   if (!secure.ok) return secure
-  const production =
-    first([floor?.profile.production || undefined, floor?.source ?? ''], [profile.production, sources.profileSource]) ??
-    byDefault(false)
+  const ofFloor = floor?.profile.production || undefined
+  const production = first(false, [ofFloor, floor?.source ?? ''], [profile.production, profileSource])
   const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
   const settings = {
+    ...server.settings,
+    ...call.settings,
+    ...secure.settings,
     config,
-    warnings: [...(stored.warning === undefined ? [] : [stored.warning]), ...notes],
+    warnings: [...(warning === undefined ? [] : [warning]), ...notes],
     project,
     passedOver,
-    notAllowed,
     profileName,
     profileMissing:
       known === undefined && profileName.value !== DEFAULT_PROFILE && profileName.value !== config.current,
     profile,
     production,
-    baseUrl,
-    localServer,
     hasReferenceCodes:
-      profile.codes === 'reference' ||
-      (baseUrl.value !== undefined && isLoopbackHost(parseBaseUrl(baseUrl.value).hostname)),
-    format,
-    timeoutMs,
-    retries,
-    secure: secure.settings,
+      profile.codes === 'reference' || (baseUrl !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)),
   }
   return { ok: true, settings }
-}
-
-interface ServerSources {
-  readonly config: Config
-  readonly project: ProjectFile | undefined
-  readonly profile: Profile
-  readonly sources: SettingSources
 }
 
 /** Chooses the base URL, and checks that the user has allowed the server that a project file names. */
 function chooseServer(
   host: Host,
   flag: string | undefined,
-  { config, project, profile, sources }: ServerSources,
-): ({ readonly ok: true } & Pick<Settings, 'baseUrl' | 'notAllowed' | 'localServer'>) | Failure {
-  const ofProject = project?.members.base_url
-  const chosen = choose(sources, [flag, 'base-url'], 'VOUCHERCTL_BASE_URL', ofProject, profile.base_url)
-  const defaultServer = chosen === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
-  const baseUrl = chosen ?? localBaseUrl(defaultServer)
+  sources: Sources,
+): Resolved<'baseUrl' | 'notAllowed' | 'localServer'> {
+  const { config, project, shared, projectSource, profile } = sources
+  const flags = [flag, 'base-url'] as const
+  const chosen = choose(sources, flags, 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url, undefined)
+  const defaultServer = chosen.value === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
+  const source = defaultServer ? `the local server of ${defaultServer.data_dir}` : 'nowhere: no server is chosen'
+  const baseUrl = chosen.value === undefined ? { value: defaultServer?.base_url, source } : chosen
   const problem = problemOfBaseUrl(baseUrl)
   if (problem !== undefined) return problem
-  const found = { ok: true as const, baseUrl, notAllowed: undefined, localServer: defaultServer }
-  if (project === undefined || baseUrl.source !== sources.projectSource) return found
-  const permission = permissionOf(host, project, profile, config)
-  if (permission.allowed) return { ...found, localServer: permission.localServer ?? defaultServer }
-  return {
-    ...found,
-    baseUrl: { value: undefined, source: sources.projectSource },
-    notAllowed: { path: project.path, baseUrl: String(ofProject), reason: permission.reason },
-  }
+  const settings = { baseUrl, notAllowed: undefined, localServer: defaultServer }
+  if (project === undefined || baseUrl.source !== projectSource) return { ok: true, settings }
+  const { allowed, reason, localServer } = permissionOf(host, project, profile, config)
+  if (allowed) return { ok: true, settings: { ...settings, localServer: localServer ?? defaultServer } }
+  const notAllowed = { path: project.path, baseUrl: String(shared.base_url), reason }
+  return { ok: true, settings: { ...settings, baseUrl: { value: undefined, source: projectSource }, notAllowed } }
 }
 
-/** Chooses the output format and the limits of calls. */
-function chooseCallSettings(
-  globals: Globals,
-  sources: SettingSources,
-  shared: ProjectFile['members'],
-  profile: Profile,
-): ({ readonly ok: true } & Pick<Settings, 'format' | 'timeoutMs' | 'retries'>) | Failure {
+function chooseCallSettings(globals: Globals, sources: Sources): Resolved<'format' | 'timeoutMs' | 'retries'> {
+  const { shared, profile } = sources
   const formatFlag = globals.json ? 'json' : globals.output === undefined ? 'jq' : 'output'
   const formatFlags = [formatIn(globals), formatFlag] as const
-  const format =
-    choose(sources, formatFlags, 'VOUCHERCTL_OUTPUT', shared.output, profile.output) ?? byDefault<Format>('table')
+  const format = choose<Format>(sources, formatFlags, 'VOUCHERCTL_OUTPUT', shared.output, profile.output, 'table')
   const limit = globals.timeout === undefined ? undefined : `${globals.timeout}ms`
-  const timeout =
-    choose(sources, [limit, 'timeout'], undefined, shared.timeout, profile.timeout) ?? byDefault(DEFAULT_TIMEOUT)
-  const retries =
-    choose(sources, [globals.retries, 'retries'], undefined, shared.retries, profile.retries) ??
-    byDefault(DEFAULT_RETRIES)
+  const timeout = choose(sources, [limit, 'timeout'], undefined, shared.timeout, profile.timeout, DEFAULT_TIMEOUT)
+  const flag = [globals.retries, 'retries'] as const
+  const retries = choose(sources, flag, undefined, shared.retries, profile.retries, DEFAULT_RETRIES)
   const timeoutMs = durationMs(timeout.value) ?? 0
   const problem =
     (formats.includes(format.value) ? undefined : invalid('output', format, `must be one of ${formats.join(', ')}`)) ??
     (timeoutMs > 0 ? undefined : invalid('timeout', timeout, 'must be a duration such as 30s')) ??
     (isRetries(retries.value) ? undefined : invalid('retries', retries, 'must be a whole number from 0 to 20'))
-  return problem ?? { ok: true, format, timeoutMs: { ...timeout, value: timeoutMs }, retries }
+  return problem ?? { ok: true, settings: { format, timeoutMs: { ...timeout, value: timeoutMs }, retries } }
 }
 
 /** Returns the current profile if the project file selects another profile for the same server. */
 function floorOf(
-  config: Config,
-  profileName: Setting<string>,
-  project: ProjectFile | undefined,
+  { config, project, projectSource }: Sources,
+  { value, source }: Setting<string>,
   baseUrl: string | undefined,
 ): { readonly profile: Profile; readonly source: string } | undefined {
   const { current } = config
-  if (project === undefined || profileName.source !== fileOf(project) || profileName.value === current) return undefined
-  const profile = findProfile(config, current)
-  if (profile === undefined) return undefined
+  const profile = project !== undefined && source === projectSource && value !== current && findProfile(config, current)
+  if (!profile) return undefined
   const isForSame = profile.base_url === undefined || originOf(profile.base_url) === originOf(baseUrl)
-  return isForSame ? { profile, source: `profile ${current}, which ${fileOf(project)} cannot loosen` } : undefined
+  return isForSame ? { profile, source: `profile ${current}, which ${projectSource} cannot loosen` } : undefined
 }
 
 function profileNameOf(
   { env }: Host,
   named: string | undefined,
   project: ProjectFile | undefined,
-  config: Config,
+  { current }: Config,
 ): Setting<string> {
-  const places = { env, projectSource: fileOf(project), profileSource: 'the current profile' }
-  const chosen = choose(places, [named, 'profile'], 'VOUCHERCTL_PROFILE', project?.members.profile, config.current)
-  return chosen as Setting<string>
+  const sources = { env, projectSource: fileOf(project), profileSource: 'the current profile' }
+  return choose(sources, [named, 'profile'], 'VOUCHERCTL_PROFILE', project?.members.profile, current, DEFAULT_PROFILE)
 }
 
 /** Output format from the project file or the profile; it may be invalid. */
@@ -227,12 +194,6 @@ export function storedFormat(host: Host, profile: string | undefined): unknown {
 
 const fileOf = (project: ProjectFile | undefined) => `project file ${project?.path ?? ''}`
 
-function localBaseUrl(server: LocalServer | undefined): Setting<string | undefined> {
-  return server === undefined
-    ? { value: undefined, source: 'nowhere: no server is chosen' }
-    : { value: server.base_url, source: `the local server of ${server.data_dir}` }
-}
-
 function problemOfBaseUrl({ value, source }: Setting<string | undefined>): Failure | undefined {
   if (value === undefined) return undefined
   try {
@@ -245,3 +206,92 @@ function problemOfBaseUrl({ value, source }: Setting<string | undefined>): Failu
 }
 
 const isRetries = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 20
+
+/** True if the value comes from a flag or an environment variable. */
+export const isGivenForCall = ({ source }: Setting<unknown>): boolean => /^(flag|environment) /.test(source)
+
+/** Returns the first candidate whose value is defined, else the default. */
+function first<T>(byDefault: T, ...candidates: readonly [value: T | undefined, source: string][]): Setting<T> {
+  const [value = byDefault, source = 'default'] = candidates.find(([it]) => it !== undefined) ?? []
+  return { value, source }
+}
+
+/** The places where settings come from besides flags. */
+interface Sources {
+  readonly env: Host['env']
+  readonly config: Config
+  readonly project: ProjectFile | undefined
+  readonly shared: ProjectFile['members']
+  readonly projectSource: string
+  readonly profile: Profile
+  readonly profileSource: string
+}
+
+/** Resolves one setting in the order flag > environment > project file > profile. */
+function choose<T>(
+  { env, projectSource, profileSource }: Pick<Sources, 'env' | 'projectSource' | 'profileSource'>,
+  [flag, name]: readonly [value: T | undefined, name: string],
+  variable: string | undefined,
+  ofProject: unknown,
+  ofProfile: unknown,
+  byDefault: T,
+): Setting<T> {
+  return first<unknown>(
+    byDefault,
+    [flag, `flag --${name}`],
+    [(variable && env[variable]) || undefined, `environment ${variable}`],
+    [ofProject, projectSource],
+    [ofProfile, profileSource],
+  ) as Setting<T>
+}
+
+const invalid = (name: string, { source }: Setting<unknown>, rule: string): Failure =>
+  fail('CONFIG_INVALID', `The value of ${name} ${rule}.`, `It came from ${source}.`)
+
+/**
+ * Resolves flag > environment > project file > profile > default, with one exception: another user may have written the
+ * project file, so it can make encryption stricter but never weaker. Its weaker mode is ignored, and so are its pins
+ * if the profile has pins. If it selects another profile, the current profile's mode and pins remain the minimum.
+ * @param floor the current profile, if the project file selects another profile for the same server
+ */
+function resolveSecure(globals: Globals, sources: Sources, floor: ReturnType<typeof floorOf>): Resolved<'secure'> {
+  const { projectSource, profileSource } = sources
+  const { secure: shared = {} } = sources.shared
+  const { secure: own = {} } = sources.profile
+  const least = floor?.profile.secure ?? {}
+  const floorSource = floor?.source ?? ''
+  const isBelowFloor = strictness(own.mode) < strictness(least.mode)
+  const mine = isBelowFloor ? least.mode : own.mode
+  const lowered = strictness(shared.mode) >= 0 && strictness(shared.mode) < strictness(mine)
+  const placesOfMode = isBelowFloor ? { ...sources, profileSource: floorSource } : sources
+  const ofProject = lowered ? undefined : shared.mode
+  const mode = choose(placesOfMode, [globals.secure, 'secure'], 'VOUCHERCTL_SECURE', ofProject, mine, 'off')
+  const flag = [globals.origin, 'origin'] as const
+  const origin = choose(sources, flag, 'VOUCHERCTL_ORIGIN', shared.origin, own.origin, undefined)
+  const ofFloor = least.pins?.length === 0 ? undefined : least.pins
+  const pins = first<readonly string[]>(
+    [],
+    [ofFloor, floorSource],
+    [own.pins, profileSource],
+    [shared.pins, projectSource],
+  )
+  const protectors = [least.latched && floorSource, own.latched && profileSource].filter((it) => it !== undefined)
+  const latched = {
+    value: [...new Set([...(least.latched ?? []), ...(own.latched ?? [])])],
+    source: protectors.join(', ') || 'default',
+  }
+  const secure = { mode, origin, pins, latched }
+  return refuseInvalid(secure) ?? { ok: true, settings: { secure } }
+}
+
+function refuseInvalid({ mode, origin, pins }: SecureSettings): Failure | undefined {
+  if (strictness(mode.value) < 0) return invalid('secure.mode', mode, `must be one of ${secureModes.join(', ')}`)
+  if (origin.value !== undefined && !isCanonicalOrigin(origin.value))
+    return invalid('secure.origin', origin, 'must be a full origin such as https://shop.example')
+  return arePins(pins.value)
+    ? undefined
+    : invalid('secure.pins', pins, 'must be two pins at most, sha256: and 43 characters')
+}
+
+/** Position of a mode from least to most strict; -1 for an unknown mode. */
+const strictness = (mode: string | undefined) => secureModes.findIndex((it) => it === mode)

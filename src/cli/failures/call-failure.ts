@@ -1,11 +1,12 @@
 import type { CallFailure } from '../../client/result.js'
 import { readRetryAfter } from '../../client/retry.js'
-import { adviceFor, type UsedCredential } from './advice.js'
+import { type CredentialKind, scopes } from '../../contract/endpoint.js'
+import { type FailureCode, failures, isFailureCode } from '../../contract/errors.js'
+import { shellWord } from '../../contract/values/shell-word.js'
 import type { Failure } from './failure.js'
 import { idAsCode, missingId } from './ids.js'
-import { localFailures } from './local-failures.js'
+import { type LocalCode, localFailures } from './local-failures.js'
 
-/** What a command knows about its failed call. */
 export interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
@@ -14,7 +15,6 @@ export interface CallFacts {
   readonly credential?: (UsedCredential & { readonly text: string }) | undefined
 }
 
-/** Converts a failed call to a failure with a hint. */
 export function fromCall(failure: CallFailure, { check, input = {}, credential }: CallFacts = {}): Failure {
   const { code, message, status, retryable, requestId, details, outcomeUnknown, idempotencyKey } = failure
   const repeat = repeatHint(outcomeUnknown, idempotencyKey, check)
@@ -60,4 +60,109 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
   return check === undefined
     ? `${doubt}Check before you repeat it.`
     : `${doubt}Check with ${check} before you repeat it.`
+}
+
+/** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
+const clientCodes = [
+  'NETWORK_ERROR',
+  'TIMEOUT',
+  'INVALID_RESPONSE',
+  'SECURE_BOOTSTRAP_INVALID',
+  'SECURE_SESSION_INVALID',
+  'SECURE_PIN_MISMATCH',
+  'SECURE_ANSWER_INVALID',
+  'SECURE_ANSWER_REFUSED',
+  'SECURE_PLAIN_REFUSED',
+  'CREDENTIAL_UNENCRYPTED',
+] as const satisfies readonly LocalCode[]
+
+/** The members that a call sent and the details that the server returned, whose ids complete a command. */
+interface Facts {
+  readonly details: Readonly<Record<string, unknown>>
+  readonly input: Readonly<Record<string, unknown>>
+  readonly credential?: UsedCredential | undefined
+}
+
+/** The kind of a credential that a call sent, and where it came from: a variable, a file, a profile. */
+interface UsedCredential {
+  readonly kind: CredentialKind
+  readonly source: string | undefined
+}
+
+const newCredential: Readonly<Record<CredentialKind, string>> = {
+  token: 'Create a new one and store it: `voucherctl tokens create --save`.',
+  bot: 'Create a new one and store it: `voucherctl bots regenerate-token --save`.',
+  jwt: 'Log in again: `voucherctl login`.',
+  operator: "It is in operator.key of the server's data folder.",
+}
+
+/** Hint for a credential that the server refused: correct what holds it, or store a new one. */
+function afterRefusal(code: string, { kind, source = '' }: UsedCredential): string | undefined {
+  if (code !== 'TOKEN_INVALID' && code !== 'TOKEN_EXPIRED' && code !== 'TOKEN_REVOKED') return undefined
+  const copied = code === 'TOKEN_INVALID' ? 'Check that the whole value was copied and belongs to this server. ' : ''
+  const isVariable = source.startsWith('VOUCHERCTL_')
+  return `${copied}${isVariable ? `${source} wins over the profile: correct it or unset it. ` : ''}${newCredential[kind]}`
+}
+
+type Ids = (name: string) => string | undefined
+
+/** Hints by code, or functions that choose one. Text in braces stands for a member of the response or the call. */
+const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => string | undefined)>>> = {
+  OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
+  INSUFFICIENT_SCOPE: (id) =>
+    scopes.some((it) => it === id('required_scope'))
+      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. A bot gets its scopes when it is applied for.'
+      : 'It needs the scope {required_scope}, which a bot gets when it is applied for: `voucherctl bots apply --help`.',
+  TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
+  // Only the operator names a delivery without its bot.
+  DELIVERY_NOT_FOUND: (id) =>
+    id('botId') === undefined
+      ? id('deliveryId') && 'The deliveries of this server: `voucherctl platform deliveries list`.'
+      : 'The deliveries of this bot: `voucherctl webhook deliveries {botId}`.',
+  VOUCHER_ALREADY_REDEEMED:
+    'Who redeemed it: `voucherctl vouchers redemption {redemption_id}`; to take that back: `voucherctl vouchers reverse {redemption_id}`.',
+  VOUCHER_NOT_YET_VALID: 'Redeem it at or after {valid_from}.',
+  EXTERNAL_TEMPLATE_ID_EXISTS:
+    'Use the template that has it, or another --external-id: `voucherctl templates list --external-id {external_template_id}`.',
+  TEMPLATE_NOT_ACTIVE: (id) =>
+    id('status') === 'reviewing'
+      ? 'Wait for its approval; on a local server you decide: `voucherctl platform templates approve {template_id}`.'
+      : 'Submit it: `voucherctl templates submit {template_id}`. On a local server you decide then: `voucherctl platform templates approve {template_id}`.',
+  BOT_ALREADY_LINKED: 'Unlink it first: `voucherctl apps unlink-bot {application_id} --bot {botId}`.',
+  BOT_NOT_APPROVED:
+    'See its review: `voucherctl bots get {botId}`; on a local server you decide: `voucherctl platform bots approve {botId}`.',
+  BOT_STATE_CONFLICT: 'Its review_status and status: `voucherctl bots get {botId}`.',
+  // Only the operator names a voucher by its id; all others by its code.
+  VOUCHER_NOT_FOUND: (id) => id('voucherId') && 'The vouchers of this server: `voucherctl platform vouchers list`.',
+  // A server may send any path: suggest a deletion only of a file of this name.
+  SNAPSHOTS_DAMAGED: (id) =>
+    /[/\\]voucherctl\.db\.snapshots([/\\][0-9a-f]+\.db)?$/.test(id('file') ?? '')
+      ? 'Delete the file on the machine of the server, which may continue to run; its snapshot is lost: `rm {file}`.'
+      : undefined,
+  DELIVERY_NOT_RETRYABLE:
+    'Only failed and dead_letter deliveries are retried, delivered ones with --force, and only while a webhook is set: `voucherctl webhook deliveries {botId}`.',
+}
+
+/** Writes members into a hint, quoted for a shell within a command; undefined if one is missing. */
+function filled(hint: string | undefined, id: Ids): string | undefined {
+  const member = /\{(\w+)\}/g
+  if ([...(hint ?? '').matchAll(member)].some(([, name = '']) => id(name) === undefined)) return undefined
+  const fill = (text: string, quote: (value: string) => string) =>
+    text.replaceAll(member, (_, name: string) => quote(id(name) ?? ''))
+  return hint?.replaceAll(/`[^`]*`|[^`]+/g, (part) => fill(part, part.startsWith('`') ? shellWord : String))
+}
+
+/** Hint for a person whose call failed; null for a code that is not known. */
+export function adviceFor(code: string, { details, input, credential }: Facts): string | null {
+  if (!isFailureCode(code)) {
+    const known = clientCodes.find((it) => it === code)
+    return known === undefined ? null : localFailures[known].fix
+  }
+  const id = (name: string) => {
+    const value = Object.hasOwn(details, name) ? details[name] : input[name]
+    return (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined
+  }
+  const known = withIds[code]
+  const hint = typeof known === 'function' ? known(id) : known
+  return (credential && afterRefusal(code, credential)) ?? filled(hint, id) ?? failures[code].cliFix
 }

@@ -1,6 +1,6 @@
+import { shellWord } from '../../contract/values/shell-word.js'
 import type { LocalCode } from './local-failures.js'
 
-/** Why a command failed, and how to fix it. */
 export interface Failure {
   readonly ok: false
   readonly code: string
@@ -25,3 +25,49 @@ export function fail(
 }
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
+
+/** Writes each command of a text, which stands in backticks, as the user can run it. */
+export type Suggest = (text: string) => string
+
+/**
+ * Flags that a suggested command inherits from the command line, so that it acts on the same profile, server and
+ * folder, with the commands that accept them (`test/cli/failures/failure.test.ts` compares them with the tree).
+ */
+export const inherited: Readonly<Record<string, RegExp>> = {
+  profile: /^(?!help|explain|completion|commands|project|quickstart)/,
+  'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
+  data: /^(?:login|server (?:start|env|status|stop|logs|export|import))(?= |$)/,
+  bot: /^templates (?:list|get|create|submit|apply|diff)(?= |$)/,
+  inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
+}
+
+/**
+ * Completes suggested commands: the program as it was called (`npx voucherctl`), and the inherited flags that the
+ * command does not name itself.
+ */
+export function suggestionsOf(
+  env: Readonly<Record<string, string | undefined>>,
+  given: ReadonlyMap<string, readonly string[]>,
+): Suggest {
+  const program = programName(env)
+  const complete = (command: string) => {
+    const flags = Object.entries(inherited).flatMap(([name, accepts]) => {
+      const text = given.get(name)?.at(-1)
+      const isNamed = ` ${command} `.match(name === 'profile' ? / (?:--profile|-p)[ =]/ : ` --${name}[ =]`) !== null
+      return text === undefined || isNamed || !accepts.test(command) ? [] : [optionOf(name, text)]
+    })
+    return [program, command, ...(command.endsWith('--help') ? [] : flags)].join(' ')
+  }
+  return (text) => text.replaceAll(/`voucherctl ([^`]+)`/g, (_, command: string) => `\`${complete(command)}\``)
+}
+
+/** npm sets the variable for npx and for a script; both may lack voucherctl on the PATH of the user's shell. */
+export const programName = (env: Readonly<Record<string, string | undefined>>) =>
+  env.npm_command === undefined ? 'voucherctl' : 'npx voucherctl'
+
+/** A suggested command in backticks. Values are quoted for a shell, since a server may send any text as an id. */
+export const suggested = (parts: TemplateStringsArray, ...values: readonly string[]) =>
+  `\`voucherctl ${String.raw({ raw: parts.raw }, ...values.map(shellWord))}\``
+
+export const optionOf = (name: string, value: string) =>
+  value.startsWith('-') ? `--${name}=${shellWord(value)}` : `--${name} ${shellWord(value)}`

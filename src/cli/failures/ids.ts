@@ -1,4 +1,5 @@
 import { redactCode } from '../../contract/values/secrets.js'
+import { asMembers } from '../../values/json.js'
 
 /** What the id with a prefix identifies (DECISIONS.md#ids). */
 export const idKinds: Readonly<Record<string, string>> = {
@@ -40,21 +41,16 @@ export function missingId(code: string, input: Readonly<Record<string, unknown>>
   return `not found: ${id}`
 }
 
-interface CodeInput {
-  readonly type?: unknown
-  readonly value?: unknown
-}
-
 /** Says what an id in place of a code identifies, without the id: output hides typed codes. */
 export function idAsCode(credential: unknown): string | undefined {
-  const { value } = (credential ?? {}) as CodeInput
+  const { value } = asMembers(credential) ?? {}
   if (typeof value !== 'string') return undefined
   const prefix = value.slice(0, value.indexOf('_'))
   return Object.hasOwn(idKinds, prefix) ? `${prefix}_… is the id of ${idKinds[prefix]}, not a code.` : undefined
 }
 
 function missingCode(credential: unknown): string | undefined {
-  const { type, value } = (credential ?? {}) as CodeInput
+  const { type, value } = asMembers(credential) ?? {}
   if (typeof value !== 'string') return undefined
   return idAsCode(credential) ?? `not found: ${type === 'qr_token' ? 'QR token' : 'code'} ${redactCode(value)}`
 }

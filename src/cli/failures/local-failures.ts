@@ -2,7 +2,6 @@
 interface LocalFailure {
   /** Exit code of a command that ends with this failure. */
   readonly exit: number
-  /** What the code means. */
   readonly message: string
   readonly fix: string
   /** Causes that neither message nor fix names. */

@@ -2,8 +2,7 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
-import { remember } from './scrub.js'
-import { untilAborted } from './until-aborted.js'
+import { remember } from './secrets.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
 export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
@@ -19,13 +18,14 @@ export async function readTextFile(host: Host, path: string): Promise<TextResult
 /** Reads a file as bytes; a relative path starts at the host's working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
   if (path === '-') return readAll(host.stdin, host.signal)
-  const { readFile, stat } = await import('node:fs/promises')
+  const { readFile } = await import('node:fs/promises')
   const absolute = resolve(host.cwd, path)
   try {
-    if ((await stat(absolute)).isFIFO()) return await readFifo(absolute, host.signal)
+    const fifo = await openFifo(absolute)
+    if (fifo !== undefined) return await readAll(fifo, host.signal).finally(() => fifo.destroy())
     return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
   } catch (error) {
-    if (host.signal.aborted) return interrupted
+    if (host.signal.aborted) return interrupted()
     return unreadable(path, error)
   }
 }
@@ -53,37 +53,42 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
 
 const nameOf = (path: string) => (path === '-' ? 'Standard input' : path)
 
-const interrupted = fail('ABORTED', 'Interrupted before the input was read.')
+const interrupted = () => fail('ABORTED', 'Interrupted before the input was read.')
 
 async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<BytesResult> {
   const chunks: Buffer[] = []
   const iterator = input[Symbol.asyncIterator]()
   for (;;) {
     const next = await untilAborted(iterator.next(), signal)
-    if (next === undefined) return interrupted
+    if (next === undefined) return interrupted()
     if (next.done) return { ok: true, bytes: Buffer.concat(chunks) }
     chunks.push(Buffer.from(next.value))
   }
 }
 
-/** Opens a FIFO without waiting for a writer: a thread that blocks in open() would keep the process alive. */
-async function openWithoutWaiting(path: string): Promise<import('node:net').Socket> {
-  const { constants, openSync } = await import('node:fs')
+/**
+ * Opens a FIFO as a stream, without waiting for a writer: a thread that blocks in open() would keep the process alive.
+ * @returns undefined for any other file
+ * @throws errors of the file system
+ */
+export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
+  const { constants, openSync, statSync } = await import('node:fs')
+  if (!statSync(path).isFIFO()) return undefined
   const { Socket } = await import('node:net')
   return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), writable: false })
 }
 
-/** Opens a FIFO as a stream; undefined for any other file. @throws errors of the file system */
-export async function openFifo(path: string): Promise<import('node:net').Socket | undefined> {
-  const { stat } = await import('node:fs/promises')
-  return (await stat(path)).isFIFO() ? openWithoutWaiting(path) : undefined
-}
-
-async function readFifo(path: string, signal: AbortSignal): Promise<BytesResult> {
-  const socket = await openWithoutWaiting(path)
+/** Resolves to the result of the work, or to undefined if the signal aborts first. It does not stop the work. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (signal === undefined) return work
+  if (signal.aborted) return undefined
+  const ended = new AbortController()
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true, signal: ended.signal })
+  })
   try {
-    return await readAll(socket, signal)
+    return await Promise.race([work, aborted])
   } finally {
-    socket.destroy()
+    ended.abort()
   }
 }

@@ -1,4 +1,8 @@
-import type { Word } from './word.js'
+/** A candidate for completion or a prompt, with its summary. */
+export interface Word {
+  readonly value: string
+  readonly summary: string
+}
 
 /** Tells what is wrong with an answer; undefined for a valid one. */
 export type Check = (answer: string) => string | undefined
@@ -7,11 +11,9 @@ export type Check = (answer: string) => string | undefined
 export interface Questions {
   /** Asks for a text that is not empty, until it is valid. */
   text(message: string, check?: Check): Promise<string | undefined>
-  /** Asks for a text without echoing it. */
   secret(message: string): Promise<string | undefined>
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
-  /** Waits for any key. */
   key(message: string): Promise<true | undefined>
   /** Offers words to search; a valid text that is not among them is an answer too. */
   search(message: string, words: readonly Word[], check?: Check): Promise<string | undefined>
@@ -30,7 +32,6 @@ export interface Out {
   readonly gone?: AbortSignal
 }
 
-/** Standard input. */
 interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
@@ -46,7 +47,6 @@ export interface Host {
   /** Current time in milliseconds since 1970. */
   now(): number
   newId(): string
-  /** Version of the package. */
   version(): string
   /** Reads a document of the npm package by its path in the package. */
   document(path: string): string

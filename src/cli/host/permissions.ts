@@ -19,6 +19,10 @@ export function othersMay(path: string): number {
 
 export const othersMayWrite = (path: string) => (othersMay(path) & WRITE) !== 0
 
+/** Warns of a folder in which other users could replace files; undefined if they cannot. */
+export const writableFolder = (dir: string) =>
+  othersMayWrite(dir) ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}` : undefined
+
 /**
  * Explains why another user may have written a file or folder; undefined if only the current user can have written it.
  * Root must own a file like any other user. On Windows, where Node reports neither owner nor mode, the result is always

@@ -1,5 +1,5 @@
 import { mapTexts } from '../../contract/values/map-texts.js'
-import { plain } from './plain.js'
+import { plain } from './text.js'
 
 /** Characters that JSON does not escape but a terminal interprets. */
 const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
@@ -34,7 +34,6 @@ export async function encodeCsv(
   return columns.length === 0 && records.length === 0 ? '' : csvRows(records, columns, true, onTerminal)
 }
 
-/** Lists the columns of all records, each once. */
 export const columnsOf = (records: readonly unknown[]) => [
   ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
 ]

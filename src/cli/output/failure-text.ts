@@ -1,9 +1,9 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
+import type { Explanation } from '../failures/codes.js'
 import type { Failure } from '../failures/failure.js'
 import type { Paint } from './colour.js'
 import { encodeJson } from './encode.js'
-import { plainLine } from './plain.js'
-import { textOrJson } from './value-text.js'
+import { plainLine, textOrJson, wrap } from './text.js'
 
 /** Encodes a failure as a JSON error object on one line, for scripts. */
 export function toJson(failure: Failure): string {
@@ -46,4 +46,19 @@ function issueLine(issue: Partial<ValidationIssue> | null, nameOf: NameMember | 
     return `  ${plainLine(JSON.stringify(issue))}`
   const suggestion = typeof issue.suggestion === 'string' ? ` (${issue.suggestion})` : ''
   return `  ${plainLine(`${nameOf?.(issue.pointer) ?? issue.pointer}: ${issue.message}${suggestion}`)}`
+}
+
+export function explanationText({ code, meaning, causes, fix, status, exit, retryable }: Explanation): string {
+  const from = status === null ? 'Found by voucherctl itself' : `HTTP status ${status}`
+  const again = retryable ? 'voucherctl retries such calls automatically' : 'repeating it unchanged does not help'
+  const retries = status === null ? '' : `; ${again}`
+  const end = `${from}, exit code ${exit}${retries}.`
+  const why = causes === null ? [] : [`Causes: ${causes}`]
+  const lines = [`${code}: ${meaning}`, '', ...why, `What to do: ${fix}`, '', end]
+  // Keep each command on one line, so that it can be copied.
+  const unbroken = lines.map((it) => it.replaceAll(/`[^`]+`/g, (command) => command.replaceAll(' ', '\u00a0')))
+  return unbroken
+    .flatMap((it) => wrap(it, 80, '  '))
+    .join('\n')
+    .replaceAll('\u00a0', ' ')
 }

@@ -4,10 +4,8 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 
-/** A test suite of a JUnit report. */
 export interface JunitSuite {
   readonly name: string
-  /** File that defines the suite, if one does. */
   readonly file?: string
   readonly duration_ms: number
   readonly cases: readonly JunitCase[]
@@ -15,13 +13,11 @@ export interface JunitSuite {
 
 interface JunitCase {
   readonly name: string
-  /** Line of the suite's file. */
   readonly line?: number
   readonly status: 'passed' | 'failed' | 'skipped'
   readonly duration_ms: number
   /** Of a failed case; the first one is its message. */
   readonly problems: readonly string[]
-  /** Why a case was skipped. */
   readonly reason?: string | null
 }
 
@@ -40,7 +36,6 @@ export async function writeJunit(
   }
 }
 
-/** Builds a JUnit report. */
 export function junitOf(suites: readonly JunitSuite[]): string {
   const ms = suites.reduce((sum, it) => sum + it.duration_ms, 0)
   const counts = countsOf(

@@ -1,8 +1,7 @@
 import { parseBody } from '../../client/response.js'
 import { asMembers } from '../../values/json.js'
 import type { Paint } from './colour.js'
-import { plainLine, plainMember } from './plain.js'
-import { isInstant, withTimes } from './time.js'
+import { isInstant, plainLine, plainMember, withTimes } from './text.js'
 
 /** A line of the server's log: a request, or a message of the server. */
 export type LogEntry = Readonly<Record<string, unknown>>

@@ -1,38 +1,31 @@
 import { writeSync } from 'node:fs'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
-import type { Failure } from '../failures/failure.js'
-import type { Suggest } from '../failures/suggestions.js'
+import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
 import type { Host, Out } from '../host/host.js'
-import { scrub } from '../host/scrub.js'
+import { scrub } from '../host/secrets.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { NameMember } from './failure-text.js'
 import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
-import { plain, plainLine } from './plain.js'
 import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './select-fields.js'
-import { sentence } from './sentence.js'
 import type { Screen } from './show.js'
-import { withTimes } from './time.js'
-import { wrapMessage } from './wrap.js'
+import { plain, plainLine, sentence, showRecord, withTimes, wrapMessage } from './text.js'
 
 interface OutputOptions {
   readonly format: Format
   readonly fields?: readonly string[] | undefined
-  /** Schema of the result. */
   readonly shape?: Shape | undefined
   readonly filter?: JqFilter | undefined
   readonly noColor?: boolean
   readonly quiet?: boolean
-  /** True if tables may be wider than the terminal. */
   readonly wide?: boolean
   /** True if the command changes something; its headline is then marked as done. */
   readonly changes?: boolean
   /** True if errors are texts for people although the format is JSON. */
   readonly plainErrors?: boolean
-  /** Finds the flag for a member that a server refused. */
   readonly nameOf?: NameMember
   /** Default: leaves suggested commands as they are. */
   readonly suggest?: Suggest
@@ -51,7 +44,6 @@ export class Output {
   readonly host: Host
   readonly options: OutputOptions
   #filterError: Failure | undefined
-  /** True if the printed table shortened ids. */
   #cutsIds = false
   readonly #warnings = new Set<string>()
 
@@ -65,7 +57,6 @@ export class Output {
     return this.#filterError
   }
 
-  /** Prints a result as one document. */
   async print<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const selected = this.#select(data)
     if ('ok' in selected) {
@@ -128,12 +119,10 @@ export class Output {
     this.host.stdout.write(`${text}\n`)
   }
 
-  /** Prints bytes to stdout without changing them. */
   printBytes(bytes: Uint8Array): void {
     this.host.stdout.write(bytes)
   }
 
-  /** Prints a notice to stderr. */
   notice(text: string): void {
     if (!this.options.quiet) this.tell(text)
   }
@@ -177,7 +166,7 @@ export class Output {
 
   /** Prints a failure to stderr. @returns the exit code */
   async fail(failure: Failure): Promise<number> {
-    const { exitOf } = await import('../failures/exit.js')
+    const { exitOf } = await import('../failures/codes.js')
     const { toJson, toText } = await import('./failure-text.js')
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
@@ -202,7 +191,6 @@ export class Output {
     this.host.stderr.write(scrub(this.host, text))
   }
 
-  /** Colour functions for stdout. */
   paint(): Promise<Paint> {
     return this.#paintFor(this.host.stdout)
   }
@@ -217,12 +205,10 @@ export class Output {
     return this.width ?? Number.POSITIVE_INFINITY
   }
 
-  /** Surroundings of a table. */
   async screen(): Promise<Screen> {
     return { paint: await this.paint(), width: this.options.wide ? undefined : this.width, now: this.host.now() }
   }
 
-  /** Says on a terminal that a table shortened ids. */
   noteCutIds(): void {
     if (this.host.stderr.isTTY === true) this.notice('Ids are shortened; --wide or -o json prints them whole.')
   }
@@ -302,10 +288,10 @@ export class Output {
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const screen = await this.screen()
     const { paint, now } = screen
-    // Load tables on demand: scripts read JSON.
-    const { showList, showRecord } = await import('./show.js')
     const show = async (value: unknown, members?: readonly string[], named = false) => {
       if (!isList(value)) return showRecord(value, members, paint, this.width, named)
+      // Load tables on demand: scripts read JSON.
+      const { showList } = await import('./show.js')
       const { text, cutsIds } = await showList(value, members, screen, view.empty)
       this.#cutsIds = cutsIds
       return text

@@ -30,22 +30,19 @@ export async function drawQr(text: string, output: Output): Promise<string | und
   return undefined
 }
 
-interface Screen {
-  /** True if block characters draw the dark modules; false if they draw the light ones. */
-  readonly isInk: boolean
-  paint(line: string): string
-}
-
-/** Draws black on white with colours; without colours it assumes light text on a dark background. */
-function screenOf({ host: { env, stdout }, options }: Output): Screen {
+/**
+ * Draws black on white with colours; without colours it assumes light text on a dark background.
+ * @returns isInk: true if block characters draw the dark modules; false if they draw the light ones
+ */
+function screenOf({ host: { env, stdout }, options }: Output) {
   if (!isColoured(stdout, env, options.noColor === true)) {
     const isLight = /;(?:7|15)$/.test(env.COLORFGBG ?? '')
-    return { isInk: stdout.isTTY !== true || isLight, paint: (line) => line }
+    return { isInk: stdout.isTTY !== true || isLight, paint: (line: string) => line }
   }
   // A theme may change the 16 basic colours, even white to black, but not those of the 256-colour cube.
   const hasCube = Boolean(env.COLORTERM || env.WT_SESSION) || /256|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')
   const colours = hasCube ? '38;5;16;48;5;231' : '30;107'
-  return { isInk: true, paint: (line) => `\u001b[${colours}m${line}\u001b[0m` }
+  return { isInk: true, paint: (line: string) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
 /** Writes a QR code as PNG or SVG, by extension, with mode 0600: it is enough to redeem the voucher. */

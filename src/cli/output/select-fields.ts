@@ -54,7 +54,6 @@ export function refuseUnknownInContract(fields: readonly string[], shape: Shape)
   return unknown.length === 0 ? undefined : unknownField(unknown, namesOf(known))
 }
 
-/** Lists the names that `--fields` accepts for a result. */
 export const fieldNames = (shape: Shape): readonly string[] => [...new Set(namesOf(recordOf(shape)))]
 
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {

@@ -1,43 +1,7 @@
 import type { Paint } from './colour.js'
-import { plainLine } from './plain.js'
 import { type List, valueAt } from './select-fields.js'
-import { labelOf, memberText, textOf } from './value-text.js'
-import { wrap } from './wrap.js'
+import { cut, GAP, labelOf, memberText, paintCell, plainLine, showRecord, widthOf } from './text.js'
 
-/** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
-export function showRecord(
-  record: unknown,
-  members: readonly string[] | undefined,
-  paint: Paint,
-  width?: number,
-  named = false,
-): string {
-  if (typeof record !== 'object' || record === null) return `${textOf(record)}\n`
-  const names = members ?? Object.keys(record)
-  const rows = names
-    .map((name) => [labelOf(name), valueAt(record, name), name] as const)
-    .filter(([, value]) => named || !isEmpty(value))
-  const labels = Math.max(0, ...rows.map(([label]) => label.length))
-  const line = ([label, value, name]: (typeof rows)[number]) => {
-    const text = memberText(name, value)
-    const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
-    const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
-    // Without the name beside it, a long id may fit on a line of its own.
-    const lines = fits ? beside : wrap(text, width - GAP)
-    const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
-    return fits
-      ? `${paint.quiet(label.padEnd(labels))}  ${shown}\n`
-      : `${paint.quiet(label)}\n${' '.repeat(GAP)}${shown}\n`
-  }
-  return rows.map(line).join('')
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null) return true
-  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0
-}
-
-const GAP = 2
 const NARROWEST = 8
 /** Minimum width of a shortened id: the prefix of its kind and 7 more characters. */
 const ID_NARROWEST = 12
@@ -46,7 +10,6 @@ const TIME_WIDTH = 20
 /** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
 
-/** Surroundings of a table. */
 export interface Screen {
   readonly paint: Paint
   /** Columns of the terminal; undefined without a terminal or with --wide. */
@@ -92,7 +55,6 @@ export interface Layout {
   readonly widths: readonly number[]
   /** True for columns of numbers, which are aligned to the right. */
   readonly isNumeric: readonly boolean[]
-  /** Number of rows printed so far. */
   readonly rows: number
   /** True if times stand without their distance from now, so that the table fits the terminal. */
   readonly isTight: boolean
@@ -190,14 +152,6 @@ function cutId(name: string, id: string, room: number): string {
   return `${head}…${id.slice(head.length + 1 - room)}`
 }
 
-/** Shortens a text to a number of columns. */
-export function cut(text: string, room: number): string {
-  if (widthOf(text) <= room) return text
-  const characters = [...text]
-  while (widthOf(characters.join('')) >= room) characters.pop()
-  return `${characters.join('')}…`
-}
-
 const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[] = []): number[] =>
   (rows[0] ?? []).map((_head, i) =>
     rows.reduce((widest, row) => Math.max(widest, widthOf(row[i] ?? '')), above[i] ?? 0),
@@ -241,14 +195,3 @@ function fitWidths(
 }
 
 const SHOWN_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/
-
-/** Number of terminal columns of a text: East Asian wide characters and emoji take two each. */
-export function widthOf(text: string): number {
-  const wide = text.match(
-    /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/gu,
-  )
-  return [...text].length + (wide?.length ?? 0)
-}
-
-const paintCell = (name: string, text: string, paint: Paint) =>
-  /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text

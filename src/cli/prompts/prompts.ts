@@ -4,10 +4,10 @@ import type { Context, Ok } from '../command/context.js'
 import type { Positional } from '../command/leaf.js'
 import type { Failure } from '../failures/failure.js'
 import type { Flag } from '../flags/flags.js'
-import type { Check } from '../host/host.js'
-import type { Word } from '../host/word.js'
+import type { Check, Word } from '../host/host.js'
 import { withProgress } from '../output/progress.js'
-import { type IdKind, isLocal, kindOfFlag, kindOfPositional, type LocalKind, type ValueKind } from '../records/kinds.js'
+import type { IdKind } from '../records/live.js'
+import { isLocal, kindOfFlag, kindOfPositional, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds that a prompt waits for the list that it offers; without it the user types the value. */
 const LIST_MS = 5_000
@@ -86,7 +86,6 @@ async function offered(
     return undefined
   // A route contains placeholders, which the user must replace.
   if (kind === 'routes' || (dryRun && !isLocal(kind))) return undefined
-  const { wordsOf } = await import('../records/words.js')
   const target = isLocal(kind)
     ? { kind: 'local' as const, of: kind, line, current: '' }
     : { kind: 'ids' as const, of: kind, line }
@@ -97,25 +96,12 @@ async function offered(
   if (words?.length === 0) {
     const server = baseUrl()
     const where = isLocal(kind) || !server.ok ? '' : ` on ${server.value}`
-    output.tell(`The list is empty: there are no ${nouns[kind]} to choose from${where}.`)
+    output.tell(`The list is empty: there are no ${nouns[kind] ?? kind} to choose from${where}.`)
   }
   return words
 }
 
-/** Names of what a prompt offers, in the plural. */
-const nouns: Readonly<Record<IdKind | LocalKind, string>> = {
-  apps: 'applications',
-  tokens: 'tokens',
-  templates: 'templates',
-  bots: 'bots',
-  chats: 'chats',
-  deliveries: 'deliveries',
-  faults: 'faults',
-  recorded: 'recorded deliveries',
-  endpoints: 'endpoints',
-  routes: 'routes',
-  profiles: 'profiles',
-}
+const nouns: Readonly<Partial<Record<ValueKind, string>>> = { apps: 'applications', recorded: 'recorded deliveries' }
 
 /** The flag whose value completes the path of the call that lists ids of a kind. */
 export const flagOfList: Readonly<Partial<Record<ValueKind, string>>> = {

@@ -1,9 +1,8 @@
 // Named imports keep the editor prompt out of the bundle: it is four times as large as all other prompts together.
 import { createPrompt, useKeypress } from '@inquirer/core'
 import { checkbox, confirm, input, password, search, select } from '@inquirer/prompts'
-import type { Questions } from '../host/host.js'
-import type { Word } from '../host/word.js'
-import { cut, widthOf } from '../output/show.js'
+import type { Questions, Word } from '../host/host.js'
+import { cut, widthOf } from '../output/text.js'
 
 const NO_VALUE = 'A value is needed.'
 const PAGE_SIZE = 10

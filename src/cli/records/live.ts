@@ -1,4 +1,6 @@
-import { statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type Call, createCall } from '../../client/call.js'
 import { withSecure } from '../../client/secure.js'
 import { apps } from '../../contract/apps.js'
@@ -10,19 +12,31 @@ import { platform } from '../../contract/platform/platform.js'
 import { templates } from '../../contract/templates.js'
 import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
-import { asMembers, type Members } from '../../values/json.js'
+import { asMembers, type Members, parseObject } from '../../values/json.js'
 import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
-import { refuseImpostor } from '../config/server-identity.js'
+import { refuseImpostor } from '../config/local-server.js'
 import { resolveSettings } from '../config/settings.js'
 import type { FlagTexts } from '../flags/flags.js'
 import { readGlobals } from '../flags/globals.js'
-import type { Host } from '../host/host.js'
-import type { Word } from '../host/word.js'
+import type { Host, Word } from '../host/host.js'
 import { Output } from '../output/output.js'
 import { isList, type List } from '../output/select-fields.js'
-import { cacheKey, readCached, writeCached } from './cache.js'
-import type { IdTarget } from './kinds.js'
+
+/** Resources whose ids come from a server. */
+export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'faults'
+
+/** A value that completion and prompts look for at a server. */
+export interface IdTarget {
+  readonly kind: 'ids'
+  readonly of: IdKind
+  /** The words before the value. */
+  readonly line: {
+    readonly path: readonly string[]
+    readonly given: FlagTexts
+    readonly operands: readonly string[]
+  }
+}
 
 const LIMIT = 100
 
@@ -191,4 +205,57 @@ async function openCall({ options, base, credential }: Caller): Promise<Call | u
           downgradeProtection: { isSet: () => latched, set: () => {} },
         })
   return createCall(transport, { token: credential })
+}
+
+/** Age in ms up to which stored words replace a call, so that several Tabs in a row are one call. */
+const FRESH_MS = 3_000
+/** Age in ms up to which stored words replace a response that did not arrive in time. */
+const STALE_MS = 60_000
+const ENTRIES_MAX = 20
+
+interface Entry {
+  /** ms since 1970 */
+  readonly at: number
+  readonly words: readonly Word[]
+}
+
+interface CachedWords {
+  readonly words: readonly Word[]
+  readonly isFresh: boolean
+}
+
+const fileOf = ({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>) =>
+  join(env.XDG_CACHE_HOME || join(homeDir, '.cache'), 'voucherctl', 'completion.json')
+
+/** Key of a list of ids. The credential is a part of it, so that no account is offered the ids of another. */
+const cacheKey = (...parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+
+/** Words of an earlier completion (DECISIONS.md#completion). */
+function readCached(host: Host, key: string): CachedWords | undefined {
+  const { at, words } = entriesOf(host)[key] ?? {}
+  if (typeof at !== 'number' || !Array.isArray(words)) return undefined
+  const age = host.now() - at
+  return age < 0 || age > STALE_MS ? undefined : { words, isFresh: age <= FRESH_MS }
+}
+
+/** Stores the words with mode 0600; a failure only costs the next completion a call. */
+async function writeCached(host: Host, key: string, words: readonly Word[]): Promise<void> {
+  const { replaceFile } = await import('../../files/replace-file.js')
+  const file = fileOf(host)
+  const entries = Object.entries({ ...entriesOf(host), [key]: { at: host.now(), words } })
+  const newest = entries.sort(([, one], [, other]) => other.at - one.at).slice(0, ENTRIES_MAX)
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    replaceFile(file, JSON.stringify(Object.fromEntries(newest)), { flush: false })
+  } catch {
+    // The folder is read-only or the disk is full.
+  }
+}
+
+function entriesOf(host: Host): Readonly<Record<string, Entry>> {
+  try {
+    return (parseObject(readFileSync(fileOf(host), 'utf8')) ?? {}) as Record<string, Entry>
+  } catch {
+    return {}
+  }
 }

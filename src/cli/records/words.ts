@@ -1,9 +1,69 @@
 import { readConfig } from '../config/config.js'
-import type { Host } from '../host/host.js'
-import type { Word } from '../host/word.js'
-import { plainLine } from '../output/plain.js'
-import { withTimes } from '../output/time.js'
-import type { IdTarget, LocalKind, LocalTarget } from './kinds.js'
+import type { Flag } from '../flags/flags.js'
+import type { Host, Word } from '../host/host.js'
+import { plainLine, withTimes } from '../output/text.js'
+import type { IdKind, IdTarget } from './live.js'
+
+/** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
+const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
+export type LocalKind = (typeof localKinds)[number]
+export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
+
+/** What a flag or argument takes as its value; `fields` are names of members of the result. */
+export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
+
+/** A value that completion and prompts look for on this machine. `current` is the start of the word. */
+export interface LocalTarget {
+  readonly kind: 'local'
+  readonly of: LocalKind
+  readonly line: IdTarget['line']
+  readonly current: string
+}
+
+/** Kinds by placeholder. A placeholder means the same in every command, so flags need not declare a kind. */
+const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
+  FILE: 'files',
+  'FILE|-': 'files',
+  'PATH|-': 'files',
+  DIR: 'folders',
+  APP_ID: 'apps',
+  TOKEN_ID: 'tokens',
+  TEMPLATE_ID: 'templates',
+  BOT_ID: 'bots',
+  CHAT_ID: 'chats',
+  DELIVERY_ID: 'deliveries',
+  FAULT_ID: 'faults',
+  PROFILE: 'profiles',
+  DELIVERY: 'recorded',
+  PATH: 'routes',
+  'A,B': 'fields',
+}
+
+/** Kinds of flags whose value is the id of a resource, such as `--app ID`. */
+const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
+  app: 'apps',
+  template: 'templates',
+  bot: 'bots',
+  chat: 'chats',
+  profile: 'profiles',
+  id: 'recorded',
+  endpoint: 'endpoints',
+}
+
+export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>): ValueKind {
+  if (choices !== undefined) return 'choices'
+  return byPlaceholder[value] ?? (value === 'ID' || value === 'NAME' ? byFlag[name] : undefined) ?? 'free'
+}
+
+/** The members of a positional argument that tell what it takes. */
+interface Operand {
+  readonly name: string
+  readonly choices?: readonly string[] | undefined
+}
+
+export function kindOfPositional({ name, choices }: Operand): ValueKind {
+  return choices === undefined ? (byPlaceholder[name] ?? 'free') : 'choices'
+}
 
 const NEWEST = 100
 /** Maximum bytes of an inbox that completion reads; opening a larger one takes too long. */
@@ -104,7 +164,6 @@ const localWords: Readonly<
 /** True if an id has no control character, which could break the command line of the shell. */
 const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
-/** Copies a host, but without prompts and output. */
 function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }

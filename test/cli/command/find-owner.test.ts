@@ -16,8 +16,17 @@ const account = (count = 2, records: (owner: string, page: number) => object = h
     return success(pageOf(...Array.from({ length: count }, (_, n) => ({ ...sample, id: `${prefix}_${n + 1}` }))))
   })
 
+const revoke = 'tokens revoke tok_01 --yes'
+
 const has = (count: number) => (owner: string) =>
   owner.endsWith(String(count)) ? pageOf(token, template, delivery) : pageOf()
+
+/** Runs a command for an account and lists its calls. */
+async function run(line: string, count?: number, records?: Parameters<typeof account>[1], more = {}) {
+  const { baseUrl, received } = await account(count, records)
+  const ran = await cli(`${line} --base-url ${baseUrl}`, { env, ...more })
+  return { ...ran, baseUrl, received, calls: methodsOf(received) }
+}
 
 const methodsOf = (received: readonly { readonly method: string; readonly path: string }[]) =>
   received.map(
@@ -30,36 +39,28 @@ describe('a command that takes the id of a record', () => {
     ['webhook retry dlv_01', 'POST my/bot_2/deliveries/dlv_01/retry', 4],
     ['templates submit tpl_01', 'POST my/bot_2/vouchers/templates/tpl_01/submit', 4],
   ])('%s finds the owner by its lists and then makes its call', async (line, call, calls) => {
-    const { baseUrl, received } = await account()
-    const { exit, stderr } = await cli(`${line} --base-url ${baseUrl}`, { env })
-    expect([exit, stderr, methodsOf(received).at(-1), received.length]).toEqual([0, '', call, calls])
+    const ran = await run(line)
+    expect([ran.exit, ran.stderr, ran.calls.at(-1), ran.calls.length]).toEqual([0, '', call, calls])
   })
 
   test('the only owner is taken without reading its list', async () => {
-    const { baseUrl, received } = await account(1)
-    expect((await cli(`tokens revoke tok_01 --yes --base-url ${baseUrl}`, { env })).exit).toBe(0)
-    expect(methodsOf(received)).toEqual(['GET applications', 'DELETE applications/app_1/tokens/tok_01'])
+    const { exit, calls } = await run(revoke, 1)
+    expect([exit, calls]).toEqual([0, ['GET applications', 'DELETE applications/app_1/tokens/tok_01']])
   })
 
   test('the search ends at the first owner that has the record', async () => {
-    const { baseUrl, received } = await account(3, has(1))
-    await cli(`tokens revoke tok_01 --yes --base-url ${baseUrl}`, { env })
-    expect(methodsOf(received).slice(1)).toEqual([
-      'GET applications/app_1/tokens',
-      'DELETE applications/app_1/tokens/tok_01',
-    ])
+    const { calls } = await run(revoke, 3, has(1))
+    expect(calls.slice(1)).toEqual(['GET applications/app_1/tokens', 'DELETE applications/app_1/tokens/tok_01'])
   })
 
   test('an application token decides for templates get and submit without a search', async () => {
-    const { baseUrl, received } = await account()
     const both = { ...env, VOUCHERCTL_TOKEN: secrets.VOUCHERCTL_TOKEN }
-    await cli(`templates submit tpl_01 --base-url ${baseUrl}`, { env: both })
+    const { received } = await run('templates submit tpl_01', 2, undefined, { env: both })
     expect(received.map(({ path }) => path)).toEqual(['/api/v1/open-platform/vouchers/templates/tpl_01/submit'])
   })
 
   test('an id that no owner has exits with 5, and an id of another kind is named', async () => {
-    const { baseUrl, received } = await account()
-    const { exit, stderr } = await cli(`tokens revoke app_9 --yes --base-url ${baseUrl}`, { env })
+    const { exit, stderr, baseUrl, received } = await run('tokens revoke app_9 --yes')
     expect(exit).toBe(5)
     expect(stderr).toContain('None of the 2 applications of this account has the token app_9. (TOKEN_NOT_FOUND)')
     expect(stderr).toContain('app_9 is the id of an application; that of an application token begins with tok_.')
@@ -81,15 +82,13 @@ describe('a command that takes the id of a record', () => {
       /an update 17\..*\n.*--bot; `voucherctl bots list/,
     ],
   ])('%s exits with 3 and names the flag', async (_, line, count, message) => {
-    const { baseUrl, received } = await account(count)
-    const { exit, stderr } = await cli(`${line} --base-url ${baseUrl}`, { env })
+    const { exit, stderr, received } = await run(line, count)
     expect([exit, stderr, received.length]).toEqual([3, expect.stringMatching(message), 1])
   })
 
   test('the search ends after 50 calls', async () => {
     const pages = (_: string, page: number) => ({ items: [], pagination: { page, limit: 100, total: 9e9, pages: 9e7 } })
-    const { baseUrl, received } = await account(2, pages)
-    const { exit, stderr } = await cli(`tokens revoke tok_01 --yes --base-url ${baseUrl}`, { env })
+    const { exit, stderr, received } = await run(revoke, 2, pages)
     expect([exit, stderr, received.length]).toEqual([3, expect.stringContaining('not found with 50 calls'), 50])
   })
 
@@ -108,8 +107,7 @@ describe('a command that takes the id of a record', () => {
   })
 
   test('a dry run shows the search and the call, and sends nothing', async () => {
-    const { baseUrl, received } = await account()
-    const { exit, stdout } = await cli(`tokens revoke tok_01 --dry-run --base-url ${baseUrl}`, { env })
+    const { exit, stdout, received } = await run('tokens revoke tok_01 --dry-run')
     expect([exit, received]).toEqual([0, []])
     expect(stdout).toMatch(
       /GET \S+\/applications\?limit=100\n[^]*would read the token list of each application.*tok_01\n/,
@@ -118,10 +116,9 @@ describe('a command that takes the id of a record', () => {
   })
 
   test('a terminal asks for an owner that is still unknown', async () => {
-    const { baseUrl, received } = await account()
-    const ran = await cli(`webhook retry 17 --base-url ${baseUrl}`, { env, terminal: true, replies: ['bot_2'] })
+    const ran = await run('webhook retry 17', 2, undefined, { terminal: true, replies: ['bot_2'] })
     expect([ran.exit, ran.asked]).toEqual([0, ['Bot id']])
-    expect(methodsOf(received).at(-1)).toBe('POST my/bot_2/deliveries/17/retry')
+    expect(ran.calls.at(-1)).toBe('POST my/bot_2/deliveries/17/retry')
   })
 })
 

@@ -1,13 +1,14 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import { globalFlags } from '../../../src/cli/flags/globals.js'
 import { entries } from '../../../src/cli/program.js'
-import { kindOfFlag, kindOfPositional } from '../../../src/cli/records/kinds.js'
+import { kindOfFlag, kindOfPositional } from '../../../src/cli/records/words.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { temporaryDir } from '../../support/cli/cli.js'
 import { ask, complete } from '../../support/cli/completion.js'
+import { homeWithProfiles, profileFile } from '../../support/cli/profiles.js'
 
 const leaves = (await leavesOfEntries(entries)).map(([path, leaf]) => ({ path, leaf }))
 
@@ -144,10 +145,7 @@ test('completion offers required flags first, even before a dash is typed', asyn
 })
 
 test('completion reads profile names from the profile file, without a time limit', async () => {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
-  const file = join(home, '.config/voucherctl/config.json')
-  writeFileSync(file, JSON.stringify({ current: 'a', profiles: { a: { base_url: 'http://x' }, 'my shop': {} } }))
+  const home = homeWithProfiles({ a: { base_url: 'http://x' }, 'my shop': {} })
   const elapsed = () => 10_000
   expect(await complete('-p ', { home, elapsed })).toEqual({
     kind: 'words',
@@ -155,7 +153,7 @@ test('completion reads profile names from the profile file, without a time limit
     summaries: ['http://x', ''],
   })
   expect((await complete('profiles use a', { home })).values).toEqual(['a'])
-  writeFileSync(file, '{')
+  writeFileSync(profileFile(home), '{')
   expect((await complete('-p ', { home })).values).toEqual([])
   expect((await complete('apps get ', { home })).values).toEqual([])
 })
@@ -192,28 +190,19 @@ test.each([
   ['zsh', ['--profile=my'], "my shop $(id); it's"],
   ['fish', ['--profile=my'], "--profile=my shop $(id); it's"],
 ])('completion for %s of the words %j quotes a profile name for that shell', async (shell, args, value) => {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
-  const profiles = { "my shop $(id); it's": {} }
-  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  const home = homeWithProfiles({ "my shop $(id); it's": {} })
   expect(await ask([shell, ...args], { home })).toBe(`words\n${value}\t\n`)
 })
 
 test('bash completion omits values that cannot stand within the open quotes', async () => {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
-  const profiles = { 'a!': {}, 'a"': {}, "a'": {} }
-  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  const home = homeWithProfiles({ 'a!': {}, 'a"': {}, "a'": {} })
   expect(await ask(['bash', 'voucherctl -p "a', breaks], { home })).toBe("words\na'\t\n")
   expect(await ask(['bash', "voucherctl -p 'a", breaks], { home })).toBe('words\na!\t\na"\t\n')
   expect(await ask(['bash', 'voucherctl -p a', breaks], { home })).toBe('words\na\\!\t\na\\"\t\na\\\'\t\n')
 })
 
 test('powershell completion reads the words from an environment variable and quotes values', async () => {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
-  const profiles = { "it's": {}, plain: {} }
-  writeFileSync(join(home, '.config/voucherctl/config.json'), JSON.stringify({ current: 'x', profiles }))
+  const home = homeWithProfiles({ "it's": {}, plain: {} })
   const env = { VOUCHERCTL_COMPLETE_WORDS: '-p\n' }
   expect(await ask(['powershell'], { home, env })).toBe("words\n'it''s'\t\nplain\t\n")
 })

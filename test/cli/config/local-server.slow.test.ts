@@ -1,18 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { built } from '../../support/cli/built-cli.js'
 import { cli, stub, success, temporaryDir } from '../../support/cli/cli.js'
-
-const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
-const profiles = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles
-
-function withProfiles(profilesOf: Record<string, unknown>): string {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
-  writeFileSync(config(home), JSON.stringify({ current: 'default', profiles: profilesOf }), { mode: 0o600 })
-  return home
-}
+import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
 
 async function json(home: string, line: string) {
   const { exit, stdout, stderr } = await built.run([...line.split(' '), '--json'], home)
@@ -42,7 +33,7 @@ test('server commands use the data folder of a profile; login --local also uses 
   const alias = ofShop.base_url.replace('127.0.0.1', 'localhost')
   const elsewhere = await json(home, `login --local --account demo -p third --base-url ${alias}`)
   expect(elsewhere.data).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
-  expect(profiles(home).third).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
+  expect(storedProfiles(home).third).toMatchObject({ base_url: ofShop.base_url, data_dir: other })
   // Without --data, login uses the data folder that profile shop has stored.
   expect((await json(home, 'login --local --account demo -p shop')).data.base_url).toBe(ofShop.base_url)
 
@@ -88,7 +79,7 @@ test('login --local sends the operator key only to the server of a known data fo
 })
 
 test('server commands refuse -p with the profile of a remote server or a missing profile', async () => {
-  const home = withProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
+  const home = homeWithProfiles({ default: {}, remote: { base_url: 'https://vouchers.example' } })
   for (const command of ['server status', 'server stop', 'server start', 'server export --out backup.ndjson']) {
     const ran = await cli(`${command} -p remote`, { home })
     expect([command, ran.exit]).toEqual([command, 2])
@@ -99,15 +90,15 @@ test('server commands refuse -p with the profile of a remote server or a missing
 })
 
 test('profiles set --base-url of another machine removes the data folder from the profile', async () => {
-  const home = withProfiles({ shop: { base_url: 'http://127.0.0.1:8420', data_dir: '/data' } })
+  const home = homeWithProfiles({ shop: { base_url: 'http://127.0.0.1:8420', data_dir: '/data' } })
   await cli('profiles set shop --base-url http://127.0.0.1:8421', { home })
-  expect(profiles(home).shop.data_dir).toBe('/data')
+  expect(storedProfiles(home).shop.data_dir).toBe('/data')
   await cli('profiles set shop --base-url https://vouchers.example', { home })
-  expect(profiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
+  expect(storedProfiles(home).shop).toEqual({ base_url: 'https://vouchers.example' })
 })
 
 test('server status, stop and logs print the data folder if no server runs in it', async () => {
-  const home = withProfiles({ shop: { data_dir: '/nowhere/data' } })
+  const home = homeWithProfiles({ shop: { data_dir: '/nowhere/data' } })
   const stopped = await cli('server stop -p shop', { home, terminal: true })
   expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
   const status = await cli('server status -p shop', { home, terminal: true })

@@ -1,18 +1,21 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { plain } from '../../../src/cli/output/plain.js'
-import { widthOf } from '../../../src/cli/output/show.js'
+import { plain, widthOf } from '../../../src/cli/output/text.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { cli, type Given, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { app, pageOf, template, verification } from '../../support/cli/samples.js'
 
 const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
 
-async function list(args: string, given: Parameters<typeof cli>[1] = {}, data: unknown = pageOf(template, second)) {
+/** Runs a command against a server with this response. */
+async function against(args: string, data: unknown, given: Given = {}) {
   const { baseUrl } = await stub(() => success(data))
-  return cli(`templates list ${args} --base-url ${baseUrl}`, { ...given, env: { ...secrets, ...given.env } })
+  return cli(`${args} --base-url ${baseUrl}`, { ...given, env: { ...secrets, ...given.env } })
 }
+
+const list = (args: string, given?: Given, data: unknown = pageOf(template, second)) =>
+  against(`templates list ${args}`, data, given)
 
 test('json, jsonl, yaml and csv output contain the same records', async () => {
   expect(JSON.parse((await list('-o json')).stdout)).toEqual(pageOf(template, second))
@@ -28,8 +31,7 @@ test('json, jsonl, yaml and csv output contain the same records', async () => {
 })
 
 test('csv output flattens nested members and writes lists as JSON', async () => {
-  const { baseUrl } = await stub(() => success({ ...app, description: 'a\nb' }))
-  const { stdout } = await cli(`apps get app_01 -o csv --base-url ${baseUrl}`, { env: secrets })
+  const { stdout } = await against('apps get app_01 -o csv', { ...app, description: 'a\nb' })
   expect(stdout.split('\n')[0]).toContain('features,allowedOrigins')
   expect(stdout).toContain('"[""vouchers""]"')
   expect(stdout).toContain('"a\nb"')
@@ -50,8 +52,8 @@ test('--fields selects members in the given order', async () => {
 
 test('--fields prints nested members and null members in a table', async () => {
   expect((await list('--fields id,validity.durationDays')).stdout).toMatch(/^tpl_01 +30$/m)
-  const { baseUrl } = await stub(() => success({ ...app, description: null, owner: { name: 'Ada' } }))
-  const ran = await cli(`apps get app_01 --fields owner.name,description --base-url ${baseUrl}`, { env: secrets })
+  const data = { ...app, description: null, owner: { name: 'Ada' } }
+  const ran = await against('apps get app_01 --fields owner.name,description', data)
   expect(ran.stdout).toBe('owner name   Ada\ndescription  -\n')
 })
 
@@ -99,10 +101,9 @@ test('webhook inbox list keeps whole times on a narrow terminal', async () => {
 
 test('a list shows how far a time is from now, if the terminal has the room', async () => {
   const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
-  const { baseUrl } = await stub(() => success(pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })))
-  const env = { ...secrets, NO_COLOR: '1' }
+  const data = pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })
   const run = (columns: number, at: string) =>
-    cli(`apps list --base-url ${baseUrl}`, { terminal: true, columns, env, now: Date.parse(at) })
+    against('apps list', data, { terminal: true, columns, env: { NO_COLOR: '1' }, now: Date.parse(at) })
   expect((await run(80, '2026-11-21T13:56:43Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z \(1m ago\)\n/)
   expect((await run(80, '2026-11-20T13:55:40Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z \(in 1d\)\n/)
   expect((await run(60, '2026-11-21T13:56:43Z')).stdout).toMatch(/ 2026-11-21 13:55:43Z\n/)
@@ -166,9 +167,8 @@ test('a command removes or escapes terminal controls of an error response', asyn
 })
 
 test('apps create suggests the next command on stderr of a terminal, but not with --quiet', async () => {
-  const { baseUrl } = await stub(() => success(app))
   const run = (args: string, terminal: boolean) =>
-    cli(`apps create --name S ${args} --base-url ${baseUrl}`, { env: { ...secrets, NO_COLOR: '1' }, terminal })
+    against(`apps create --name S ${args}`, app, { env: { NO_COLOR: '1' }, terminal })
   const shown = await run('', true)
   expect(shown.stderr).toContain('Next: ')
   expect(shown.stdout).not.toContain('Next: ')
@@ -208,12 +208,9 @@ test('--quiet prints the ids of a list or record alone, and a one-time secret wi
   expect((await list('-q')).stdout).toBe('tpl_01\ntpl_02\n')
   expect((await list('-q --all')).stdout).toBe('tpl_01\ntpl_02\n')
   expect((await list('-q --fields name')).stdout).toContain('NAME')
-  const { baseUrl } = await stub(() => success(app))
-  expect((await cli(`apps get app_01 -q --base-url ${baseUrl}`, { env: secrets })).stdout).toBe(`${app.id}\n`)
-  const token = await stub(() => success({ id: 'tok_01', name: 'till', token: 'sop_secret' }))
-  const created = await cli(`tokens create -q --app app_01 --scope vouchers:read --base-url ${token.baseUrl}`, {
-    env: secrets,
-  })
+  expect((await against('apps get app_01 -q', app)).stdout).toBe(`${app.id}\n`)
+  const token = { id: 'tok_01', name: 'till', token: 'sop_secret' }
+  const created = await against('tokens create -q --app app_01 --scope vouchers:read', token)
   expect(created.stdout).toContain('sop_secret')
 })
 
@@ -223,10 +220,7 @@ test('a table aligns columns of numbers to the right', async () => {
 })
 
 test('the headline of vouchers verify has a mark and a colour', async () => {
-  const run = async (data: unknown) => {
-    const { baseUrl } = await stub(() => success(data))
-    return cli(`vouchers verify ${redeemCode} --base-url ${baseUrl}`, { env: { ...secrets, FORCE_COLOR: '1' } })
-  }
+  const run = (data: unknown) => against(`vouchers verify ${redeemCode}`, data, { env: { FORCE_COLOR: '1' } })
   expect((await run(verification)).stdout).toMatch(/^\u001b\[32m✓ Redeemable\./)
   const refused = { ...verification, redeemable: false, reason: 'expired' }
   expect((await run(refused)).stdout).toMatch(/^\u001b\[31m\u001b\[1m✗ Not redeemable: it has expired\./)

@@ -17,22 +17,22 @@ async function run(args: string, given: Parameters<typeof cli>[1] = {}) {
   }
 }
 
-/** Renders QR modules (true is dark) as an image and decodes the QR code. */
-function read(modules: readonly (readonly boolean[])[]): string {
-  const size = modules.length * SCALE
-  const data = new Uint8Array(size * size * 4)
-  for (let y = 0; y < size; y += 1) {
-    for (let x = 0; x < size; x += 1) {
-      const dark = modules[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? false
-      data.set([dark ? 0 : 255, dark ? 0 : 255, dark ? 0 : 255, 255], (y * size + x) * 4)
-    }
-  }
-  return decodeQr({ width: size, height: size, data })
-}
-
 const light = [255, 255, 255]
 const dark = [0, 0, 0]
 type Colour = readonly number[]
+
+/** Enlarges the pixels of an image and decodes its QR code. */
+function decode(rows: readonly (readonly Colour[])[]): string {
+  const [width, height] = [(rows[0]?.length ?? 0) * SCALE, rows.length * SCALE]
+  const data = new Uint8Array(width * height * 4)
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      data.set([...(rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? light), 255], (y * width + x) * 4)
+    }
+  }
+  return decodeQr({ width, height, data })
+}
+
 const colours: Readonly<Record<string, Colour>> = { '38;5;16': dark, '48;5;231': light, '30': dark, '107': light }
 
 /** Renders terminal text with these default colours as an image and decodes the QR code. */
@@ -61,14 +61,7 @@ function decodeTerminal(text: string, ink: Colour, paper: Colour): string {
     [light, light, light],
     [dark, dark],
   ])
-  const [width, height] = [80 * SCALE, rows.length * SCALE]
-  const data = new Uint8Array(width * height * 4)
-  for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) {
-      data.set([...(rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? paper), 255], (y * width + x) * 4)
-    }
-  }
-  return decodeQr({ width, height, data })
+  return decode(rows)
 }
 
 /** The lines of the QR code, which follow the other output after an empty line. */
@@ -151,7 +144,7 @@ test('vouchers issue --qr-file out.svg writes a readable QR code', async () => {
     modules[Number(y)]?.fill(true, Number(x), Number(x) + Number(length))
   }
   expect(svg).toContain(`<path fill="#ffffff" d="M0 0h${size}v${size}H0z"/>`)
-  expect(read(modules)).toBe(qrToken)
+  expect(decode(modules.map((row) => row.map((it) => (it ? dark : light))))).toBe(qrToken)
 })
 
 test('vouchers issue --qr-file replaces a file of mode 0644 with one of mode 0600', async () => {

@@ -69,22 +69,24 @@ test('--fields on an empty list refuses only names that the contract does not ha
   expect(await against('templates list -o csv --fields name', pageOf())).toMatchObject({ exit: 0, stdout: 'name\n' })
 })
 
+/** A folder with the log of a server and a file with a secret. */
+function withLog(): string {
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 's.txt'), 'whsec')
+  mkdirSync(join(cwd, 'data'))
+  writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')
+  return cwd
+}
+
 test.each(['webhook listen --secret-file s.txt', 'server logs --data data', 'bots updates --follow'])(
   'the command %s exits 2 for a mistyped --fields before it prints a line',
   async (command) => {
-    const cwd = temporaryDir()
-    writeFileSync(join(cwd, 's.txt'), 'whsec')
-    mkdirSync(join(cwd, 'data'))
-    writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')
-    const ran = await cli(`${command} --fields time,nonsense`, { cwd, env: secrets })
+    const ran = await cli(`${command} --fields time,nonsense`, { cwd: withLog(), env: secrets })
     expect(ran).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('"nonsense"') })
   },
 )
 
 test('server logs --fields accepts members of log lines and of request entries', async () => {
-  const cwd = temporaryDir()
-  mkdirSync(join(cwd, 'data'))
-  writeFileSync(join(cwd, 'data', 'server.log'), '{"time":"T","msg":"stopped","pid":1}\n')
-  const ran = await cli('server logs --data data --fields pid,status', { cwd })
+  const ran = await cli('server logs --data data --fields pid,status', { cwd: withLog() })
   expect(ran).toMatchObject({ exit: 0, stdout: '{"pid":1,"status":null}\n' })
 })

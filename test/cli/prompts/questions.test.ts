@@ -2,26 +2,30 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { matching } from '../../../src/cli/prompts/questions.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
-import { cli, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { cli, type Given, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { app, bot, chat, delivery, pageOf, template, token, verification } from '../../support/cli/samples.js'
 
 const env = { ...secrets, NO_COLOR: '1' }
 
+/** Runs a command on a terminal against a server with this response, and types the replies. */
+async function prompted(line: string, replies: NonNullable<Given['replies']>, data: unknown) {
+  const { baseUrl, received } = await stub(() => success(data))
+  return { ...(await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })), baseUrl, received }
+}
+
 test('apps create prompts for a missing name on a terminal and sends the reply', async () => {
-  const { baseUrl, received } = await stub(() => success(app))
-  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, replies: ['Shop'] })
+  const ran = await prompted('apps create', ['Shop'], app)
   expect(ran.exit).toBe(0)
   expect(ran.asked).toEqual(['Name of the application'])
-  expect(received[0]?.body).toEqual({ name: 'Shop' })
+  expect(ran.received[0]?.body).toEqual({ name: 'Shop' })
 })
 
 test('templates create prompts for all required values in order', async () => {
-  const { baseUrl, received } = await stub(() => success(template))
   const replies = ['coffee', 'Coffee', 'gift', 'Shop', 'Shop', 'physical_goods', 'purchase', '30', '5']
-  const ran = await cli(`templates create --base-url ${baseUrl}`, { env, terminal: true, replies })
+  const ran = await prompted('templates create', replies, template)
   expect(ran.exit).toBe(0)
   expect(ran.asked).toHaveLength(9)
-  expect(received[0]?.body).toMatchObject({
+  expect(ran.received[0]?.body).toMatchObject({
     name: 'Coffee',
     type: 'gift',
     validity: { type: 'relative', duration_days: 30 },
@@ -30,32 +34,30 @@ test('templates create prompts for all required values in order', async () => {
 })
 
 test('a command repeats its prompt, with the reason, until the answer is valid', async () => {
-  const { baseUrl, received } = await stub(() => success({ now: '2027-01-01T00:00:00.000Z', offset_ms: 0 }))
   const replies = ['soon', ' 2h ']
-  const ran = await cli(`platform clock advance --base-url ${baseUrl}`, { env, terminal: true, replies })
+  const ran = await prompted('platform clock advance', replies, { now: '2027-01-01T00:00:00.000Z', offset_ms: 0 })
   expect(ran.asked).toEqual(['How far, such as 2h', '--seconds must be seconds, or a duration such as 2h.'])
-  expect([ran.exit, received[0]?.body]).toEqual([0, { seconds: 7200 }])
+  expect([ran.exit, ran.received[0]?.body]).toEqual([0, { seconds: 7200 }])
 })
 
 test('bots apply checks name and username at the prompt', async () => {
-  const { baseUrl, received } = await stub(() => success(bot))
   const replies = ['x'.repeat(101), 'Coffee', 'Coffee Bot', 'coffee_bot']
-  const ran = await cli(`bots apply --base-url ${baseUrl}`, { env, terminal: true, replies })
+  const ran = await prompted('bots apply', replies, bot)
   expect(ran.asked).toEqual([
     'Name of the bot',
     '--name must have at most 100 characters.',
     'Username',
     '--username must be 3 to 64 of a-z 0-9 _, starting with a letter.',
   ])
-  expect(received[0]?.body).toEqual({ name: 'Coffee', username: 'coffee_bot' })
+  expect(ran.received[0]?.body).toEqual({ name: 'Coffee', username: 'coffee_bot' })
 })
 
 test('prompt for a redeem code refuses a mistyped one, and the printed line reads it from stdin', async () => {
-  const { baseUrl } = await stub(() => success(verification))
   const replies = ['M9S3-46Q3-D25V-T4FK', redeemCode]
-  const ran = await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, replies })
+  const ran = await prompted('vouchers verify', replies, verification)
   expect([ran.exit, ran.asked.length]).toEqual([0, 2])
-  expect(ran.stderr).toContain(`\`voucherctl vouchers verify --base-url ${baseUrl} -\``)
+  expect(ran.received[0]?.body).toEqual({ credential: { type: 'redeem_code', value: redeemCode } })
+  expect(ran.stderr).toContain(`\`voucherctl vouchers verify --base-url ${ran.baseUrl} -\``)
   expect(ran.stderr).not.toContain(redeemCode)
 })
 
@@ -65,14 +67,12 @@ test('a prompt for a file to read refuses a path without a file', async () => {
 })
 
 test('a command exits 130 for Ctrl-C at its prompt and sends nothing', async () => {
-  const { baseUrl, received } = await stub(() => success(app))
-  const ran = await cli(`apps create --base-url ${baseUrl}`, { env, terminal: true, replies: [undefined] })
-  expect([ran.exit, ran.stdout, received.length]).toEqual([130, '', 0])
+  const ran = await prompted('apps create', [undefined], app)
+  expect([ran.exit, ran.stdout, ran.received.length]).toEqual([130, '', 0])
 })
 
 test('a command with --no-input exits 3 instead of prompting on a terminal', async () => {
-  const { baseUrl } = await stub(() => success(app))
-  const ran = await cli(`apps create --no-input --base-url ${baseUrl}`, { env, terminal: true, replies: ['Shop'] })
+  const ran = await prompted('apps create --no-input', ['Shop'], app)
   expect([ran.exit, ran.asked]).toEqual([3, []])
   expect(ran.stderr).toContain('--name')
 })
@@ -80,12 +80,6 @@ test('a command with --no-input exits 3 instead of prompting on a terminal', asy
 test('a command without a terminal names all missing values in one error', async () => {
   const { stderr } = await cli('vouchers issue --external-id e --json', { env })
   expect(JSON.parse(stderr).error.details.missing).toEqual(['--template', '--recipient'])
-})
-
-test('vouchers verify prompts for the code if no flag gives it', async () => {
-  const { baseUrl, received } = await stub(() => success(verification))
-  await cli(`vouchers verify --base-url ${baseUrl}`, { env, terminal: true, replies: [redeemCode] })
-  expect(received[0]?.body).toEqual({ credential: { type: 'redeem_code', value: redeemCode } })
 })
 
 test('a command prompts for a missing credential with hidden input and sends it', async () => {

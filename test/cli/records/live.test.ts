@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { built } from '../../support/cli/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { complete, patient } from '../../support/cli/completion.js'
+import { homeWithProfiles } from '../../support/cli/profiles.js'
 import { app, bot, chat, delivery, pageOf, template, token } from '../../support/cli/samples.js'
 import { closedPort } from '../../support/closed-port.js'
 import { listen } from '../../support/listen.js'
@@ -56,12 +57,8 @@ test('completion of --app=VALUE offers the whole word with flag and value', asyn
 test('completion sends a stored credential only to its own server, and prefers --token-file', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
   const other = await stub(() => success(pageOf(app)))
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config/voucherctl'), { recursive: true })
-  const file = join(home, '.config/voucherctl/config.json')
   const jwt = { value: secrets.VOUCHERCTL_JWT, origin: baseUrl }
-  const profiles = { shop: { base_url: baseUrl, credentials: { jwt } } }
-  writeFileSync(file, JSON.stringify({ current: 'default', profiles }))
+  const home = homeWithProfiles({ shop: { base_url: baseUrl, credentials: { jwt } } })
   writeFileSync(join(home, 'token'), 'fromfile\n')
   expect((await complete('-p shop apps get ', { home })).values).toEqual(['app_01'])
   await complete(`--token-file ${join(home, 'token')} -p shop apps get `, { home })

@@ -12,13 +12,14 @@ import {
   dataDirOf,
   findLocalServer,
   findRunningServers,
+  identify,
   isAddressOf,
   type LocalServer,
+  originOf,
   readOperatorKey,
 } from '../../config/local-server.js'
-import { originOf, projectNotAllowed } from '../../config/project-permission.js'
-import { identify } from '../../config/server-identity.js'
-import { isGivenForCall } from '../../config/setting.js'
+import { projectNotAllowed } from '../../config/project-file.js'
+import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { excluding, needing, text, toggle } from '../../flags/flags.js'

@@ -16,8 +16,7 @@ import {
   type SecureProfile,
   updateConfig,
 } from '../../config/config.js'
-import { type Failure, usage } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'

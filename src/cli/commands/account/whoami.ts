@@ -7,8 +7,7 @@ import type { Failure } from '../../failures/failure.js'
 import type { Globals } from '../../flags/globals.js'
 import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Plan, Result } from '../../output/outcome.js'
-import { plainLine } from '../../output/plain.js'
-import { textOf } from '../../output/value-text.js'
+import { plainLine, textOf } from '../../output/text.js'
 
 export const whoami = leaf({
   name: 'whoami',

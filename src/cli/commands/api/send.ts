@@ -13,7 +13,7 @@ import { showProductionBanner, usedCredential } from '../../command/create-conte
 import { forbidPlaintext } from '../../command/downgrade-protection.js'
 import type { ApiRoute } from '../../command/known-routes.js'
 import { openInMode, withRetries } from '../../command/transport.js'
-import { refuseImpostor } from '../../config/server-identity.js'
+import { refuseImpostor } from '../../config/local-server.js'
 import type { CallFacts } from '../../failures/call-failure.js'
 import type { Failure } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'

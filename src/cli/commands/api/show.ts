@@ -4,10 +4,10 @@ import type { TransportResponse } from '../../../client/transport.js'
 import type { Context } from '../../command/context.js'
 import type { ApiRoute } from '../../command/known-routes.js'
 import { fromCall } from '../../failures/call-failure.js'
-import { exitOf } from '../../failures/exit.js'
+import { exitOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Outcome } from '../../output/outcome.js'
-import { plain } from '../../output/plain.js'
+import { plain } from '../../output/text.js'
 import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of a successful response, or its failure. */

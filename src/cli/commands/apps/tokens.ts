@@ -3,7 +3,7 @@ import { tokens as contract } from '../../../contract/tokens.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { list, one, ownerFlag, type ParseResult, required, text, toggle } from '../../flags/flags.js'
 

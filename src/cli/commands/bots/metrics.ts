@@ -1,6 +1,6 @@
 import { type BotMetrics, bots as contract } from '../../../contract/bots.js'
 import { callLeaf } from '../../command/leaf.js'
-import { plainLine } from '../../output/plain.js'
+import { plainLine } from '../../output/text.js'
 
 const BAR_COLUMNS = 32
 

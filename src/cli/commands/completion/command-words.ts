@@ -1,5 +1,5 @@
 import { type Entry, isGroup, loadCommands, type Node } from '../../command/leaf.js'
-import type { Word } from '../../host/word.js'
+import type { Word } from '../../host/host.js'
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 

@@ -1,4 +1,4 @@
-import type { Word } from '../../host/word.js'
+import type { Word } from '../../host/host.js'
 import type { CommandWords } from './command-words.js'
 
 export const zshScript = (commands: readonly CommandWords[]): string => `#compdef voucherctl

@@ -2,8 +2,7 @@ import { groups } from '../../../conform/group.js'
 import type { Basis, Leftover, ProbeResult, Verdict } from '../../../conform/result.js'
 import type { Paint } from '../../output/colour.js'
 import type { JunitSuite } from '../../output/junit.js'
-import { plain, plainLine } from '../../output/plain.js'
-import { wrap } from '../../output/wrap.js'
+import { plain, plainLine, wrap } from '../../output/text.js'
 
 /** The result of a run. */
 export interface ConformReport {

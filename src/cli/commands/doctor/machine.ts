@@ -7,7 +7,7 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Host } from '../../host/host.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { proxyVariables } from '../api/curl.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 

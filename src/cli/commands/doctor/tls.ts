@@ -6,7 +6,7 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import type { Host } from '../../host/host.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
 const RENEW_DAYS = 21

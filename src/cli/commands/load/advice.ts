@@ -1,4 +1,4 @@
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { WAITING_MAX } from './connection-queue.js'
 import { type LoadReport, NO_VOUCHER } from './report.js'
 

@@ -1,4 +1,4 @@
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { operations } from './mix.js'
 import type { LoadRun } from './run.js'
 import type { Schedule } from './schedule.js'

@@ -1,6 +1,5 @@
 import type { Paint } from '../../output/colour.js'
-import { plainLine } from '../../output/plain.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText, plainLine } from '../../output/text.js'
 import type { AssertionResult } from './assertions.js'
 import type { GeneratorReport, LoadReport } from './report.js'
 

@@ -2,7 +2,7 @@ import { type Call, createCall } from '../../../client/call.js'
 import type { Context } from '../../command/context.js'
 import { showProductionBanner } from '../../command/create-context.js'
 import { openInMode, openPool, withRetries } from '../../command/transport.js'
-import { refuseImpostor } from '../../config/server-identity.js'
+import { refuseImpostor } from '../../config/local-server.js'
 import type { Failure } from '../../failures/failure.js'
 
 /** One address that a load calls. */

@@ -6,8 +6,7 @@ import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { startHint } from '../../command/local-advice.js'
 import { findRunningServers, isAddressOf } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, fail, suggested } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
 
 type Link = OutputOf<typeof platformActivity.openPage>

@@ -11,7 +11,7 @@ import { toggle } from '../../flags/flags.js'
 import type { Paint } from '../../output/colour.js'
 import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
-import { plainLine, plainMember } from '../../output/plain.js'
+import { plainLine, plainMember } from '../../output/text.js'
 
 export const activity = leaf({
   name: 'activity',

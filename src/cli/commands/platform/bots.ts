@@ -1,7 +1,7 @@
 import type { Bot } from '../../../contract/bots.js'
 import { platform as contract, platformUpdateTypes } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group } from '../../command/leaf.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'

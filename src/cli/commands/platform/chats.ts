@@ -2,13 +2,12 @@ import { type Chat, chatTypes, type TranscriptMessage } from '../../../contract/
 import { platform as contract } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
-import { plainLine } from '../../output/plain.js'
 import { isList } from '../../output/select-fields.js'
-import { timeInList } from '../../output/time.js'
+import { plainLine, timeInList } from '../../output/text.js'
 
 const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']

@@ -6,12 +6,11 @@ import {
 import { deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { usage } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, excluding, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
-import { remember } from '../../host/scrub.js'
+import { remember } from '../../host/secrets.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
 
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }

@@ -6,10 +6,8 @@ import type {
   DeliveryReplay,
 } from '../../../contract/platform/deliveries.js'
 import type { Paint } from '../../output/colour.js'
-import { plain, plainLine } from '../../output/plain.js'
-import { type Screen, showRecord } from '../../output/show.js'
-import { timeInList } from '../../output/time.js'
-import { wrap } from '../../output/wrap.js'
+import type { Screen } from '../../output/show.js'
+import { plain, plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
 import { timeline } from '../webhook/deliveries.js'
 
 const requestTitles = {

@@ -1,7 +1,7 @@
 import { platformControls as contract, type Snapshot } from '../../../contract/platform/controls.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import { callLeaf, type Group, type Leaf, leaf } from '../../command/leaf.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 
 const name = { name: 'NAME', summary: 'Name of the snapshot', ask: 'Name of the snapshot' }
 const members = ['name', 'saved_at', 'clock', 'vouchers']

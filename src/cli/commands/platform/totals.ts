@@ -4,8 +4,7 @@ import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
-import { plainLine } from '../../output/plain.js'
-import { withTimes } from '../../output/time.js'
+import { plainLine, withTimes } from '../../output/text.js'
 
 const BAR_COLUMNS = 18
 

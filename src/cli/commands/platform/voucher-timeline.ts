@@ -1,9 +1,7 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import type { Paint } from '../../output/colour.js'
-import { plainLine } from '../../output/plain.js'
-import { type Screen, showRecord } from '../../output/show.js'
-import { timeInList } from '../../output/time.js'
-import { wrap } from '../../output/wrap.js'
+import type { Screen } from '../../output/show.js'
+import { plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
 import { refusalReasons } from '../vouchers/verify.js'
 import { timeline } from '../webhook/deliveries.js'
 

@@ -1,11 +1,9 @@
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { updateConfig } from '../../config/config.js'
-import type { ProjectFile, SkippedFile } from '../../config/project-file.js'
-import { type Permission, permissionOf } from '../../config/project-permission.js'
+import { type Permission, type ProjectFile, permissionOf, type SkippedFile } from '../../config/project-file.js'
 import { type Failure, fail } from '../../failures/failure.js'
-import { plainLine } from '../../output/plain.js'
-import { textOrJson } from '../../output/value-text.js'
+import { plainLine, textOrJson } from '../../output/text.js'
 
 interface ProjectReport {
   readonly path: string | null

@@ -1,7 +1,7 @@
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { failureOfServer } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
-import { failureOfServer } from '../../failures/failure-of-server.js'
 import { toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { ScenarioInbox } from '../scenario/runner/inbox.js'

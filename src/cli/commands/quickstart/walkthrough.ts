@@ -5,11 +5,10 @@ import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
 import type { Context } from '../../command/context.js'
 import { fromCall } from '../../failures/call-failure.js'
-import { exitOf } from '../../failures/exit.js'
-import { type Failure, fail } from '../../failures/failure.js'
-import { programName } from '../../failures/suggestions.js'
+import { exitOf } from '../../failures/codes.js'
+import { type Failure, fail, programName } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { plainLine } from '../../output/plain.js'
+import { plainLine } from '../../output/text.js'
 
 /** Address, data folder and operator key file of the running server, for the steps. */
 export interface ServerFacts {

@@ -1,8 +1,8 @@
 import { closest } from '../../../contract/values/closest.js'
 import { leaf } from '../../command/leaf.js'
-import { type Explanation, explainedCodes, explanationOf } from '../../failures/explanations.js'
+import { type Explanation, explainedCodes, explanationOf } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
-import { explanationText } from '../../output/explanation-text.js'
+import { explanationText } from '../../output/failure-text.js'
 
 export const explain = leaf({
   name: 'explain',

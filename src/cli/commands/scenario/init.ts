@@ -1,5 +1,5 @@
 import { initLeaf } from '../../command/new-file.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 
 const example = `name: A voucher cannot be redeemed after its days
 server: { auto_approve: true }

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
-import { projectNotAllowed } from '../../config/project-permission.js'
-import { isGivenForCall } from '../../config/setting.js'
+import { projectNotAllowed } from '../../config/project-file.js'
+import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
@@ -12,7 +12,7 @@ import type { Paint } from '../../output/colour.js'
 import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
-import { plainLine } from '../../output/plain.js'
+import { plainLine } from '../../output/text.js'
 import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
 import type { Scenario } from './runner/document.js'
@@ -136,7 +136,7 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   const yaml = await import('yaml')
   const checkInput = await (await import('./runner/check-input.js')).inputCheck()
   const { brokenExpressions } = await import('./runner/evaluate.js')
-  const { JqThread } = await import('../../output/jq-thread.js')
+  const { JqThread } = await import('../../output/jq.js')
   const jq = new JqThread()
   const scenarios: Scenario[] = []
   const errors: { pointer: string; message: string }[] = []

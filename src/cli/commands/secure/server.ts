@@ -16,7 +16,7 @@ import { exchange, fail as failSecurely, type Phase, type SecureFailure } from '
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
 import { openPlain } from '../../command/transport.js'
-import { refuseImpostor } from '../../config/server-identity.js'
+import { refuseImpostor } from '../../config/local-server.js'
 import { fromCall } from '../../failures/call-failure.js'
 import type { Failure } from '../../failures/failure.js'
 

@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { looksSecret } from '../../../contract/values/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
-import { findLocalServer } from '../../config/local-server.js'
-import { identify } from '../../config/server-identity.js'
+import { parseObject } from '../../../values/json.js'
+import { findLocalServer, identify } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
-import { parseObject } from '../../host/parse-object.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */

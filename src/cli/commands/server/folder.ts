@@ -10,8 +10,7 @@ import {
   isAddressOf,
   type LocalServer,
 } from '../../config/local-server.js'
-import { isGivenForCall } from '../../config/setting.js'
-import type { Settings } from '../../config/settings.js'
+import { isGivenForCall, type Settings } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 

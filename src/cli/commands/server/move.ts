@@ -3,7 +3,7 @@ import type { Context } from '../../command/context.js'
 import { refuseOpenKeyFile } from '../../config/data-folder.js'
 import type { Failure } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { readDatabaseUrl } from './database-url.js'
 import { serverFolder } from './folder.js'
 

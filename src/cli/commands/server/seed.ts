@@ -5,7 +5,7 @@ import { text } from '../../flags/flags.js'
 import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay } from '../../host/permissions.js'
-import { remember } from '../../host/scrub.js'
+import { remember } from '../../host/secrets.js'
 import { fileMistakes } from './file-mistakes.js'
 
 export const seedFlag = {

@@ -1,7 +1,7 @@
 import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { failureOfServer } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
-import { failureOfServer } from '../../failures/failure-of-server.js'
 import { defined } from '../../flags/defined.js'
 import { operatorNotes } from '../platform/operator-notes.js'
 import { list, status, stop } from './control.js'

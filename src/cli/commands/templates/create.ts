@@ -7,10 +7,10 @@ import {
   type Template,
   type TemplateInput,
 } from '../../../contract/templates.js'
+import { parseObject } from '../../../values/json.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, fail, usage } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import {
   choice,
@@ -25,7 +25,6 @@ import {
 } from '../../flags/flags.js'
 import { instant } from '../../flags/time.js'
 import { readTextFile } from '../../host/files.js'
-import { parseObject } from '../../host/parse-object.js'
 import { askFor, questionOfFlag } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
 

@@ -2,8 +2,7 @@ import { bots as botContract } from '../../../contract/bots.js'
 import { templates as contract, type Template } from '../../../contract/templates.js'
 import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, fail } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, fail, suggested } from '../../failures/failure.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
 const PAGE = 100

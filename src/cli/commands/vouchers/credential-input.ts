@@ -3,7 +3,7 @@ import type { Credential } from '../../../contract/vouchers.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { text, type ValuesOf } from '../../flags/flags.js'
-import { remember } from '../../host/scrub.js'
+import { remember } from '../../host/secrets.js'
 
 /** Paragraph of help of commands that take a credential. */
 export const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'

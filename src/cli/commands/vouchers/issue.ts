@@ -6,7 +6,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { matching, pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
-import { textOf } from '../../output/value-text.js'
+import { textOf } from '../../output/text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
 /** The redeem code or QR token of an issued voucher; undefined if the response lacks it. */

@@ -1,7 +1,7 @@
 import { vouchers as contract, type IssuedVoucher, type Redemption } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
-import { textOf } from '../../output/value-text.js'
+import { textOf } from '../../output/text.js'
 
 /** What happened to the voucher after the call whose response the server replays (DECISIONS.md#replays). */
 interface Since {

@@ -6,7 +6,7 @@ import { leaf } from '../../command/leaf.js'
 import { fail } from '../../failures/failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 
 interface SheetSummary {
   readonly vouchers: number

@@ -1,7 +1,7 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
 import { asMembers } from '../../../values/json.js'
 import { toggle } from '../../flags/flags.js'
-import { numberText } from '../../output/value-text.js'
+import { numberText } from '../../output/text.js'
 import { textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'

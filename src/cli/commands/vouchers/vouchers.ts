@@ -1,6 +1,6 @@
 import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyNode, leaf } from '../../command/leaf.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text } from '../../flags/flags.js'
 import { credentialFlags, credentialMembers, credentialOperand, readCredential, secret } from './credential-input.js'

@@ -6,12 +6,11 @@ import {
 } from '../../../contract/webhook.js'
 import { callLeaf, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { suggested } from '../../failures/suggestions.js'
+import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
-import { plainLine } from '../../output/plain.js'
 import { isList, type List } from '../../output/select-fields.js'
-import { timeInList } from '../../output/time.js'
+import { plainLine, timeInList } from '../../output/text.js'
 
 export const deliveries = leaf({
   name: 'deliveries',

@@ -9,11 +9,10 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { inboxDirOf } from '../../config/local-server.js'
-import { type Failure, usage } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, suggested, usage } from '../../failures/failure.js'
 import { choice, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
-import { plain, plainLine } from '../../output/plain.js'
+import { plain, plainLine } from '../../output/text.js'
 import { inboxFailure, inboxFlag, missingInbox, type OpenedInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 
 const LIST_DEFAULT = 20

@@ -6,8 +6,7 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import type { Out } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
-import { plainLine } from '../../output/plain.js'
-import { wrap } from '../../output/wrap.js'
+import { plainLine, wrap } from '../../output/text.js'
 
 /** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
 const WAITING_MAX = 1_000

@@ -145,7 +145,7 @@ export const listen = leaf({
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host } = context
-  const { JqThread } = await import('../../output/jq-thread.js')
+  const { JqThread } = await import('../../output/jq.js')
   const router = new Router(flags.route, new JqThread(), host.signal)
   try {
     return (await router.check()) ?? (await withInbox(context, flags, secrets, router))

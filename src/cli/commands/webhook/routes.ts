@@ -1,6 +1,6 @@
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Flag } from '../../flags/flags.js'
-import { type JqThread, reasonIn } from '../../output/jq-thread.js'
+import { type JqThread, reasonIn } from '../../output/jq.js'
 import { readReceiverUrl } from './receiver-url.js'
 
 /** Milliseconds that a jq expression may take for one delivery. */

@@ -2,7 +2,7 @@ import type { Context } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readBytes, readSecret } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
-import { remember } from '../../host/scrub.js'
+import { remember } from '../../host/secrets.js'
 
 type SecretsResult<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 

@@ -2,8 +2,7 @@ import { platform, platformUpdateTypes } from '../../../contract/platform/platfo
 import type { UpdateType } from '../../../contract/updates.js'
 import type { Override } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
-import { type Failure, usage } from '../../failures/failure.js'
-import { suggested } from '../../failures/suggestions.js'
+import { type Failure, suggested, usage } from '../../failures/failure.js'
 import type { Outcome, Plan, Result } from '../../output/outcome.js'
 
 /** An update that the server created on request. */

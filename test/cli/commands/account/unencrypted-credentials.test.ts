@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../../../src/testing/index.js'
 import type { TestServer } from '../../../../src/testing/types.js'
 import { Bulk, idsOf, issuer } from '../../../support/cli/bulk.js'
-import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { cli, secrets, stub, success } from '../../../support/cli/cli.js'
+import { homeWithProfiles } from '../../../support/cli/profiles.js'
 
 /** The same server under an address that voucherctl treats as remote. */
 const remote = (baseUrl: string) => baseUrl.replace('127.0.0.1', '0.0.0.0')
@@ -14,14 +13,7 @@ const warningFor = (baseUrl: string) => {
 }
 const pages = () => stub(() => success({ items: [], pagination: { page: 1, limit: 20, total: 0, totalPages: 0 } }))
 
-function withProfile(profile: object): string {
-  const home = temporaryDir()
-  const dir = join(home, '.config', 'voucherctl')
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const content = JSON.stringify({ current: 'default', profiles: { default: profile } })
-  writeFileSync(join(dir, 'config.json'), content, { mode: 0o600 })
-  return home
-}
+const withProfile = (profile: object) => homeWithProfiles({ default: profile })
 
 let server: TestServer
 beforeAll(async () => {

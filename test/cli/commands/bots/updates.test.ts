@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type PollResult, polledOf } from '../../../../src/cli/commands/bots/polling.js'
 import { type FollowOptions, follow } from '../../../../src/cli/commands/bots/updates.js'
-import { exitOf } from '../../../../src/cli/failures/exit.js'
+import { exitOf } from '../../../../src/cli/failures/codes.js'
 import { fail } from '../../../../src/cli/failures/failure.js'
 import type { Update } from '../../../../src/contract/updates.js'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { explainedCodes, explanationOf } from '../../../../src/cli/failures/explanations.js'
-import { explanationText } from '../../../../src/cli/output/explanation-text.js'
+import { explainedCodes, explanationOf } from '../../../../src/cli/failures/codes.js'
+import { explanationText } from '../../../../src/cli/output/failure-text.js'
 import { failures } from '../../../../src/contract/errors.js'
 import { cli } from '../../../support/cli/cli.js'
 import { unrunnable } from '../../../support/cli/runnable.js'

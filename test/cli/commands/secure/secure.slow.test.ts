@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { paths } from '../../../../src/secure/index.js'
 import { startServer } from '../../../../src/testing/index.js'
 import { cli, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { homeWithProfiles, profileFile, storedProfiles } from '../../../support/cli/profiles.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { recordingProxy } from '../../../support/conform/recording-proxy.js'
@@ -17,15 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const config = (home: string) => join(home, '.config', 'voucherctl', 'config.json')
-const profileOf = (home: string) => JSON.parse(readFileSync(config(home), 'utf8')).profiles.default
-
-function withProfile(profile: object): string {
-  const home = temporaryDir()
-  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
-  writeFileSync(config(home), JSON.stringify({ current: 'default', profiles: { default: profile } }), { mode: 0o600 })
-  return home
-}
+const profileOf = (home: string) => storedProfiles(home).default
+const withProfile = (profile: object) => homeWithProfiles({ default: profile })
 
 const env = () => ({ VOUCHERCTL_TOKEN: server.token, VOUCHERCTL_BASE_URL: server.baseUrl })
 const dispatched = [`GET ${paths.bootstrap}`, `POST ${paths.session}`, `POST ${paths.dispatch}`]
@@ -298,7 +292,7 @@ describe('secure bootstrap, session, pin', () => {
     expect(profileOf(home).secure.pins).toEqual([first, shown.pin])
 
     writeFileSync(
-      config(home),
+      profileFile(home),
       JSON.stringify({ current: 'default', profiles: { default: { secure: { pins: [first, second] } } } }),
       { mode: 0o600 },
     )

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { pageOf } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
 
@@ -35,11 +36,7 @@ function register(home: string, baseUrl: string, more: Record<string, unknown> =
   return { dir, registry, file }
 }
 
-function storeProfile(home: string, profile: Record<string, unknown>): void {
-  mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
-  const content = { current: 'default', profiles: { default: profile } }
-  writeFileSync(join(home, '.config', 'voucherctl', 'config.json'), JSON.stringify(content), { mode: 0o600 })
-}
+const storeProfile = (home: string, profile: object) => homeWithProfiles({ default: profile }, home)
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
 

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, type Given, secrets, temporaryDir } from '../../../support/cli/cli.js'
+import { homeWithConfig } from '../../../support/cli/profiles.js'
 import { seed, seedBotToken, seedToken } from '../../../support/server/seed.js'
 import { temporaryFolder } from '../../../support/server/server.js'
 
@@ -114,16 +115,12 @@ describe('server env', () => {
 
   /** A home folder whose profile holds the fake credentials for an origin. */
   function homeWithProfile(origin: string) {
-    const other = temporaryDir()
-    mkdirSync(join(other, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
     const credentials = {
       token: { value: secrets.VOUCHERCTL_TOKEN, origin },
       jwt: { value: secrets.VOUCHERCTL_JWT, origin },
       bot: { value: secrets.VOUCHERCTL_BOT_TOKEN, origin: 'http://127.0.0.1:9' },
     }
-    const config = { current: 'shop', profiles: { shop: { base_url: origin, credentials } } }
-    writeFileSync(join(other, '.config', 'voucherctl', 'config.json'), JSON.stringify(config), { mode: 0o600 })
-    return other
+    return homeWithConfig({ current: 'shop', profiles: { shop: { base_url: origin, credentials } } })
   }
 
   test('server env --seed prints export lines that open the server of the seed', async () => {

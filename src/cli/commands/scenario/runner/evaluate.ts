@@ -1,4 +1,4 @@
-import { type JqThread, reasonIn } from '../../../output/jq-thread.js'
+import { type JqThread, reasonIn } from '../../../output/jq.js'
 import type { Jq } from './assertion.js'
 import type { Scenario } from './document.js'
 import { filledWith } from './variables.js'

@@ -1,6 +1,6 @@
 import type { Context } from '../../../command/context.js'
 import type { Failure } from '../../../failures/failure.js'
-import { JqThread } from '../../../output/jq-thread.js'
+import { JqThread } from '../../../output/jq.js'
 import type { Scenario, ScenarioStep } from './document.js'
 import { openFixture } from './fixture.js'
 import { StepRunner } from './step-runner.js'

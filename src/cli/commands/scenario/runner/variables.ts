@@ -1,4 +1,4 @@
-import { textOrJson } from '../../../output/value-text.js'
+import { textOrJson } from '../../../output/text.js'
 
 /** Matches a variable reference `${name}`, and `$${`, which stands for the text `${`. */
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g

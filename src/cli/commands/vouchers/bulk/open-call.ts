@@ -4,7 +4,7 @@ import { isTransportError, type Transport } from '../../../../client/transport.j
 import type { Context } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, openPool, withRetries } from '../../../command/transport.js'
-import { refuseImpostor } from '../../../config/server-identity.js'
+import { refuseImpostor } from '../../../config/local-server.js'
 import type { Failure } from '../../../failures/failure.js'
 
 /** Thrown for a 429 response, which is no failure of the row: the row is tried again later. */

@@ -1,6 +1,6 @@
 import type { Context } from '../../../command/context.js'
 import { showLiveLine } from '../../../output/live-line.js'
-import { numberText } from '../../../output/value-text.js'
+import { numberText } from '../../../output/text.js'
 import type { Throttle } from './throttle.js'
 
 /** Numbers of rows by outcome so far. */

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { apps } from '../../../../../src/contract/apps.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../../support/cli/cli.js'
+import { homeWithProfiles } from '../../../../support/cli/profiles.js'
 
 /** Scenario steps that create an application, a token and an active template. */
 const shop = `
@@ -377,11 +378,8 @@ describe('scenario run against a server', () => {
 
   it('scenario run uses the server of a profile only with --profile', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
-    const home = temporaryDir()
-    mkdirSync(join(home, '.config', 'voucherctl'), { recursive: true, mode: 0o700 })
     const profile = { base_url: baseUrl, credentials: { jwt: { value: secrets.VOUCHERCTL_JWT, origin: baseUrl } } }
-    const config = join(home, '.config', 'voucherctl', 'config.json')
-    writeFileSync(config, JSON.stringify({ current: 'default', profiles: { default: profile } }), { mode: 0o600 })
+    const home = homeWithProfiles({ default: profile })
     const given = { ...written('steps: [{ call: apps.list }]'), home }
     expect((await cli('scenario run a.yaml', given)).exit).toBe(0)
     expect(received).toHaveLength(0)

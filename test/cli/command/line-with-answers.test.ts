@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import type { Leaf } from '../../../src/cli/command/leaf.js'
-import { nameOfMember } from '../../../src/cli/command/name-of-member.js'
+import { LineWithAnswers } from '../../../src/cli/command/line-with-answers.js'
 import { entries } from '../../../src/cli/program.js'
 import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 
 const commands = (await leavesOfEntries(entries)).map(([names, leaf]) => ({ name: names.join(' '), leaf }))
+
+const nameOf = (leaf: Leaf, pointer: string, given: Readonly<Record<string, readonly string[]>> = {}) =>
+  new LineWithAnswers({ path: [], given: new Map(Object.entries(given)), operands: [], leaf }).nameOf(pointer)
 
 const leafNamed = (name: string) => commands.find((it) => it.name === name)?.leaf as Leaf
 
@@ -15,7 +18,7 @@ test('every member of a call that a command makes is named by a flag or an argum
     if (endpoint === undefined) return []
     const parameters = [...endpoint.path.matchAll(/:([A-Za-z]+)/g)].map(([, it]) => it as string)
     const members = [...parameters, ...Object.keys(membersOf(endpoint.query)), ...Object.keys(membersOf(endpoint.body))]
-    return members.filter((it) => nameOfMember(leaf, new Map(), `/${it}`) === undefined).map((it) => `${name}: ${it}`)
+    return members.filter((it) => nameOf(leaf, `/${it}`) === undefined).map((it) => `${name}: ${it}`)
   })
   // The commands derive these members from the global flags --timeout and --yes.
   const derived = ['bots updates: timeout', 'platform snapshots restore: shared', 'platform reset: shared']
@@ -43,7 +46,5 @@ test.each([
   ['platform clock set', '/now', {}, 'TIME'],
   ['apps create', '/unknown', {}, undefined],
 ])('names the member of %s at %s with the flags %j as %s', (name, pointer, given, expected) => {
-  expect(nameOfMember(leafNamed(name), new Map(Object.entries(given as Record<string, string[]>)), pointer)).toBe(
-    expected,
-  )
+  expect(nameOf(leafNamed(name), pointer, given as Record<string, string[]>)).toBe(expected)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { leavesOfEntries } from '../../../src/cli/command/help.js'
-import { inherited, suggested, suggestionsOf } from '../../../src/cli/failures/suggestions.js'
+import { inherited, suggested, suggestionsOf } from '../../../src/cli/failures/failure.js'
 import { entries } from '../../../src/cli/program.js'
 
 const given = (flags: Readonly<Record<string, string>>) =>

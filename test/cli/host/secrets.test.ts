@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { remember, scrub, scrubAll } from '../../../src/cli/host/scrub.js'
+import { remember, scrub, scrubAll } from '../../../src/cli/host/secrets.js'
 import { cli, redeemCode, refusal, secrets, stub, success } from '../../support/cli/cli.js'
 import { app, qrToken, token } from '../../support/cli/samples.js'
 

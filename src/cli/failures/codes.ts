@@ -1,6 +1,19 @@
-import { failures, isFailureCode } from '../../contract/errors.js'
+import { exitOfStatus, failures, isFailureCode } from '../../contract/errors.js'
+import { codeOf } from '../../files/error-code.js'
+import { type Failure, fail, suggestionsOf } from './failure.js'
 import { isLocalCode, localFailures } from './local-failures.js'
-import { suggestionsOf } from './suggestions.js'
+
+// Output and CommandLine import this module on demand: a command that succeeds needs no table of failures.
+
+/** True for a code of the failure table or of the command line, in any case. */
+export const isKnownCode = (typed: string): boolean => explain(typed.toUpperCase()) !== undefined
+
+/** Exit code of a failure: by the failure table, by the local failure codes, or else by the HTTP status. */
+export function exitOf({ code, status }: { readonly code: string; readonly status: number | null }): number {
+  if (isFailureCode(code)) return failures[code].exit
+  if (isLocalCode(code)) return localFailures[code].exit
+  return status === null ? 1 : exitOfStatus(status)
+}
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -33,4 +46,11 @@ function explain(code: string): Explanation | undefined {
   if (!isLocalCode(code)) return undefined
   const { message: meaning, cause: causes = null, fix, exit } = localFailures[code]
   return { code, meaning, causes, fix, status: null, exit, retryable: false }
+}
+
+/** Converts an error of the bundled server to a failure; rethrows an error without a known code, which is a bug. */
+export function failureOfServer(error: unknown): Failure {
+  const code = codeOf(error)
+  if (!isLocalCode(code)) throw error
+  return fail(code, (error as Error).message)
 }
