@@ -1,57 +1,25 @@
 import { apps } from '../../contract/apps.js'
 import { bots } from '../../contract/bots.js'
 import type { Endpoint, InputOf } from '../../contract/endpoint.js'
-import { tokens } from '../../contract/tokens.js'
-import { webhook } from '../../contract/webhook.js'
-import { asMembers, type Members } from '../../values/json.js'
+import { asMembers } from '../../values/json.js'
 import { findCredential } from '../config/credentials.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
-import { missingId } from '../failures/ids.js'
 import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-const CALLS_MAX = 50
-const LIMIT = 100
-
 /** How owners are listed and named in calls and commands. */
 const owners = {
-  application: { list: apps.list, command: 'apps list', parameter: 'appId', flag: '--app', placeholder: 'APP_ID' },
-  bot: { list: bots.list, command: 'bots list', parameter: 'botId', flag: '--bot', placeholder: 'BOT_ID' },
+  application: { list: apps.list, command: 'apps list', flag: '--app', placeholder: 'APP_ID' },
+  bot: { list: bots.list, command: 'bots list', flag: '--bot', placeholder: 'BOT_ID' },
 }
 
-/** The call and the command that list the records of an owner. */
-interface Ownership {
-  readonly owner: keyof typeof owners
-  readonly record: 'token' | 'template' | 'delivery'
-  readonly list: Endpoint
-  readonly command: (owner: string) => string
-}
-
-const ownerships: Readonly<Record<Exclude<OwnedKind, 'linkedBots'>, Ownership>> = {
-  tokens: {
-    owner: 'application',
-    record: 'token',
-    list: tokens.list,
-    command: (id) => suggested`tokens list --app ${id}`,
-  },
-  templates: {
-    owner: 'bot',
-    record: 'template',
-    list: bots.templates,
-    command: (id) => suggested`templates list --bot ${id}`,
-  },
-  deliveries: {
-    owner: 'bot',
-    record: 'delivery',
-    list: webhook.deliveries,
-    command: (id) => suggested`webhook deliveries ${id}`,
-  },
-}
+/** Whose each kind of record is. */
+const ownerOf = { tokens: 'application', templates: 'bot', deliveries: 'bot' } as const
 
 /**
- * Finds the application or bot of a record by reading lists (DECISIONS.md#owners); undefined if the application token
- * decides. A failure with the code INPUT_REQUIRED means that the user must name the owner.
+ * Finds the application or bot of a record if the account has one only (DECISIONS.md#owners); undefined if the
+ * application token decides. A failure with the code INPUT_REQUIRED means that the user must name the owner.
  */
 export async function findOwner(
   context: Context,
@@ -60,63 +28,18 @@ export async function findOwner(
 ): Promise<Ok<string | undefined> | Failure> {
   if (kind === 'linkedBots') return findLinkedBot(context, id)
   if (kind === 'templates' && (await hasApplicationToken(context))) return { ok: true, value: undefined }
-  const ownership = ownerships[kind]
-  const { owner, record, command } = ownership
-  const { list, placeholder } = owners[owner]
-  const listed = await context.call<Endpoint>(list, { limit: LIMIT } as InputOf<Endpoint>)
+  const owner = ownerOf[kind]
+  const listed = await context.call<Endpoint>(owners[owner].list, { limit: 2 } as InputOf<Endpoint>)
   if (!listed.ok) {
     if (!('plan' in listed)) return listed
-    context.plan(`read the ${record} list of each ${owner}, unless there is only one, until one has ${id}`)
-    return { ok: true, value: placeholder }
+    context.plan(`take the ${owner} of the account, if it is the only one`)
+    return { ok: true, value: owners[owner].placeholder }
   }
-  const ids = idsOf(listed.data)
-  const [first] = ids
-  if (first === undefined) return unknown(owner, `This account has no ${owner}, so ${id} has none.`)
-  if (ids.length === 1) return { ok: true, value: first }
-  if (kind === 'deliveries' && /^\d+$/.test(id))
-    return unknown(owner, `Each of the ${ids.length} bots may have an update ${id}.`)
-  const search = { calls: 1 }
-  for (const value of ids) {
-    const found = await searchOwner(context, ownership, value, id, search)
-    if (typeof found === 'object') return found
-    if (found) return { ok: true, value }
-  }
-  const code = `${record.toUpperCase()}_NOT_FOUND`
-  const about = missingId(code, { [`${record}Id`]: id })
-  const hint = `The ${owner}s: \`voucherctl ${owners[owner].command}\`. The ${kind} of the first: ${command(first)}.`
-  const message = `None of the ${ids.length} ${owner}s of this account has the ${record} ${id}.`
-  return { ...fail('UNEXPECTED', message, hint), code, ...(about?.startsWith(id) ? { about: [about] } : {}) }
+  const [only, another] = idsOf(listed.data)
+  if (only === undefined) return unknown(owner, `This account has no ${owner}, so ${id} has none.`)
+  if (another === undefined) return { ok: true, value: only }
+  return unknown(owner, `This account has several ${owner}s, and ${id} may belong to any of them.`)
 }
-
-/** Returns whether an owner has the record. @param search counts the calls of all owners */
-async function searchOwner(
-  context: Context,
-  { owner, list }: Ownership,
-  value: string,
-  id: string,
-  search: { calls: number },
-): Promise<boolean | Failure> {
-  for (let page = 1, pages = 1; page <= pages; page += 1) {
-    if (search.calls >= CALLS_MAX) return unknown(owner, `The ${owner} of ${id} was not found with ${CALLS_MAX} calls.`)
-    search.calls += 1
-    const fetched = await context.call(list, {
-      [owners[owner].parameter]: value,
-      limit: LIMIT,
-      page,
-    } as InputOf<Endpoint>)
-    if (!fetched.ok) {
-      // Another owner may have the record although this one is suspended or not approved.
-      const isSkipped = 'plan' in fetched || [403, 404, 409].includes(fetched.status ?? 0)
-      return isSkipped ? false : fetched
-    }
-    if (!isList(fetched.data)) return false
-    if (fetched.data.items.some((record) => isNamed(asMembers(record) ?? {}, id))) return true
-    pages = Number(fetched.data.pagination?.pages ?? 1)
-  }
-  return false
-}
-
-const isNamed = ({ id, externalTemplateId }: Members, name: string) => id === name || externalTemplateId === name
 
 /** Finds the bot that is linked to an application if it is the only one. */
 async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok<string> | Failure> {
@@ -134,7 +57,7 @@ async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok
   return fail('INPUT_REQUIRED', `${linked.length} bots are linked to ${appId}: ${linked.join(', ')}.`, hint)
 }
 
-function unknown(owner: Ownership['owner'], message: string): Failure {
+function unknown(owner: keyof typeof owners, message: string): Failure {
   const { flag, command } = owners[owner]
   return fail('INPUT_REQUIRED', message, `Name the ${owner} with ${flag}; \`voucherctl ${command}\` shows them.`)
 }
