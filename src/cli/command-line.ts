@@ -128,11 +128,7 @@ export class CommandLine {
     this.asksHelp = true
     this.given.set('help', [''])
     this.#addNodes(entries)
-    for (const name of Object.keys(topics)) {
-      this.#addName(name, () => {
-        this.topic = name
-      })
-    }
+    for (const name of Object.keys(topics)) this.#addName(name, () => void (this.topic = name))
   }
 
   #enterNode(node: Node): void {
@@ -174,7 +170,7 @@ export class CommandLine {
     let meant: string | undefined
     if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
     if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
-    return usage(text, meant === undefined ? `See \`${this.#name} --help\`.` : `Did you mean ${meant}?`)
+    return usage(text, meant === undefined ? `See \`${nameOf(this.path)} --help\`.` : `Did you mean ${meant}?`)
   }
 
   #meantFlag(): string | undefined {
@@ -187,7 +183,7 @@ export class CommandLine {
   /** Finds commands of any group for a word at the start of the line, or else the name that it may misspell. */
   async #meantName(word: string): Promise<string | undefined> {
     if (this.path.length === 0 && this.shows !== 'help') {
-      const { leavesOfEntries } = await import('./command/help.js')
+      const { leavesOfEntries } = await import('./command/tree.js')
       const paths = (await leavesOfEntries(entries)).map(([path]) => path)
       const found = paths.filter((path) => path.length > 1 && path.at(-1) === word)
       if (found.length > 0 && found.length <= SUGGESTED_MAX) return found.map((it) => `\`${nameOf(it)}\``).join(' or ')
@@ -196,8 +192,8 @@ export class CommandLine {
   }
 
   #unfinished(): Failure {
-    const names = this.#names.join(', ')
-    return usage(`${this.#name} needs a command.`, `It takes one of ${names}; see \`${this.#name} --help\`.`)
+    const name = nameOf(this.path)
+    return usage(`${name} needs a command.`, `It takes one of ${this.#names.join(', ')}; see \`${name} --help\`.`)
   }
 
   /** Refuses a flag that stands before its command; undefined if no word after it names a command with that flag. */
@@ -213,11 +209,7 @@ export class CommandLine {
   /** Refuses a flag of a group's own command that stands before the name of another command. */
   #tooEarly(flag: string): Failure {
     if (this.leaf !== undefined && hasFlag(this.leaf, flag)) return belongsAfter(this.path, flag)
-    return usage(`\`${this.#name}\` has no option '${flag}'.`, `See \`${this.#name} --help\`.`)
-  }
-
-  get #name(): string {
-    return nameOf(this.path)
+    return usage(`\`${nameOf(this.path)}\` has no option '${flag}'.`, `See \`${nameOf(this.path)} --help\`.`)
   }
 }
 

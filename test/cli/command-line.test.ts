@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { leavesOfEntries } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/tree.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { entries } from '../../src/cli/program.js'

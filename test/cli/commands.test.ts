@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { leavesOfEntries } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/tree.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { entries, topics } from '../../src/cli/program.js'
 import { cli } from '../support/cli/cli.js'

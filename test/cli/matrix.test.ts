@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { leavesOfEntries } from '../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../src/cli/command/tree.js'
 import { entries } from '../../src/cli/program.js'
 import { cli, type Ran, refusal, stub, success } from '../support/cli/cli.js'
 import {

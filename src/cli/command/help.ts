@@ -1,7 +1,8 @@
 import { type Flag, type Flags, inWords } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'
-import { wrap, wrapWords } from '../output/text.js'
-import { type Entry, type Example, type Group, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './leaf.js'
+import { rows, wrap, wrapWords } from '../output/text.js'
+import { type Entry, type Example, type Group, isGroup, type Leaf, type Node } from './leaf.js'
+import { leavesOfEntries, type NamedLeaf, operandsOf, synopsis } from './tree.js'
 
 const WIDTH = 80
 
@@ -100,46 +101,6 @@ const MARGIN = '  $ '
 const CONTINUED = ' \\'
 const INDENT = ' '.repeat(6)
 
-type Operand = ReturnType<typeof operandsOf>[number]
-
-/** Describes the positional arguments of a command. */
-export const operandsOf = ({ positional, second }: Leaf) =>
-  [positional, second]
-    .filter((it) => it !== undefined)
-    .map(({ name, summary, ask, several, choices }) => ({
-      name,
-      summary,
-      required: ask !== undefined,
-      repeatable: several ?? false,
-      choices: choices ?? null,
-    }))
-
-/** Formats the name of a command with its arguments. */
-export function synopsis(names: readonly string[], operands: readonly Operand[]): string {
-  const words = operands.map(({ name, required, repeatable }) => {
-    const all = repeatable ? `${name}...` : name
-    return required ? all : `[${all}]`
-  })
-  return [...names, ...words].join(' ')
-}
-
-/** Lists the commands of nodes of the tree with their whole names. @param names with which each of these begins */
-export async function leavesOfEntries(
-  nodes: readonly (Node | LazyNode)[],
-  names: readonly string[] = [],
-): Promise<NamedLeaf[]> {
-  const leaves = nodes.map(async (it): Promise<NamedLeaf[]> => {
-    const node = await loadNode(it)
-    const path = [...names, node.name]
-    if (!isGroup(node)) return [[path, node]]
-    const own: NamedLeaf[] = node.own === undefined ? [] : [[path, node.own]]
-    return [...own, ...(await leavesOfEntries(node.commands, path))]
-  })
-  return (await Promise.all(leaves)).flat()
-}
-
-export type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]
-
 /** Formats the help topic `flags`. */
 export const helpOfFlags = () => lines(flagLines(globalFlags))
 
@@ -169,19 +130,6 @@ function marksOf(flag: Flag<unknown>): string[] {
     // The mark of a flag that another one can replace tells it too.
     conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
   ].filter((mark) => mark !== '')
-}
-
-const WIDEST_HEAD = 30
-
-/** Formats two columns; a left cell that is too wide gets a line of its own. */
-export function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
-  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
-  return entries.flatMap(([head, text]) => {
-    const indent = ' '.repeat(width + 4)
-    const wrapped = wrap(text, WIDTH - indent.length)
-    if (head.length > width) return [`  ${head}`, ...wrapped.map((it) => indent + it)]
-    return wrapped.map((it, i) => (i === 0 ? `  ${head.padEnd(width)}  ${it}` : indent + it))
-  })
 }
 
 export const lines = (all: readonly string[]) => all.join('\n')

@@ -6,8 +6,7 @@ import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
 import { explanationText } from '../output/failure-text.js'
-import { wrap } from '../output/text.js'
-import { rows } from './help.js'
+import { rows, wrap } from '../output/text.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {

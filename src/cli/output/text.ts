@@ -171,6 +171,21 @@ export function wrapWords(words: readonly string[], width: number, indent: strin
   return [...wrapped, line]
 }
 
+/** Columns of a help page, and of the widest left cell beside a right one. */
+const PAGE_WIDTH = 80
+const WIDEST_HEAD = 30
+
+/** Formats two columns for 80 columns of a terminal; a left cell that is too wide gets a line of its own. */
+export function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
+  const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
+  return entries.flatMap(([head, text]) => {
+    const indent = ' '.repeat(width + 4)
+    const wrapped = wrap(text, PAGE_WIDTH - indent.length)
+    if (head.length > width) return [`  ${head}`, ...wrapped.map((it) => indent + it)]
+    return wrapped.map((it, i) => (i === 0 ? `  ${head.padEnd(width)}  ${it}` : indent + it))
+  })
+}
+
 /** Columns between the name and the value of a member, and between the columns of a table. */
 export const GAP = 2
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { leavesOfEntries } from '../../../src/cli/command/help.js'
 import type { Leaf } from '../../../src/cli/command/leaf.js'
 import { LineWithAnswers } from '../../../src/cli/command/line-with-answers.js'
+import { leavesOfEntries } from '../../../src/cli/command/tree.js'
 import { entries } from '../../../src/cli/program.js'
 import { type Endpoint, membersOf } from '../../../src/contract/endpoint.js'
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfEntries } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/tree.js'
 import { globalFlags } from '../../../src/cli/flags/globals.js'
 import { entries } from '../../../src/cli/program.js'
 import { kindOfFlag, kindOfPositional } from '../../../src/cli/records/words.js'

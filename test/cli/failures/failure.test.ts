@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { leavesOfEntries } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/tree.js'
 import { inherited, suggested, suggestionsOf } from '../../../src/cli/failures/failure.js'
 import { entries } from '../../../src/cli/program.js'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { leavesOfEntries } from '../../../src/cli/command/help.js'
+import { leavesOfEntries } from '../../../src/cli/command/tree.js'
 import { refuseUnknownInContract } from '../../../src/cli/output/select-fields.js'
 import { entries } from '../../../src/cli/program.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'

@@ -1,7 +1,9 @@
-import { isRequired, leavesOfEntries, lines, type NamedLeaf, operandsOf, rows, synopsis } from '../../command/help.js'
+import { isRequired, lines } from '../../command/help.js'
 import { type Entry, type Leaf, leaf, type Node } from '../../command/leaf.js'
+import { leavesOfEntries, type NamedLeaf, operandsOf, synopsis } from '../../command/tree.js'
 import { conflictsOf, type Flags } from '../../flags/flags.js'
 import { globalFlags } from '../../flags/globals.js'
+import { rows } from '../../output/text.js'
 
 /** Creates the command `commands` for scripts (DECISIONS.md#commands). @param page entries of the first help page */
 export const commands = (entries: readonly Entry[]): Leaf =>

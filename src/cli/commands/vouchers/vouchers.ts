@@ -8,6 +8,8 @@ import type { FileCommand } from './file-commands.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 
 /** Schema of the result of redeem and reverse, including the members of a replay. */
+import { verify } from './verify.js'
+
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =
@@ -45,7 +47,7 @@ export const vouchers: Group = {
   commands: [
     { name: 'issue', load: async () => (await import('./issue.js')).issue },
     ...(['issue-many', 'verify-many', 'redeem-many', 'reverse-many', 'sheet'] as const).map(fileCommand),
-    { name: 'verify', load: async () => (await import('./verify.js')).verify },
+    verify,
     leaf({
       name: 'redeem',
       endpoint: contract.redeem,
