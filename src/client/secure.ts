@@ -28,7 +28,7 @@ const DOT_SEGMENT = /\.\.|%2e/i
 export const isSecured = (path: string) => !PLAIN_ROUTES.test(path) || DOT_SEGMENT.test(path)
 
 /**
- * Sends requests through the encrypted transport of the server (DECISIONS.md#encrypted-transport). Wrap the http or
+ * Sends requests through the encrypted transport of the server (RULES.md#encrypted-transport). Wrap the http or
  * pool transport with it, and wrap the result with `withRetry`: the server accepts each envelope once, so only a retry
  * that makes a new envelope can succeed. All calls share one encrypted session, which the first call negotiates.
  *

@@ -4,7 +4,7 @@ import type { Basis } from './result.js'
 
 /** One observable statement of a rule, and how to observe it. */
 export interface Probe {
-  /** Anchor of the rule in DECISIONS.md, and the name of the statement: `lists/limit-of-101`. */
+  /** Anchor of the rule in RULES.md, and the name of the statement: `lists/limit-of-101`. */
   readonly id: `${string}/${string}`
   /** What a platform that follows the rule does, as a sentence. */
   readonly title: string
@@ -40,11 +40,11 @@ export interface DefineProbe {
   with(changes: ProbeOptions): DefineProbe
 }
 
-/** Returns a function that defines probes of one rule. @param rule its anchor in DECISIONS.md */
+/** Returns a function that defines probes of one rule. @param rule its anchor in RULES.md */
 export function probesOf(rule: string, options: RuleOptions = {}): DefineProbe {
   const { specified = [], partly = [], ...members } = options
   const basisOf = (name: string): Basis =>
-    specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decision'
+    specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decided'
   const define = (name: string, title: string, run: Probe['run']): Probe => ({
     id: `${rule}/${name}`,
     title,

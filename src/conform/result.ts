@@ -10,14 +10,14 @@ export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable'
  * Where a statement comes from: the interface specification, or a decision of the reference where the specification is
  * silent. Partly: both, such as a refusal that is specified with a status that is not.
  */
-export type Basis = 'specified' | 'partly_specified' | 'decision'
+export type Basis = 'specified' | 'partly_specified' | 'decided'
 
 /** Result of a probe. All texts have placeholders such as `${VOUCHERCTL_TOKEN}` in place of secrets. */
 export interface ProbeResult {
   /** Rule and name of the probe: `lists/limit-of-101`. */
   readonly probe: string
   readonly group: Group
-  /** Anchor of the rule in src/contract/DECISIONS.md. */
+  /** Anchor of the rule in src/contract/RULES.md. */
   readonly rule: string
   /** What a platform that follows the rule does. */
   readonly title: string

@@ -1,4 +1,4 @@
-/** Symbols of credentials, their check symbol, and the spellings of a redeem code (DECISIONS.md#credentials). */
+/** Symbols of credentials, their check symbol, and the spellings of a redeem code (RULES.md#credentials). */
 
 /** Crockford's base 32 without I, L, O and U: the alphabet of ids (ULID) and of credentials. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -49,7 +49,7 @@ export const hasCheckSymbol = (symbols: string): boolean => symbols.endsWith(che
 type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
- * Checks the form and check symbol of a redeem code without a call (DECISIONS.md#credentials). The check symbol reveals
+ * Checks the form and check symbol of a redeem code without a call (RULES.md#credentials). The check symbol reveals
  * one wrong symbol or two swapped ones. Only codes of the reference server have this form.
  */
 export function checkRedeemCode(value: string): RedeemCodeCheck {

@@ -1,4 +1,4 @@
-/** The body of every JSON response (DECISIONS.md#envelope). */
+/** The body of every JSON response (RULES.md#envelope). */
 export type Envelope<Data> = SuccessEnvelope<Data> | FailureEnvelope
 
 interface SuccessEnvelope<Data> {

@@ -1,4 +1,4 @@
-/** An entry of the failure table: all that is known of a failure code (DECISIONS.md#failure-codes). */
+/** An entry of the failure table: all that is known of a failure code (RULES.md#failure-codes). */
 interface FailureRule {
   /** HTTP status of the response. */
   readonly status: number

@@ -2,7 +2,7 @@ import { type Schema, type Static, Type } from './schema.js'
 
 /**
  * Schemas for members of records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
- * lengths count code points (DECISIONS.md#text).
+ * lengths count code points (RULES.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
 
@@ -16,7 +16,7 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
-/** Text of a message, whose lines may end with LF or CR LF (DECISIONS.md#lines-of-a-message). */
+/** Text of a message, whose lines may end with LF or CR LF (RULES.md#lines-of-a-message). */
 export function messageText(maxLength: number) {
   return Type.String({
     minLength: 1,
@@ -54,7 +54,7 @@ export function nullable<S extends Schema>(schema: S) {
   })
 }
 
-/** Marks a member whose value is a secret, which no observer of calls may see (DECISIONS.md#secrets-of-exchanges). */
+/** Marks a member whose value is a secret, which no observer of calls may see (RULES.md#secrets-of-exchanges). */
 export const secret = { 'x-secret': true } as const
 
 export const metadataInput = Type.Unsafe<Record<string, string>>({

@@ -16,7 +16,7 @@ import { type Static, Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
-/** Template types that help suggests; the server accepts any lower-case word (DECISIONS.md#templates). */
+/** Template types that help suggests; the server accepts any lower-case word (RULES.md#templates). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
 export const suggestedSources = [
   'free_claim',
@@ -57,7 +57,7 @@ export const validity = Type.Union([
 ])
 export type Validity = Static<typeof validity>
 
-/** Template record (DECISIONS.md#templates). */
+/** Template record (RULES.md#templates). */
 export const template = Type.Object({
   id: Type.String(),
   externalTemplateId: Type.String(),
@@ -99,7 +99,7 @@ export const templateInput = input({
 })
 export type TemplateInput = Static<typeof templateInput>
 
-/** A template file (DECISIONS.md#template-files). */
+/** A template file (RULES.md#template-files). */
 export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
 
 export const templates = group('templates', {

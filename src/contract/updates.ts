@@ -1,7 +1,7 @@
 import { oneOf } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Types of updates. Bots receive the first five by default, and the others on request (DECISIONS.md#update-types). */
+/** Types of updates. Bots receive the first five by default, and the others on request (RULES.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',

@@ -13,14 +13,14 @@ import {
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** A credential (DECISIONS.md#credentials). domain/credentials.ts checks the format of the value. */
+/** A credential (RULES.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({
   type: oneOf(credentialTypes),
   value: Type.String({ minLength: 1, maxLength: 256, ...secret }),
 })
 export type Credential = Static<typeof credential>
 
-/** Voucher record (DECISIONS.md#vouchers). */
+/** Voucher record (RULES.md#vouchers). */
 const voucherFields = {
   id: Type.String(),
   templateId: Type.String(),
@@ -71,7 +71,7 @@ export const verification = Type.Object({
 })
 export type Verification = Static<typeof verification>
 
-/** Redemption record (DECISIONS.md#redemptions). */
+/** Redemption record (RULES.md#redemptions). */
 export const redemption = Type.Object({
   id: Type.String(),
   status: oneOf(['succeeded', 'reversed']),

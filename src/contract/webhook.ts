@@ -3,7 +3,7 @@ import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fiel
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
-/** Seconds from the end of a failed attempt to the next one (DECISIONS.md#retry-schedule). */
+/** Seconds from the end of a failed attempt to the next one (RULES.md#retry-schedule). */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
 const settings = {
@@ -21,7 +21,7 @@ export type WebhookSettings = Static<typeof webhookSettings>
 const webhookWarnings = ['host_unresolved'] as const
 export type WebhookWarning = (typeof webhookWarnings)[number]
 
-/** Response to setting or deleting a webhook (DECISIONS.md#webhook-settings, DECISIONS.md#webhook-removal). */
+/** Response to setting or deleting a webhook (RULES.md#webhook-settings, RULES.md#webhook-removal). */
 export const deliveryMode = Type.Object({
   delivery_mode: oneOf(['webhook', 'polling']),
   ...settings,
@@ -85,7 +85,7 @@ const deliveryAttempt = Type.Object({
 })
 export type DeliveryAttempt = Static<typeof deliveryAttempt>
 
-/** Delivery of one update to a webhook (DECISIONS.md#deliveries). */
+/** Delivery of one update to a webhook (RULES.md#deliveries). */
 export const delivery = Type.Object({
   id: Type.String(),
   bot_id: Type.String(),

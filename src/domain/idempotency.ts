@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
-/** Lifetime of idempotency records, except those of redeems, which never expire (DECISIONS.md#idempotency-keys). */
+/** Lifetime of idempotency records, except those of redeems, which never expire (RULES.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
@@ -12,7 +12,7 @@ export const IDEMPOTENCY_WAIT_MS = 5_000
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
-  /** Lifetime of the record; default that of the rule (DECISIONS.md#idempotency-keys). */
+  /** Lifetime of the record; default that of the rule (RULES.md#idempotency-keys). */
   readonly lifetimeMs?: number | undefined
 }
 
@@ -36,7 +36,7 @@ export function replayableRecord(
 
 /**
  * Returns canonical JSON: equal values give equal text. Sorts members by code unit and omits undefined members; returns
- * `{}` for an absent body (DECISIONS.md#idempotency-keys).
+ * `{}` for an absent body (RULES.md#idempotency-keys).
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'

@@ -5,12 +5,12 @@ interface User {
   readonly homeDir: string
 }
 
-/** Default data folder of the server (DECISIONS.md#data-folder). */
+/** Default data folder of the server (RULES.md#data-folder). */
 export function defaultDataDir({ env, homeDir }: User): string {
   return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
 }
 
-/** Folder with one file for each running server of the user (DECISIONS.md#local-server). */
+/** Folder with one file for each running server of the user (RULES.md#local-server). */
 export function serverRegistryDir({ env, homeDir }: User): string {
   return join(env.XDG_STATE_HOME || join(homeDir, '.local', 'state'), 'voucherctl', 'servers')
 }

@@ -19,7 +19,7 @@ const ALIASES_MAX = 100
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
   errors.length === 0 && contents?.range?.[0] === contents?.range?.[1]
 
-/** A parsed YAML or JSON file, which holds one document (DECISIONS.md#yaml-files), with the places of its values. */
+/** A parsed YAML or JSON file, which holds one document (RULES.md#yaml-files), with the places of its values. */
 export class YamlDocument {
   readonly value: unknown
   /** Mistakes of the syntax, with which `value` is undefined. */

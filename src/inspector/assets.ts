@@ -20,7 +20,7 @@ const policy = [
   "trusted-types 'none'",
 ]
 
-/** Headers of every response below /_platform (DECISIONS.md#page-headers). */
+/** Headers of every response below /_platform (RULES.md#page-headers). */
 export const platformHeaders = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',

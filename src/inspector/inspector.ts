@@ -23,7 +23,7 @@ interface InspectorOptions {
 /** A request that may have the token of a page. */
 export type PageRequest = PageMessage & { readonly socket: PageConnection }
 
-/** The page of one port: who may read it, its tickets and sessions, and its files (DECISIONS.md#page). */
+/** The page of one port: who may read it, its tickets and sessions, and its files (RULES.md#page). */
 export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']

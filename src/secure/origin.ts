@@ -7,7 +7,7 @@ export function isCanonicalOrigin(text: string): boolean {
 }
 
 /**
- * Applies a list of allowed origins (DECISIONS.md#session-origins). `*` allows any origin and a missing one; a list
+ * Applies a list of allowed origins (RULES.md#session-origins). `*` allows any origin and a missing one; a list
  * without it requires an exact match, byte for byte.
  * @param origin the Origin header, `''` without one
  */

@@ -176,7 +176,7 @@ function bindRoutes(deps: Deps, metrics: Metrics): Routes {
   return routes
 }
 
-/** Refuses with 404 or 405 before reading a body (DECISIONS.md#order-of-checks). */
+/** Refuses with 404 or 405 before reading a body (RULES.md#order-of-checks). */
 function refuseOutsideRoutes(routes: Routes, { target, replyHeaders }: Exchange): Refusal {
   const allowed = routes.methods(target)
   if (allowed.length === 0) return refuse('ROUTE_NOT_FOUND')

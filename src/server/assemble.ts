@@ -148,7 +148,7 @@ async function secureSettings(
   }
 }
 
-/** The page and the checks of Host are for a port that only this machine reaches (DECISIONS.md#page). */
+/** The page and the checks of Host are for a port that only this machine reaches (RULES.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
 function createInspector(random: RandomBytes, clock: Clock): Inspector {

@@ -19,7 +19,7 @@ import type { Differences, ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
 import type { TransportKeys } from './transport/keys.js'
 
-/** Server settings that restrict or extend the allowed webhook URLs (DECISIONS.md#webhook-urls). */
+/** Server settings that restrict or extend the allowed webhook URLs (RULES.md#webhook-urls). */
 interface WebhookPolicy {
   /** Loopback ports that webhooks may use, for local development. */
   readonly loopbackPorts: Pick<ReadonlySet<number>, 'has'>
@@ -28,7 +28,7 @@ interface WebhookPolicy {
   readonly lookup: Lookup
 }
 
-/** The encrypted transport of this server (DECISIONS.md#encrypted-transport). */
+/** The encrypted transport of this server (RULES.md#encrypted-transport). */
 interface SecureSettings {
   readonly enabled: boolean
   /** True if the server refuses runtime calls in plain text. */
@@ -41,7 +41,7 @@ interface SecureSettings {
   readonly sessions: Sessions<ServerSession>
 }
 
-/** Who may replace the state of this server through the operator API (DECISIONS.md#snapshots). */
+/** Who may replace the state of this server through the operator API (RULES.md#snapshots). */
 interface StateAccess {
   /** False for a server beyond loopback that was not started with the option for it. */
   readonly isAllowed: boolean

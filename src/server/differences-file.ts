@@ -46,7 +46,7 @@ const message: Setting = {
 /** The server counts the existing records before it adds one; a count of more would delay the call. */
 const RECORDS_MAX = 10_000
 
-/** Settings by rule, the anchor of its section in DECISIONS.md (DECISIONS.md#differences). */
+/** Settings by rule, the anchor of its section in RULES.md (RULES.md#differences). */
 const rules: Readonly<Record<string, Settings>> = {
   'failure-codes': Object.fromEntries(Object.keys(failures).map((code) => [code, message])),
   'rate-limits': Object.fromEntries(rateLimitNames.map((name) => [name, callsInWindow])),

@@ -15,7 +15,7 @@ interface FaultSources {
   readonly random: RandomBytes
 }
 
-/** Injects faults into calls of an endpoint, by contract id (DECISIONS.md#faults). */
+/** Injects faults into calls of an endpoint, by contract id (RULES.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
   /** Aborted while a reset or restore waits for delayed calls. */

@@ -45,7 +45,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   }
 }
 
-/** Starts a server for the program in whose process it runs (DECISIONS.md#servers-inside-a-test). */
+/** Starts a server for the program in whose process it runs (RULES.md#servers-inside-a-test). */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
   const { databaseUrl } = options
   const embedded = {

@@ -29,7 +29,7 @@ export function hasSecret(schema: Schema | undefined): boolean {
   return schema !== undefined && JSON.stringify(schema).includes('"x-secret"')
 }
 
-/** Hides the secrets of one exchange (DECISIONS.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
+/** Hides the secrets of one exchange (RULES.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
 export class Masking {
   readonly #secrets = new Set<string>()
   /** The encodings of each secret, the longest first. */

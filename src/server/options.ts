@@ -5,7 +5,7 @@ import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Decisions that a server takes over from another platform; for absent ones the server decides itself (DECISIONS.md#differences). */
+/** Decisions that a server takes over from another platform; for absent ones the server decides itself (RULES.md#differences). */
 export interface Differences {
   readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
   /** Lifetime of an application token whose creation names none. */
@@ -40,9 +40,9 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /** Records that an empty store gets before the first call; another store must hold them (DECISIONS.md#seeds). */
+  /** Records that an empty store gets before the first call; another store must hold them (RULES.md#seeds). */
   readonly seed?: Seed
-  /** Decisions that replace those of DECISIONS.md (DECISIONS.md#differences). */
+  /** Decisions that replace those of RULES.md (RULES.md#differences). */
   readonly differences?: Differences | undefined
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
@@ -64,7 +64,7 @@ export interface ServerOptions {
   readonly egressIps?: readonly string[]
   /** The encrypted transport; default on. */
   readonly secure?: boolean
-  /** Refuses runtime calls in plain text with 426 (DECISIONS.md#required-encryption). */
+  /** Refuses runtime calls in plain text with 426 (RULES.md#required-encryption). */
   readonly requireSecure?: boolean
   /** Origins that may open encrypted sessions; default `*`: any origin, and requests without an Origin header. */
   readonly allowedOrigins?: readonly string[]
@@ -79,7 +79,7 @@ export interface ServerOptions {
   readonly registryDir?: string
 }
 
-/** What an embedder may do with the state of its server (DECISIONS.md#snapshots). */
+/** What an embedder may do with the state of its server (RULES.md#snapshots). */
 export interface ServerSnapshots {
   /** Returns to the state of the start: the records of the seed, or an empty store, at the true time. */
   reset(): Promise<void>
@@ -104,7 +104,7 @@ export interface RunningServer {
   readonly store: string
   /** Whether this start wrote the records of the seed, or found them; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Decisions that differ from DECISIONS.md, such as `reversal.window_days`; absent if none does. */
+  /** Decisions that differ from RULES.md, such as `reversal.window_days`; absent if none does. */
   readonly differences?: readonly string[]
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>

@@ -85,7 +85,7 @@ interface ServerFile {
   data_dir: string | null
   operator_key_file: string | null
   store: string
-  /** Decisions that differ from the rules (DECISIONS.md#differences); absent if none does. */
+  /** Decisions that differ from the rules (RULES.md#differences); absent if none does. */
   differences?: readonly string[]
   started_at: string
 }

@@ -3,7 +3,7 @@ import type { Op, Value } from './operation.js'
 /** Rows of the first slice, and on SQLite of every slice: it reads them in about a millisecond. */
 export const SLICE_ROWS = 1_000
 
-/** Maximum of a list of reviews, which has no pages: the oldest of each kind (DECISIONS.md#operator-api). */
+/** Maximum of a list of reviews, which has no pages: the oldest of each kind (RULES.md#operator-api). */
 export const REVIEWS_MAX = 200
 
 export interface PageRequest {
@@ -52,7 +52,7 @@ const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
 })
 
 /**
- * Reads one page of a list, newest first, then by id (DECISIONS.md#lists). Counts its rows in slices, between which the
+ * Reads one page of a list, newest first, then by id (RULES.md#lists). Counts its rows in slices, between which the
  * store serves other calls; SQLite reads each slice in the state of its moment.
  * @param from SQL after `from` with a `where`, without an order; an index with the order must cover its conditions
  */

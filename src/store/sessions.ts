@@ -26,7 +26,7 @@ export type RidUse = 'first' | 'replayed' | 'ended'
 type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
- * Sessions with their replay marks (DECISIONS.md#replay-marks). At a limit the store evicts whole sessions and never
+ * Sessions with their replay marks (RULES.md#replay-marks). At a limit the store evicts whole sessions and never
  * single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody can open
  * them, and they must not displace working clients.
  */
@@ -49,7 +49,7 @@ export interface SessionLimits {
   readonly rids: number
 }
 
-/** Bounds memory to about 100 MB: a replay mark takes about 100 bytes (DECISIONS.md#session-limits). */
+/** Bounds memory to about 100 MB: a replay mark takes about 100 bytes (RULES.md#session-limits). */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**

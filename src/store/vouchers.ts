@@ -269,7 +269,7 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
-/** Checks whether a voucher can be redeemed, without changing anything (DECISIONS.md#verify). */
+/** Checks whether a voucher can be redeemed, without changing anything (RULES.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,
@@ -393,7 +393,7 @@ export interface Reverse extends CallSource {
   readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
-  /** Ms after the redemption; default that of the rule (DECISIONS.md#reversal). */
+  /** Ms after the redemption; default that of the rule (RULES.md#reversal). */
   readonly windowMs?: number | undefined
   readonly now: number
 }

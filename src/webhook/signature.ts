@@ -1,5 +1,5 @@
 // The complete webhook signature scheme in one file, so that it is easy to audit. It imports only node:crypto
-// (DECISIONS.md#signatures).
+// (RULES.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** Names of the three headers of every delivery, in any case. */

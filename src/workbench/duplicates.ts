@@ -23,7 +23,7 @@ interface KnownBody<Response> {
 }
 
 /**
- * Detects deliveries that repeat an earlier one of this run (DECISIONS.md#repeated-deliveries). A delivery with the
+ * Detects deliveries that repeat an earlier one of this run (RULES.md#repeated-deliveries). A delivery with the
  * same update_id and another body is not a repeat.
  */
 export class Duplicates<Response> {

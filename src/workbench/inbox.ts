@@ -1,4 +1,4 @@
-// An inbox folder (DECISIONS.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries and
+// An inbox folder (RULES.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries and
 // `000001.refused.ndjson` with the refused ones, and what `inbox clear` left of earlier files: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -184,7 +184,7 @@ test('help first-steps prints a guide as Markdown wrapped to 80 columns, with --
   const prose = stdout.replace(/^```[^]*?^```$/gm, '').split('\n')
   expect(prose.filter((line) => line.length > 80 && !line.startsWith('|') && line.includes(' '))).toEqual([])
   const { path, text } = JSON.parse((await cli('help first-steps --json')).stdout)
-  expect(path).toBe('src/cli/README.md')
+  expect(path).toBe('src/guides/first-steps.md')
   expect(text).toContain('`voucherctl help first-steps` prints this page')
 })
 

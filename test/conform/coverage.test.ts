@@ -11,7 +11,7 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-')
 
 /** Anchors of the rules by chapter. */
-const chapters = readFileSync(new URL('../../src/contract/DECISIONS.md', import.meta.url), 'utf8')
+const chapters = readFileSync(new URL('../../src/contract/RULES.md', import.meta.url), 'utf8')
   .split(/^## /m)
   .slice(1)
   .map((text) => ({

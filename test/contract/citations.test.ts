@@ -37,16 +37,16 @@ const anchorsOf = (document: string) => {
 const sectionsOf = (document: string) =>
   [...document.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 
-const rules = anchorsOf(read('src/contract/DECISIONS.md'))
+const rules = anchorsOf(read('src/contract/RULES.md'))
 
-/** Why a citation such as DECISIONS.md and an anchor in a source file is broken; undefined if it is not. */
+/** Why a citation such as RULES.md and an anchor in a source file is broken; undefined if it is not. */
 function brokenCitation(citation: string): string | undefined {
   const [path = '', anchor] = citation.split('#')
   if (anchor === undefined) {
     const name = path.replace(/^(?:\.\.?\/)+/, '')
     return documents.some((it) => `/${it}`.endsWith(`/${name}`)) ? undefined : 'is not in the repository'
   }
-  if (path !== 'DECISIONS.md') return 'must have the form of a heading of DECISIONS.md'
+  if (path !== 'RULES.md') return 'must have the form of a heading of RULES.md'
   return rules.includes(anchor) ? undefined : 'has no such heading'
 }
 
@@ -126,18 +126,33 @@ test('every file, heading and export that a document links exists', () => {
   expect(documents.flatMap((path) => brokenLinksOf(path, read(path)))).toEqual([])
 })
 
-test('DECISIONS.md has each anchor once and lists every rule at its top', () => {
+test('RULES.md has each anchor once, and marks each rule of at most 60 words', () => {
   expect(rules.filter((anchor, at) => rules.indexOf(anchor) !== at)).toEqual([])
-  const listed = [...read('src/contract/DECISIONS.md').matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor = '']) => anchor)
-  expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((anchor) => !listed.includes(anchor))).toEqual([])
+  const entries = read('src/contract/RULES.md')
+    .split('\n')
+    .filter((it) => /^\S/.test(it) && !it.startsWith('#'))
+    .slice(1)
+  expect(entries.filter((it) => !/^- \*(?:specified|decided)\* /.test(it) || wordsOf(it) > 62)).toEqual([])
 })
 
-test('source files cite every rule of DECISIONS.md; src/README.md links more than 20 exports', () => {
+const wordsOf = (text: string) => text.split(/\s+/).filter((it) => it !== '').length
+
+test('documents stay short enough to be read', () => {
+  const words = documents
+    .filter((it) => it !== 'CHANGELOG.md')
+    .map((path): [string, number] => [path, wordsOf(read(path))])
+  const most = (path: string) => (path === 'src/contract/RULES.md' ? 9_000 : 2_500)
+  expect(words.filter(([path, count]) => count > most(path))).toEqual([])
+  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_000)
+  expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(8_192)
+})
+
+test('source files cite every rule of RULES.md; src/README.md links more than 20 exports', () => {
   const cited = new Set(
-    within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/DECISIONS\.md#([\w-]+)/g)].map(([, it]) => it)),
+    within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/RULES\.md#([\w-]+)/g)].map(([, it]) => it)),
   )
   // The rule `versions` is about later changes of API v1, so no source file can cite it yet.
-  expect(sectionsOf(read('src/contract/DECISIONS.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
+  expect(sectionsOf(read('src/contract/RULES.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
 
@@ -146,15 +161,15 @@ const md = '.md'
 
 test.each([
   [`the law of interface${md}`, 'is not in the repository'],
-  [`see contract/DECISIONS${md}#times`, 'must have the form'],
+  [`see contract/RULES${md}#times`, 'must have the form'],
   [`(README${md}#packages)`, 'must have the form'],
-  [`DECISIONS${md}#time`, 'has no such heading'],
+  [`RULES${md}#time`, 'has no such heading'],
 ])('citation check reports the citation in %j as broken', (text, reason) => {
   expect(brokenCitationsOf('src/a.ts', text)).toEqual([expect.stringContaining(reason)])
 })
 
 test.each([
-  [`[times](contract/DECISIONS${md}#time)`, 'has no such heading'],
+  [`[times](contract/RULES${md}#time)`, 'has no such heading'],
   ['[a room](nowhere/a.ts)', 'does not exist'],
   ['[`failure`](contract/errors.ts)', 'does not export failure'],
   ['[`rule`](contract/errors.ts)', 'does not export rule'],
@@ -162,7 +177,7 @@ test.each([
   expect(brokenLinksOf(`src/README${md}`, text)).toEqual([expect.stringContaining(reason)])
 })
 
-test.each(['[`failures`](contract/errors.ts)', `[times](contract/DECISIONS${md}#times)`, '[a](https://example.com/x)'])(
+test.each(['[`failures`](contract/errors.ts)', `[times](contract/RULES${md}#times)`, '[a](https://example.com/x)'])(
   'link check accepts the link %j of src/README.md',
   (text) => expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
 )

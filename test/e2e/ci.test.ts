@@ -8,7 +8,7 @@ import { folder, home, node } from './installed.js'
 describe('CI', () => {
   const work = join(home, 'ci')
   const installed = join(folder, 'node_modules', 'voucherctl')
-  const guide = readFileSync(join(installed, 'src', 'cli', 'README.md'), 'utf8')
+  const guide = readFileSync(join(installed, 'src', 'guides', 'first-steps.md'), 'utf8')
   /** A YAML file of the guide, by the name in its first line. */
   const fileOf = (name: string) =>
     guide

@@ -18,26 +18,26 @@ const frontPage: Documents = {
 }
 /** The guides, with patterns that the output of their code blocks must match. */
 const guides: Documents = {
-  'src/cli/README.md': [
+  'src/guides/first-steps.md': [
     /Reversed\./,
     /(?:Every row has its voucher: 100 of 100\.[^]*){2}/,
     /stopped\. Its data folder is \S+\/ci-data\./,
   ],
-  'src/workbench/README.md': [
+  'src/guides/local-webhooks.md': [
     /nothing listens on port/,
     /^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show: .*inbox holds 1 delivery; none matches --failed\. 1 refused: see them with --verdict refused\.$/m,
     /^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m,
     /my_chat_member.*delivered, attempt 1/,
   ],
-  'src/inspector/README.md': [/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=\S+$/m, /401.*tamper/],
-  'src/webhook/README.md': [/^true\n.+/, /^ping 7$/m, /^204$/m, /401.*tamper/, /204.*duplicate/],
-  'src/client/README.md': [/^true true$/m],
-  'src/testing/README.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],
-  'src/secure/README.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
-  'src/cli/commands/scenario/README.md': [/2 passed, 0 failed/],
-  'src/cli/commands/load/README.md': [/✓ 100 of 100 calls succeeded in \d+\.\d s\.\n\nin ms /, /✓ p99<5s /],
-  'src/conform/README.md': [/✓ .*: (\d+) of \1 statements hold\./],
-  'src/server/README.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
+  'src/guides/page.md': [/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=\S+$/m, /401.*tamper/],
+  'src/guides/webhook-library.md': [/^true\n.+/, /^ping 7$/m, /^204$/m, /401.*tamper/, /204.*duplicate/],
+  'src/guides/client-library.md': [/^true true$/m],
+  'src/guides/testing.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],
+  'src/guides/encryption.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
+  'src/guides/scenario-files.md': [/2 passed, 0 failed/],
+  'src/guides/load-tests.md': [/✓ 100 of 100 calls succeeded in \d+\.\d s\.\n\nin ms /, /✓ p99<5s /],
+  'src/guides/conformance.md': [/✓ .*: (\d+) of \1 statements hold\./],
+  'src/guides/reference-server.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 }
 // The guides take a minute, so they run only on the oldest of the three Node versions.
 const documents = major === '20' ? { ...frontPage, ...guides } : frontPage

@@ -5,14 +5,15 @@ import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { environment, folder, node } from './installed.js'
 
-const guide = join(folder, 'node_modules', 'voucherctl', 'src', 'testing')
+const src = join(folder, 'node_modules', 'voucherctl', 'src')
+const examples = join(src, 'testing', 'example')
 const vitest = dirname(createRequire(import.meta.url).resolve('vitest/package.json'))
 const jest = join(folder, 'node_modules', 'jest', 'bin', 'jest.js')
 // Tests in a subfolder of the installation can import voucherctl.
 const project = join(folder, 'testing-example')
 
 beforeAll(() => {
-  cpSync(join(guide, 'example'), project, { recursive: true })
+  cpSync(examples, project, { recursive: true })
   mkdirSync(join(project, 'node_modules'))
   symlinkSync(vitest, join(project, 'node_modules', 'vitest'))
 })
@@ -28,14 +29,16 @@ const run = (...args: string[]) =>
     all: true,
   })
 
-const bodyOf = (file: string) => /^test\(.*/ms.exec(readFileSync(join(guide, file), 'utf8'))?.[0]
+const bodyOf = (file: string) => /^test\(.*/ms.exec(readFileSync(join(examples, file), 'utf8'))?.[0]
 
 test('the example is the test of the guide, equal on all runners and at most 30 lines long', () => {
-  const block = /^```mjs\n\/\/ shop\.test\.mjs\n(.*?)^```/ms.exec(readFileSync(join(guide, 'README.md'), 'utf8'))?.[1]
-  const [, ...lines] = readFileSync(join(guide, 'example', 'node.test.mjs'), 'utf8').split('\n')
+  const block = /^```mjs\n\/\/ shop\.test\.mjs\n(.*?)^```/ms.exec(
+    readFileSync(join(src, 'guides', 'testing.md'), 'utf8'),
+  )?.[1]
+  const [, ...lines] = readFileSync(join(examples, 'node.test.mjs'), 'utf8').split('\n')
   expect(block).toBe(lines.join('\n'))
   expect(lines.length).toBeLessThanOrEqual(30)
-  const bodies = ['node.test.mjs', 'vitest.test.mjs', 'jest.test.cjs'].map((it) => bodyOf(`example/${it}`))
+  const bodies = ['node.test.mjs', 'vitest.test.mjs', 'jest.test.cjs'].map((it) => bodyOf(it))
   expect(new Set(bodies).size).toBe(1)
 })
 

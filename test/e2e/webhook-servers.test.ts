@@ -8,7 +8,7 @@ import { isDelivered, post } from '../../src/workbench/post.js'
 import { folder, node } from './installed.js'
 
 const installed = join(folder, 'node_modules', 'voucherctl')
-const guide = readFileSync(join(installed, 'src', 'webhook', 'README.md'), 'utf8')
+const guide = readFileSync(join(installed, 'src', 'guides', 'webhook-library.md'), 'utf8')
 const programs = [...guide.matchAll(/^```mjs\n(.*?)^```/gms)].map((match) => match[1] as string)
 const named = (words: string) => programs.filter((it) => it.includes(words))
 // Programs in a subfolder of the installation can import express, fastify and voucherctl/webhook.

@@ -2,7 +2,7 @@ import type { Failure } from '../failures/failure.js'
 import type { Context } from './context.js'
 
 /**
- * Calls whose effect cannot be undone by another call, by endpoint id (DECISIONS.md#confirmations): what a call does, and
+ * Calls whose effect cannot be undone by another call, by endpoint id (RULES.md#confirmations): what a call does, and
  * what is lost.
  */
 const irreversible: Readonly<Partial<Record<string, readonly [action: string, loses: string]>>> = {

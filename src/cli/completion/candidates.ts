@@ -11,7 +11,7 @@ import { entries, topics } from '../program.js'
 import type { IdTarget } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind, wordsOf } from '../records/words.js'
 
-/** Milliseconds from process start until completion gives up: the user waits after Tab (DECISIONS.md#completion). */
+/** Milliseconds from process start until completion gives up: the user waits after Tab (RULES.md#completion). */
 const CAP_MS = 150
 const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 

@@ -14,7 +14,7 @@ interface StoredCredential {
   readonly origin: string
 }
 
-/** Encryption settings of a profile (DECISIONS.md#client-modes, DECISIONS.md#key-pins). */
+/** Encryption settings of a profile (RULES.md#client-modes, RULES.md#key-pins). */
 export interface SecureProfile {
   readonly mode?: SecureMode
   readonly origin?: string

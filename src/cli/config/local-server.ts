@@ -50,7 +50,7 @@ function readRunning(path: string): LocalServer | undefined {
 
 /**
  * Finds all servers of the user that run: those of the registry, of known data folders, and of the default folder.
- * Removes from the registry the files of servers that were killed (DECISIONS.md#local-server).
+ * Removes from the registry the files of servers that were killed (RULES.md#local-server).
  */
 export function findRunningServers(
   host: Pick<Host, 'env' | 'homeDir'>,

@@ -170,7 +170,7 @@ export interface UnapprovedServer {
 
 /**
  * Decides whether calls may go to the server that a project file names. The user must have allowed the file, because a
- * call can carry credentials from the environment and another user may have written it (DECISIONS.md#project-file). On a
+ * call can carry credentials from the environment and another user may have written it (RULES.md#project-file). On a
  * loopback port a process of any user may listen, so only the user's own running servers need no permission.
  */
 export function permissionOf(

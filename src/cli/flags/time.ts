@@ -9,7 +9,7 @@ interface TypedTime {
   readonly hasZone: boolean
 }
 
-/** Parses a date or time as a person types it (DECISIONS.md#typed-times); undefined if invalid. */
+/** Parses a date or time as a person types it (RULES.md#typed-times); undefined if invalid. */
 export function parseTime(text: string): TypedTime | undefined {
   const [, day = '', clock = '00:00', zone] = TIME.exec(text.trim()) ?? []
   // Date.parse accepts a 31st of any month.

@@ -31,7 +31,7 @@ const wholeInstant = new RegExp(`^${INSTANT.source}$`)
 
 export const isInstant = (value: unknown): value is string => typeof value === 'string' && wholeInstant.test(value)
 
-/** Formats the instants in a text for a person (DECISIONS.md#tables): `2026-11-21 10:00:05Z`. */
+/** Formats the instants in a text for a person (RULES.md#tables): `2026-11-21 10:00:05Z`. */
 export const withTimes = (text: string) => text.replaceAll(new RegExp(INSTANT.source, 'g'), '$1 $2Z')
 
 const units = [
@@ -85,7 +85,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-/** Names of members that hold Unix seconds (DECISIONS.md#times). Values beyond the range of Date stay numbers. */
+/** Names of members that hold Unix seconds (RULES.md#times). Values beyond the range of Date stay numbers. */
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 

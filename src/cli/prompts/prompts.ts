@@ -14,7 +14,7 @@ const LIST_MS = 5_000
 /** Pages of 100 records that a prompt offers at most. */
 const PAGES_MAX = 10
 
-/** A missing value that a command asks for (DECISIONS.md#prompts). */
+/** A missing value that a command asks for (RULES.md#prompts). */
 interface Question {
   readonly message: string
   /** Name of the flag, or index of the positional argument, to which the answer belongs. */

@@ -230,7 +230,7 @@ const fileOf = ({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>) =>
 /** Key of a list of ids. The credential is a part of it, so that no account is offered the ids of another. */
 const cacheKey = (...parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
-/** Words of an earlier completion (DECISIONS.md#completion). */
+/** Words of an earlier completion (RULES.md#completion). */
 function readCached(host: Host, key: string): CachedWords | undefined {
   const { at, words } = entriesOf(host)[key] ?? {}
   if (typeof at !== 'number' || !Array.isArray(words)) return undefined

@@ -4,7 +4,7 @@ import { type Static, Type } from '../schema.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
 import { exchange } from './activity.js'
 
-// Deliveries as the operator sees them, of every bot (DECISIONS.md#replays-by-the-operator).
+// Deliveries as the operator sees them, of every bot (RULES.md#replays-by-the-operator).
 
 /** Maximum length of the bytes that a replay may send instead of the update. */
 export const REPLAY_BYTES_MAX = 1_048_576

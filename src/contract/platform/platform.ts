@@ -19,7 +19,7 @@ import { type Static, Type } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
 import { update } from '../updates.js'
 
-// The operator API: not part of the specification, and absent unless switched on (DECISIONS.md#operator-api).
+// The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
 
 /** Members that the endpoints for decisions of the operator have in common, by what they decide about. */
 const overTemplate = {

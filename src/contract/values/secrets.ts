@@ -3,7 +3,7 @@ import type { CredentialKind } from '../endpoint.js'
 import { HIDDEN } from '../platform/captured.js'
 import type { ShellPart } from './shell-word.js'
 
-// How secrets are found and hidden, for the server, the page, the command line and conform (DECISIONS.md#hidden-values).
+// How secrets are found and hidden, for the server, the page, the command line and conform (RULES.md#hidden-values).
 
 /** Ends where a name may begin: not within a word, but after an escape of JSON or of a URL. */
 const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
@@ -110,7 +110,7 @@ function replaceForm(text: string, { pattern, startIn }: SecretForm, textFor: (s
   return shown + text.slice(copied)
 }
 
-/** Hides these forms in what an operator sees (DECISIONS.md#shown-credentials). */
+/** Hides these forms in what an operator sees (RULES.md#shown-credentials). */
 export const hideForms = (text: string): string => replaceSecretForms(text)
 
 /** Shorter secrets are not searched for in other places: they may equal an ordinary word. */

@@ -1,7 +1,7 @@
 import type { BotMetrics } from '../../contract/bots.js'
 import { DAY_MS } from '../../contract/values/duration.js'
 
-/** Period that the metrics of a bot cover (DECISIONS.md#bot-metrics). */
+/** Period that the metrics of a bot cover (RULES.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
 /** Compute percentiles from at most this many of the latest attempts, to bound the cost of reading. */

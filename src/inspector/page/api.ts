@@ -17,7 +17,7 @@ export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
 
-/** Name of the token in requests, and in the storage that this tab has for itself (DECISIONS.md#page). */
+/** Name of the token in requests, and in the storage that this tab has for itself (RULES.md#page). */
 export const TOKEN: typeof PAGE_TOKEN = 'page-token'
 
 /** Sends a request with the token of this tab; without one the server refuses it. */

@@ -13,7 +13,7 @@ import {
 } from '../suite.js'
 import type { ServerSession } from './session.js'
 
-// Steps of a dispatch, in the order of DECISIONS.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
+// Steps of a dispatch, in the order of RULES.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
 // openDispatch, which verifies the tag; after it the caller's atomic insert of (sid, rid), which detects replays;
 // readInnerRequest. From then on, the server encrypts every response with sealResponse.
 

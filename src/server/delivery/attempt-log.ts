@@ -32,7 +32,7 @@ export const ATTEMPT_BYTES_MAX = 16 * 1024 * 1024
 /** Estimate for the headers and the object of an attempt. */
 const OVERHEAD_BYTES = 2_048
 
-/** The latest attempts of this process with their responses, in memory only (DECISIONS.md#replays-by-the-operator). */
+/** The latest attempts of this process with their responses, in memory only (RULES.md#replays-by-the-operator). */
 export class AttemptLog {
   #made: MadeAttempt[] = []
   #bytes = 0

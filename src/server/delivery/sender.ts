@@ -30,7 +30,7 @@ export interface SenderOptions {
   readonly lookup?: Lookup
   /** Ports of `--dev-webhook-loopback`. */
   readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
-  /** Time from the start of the look-up to the response head; default 15,000 (DECISIONS.md#delivery-attempts). */
+  /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities instead of those of Node. */
   readonly ca?: string
@@ -48,7 +48,7 @@ export interface Sender {
 /** Maximum of addresses tried per attempt: a host name may have thousands. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries without proxies or redirects, only to checked addresses (DECISIONS.md#webhook-urls). */
+/** Posts webhook deliveries without proxies or redirects, only to checked addresses (RULES.md#webhook-urls). */
 export function createSender(options: SenderOptions = {}): Sender {
   const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options

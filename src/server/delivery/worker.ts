@@ -43,7 +43,7 @@ const ALWAYS = Number.MAX_SAFE_INTEGER
 type ReportedAttempt = EndedAttempt & { readonly made?: MadeAttempt }
 
 /**
- * Delivers updates to webhooks (DECISIONS.md#delivery-order). A crash loses no delivery, because the store holds the
+ * Delivers updates to webhooks (RULES.md#delivery-order). A crash loses no delivery, because the store holds the
  * claims with their leases. One pass at a time writes results and the next claims in one transaction.
  */
 export class DeliveryWorker {

@@ -6,7 +6,7 @@ import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { faultable } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
 
-/** The test clock (DECISIONS.md#test-clock) and faults (DECISIONS.md#faults). */
+/** The test clock (RULES.md#test-clock) and faults (RULES.md#faults). */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   /** Checks a time to which the test clock can be moved. */

@@ -129,7 +129,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   }
 }
 
-/** Vouchers in the operator API (DECISIONS.md#voucher-history). */
+/** Vouchers in the operator API (RULES.md#voucher-history). */
 export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { read }) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | vouchers.HashedCredential) => {
@@ -163,7 +163,7 @@ export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { re
   }
 }) satisfies MakeSome<'platform'>
 
-/** Hides credentials that applications wrote into keys, references and ids (DECISIONS.md#shown-credentials). */
+/** Hides credentials that applications wrote into keys, references and ids (RULES.md#shown-credentials). */
 const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
 /** Verifications and replays; the store holds all other calls. */

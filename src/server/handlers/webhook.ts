@@ -50,7 +50,7 @@ function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>>
 }
 
 /**
- * Sets a webhook for console and bot, in the order of DECISIONS.md#webhook-urls: checks the URL without a look-up, then
+ * Sets a webhook for console and bot, in the order of RULES.md#webhook-urls: checks the URL without a look-up, then
  * the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
  */
 async function setWebhook<R extends Refusal>(

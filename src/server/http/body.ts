@@ -7,7 +7,7 @@ import { mapTexts } from '../../contract/values/map-texts.js'
 import { depthExceeds } from '../../values/json.js'
 import type { Exchange } from './exchange.js'
 
-/** Limits of a body (DECISIONS.md#bodies). */
+/** Limits of a body (RULES.md#bodies). */
 const BODY_BYTES_MAX = 65_536
 const DEPTH_MAX = 16
 
@@ -44,7 +44,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
   })
 }
 
-/** Reads a JSON body: checks type, size and form (DECISIONS.md#bodies). Undefined for a missing or empty body. */
+/** Reads a JSON body: checks type, size and form (RULES.md#bodies). Undefined for a missing or empty body. */
 export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, carrier } = exchange
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
@@ -152,7 +152,7 @@ function toNfc(text: string): string {
 /** Maximum of validation issues in a response; the client sees further issues after correcting these. */
 export const ISSUES_MAX = 20
 
-/** The validation issue that reports an unknown member (DECISIONS.md#unknown-members). */
+/** The validation issue that reports an unknown member (RULES.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

@@ -3,7 +3,7 @@ import { type FailureCode, failures, type Refusal, refuse } from '../../contract
 import type { HttpResponse } from '../../secure/http.js'
 import type { RawResponse } from './http-server.js'
 
-/** Messages that replace those of the failure table (DECISIONS.md#differences). */
+/** Messages that replace those of the failure table (RULES.md#differences). */
 type Messages = Partial<Record<FailureCode, string>> | undefined
 
 /** The response of a refusal: status, headers and envelope, from the failure table. */

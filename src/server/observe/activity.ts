@@ -52,7 +52,7 @@ interface ActivityOptions {
   readonly inspect?: boolean
 }
 
-/** What the server does, for those who follow it (DECISIONS.md#activity). */
+/** What the server does, for those who follow it (RULES.md#activity). */
 export class Activity {
   readonly #now: () => number
   readonly #elapsed: () => number

@@ -40,7 +40,7 @@ export function sizeOf(captured: Captured): number {
   return (captured.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
-/** The exchange without its secrets (DECISIONS.md#secrets-of-exchanges). */
+/** The exchange without its secrets (RULES.md#secrets-of-exchanges). */
 export const exchangeOf = (it: Captured): Exchange => ('result' in it ? ofDelivery(it) : ofCall(it))
 
 type Header = [name: string, value: string]

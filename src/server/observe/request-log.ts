@@ -15,7 +15,7 @@ interface LoggedRequest {
 }
 export type LoggedVoucherCall = LoggedRequest & { readonly voucher: VoucherCall }
 
-/** Log of recent requests, with a live stream (DECISIONS.md#request-log). Entries hold no query, header or body. */
+/** Log of recent requests, with a live stream (RULES.md#request-log). Entries hold no query, header or body. */
 export class RequestLog {
   #requests: LoggedRequest[] = []
   /** True if requests since the start are missing. */
@@ -78,7 +78,7 @@ export interface CompletedRequest {
   readonly startedAt: number
 }
 
-/** The voucher of a successful call, with details for its history (DECISIONS.md#voucher-history). */
+/** The voucher of a successful call, with details for its history (RULES.md#voucher-history). */
 export interface VoucherCall {
   readonly voucherId: string
   readonly idempotencyKey: string | null

@@ -22,7 +22,7 @@ const NAMED_MAX = 5
 
 /**
  * Writes the records of a valid seed into an empty store in one transaction; changes nothing in a store that already
- * holds them (DECISIONS.md#seeds).
+ * holds them (RULES.md#seeds).
  * @throws SeedRefused
  */
 export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {

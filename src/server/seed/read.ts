@@ -58,7 +58,7 @@ const validate = lazyValidator(seedSchema)
 
 /** Checks a value as a seed: the rules of the calls that would make its records, and fixed ids and tokens. */
 export function checkSeed(value: unknown): CheckedSeed {
-  // The rules for texts in a body (DECISIONS.md#text) hold for texts in a seed too.
+  // The rules for texts in a body (RULES.md#text) hold for texts in a seed too.
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
   const issues = validate(body.value) ?? rulesOf(body.value as Seed)

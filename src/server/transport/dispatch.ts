@@ -31,7 +31,7 @@ interface DispatchEvents {
 }
 
 /**
- * Responds to dispatches (DECISIONS.md#dispatch-order). Passes only the decrypted call to the routes, because their
+ * Responds to dispatches (RULES.md#dispatch-order). Passes only the decrypted call to the routes, because their
  * checks do not apply to an envelope.
  */
 export function createDispatchListener(

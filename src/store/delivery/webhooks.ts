@@ -46,7 +46,7 @@ interface WebhookSet {
 
 /**
  * Sets the webhook of a bot and creates a delivery for each pending update. A call that repeats the current settings
- * changes nothing (DECISIONS.md#webhook-settings).
+ * changes nothing (RULES.md#webhook-settings).
  */
 export function* set(webhook: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = webhook

@@ -9,7 +9,7 @@ import { DatabaseFailure } from './errors.js'
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
 /** Maximum wait for a free or a new connection. */
 const CONNECT_MS_MAX = 3_000
-/** Maximum wait for a row that another transaction has locked (DECISIONS.md#keys-in-flight). */
+/** Maximum wait for a row that another transaction has locked (RULES.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** Bounds how long a process that is suspended during a transaction can lock rows. */

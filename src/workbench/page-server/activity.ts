@@ -15,7 +15,7 @@ const RECENT_MAX = 200
 /** Longer bodies are explained only when the delivery is opened: finding the mistake takes up to 0.1 s per MiB. */
 const EXPLAINED_BYTES_MAX = 64 * 1024
 
-/** Deliveries as they arrive, for the pages that follow them (DECISIONS.md#page-of-a-listener). */
+/** Deliveries as they arrive, for the pages that follow them (RULES.md#page-of-a-listener). */
 export class ActivityFeed {
   readonly #secrets: readonly WebhookSecret[]
   readonly #recent: DeliveryActivity[] = []

@@ -8,7 +8,7 @@ import { cli } from '../../support/cli/cli.js'
 const schemaOf = (name: string) =>
   Compile(JSON.parse(readFileSync(new URL(`../../../dist/schemas/${name}.schema.json`, import.meta.url), 'utf8')))
 const scenario = schemaOf('scenario')
-const guide = readFileSync(new URL('../../../src/cli/commands/scenario/README.md', import.meta.url), 'utf8')
+const guide = readFileSync(new URL('../../../src/guides/scenario-files.md', import.meta.url), 'utf8')
 
 test.each(['templates', 'scenario'])('JSON Schema accepts the file that %s init writes', async (group) => {
   const { stdout } = await cli(`${group} init -`)

@@ -64,7 +64,7 @@ const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.to
 
 /**
  * Puts variables in place of the voucher codes, tokens, webhook secrets and webhook URLs in a body (see
- * DECISIONS.md#hidden-values), and adds what they hold to `variables`.
+ * RULES.md#hidden-values), and adds what they hold to `variables`.
  */
 function withVariables(body: string, routeId: string | undefined, variables: Map<string, string>): ShellText {
   const names = new SecretNames()

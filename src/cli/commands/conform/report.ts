@@ -52,8 +52,8 @@ export function linesOf(report: ConformReport, width: number, paint: Paint): str
 
 const basisTexts: Readonly<Record<Basis, string>> = {
   specified: 'specified by the interface',
-  partly_specified: 'partly specified by the interface, partly a decision',
-  decision: 'a decision, which the interface leaves open',
+  partly_specified: 'partly specified by the interface, partly decided by the reference',
+  decided: 'decided by the reference, where the interface is silent',
 }
 
 function differenceLines(
@@ -131,7 +131,7 @@ function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
 function summary({ ok, base_url, holds, differs, items, interrupted }: ConformReport, paint: Paint): string {
   const mark = ok ? paint.done('✓') : paint.error('✗')
   const rules = `${holds} of ${holds + differs} statements hold`
-  const deviations = items.filter((it) => it.result === 'differs' && it.basis !== 'decision').length
+  const deviations = items.filter((it) => it.result === 'differs' && it.basis !== 'decided').length
   const specified = differs === 0 ? '' : `, ${deviations} of ${differs} differences concern what is specified`
   return `${mark} ${plainLine(base_url)}: ${rules}${specified}${interrupted ? ', interrupted' : ''}.`
 }

@@ -15,7 +15,7 @@ import { drawDelivery, drawReplay } from './delivery-drawing.js'
 
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
-/** Exit codes as of `webhook replay` (DECISIONS.md#replay-of-deliveries). */
+/** Exit codes as of `webhook replay` (RULES.md#replay-of-deliveries). */
 function exitOf(replay: DeliveryReplay): number {
   // The spread accepts a response that is no object.
   const { error, status } = { ...replay }

@@ -19,7 +19,7 @@ export interface ReadyLine {
   readonly store: string
   /** Whether this start wrote the seed, or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Decisions that differ from the rules (DECISIONS.md#differences); absent if none does. */
+  /** Decisions that differ from the rules (RULES.md#differences); absent if none does. */
   readonly differences?: readonly string[]
 }
 

@@ -4,7 +4,7 @@ import { readTextFile } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { fileMistakes } from './file-mistakes.js'
 
-/** Reads the file of --differences (DECISIONS.md#differences). */
+/** Reads the file of --differences (RULES.md#differences). */
 export async function readDifferencesFile(
   host: Host,
   path: string,

@@ -20,7 +20,7 @@ export const dataFlag = {
 
 /**
  * Returns the absolute path of the data folder for a server command: --data, else the folder in the profile, else the
- * default (DECISIONS.md#local-server).
+ * default (RULES.md#local-server).
  * @param mayBeNew true if the profile need not exist
  */
 export function serverFolder(

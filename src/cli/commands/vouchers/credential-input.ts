@@ -22,7 +22,7 @@ export const credentialOperand = {
 /** The member of a call that both flags supply too. */
 export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
 
-/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (DECISIONS.md#codes-as-arguments). */
+/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (RULES.md#codes-as-arguments). */
 const REDEEM_CODE = /^(?!vq1-)[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
 type CredentialFlags = ValuesOf<typeof credentialFlags>

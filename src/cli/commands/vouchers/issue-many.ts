@@ -44,7 +44,7 @@ export const issueMany = bulkLeaf({
   },
   rows: issuanceRows,
   isKeyedByRun: false,
-  // Without metadata, which does not identify a voucher (DECISIONS.md#issue).
+  // Without metadata, which does not identify a voucher (RULES.md#issue).
   keyParts: (values, _run, { template }) => [template, values.external_issue_id, values.recipient_user_id],
   parameters: ({ template }) => ({ template }),
   word: ({ template }) => template,

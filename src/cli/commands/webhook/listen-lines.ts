@@ -73,7 +73,7 @@ export const lineShape = {
   },
 }
 
-/** Builds the `--json` line of a request (DECISIONS.md#listener). */
+/** Builds the `--json` line of a request (RULES.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
   const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
   const shown = insecure && update === null ? unverifiedOf(event) : undefined

@@ -35,7 +35,7 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
 }
 
-/** Reads webhook secrets for signing from files, the environment or a prompt (DECISIONS.md#workbench-secrets). */
+/** Reads webhook secrets for signing from files, the environment or a prompt (RULES.md#workbench-secrets). */
 export async function signingSecrets(context: Context, files: readonly string[]): Promise<SecretsResult<string>> {
   const named = await namedSecrets(context.host, files)
   return !named.ok || named.value.length > 0 ? named : askedSecret(context)

@@ -32,7 +32,7 @@ test('conform shows a difference with statement, both values and the request wit
   expect(exit).toBe(1)
   expect(stdout).toBe(`✗ lists/limit-of-101
     A list with the limit 101 is refused with 400.
-    basis     a decision, which the interface leaves open
+    basis     decided by the reference, where the interface is silent
     expected  status 400
     observed  status 200, a success
     curl -sSgi --path-as-is \\
@@ -59,7 +59,7 @@ test('conform --json prints one document, and --junit writes a report with the s
     probe: 'lists/limit-of-0',
     group: 'calls',
     rule: 'lists',
-    basis: 'decision',
+    basis: 'decided',
     title: 'A list with the limit 0 is refused with 400.',
     result: 'differs',
     reason: null,
@@ -72,7 +72,7 @@ test('conform --json prints one document, and --junit writes a report with the s
   const junit = readFileSync(join(cwd, 'report.xml'), 'utf8')
   expect(junit).toContain('<testsuite name="calls" tests="2" failures="2"')
   expect(junit).toContain('expected status 400, observed status 200, a success')
-  expect(junit).toContain('Basis: a decision, which the interface leaves open')
+  expect(junit).toContain('Basis: decided by the reference, where the interface is silent')
 })
 
 test('conform sends nothing if the JUnit report cannot be written', async () => {

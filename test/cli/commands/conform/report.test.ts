@@ -7,7 +7,7 @@ const difference = {
   group: 'vouchers',
   rule: 'credentials',
   title: 'A redeem code in lower case is the same code.',
-  basis: 'decision',
+  basis: 'decided',
   result: 'differs',
   reason: null,
   expected: 'a success',

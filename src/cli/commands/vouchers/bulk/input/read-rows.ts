@@ -35,7 +35,7 @@ async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): Asyn
   yield* rest
 }
 
-/** Marks rows that repeat the id or credential of an earlier row (DECISIONS.md#bulk-commands). */
+/** Marks rows that repeat the id or credential of an earlier row (RULES.md#bulk-commands). */
 export async function* markDuplicates(
   blocks: AsyncIterable<readonly ReadRow[]>,
   known: RowMembers,
