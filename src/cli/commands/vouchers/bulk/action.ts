@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Endpoint } from '../../../../contract/endpoint.js'
 import { valueAt } from '../../../output/select-fields.js'
 import type { InputRow, RowMembers } from './input/row.js'
@@ -64,18 +63,4 @@ export interface BulkAction {
   readonly tally?: string
   /** Further members of the summary. */
   summarise?(counters: Counters): Readonly<Record<string, unknown>>
-}
-
-/**
- * Derives the key of a row, which the journal records and, if the endpoint is idempotent, the call sends. It is the
- * same in each run with the same run id, so that a retry after a lost response repeats nothing.
- */
-export function keyOf(
-  { name, keyParts }: Pick<BulkAction, 'name' | 'keyParts'>,
-  values: InputRow['values'],
-  run: string,
-  parameters: Parameters,
-): string | undefined {
-  const parts = keyParts(values, run, parameters)
-  return parts && `${name}-${hash('sha256', JSON.stringify([name, ...parts]), 'base64url')}`
 }

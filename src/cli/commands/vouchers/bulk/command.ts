@@ -162,7 +162,7 @@ async function planFirst(
   if (row === undefined) return { requests: [] }
   const { prepareCall } = await import('../../../../client/call.js')
   const { planRequest } = await import('../../../command/dry-run.js')
-  const { keyOf } = await import('./action.js')
+  const { keyOf } = await import('./key.js')
   // The real run has another id, so a key that contains it differs from this one.
   const key = action.endpoint.idempotent ? keyOf(action, row.values, host.newId(), parameters) : undefined
   const keyed = key === undefined ? {} : { idempotencyKey: key }
