@@ -41,7 +41,7 @@ async function helpOfNode(node: Node, path: readonly string[]): Promise<string[]
   const leaves = await leavesOfEntries([node], path.slice(0, -1))
   if (node.own === undefined) return helpOfGroup(node, path, leaves)
   const beneath = leaves.slice(1).map(([names, { summary }]) => [names.join(' '), summary] as const)
-  return [...helpOfLeaf(node.own, path), ...section('Beneath it', rows(beneath))]
+  return [...helpOfLeaf(node.own, path), ...section('Subcommands', rows(beneath))]
 }
 
 const helpOfGroup = ({ summary, alias }: Group, path: readonly string[], leaves: readonly NamedLeaf[]): string[] => [

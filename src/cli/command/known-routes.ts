@@ -8,7 +8,7 @@ export interface ApiRoute {
   readonly summary: string
   readonly method: string
   readonly path: string
-  /** Kind of credential that the route takes; `none` if it takes no credential. */
+  /** Kind of credential that the route takes; `none` for a public route. */
   readonly caller: CredentialKind | 'none'
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']

@@ -21,7 +21,7 @@ import { findRunningServers, type LocalServer, originOf } from './local-server.j
 
 export interface ProjectFile {
   readonly path: string
-  /** Text of the file. The command checks, shows and stores as allowed exactly this text. */
+  /** Text of the file. The command checks, shows and allows exactly this text. */
   readonly content: string
   readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
     readonly secure?: Omit<SecureProfile, 'latched'>
@@ -143,7 +143,7 @@ function checkProjectFile(path: string, content: string): ProjectFile | Failure 
   return { path, content, members }
 }
 
-/** Returns what a member must be; undefined if its value is that. */
+/** Says what the value of a member must be; undefined for a valid value. */
 function wrongForm(name: string, value: unknown): string | undefined {
   if (name === 'secure') {
     const isRight = isSecure(value) && Object.keys(value).every((it) => ['mode', 'origin', 'pins'].includes(it))

@@ -76,14 +76,14 @@ const clientCodes = [
   'CREDENTIAL_UNENCRYPTED',
 ] as const satisfies readonly LocalCode[]
 
-/** The members that a call sent and the details that the server returned, whose ids complete a command. */
+/** Members that a call sent, and details that the server returned; their ids complete suggested commands. */
 interface Facts {
   readonly details: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>>
   readonly credential?: UsedCredential | undefined
 }
 
-/** The kind of a credential that a call sent, and where it came from: a variable, a file, a profile. */
+/** Kind of the credential that a call sent, and its source: a variable, a file or a profile. */
 interface UsedCredential {
   readonly kind: CredentialKind
   readonly source: string | undefined
@@ -96,7 +96,7 @@ const newCredential: Readonly<Record<CredentialKind, string>> = {
   operator: "It is in operator.key of the server's data folder.",
 }
 
-/** Hint for a credential that the server refused: correct what holds it, or store a new one. */
+/** Hint for a credential that the server refused: correct its source, or store a new credential. */
 function afterRefusal(code: string, { kind, source = '' }: UsedCredential): string | undefined {
   if (code !== 'TOKEN_INVALID' && code !== 'TOKEN_EXPIRED' && code !== 'TOKEN_REVOKED') return undefined
   const copied = code === 'TOKEN_INVALID' ? 'Check that the whole value was copied and belongs to this server. ' : ''
@@ -111,8 +111,8 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
   OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
   INSUFFICIENT_SCOPE: (id) =>
     scopes.some((it) => it === id('required_scope'))
-      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. A bot gets its scopes when it is applied for.'
-      : 'It needs the scope {required_scope}, which a bot gets when it is applied for: `voucherctl bots apply --help`.',
+      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. The scopes of a bot are chosen when you apply for it.'
+      : 'It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
   TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
   // Only the operator names a delivery without its bot.
   DELIVERY_NOT_FOUND: (id) =>

@@ -45,7 +45,7 @@ function screenOf({ host: { env, stdout }, options }: Output) {
   return { isInk: true, paint: (line: string) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
-/** Writes a QR code as PNG or SVG, by extension, with mode 0600: it is enough to redeem the voucher. */
+/** Writes a QR code as PNG or SVG, by extension, with mode 0600: the code is enough to redeem the voucher. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
   const modules = await modulesOf(text, 'medium')
   const content = path.toLowerCase().endsWith('.svg') ? svgOf(modules) : await pngOf(modules)

@@ -58,8 +58,8 @@ export const fieldNames = (shape: Shape): readonly string[] => [...new Set(names
 
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {
   const quoted = unknown.map((it) => `"${it}"`).join(', ')
-  const there = names.length === 0 ? 'There are none.' : `There are ${names.join(', ')}.`
-  return fail('UNKNOWN_FIELD', `--fields names what is not there: ${quoted}.`, there, { fields: names })
+  const there = names.length === 0 ? 'The records have no fields.' : `Fields: ${names.join(', ')}.`
+  return fail('UNKNOWN_FIELD', `Unknown ${unknown.length === 1 ? 'field' : 'fields'} ${quoted} in --fields.`, there, { fields: names })
 }
 
 /** Schema of a record; if the result is a list, the schema of its items. */

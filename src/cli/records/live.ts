@@ -26,7 +26,7 @@ import { isList, type List } from '../output/select-fields.js'
 /** Resources whose ids come from a server. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'faults'
 
-/** A value that completion and prompts look for at a server. */
+/** A value that completion and prompts look up on a server. */
 export interface IdTarget {
   readonly kind: 'ids'
   readonly of: IdKind
@@ -70,7 +70,7 @@ export async function liveWords(
   return words
 }
 
-/** Fetches pages until the time is over; undefined if the server refuses the first page. */
+/** Fetches pages until the time limit; undefined if the server refuses the first page. */
 async function fetchWords(
   call: Call,
   source: IdSource,
@@ -98,7 +98,7 @@ const wordsIn = ({ items }: List, source: IdSource, path: string): readonly Word
     return typeof record.id === 'string' && isAccepted ? [{ value: record.id, summary: source.summary(record) }] : []
   })
 
-/** Statuses of the resources that a command can change; it refuses the others. */
+/** Statuses of the resources that a command can change; the command refuses others. */
 const acceptedStatuses: Readonly<Partial<Record<string, readonly string[]>>> = {
   'templates submit': ['draft', 'rejected'],
   'tokens revoke': ['active'],
@@ -115,7 +115,7 @@ interface IdSource {
   summary(record: Members): string
 }
 
-/** Describes a list call. @param members members that form the summary of an id; missing ones are skipped */
+/** Describes a list call. @param members members that form the summary of an id; missing members are skipped */
 function source<E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
@@ -131,7 +131,7 @@ function source<E extends Endpoint>(
 
 type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
 
-/** Chooses the list call with the ids that a command takes; undefined if the line lacks a flag that the call needs. */
+/** Chooses the list call that returns the ids for a command; undefined if the line lacks a flag that the call needs. */
 function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | undefined {
   const path = names.join(' ')
   const app = given.get('app')?.[0]
@@ -164,7 +164,7 @@ function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
-/** What a call needs, found without a call to the chosen server. */
+/** Settings and credential of a call, found without a call to the chosen server. */
 interface Caller {
   readonly options: Parameters<typeof openPlain>[0]
   readonly base: string

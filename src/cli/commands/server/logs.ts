@@ -100,7 +100,7 @@ async function readRequests(
   const unknown = fields && refuseUnknownInContract(fields, requestLogEntry)
   if (unknown !== undefined) return unknown
   const target = { baseUrl, token }
-  // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
+  // The stream does not mark where past entries end, so --tail reads them with a separate call.
   const past =
     follow && tail === undefined ? undefined : await openStream(context, target, platformActivity.requests, {})
   if (past?.ok === false) return past
@@ -127,7 +127,7 @@ async function readAll(entries: AsyncGenerator<LogEntry, Failure | undefined>): 
   }
 }
 
-/** Yields past entries, then those of a stream that match. */
+/** Yields past entries, then the matching entries of a stream. */
 async function* withNew(
   past: readonly LogEntry[],
   entries: AsyncGenerator<LogEntry, Failure | undefined>,

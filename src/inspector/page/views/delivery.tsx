@@ -50,7 +50,7 @@ function Detail({ detail, reload }: DetailProps) {
         {responses.length > 0 ? (
           responses.toReversed().map((it, index) => <Response key={it.at} exchange={it} open={index === 0} />)
         ) : (
-          <p class="empty">None is kept. They are while a page is open.</p>
+          <p class="empty">None was captured: responses are captured only while a page is open.</p>
         )}
       </section>
       <Replay detail={detail} reload={reload} />

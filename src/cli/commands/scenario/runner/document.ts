@@ -71,6 +71,6 @@ export interface Scenario {
   readonly webhookResponses: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
-  /** Steps that always run at the end, even after a failed step, and all of them even if one fails. */
+  /** Steps that run at the end, even after a failed step; a failure does not stop the others. */
   readonly teardown: readonly ScenarioStep[]
 }

@@ -7,7 +7,7 @@ import type { BulkAction, Parameters } from './action.js'
 export interface RunIdentity extends Parameters {
   /** Base URL of the server. */
   readonly server: string
-  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by their keys. */
+  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by key. */
   readonly input_sha256: string | null
 }
 
