@@ -7,7 +7,7 @@ import type { TransportResponse } from './transport.js'
 export interface Expected {
   /** True for endpoints that respond without the envelope: any JSON counts as a success. */
   readonly bare?: boolean
-  /** Explains why `data` cannot be the result of the call; undefined if it can be. */
+  /** Says why `data` cannot be the result of the call; undefined if it can be. */
   mismatchOf?(data: unknown): string | undefined
 }
 

@@ -127,7 +127,7 @@ function marksOf(flag: Flag<unknown>): string[] {
     !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
     repeatable ? 'repeatable' : '',
     needs === undefined ? '' : `needs ${inWords(needs)}`,
-    // The mark of a flag that another one can replace tells it too.
+    // If another flag can replace this one, the mark of the other flag says so.
     conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
   ].filter((mark) => mark !== '')
 }

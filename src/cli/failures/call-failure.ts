@@ -114,7 +114,7 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
       ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. The scopes of a bot are chosen when you apply for it.'
       : 'It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
   TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
-  // Only the operator names a delivery without its bot.
+  // Only the operator uses the id of a delivery without that of its bot.
   DELIVERY_NOT_FOUND: (id) =>
     id('botId') === undefined
       ? id('deliveryId') && 'The deliveries of this server: `voucherctl platform deliveries list`.'
@@ -132,9 +132,9 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
   BOT_NOT_APPROVED:
     'See its review: `voucherctl bots get {botId}`; on a local server you decide: `voucherctl platform bots approve {botId}`.',
   BOT_STATE_CONFLICT: 'Its review_status and status: `voucherctl bots get {botId}`.',
-  // Only the operator names a voucher by its id; all others by its code.
+  // Only the operator uses the id of a voucher; others use its code.
   VOUCHER_NOT_FOUND: (id) => id('voucherId') && 'The vouchers of this server: `voucherctl platform vouchers list`.',
-  // A server may send any path: suggest a deletion only of a file of this name.
+  // A server may send any path, so suggest deletion only of a file with this name.
   SNAPSHOTS_DAMAGED: (id) =>
     /[/\\]voucherctl\.db\.snapshots([/\\][0-9a-f]+\.db)?$/.test(id('file') ?? '')
       ? 'Delete the file on the machine of the server, which may continue to run; its snapshot is lost: `rm {file}`.'
@@ -143,7 +143,7 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
     'Only failed and dead_letter deliveries are retried, delivered ones with --force, and only while a webhook is set: `voucherctl webhook deliveries {botId}`.',
 }
 
-/** Writes members into a hint, quoted for a shell within a command; undefined if one is missing. */
+/** Inserts members into a hint, quoted for a shell inside a command; undefined if a member is missing. */
 function filled(hint: string | undefined, id: Ids): string | undefined {
   const member = /\{(\w+)\}/g
   if ([...(hint ?? '').matchAll(member)].some(([, name = '']) => id(name) === undefined)) return undefined
@@ -152,7 +152,7 @@ function filled(hint: string | undefined, id: Ids): string | undefined {
   return hint?.replaceAll(/`[^`]*`|[^`]+/g, (part) => fill(part, part.startsWith('`') ? shellWord : String))
 }
 
-/** Hint for a person whose call failed; null for a code that is not known. */
+/** Hint for a person whose call failed; null for an unknown code. */
 export function adviceFor(code: string, { details, input, credential }: Facts): string | null {
   if (!isFailureCode(code)) {
     const known = clientCodes.find((it) => it === code)

@@ -101,7 +101,8 @@ function bodyOf(fields: Parameters<typeof documentOf>[0]) {
 /** Fetches all pages with the query members `page` and `limit`, which every list endpoint has. */
 async function showAll(context: Context, call: AnyCall, mode: SecureMode): Promise<Outcome<unknown>> {
   if (call.method !== 'GET') return usage('--all reads every page of a GET.')
-  if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page and cannot be combined with page or limit in PATH.')
+  if (/[?&](?:page|limit)=/.test(call.path))
+    return usage('--all reads every page and cannot be combined with page or limit in PATH.')
   const { fetchAll } = await import('../../command/paging.js')
   return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {
     const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)

@@ -147,5 +147,7 @@ function hintOf(
   if (reason === 'method_not_allowed' || reason === 'body_too_large' || reason === 'inbox_unwritable') return undefined
   const found = explainMismatch({ headers: pairsOf(headers), rawBody, secrets, now: at })
   if (found !== null) return `${found.explanation} ${found.fix}`
-  return reason === 'bad_signature' ? 'The signature matches no known mistake; most likely the secret differs.' : undefined
+  return reason === 'bad_signature'
+    ? 'The signature matches no known mistake; most likely the secret differs.'
+    : undefined
 }
