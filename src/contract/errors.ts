@@ -1,4 +1,4 @@
-/** An entry of the failure table: all that is known of a failure code (RULES.md#failure-codes). */
+/** An entry of the failure table (RULES.md#failure-codes). */
 interface FailureRule {
   /** HTTP status of the response. */
   readonly status: number
@@ -10,7 +10,7 @@ interface FailureRule {
   readonly message: string
   /** What the author of a client can do. */
   readonly fix: string
-  /** What a user of the command line can do: as `fix`, unless it names commands or flags. */
+  /** What a user of the command line can do; default: `fix`, if that text names no commands or flags. */
   readonly cliFix: string
   /** Causes that neither message nor fix names. */
   readonly cause?: string

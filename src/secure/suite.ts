@@ -53,7 +53,7 @@ export const secureCodes = [
 ] as const
 export type SecureCode = (typeof secureCodes)[number]
 
-/** A refusal by the server. A refusal quotes nothing of the request, which may contain secrets. */
+/** A refusal by the server. It quotes no part of the request, which may contain secrets. */
 export interface SecureRefusal<Code extends SecureCode = SecureCode> {
   readonly ok: false
   readonly code: Code

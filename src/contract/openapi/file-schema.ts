@@ -4,7 +4,7 @@ export function fileSchema(title: string, schema: object): string {
   return `${JSON.stringify(whole, withoutOwnKeywords)}\n`
 }
 
-/** Drops the keywords of the contract that JSON Schema does not have; `x-expected` becomes a description. */
+/** Drops keywords of the contract that JSON Schema lacks; `x-expected` becomes a description. */
 function withoutOwnKeywords(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { 'x-expected': expected, 'x-openapi': _openapi, ...rest } = value as Readonly<Record<string, unknown>>

@@ -106,7 +106,10 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
 
-/** Rate-limit headers of responses: only for token callers, although the console and the operator have limits too. */
+/**
+ * Returns the rate-limit headers of a response; only token callers get them, although the console and the operator have
+ * limits too.
+ */
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 

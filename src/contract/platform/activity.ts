@@ -2,7 +2,7 @@ import { get, group, post } from '../endpoint.js'
 import { input, instant, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
-// What a server does, as it happens (RULES.md#activity).
+// Events of a server in real time (RULES.md#activity).
 
 export { CAPTURED_BYTES_MAX, HIDDEN } from './captured.js'
 

@@ -10,7 +10,7 @@ import { Response } from './response.js'
 import { Signature } from './signature.js'
 import { StateBadge } from './state-badge.js'
 
-/** A delivery: why it failed, its signature taken apart, its attempts, the responses of the app, and its replay. */
+/** A delivery: the cause of a failure, signature, attempts, responses of the app, and replay. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {
   return (
     <article>
@@ -58,7 +58,7 @@ function Detail({ detail, reload }: DetailProps) {
   )
 }
 
-/** What happened, why, and what to do. */
+/** The problem, its cause and the fix. */
 function Cause(detail: DeliveryDetail) {
   const { verification, hints } = detail
   const [tone, title] = outcomeOf(detail)
