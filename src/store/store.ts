@@ -30,7 +30,8 @@ export interface Store {
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
-   * Shows other processes, while this process runs, which credential keys it has. Absent if a store has one process.
+   * Tells other processes which credential keys this process has, while it runs. Absent for a store with only one
+   * process.
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>

@@ -157,7 +157,10 @@ function chooseCallSettings(globals: Globals, sources: Sources): Resolved<'forma
   return problem ?? { ok: true, settings: { format, timeoutMs: { ...timeout, value: timeoutMs }, retries } }
 }
 
-/** Returns the current profile if the project file selects another profile for the same server. */
+/**
+ * Profile whose encryption settings are the minimum: the current one, if the project file selects another profile for
+ * the same server.
+ */
 function floorOf(
   { config, project, projectSource }: Sources,
   { value, source }: Setting<string>,
@@ -215,7 +218,7 @@ function first<T>(byDefault: T, ...candidates: readonly [value: T | undefined, s
   return { value, source }
 }
 
-/** The places where settings come from besides flags. */
+/** Sources of settings besides flags. */
 interface Sources {
   readonly env: Host['env']
   readonly config: Config

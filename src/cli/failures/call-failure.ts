@@ -11,7 +11,7 @@ export interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
   readonly input?: Readonly<Record<string, unknown>>
-  /** The credential, also in words: kind, first characters, source and server. */
+  /** Credential of the call; in words its kind, first characters, source and server. */
   readonly credential?: (UsedCredential & { readonly text: string }) | undefined
 }
 
@@ -26,7 +26,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
   return {
     ok: false,
     code,
-    // Messages of transport errors lack the full stop.
+    // Add the full stop that messages of transport errors lack.
     message:
       codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
@@ -45,7 +45,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
 
 const codesWithoutResponse: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
-/** Adds the wait from Retry-After to a hint. A date counts only beside a Date header, which gives the server's time. */
+/** Adds the wait from Retry-After to a hint. A date counts only with a Date header, which has the server's time. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {
   const waitMs = readRetryAfter(headers, () => Number.NaN)
   if (waitMs === null) return hint

@@ -189,7 +189,7 @@ async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): P
   return { options: { globals, settings, host, output }, base, credential: credential.value }
 }
 
-/** Opens calls; undefined if another process than the server of the profile listens on its port. */
+/** Opens calls; undefined if a process other than the profile's server listens on its port. */
 async function openCall({ options, base, credential }: Caller): Promise<Call | undefined> {
   const { settings } = options
   if ((await refuseImpostor(settings, base)) !== undefined) return undefined
@@ -207,14 +207,14 @@ async function openCall({ options, base, credential }: Caller): Promise<Call | u
   return createCall(transport, { token: credential })
 }
 
-/** Age in ms up to which stored words replace a call, so that several Tabs in a row are one call. */
+/** Maximum age in ms of stored words in place of a call, so that several Tabs in a row make one call. */
 const FRESH_MS = 3_000
-/** Age in ms up to which stored words replace a response that did not arrive in time. */
+/** Maximum age in ms of stored words in place of a response that did not arrive in time. */
 const STALE_MS = 60_000
 const ENTRIES_MAX = 20
 
 interface Entry {
-  /** ms since 1970 */
+  /** Time of storing, ms since 1970. */
   readonly at: number
   readonly words: readonly Word[]
 }
@@ -227,7 +227,7 @@ interface CachedWords {
 const fileOf = ({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>) =>
   join(env.XDG_CACHE_HOME || join(homeDir, '.cache'), 'voucherctl', 'completion.json')
 
-/** Key of a list of ids. The credential is a part of it, so that no account is offered the ids of another. */
+/** Key of a list of ids. It includes the credential, so that no account is offered ids of another account. */
 const cacheKey = (...parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
 /** Words of an earlier completion (RULES.md#completion). */
@@ -248,7 +248,7 @@ async function writeCached(host: Host, key: string, words: readonly Word[]): Pro
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     replaceFile(file, JSON.stringify(Object.fromEntries(newest)), { flush: false })
   } catch {
-    // The folder is read-only or the disk is full.
+    // Ignore a read-only folder and a full disk.
   }
 }
 

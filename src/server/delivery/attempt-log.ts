@@ -92,7 +92,7 @@ export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
   }
 }
 
-/** Request and response of an attempt. Hides the secrets that an application writes into its response. */
+/** Request and response of an attempt, without secrets that the application wrote into its response. */
 export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
   const { response, statusCode: status } = result
   return {

@@ -6,7 +6,7 @@ import { type AttemptLimit, connectErrorCode, type ExchangeErrorCode } from './e
 import type { CheckedUrl } from './guard.js'
 
 interface SocketOptions {
-  /** Starts to connect to an IP address. Node performs no look-up, so the socket has exactly this peer. */
+  /** Opens a TCP connection to an IP address. Node performs no look-up, so the peer is exactly this address. */
   readonly connectTcp: (address: string, port: number) => Socket
   /** Trusted certificate authorities instead of those of Node. */
   readonly ca: string | undefined

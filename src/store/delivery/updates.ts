@@ -16,7 +16,7 @@ export type UpdateBodies = readonly string[]
 /** SQL: false for an expired update without a delivery attempt, even if its row still exists. */
 const ALIVE = `(created_at > $2 or ${attempted('scanned')})`
 
-/** Maximum of pending updates that one operation scans: thousands of them may have expired. */
+/** Maximum pending updates that one operation scans: thousands may have expired. */
 const SCANNED_UPDATES_MAX = 1_000
 
 interface Poll {

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../store.js'
 
-/** How the store reacts to an error of the database or of the connection to it. */
+/** How the store reacts to a database or connection error. */
 export type PostgresProblem =
   /** Serialization failure or deadlock: the store runs the transaction again. */
   | 'conflict'
