@@ -21,7 +21,7 @@ export interface ServerPlace {
   readonly dataDir: string | null
   /** Null without a folder, or when the operator API is off. */
   readonly operatorKeyFile: string | null
-  /** @param hasNoKeys true if the store is new; an existing store can be verified only with the keys of its vouchers */
+  /** @param hasNoKeys tells if the store is new; vouchers of an existing store can be verified only with its own keys */
   loadKeys(random: RandomBytes, hasNoKeys: () => Promise<boolean>): Promise<ServerKeys>
   /** Returns null when the operator API is off. */
   loadOperatorKey(random: RandomBytes): string | null

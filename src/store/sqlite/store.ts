@@ -270,7 +270,7 @@ class SqliteStore implements Store {
       rollBack(this.#db)
       const problem = sqliteProblemOf(cause)
       if (problem === null) throw cause
-      // Report no outage: the next operation finds out if the store itself is damaged.
+      // `work` on a snapshot leaves the store usable; after work on the store itself, its state is unknown.
       if (writesStore && problem === 'io') this.#broken = cause as Error
       throw new StoreUnavailable('the snapshot could not be written or read', { cause })
     } finally {

@@ -44,7 +44,7 @@ function repeats(run: ProbeContext, response: Observed, firstId: string): void {
   run.equals('id of the redemption', membersOrNone(run.accepts(response)).id, firstId)
 }
 
-/** Sends the shared redemption over the plain transport and returns the bytes of the response. */
+/** Builds the shared redemption as a plain request, so that a probe can choose the bytes of the body. */
 async function redeemRequest(run: ProbeContext, body: string) {
   await redeemed(run)
   const { key } = await redeemCall(run)

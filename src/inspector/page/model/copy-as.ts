@@ -108,7 +108,7 @@ ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.co
 `
 }
 
-/** In a constant, so that no tool mistakes the generated text for an import of this module. */
+/** In a constant, so that no tool takes the imports of the generated text for those of this module. */
 const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */
