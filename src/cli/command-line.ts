@@ -111,14 +111,10 @@ export class CommandLine {
     })
   }
 
-  /**
-   * Adds a name that may follow. Commander gets only the names on the line, and the first one, so that it refuses
-   * others.
-   */
+  /** Adds a name that may follow. Commander gets only names on the line, and the first one, to refuse others. */
   #addName(name: string, enter: () => void | Promise<void>, aliases: readonly string[] = []): void {
     this.#names.push(name)
-    // Few objects: each object of commander takes 4 KB and 0.02 ms, and a command below 1 MB runs without garbage
-    // collection.
+    // An object of commander takes 4 KB and 0.02 ms; a command below 1 MB needs no garbage collection.
     if (this.#names.length > 1 && ![name, ...aliases].some((it) => this.#words.includes(it))) return
     this.#enter.set(this.#current.command(name).aliases(aliases).helpCommand(false), enter)
   }

@@ -101,10 +101,7 @@ export async function ownDetail(run: ProbeContext): Promise<BotDetail> {
   return run.needs(review_status === 'approved' ? (await firstToken(run)).later : await read(), 'a record of a bot')
 }
 
-/**
- * Id of an approved bot whose profile may change: the run's bot, or the user's bot, whose profile is restored at the
- * end.
- */
+/** Id of an approved bot to change: the run's bot, or the user's bot, whose profile is restored at the end. */
 export async function editableBot(run: ProbeContext): Promise<string> {
   const own = await ownBot(run)
   if (own.review_status === 'approved') {

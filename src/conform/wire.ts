@@ -67,9 +67,7 @@ interface WireOptions {
   observe?(exchange: Exchange): void
 }
 
-/**
- * Minimum ms that a run waits for a rate limit window, even with a shorter --max-wait: windows of a minute are usual.
- */
+/** Minimum ms to wait for a rate limit window, even with a shorter --max-wait: a minute is usual. */
 const WINDOW_MS = 60_000
 
 const CALL_MS = 30_000

@@ -60,10 +60,7 @@ export async function packageVersion(): Promise<string> {
   return (JSON.parse(String(await readOnce('package.json'))) as { version: string }).version
 }
 
-/**
- * Returns a file of the page. Every path without an extension gets the HTML file, because views have paths of their
- * own.
- */
+/** Returns a file of the page: the HTML file for every path without an extension, which names a view. */
 export async function fileResponse(path: string): Promise<PageResponse | undefined> {
   const name = /\.\w+$/.test(path) ? path : 'index.html'
   const type = Object.hasOwn(types, name) ? types[name] : undefined

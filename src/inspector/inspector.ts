@@ -47,9 +47,7 @@ export class Inspector {
     return { url: `${this.#baseUrl}${UI}/#ticket=${secret}`, expires_at: new Date(expiresAt).toISOString() }
   }
 
-  /**
-   * Refuses a request that comes neither from the page nor from a tool on this machine. For all paths below /_platform.
-   */
+  /** Refuses a request neither from the page nor from a tool on this machine. For all paths below /_platform. */
   refuse(message: PageMessage): Refusal | undefined {
     if (this.#origin === undefined) return refuse('HOST_NOT_ALLOWED')
     const fromPage = isPagePath(message.url ?? '') || this.usesSession(message)

@@ -2,10 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
-/**
- * Ms in which a ticket must be used; enough to start a browser. Other users can see the ticket among the program's
- * arguments.
- */
+/** Lifetime of a ticket in ms: enough to start a browser, whose arguments show the ticket to other users. */
 const TICKET_MS_MAX = 120_000
 const TICKETS_MAX = 16
 /** Ms without a request or open connection after which a token ends. */

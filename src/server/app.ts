@@ -161,8 +161,7 @@ function bindRoutes(deps: Deps, metrics: Metrics): Routes {
   bindHealth(routes, deps, metrics)
   if (deps.inspector !== null) bindPage(routes, deps.inspector)
   bindSecureGateway(routes, deps)
-  // Added only for the Allow header: `respond` handles dispatches before the routes, and a dispatch cannot contain
-  // another one.
+  // Only for the Allow header: `respond` handles dispatches, which cannot contain another dispatch.
   routes.add({ method: dispatch.method, endpoint: dispatch, handle: (it) => refuseOutsideRoutes(routes, it) })
   const idempotentCalls = new IdempotentCalls()
   const handlers = makeHandlers(deps)

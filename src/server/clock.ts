@@ -1,10 +1,7 @@
 /** Time in ms since the epoch for business rules: from the system clock or the test clock. */
 export interface Clock {
   now(): number
-  /**
-   * Calls `listener` after each move of the test clock, to start due work. Returns a function that removes the
-   * listener.
-   */
+  /** Calls `listener` after each move of the test clock. Returns a function that removes the listener. */
   onMove(listener: () => void): () => void
 }
 

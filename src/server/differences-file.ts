@@ -43,10 +43,7 @@ const message: Setting = {
   fits: (it) => typeof it === 'string' && it.length >= 1 && it.length <= MESSAGE_LENGTH,
 }
 
-/**
- * Maximum for limits of records: the server counts existing records before it adds one, so a larger count would delay
- * the call.
- */
+/** Highest limit of records: the server counts existing records before it adds one, which takes time. */
 const RECORDS_MAX = 10_000
 
 /** Settings by rule, under the rule's anchor in RULES.md (RULES.md#differences). */

@@ -48,10 +48,7 @@ export class Faults {
     return fault
   }
 
-  /**
-   * Calls `listener` after each change, including the remaining count of a fault. Returns a function that removes the
-   * listener.
-   */
+  /** Calls `listener` after each change, even of a remaining count. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -58,9 +58,7 @@ type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<
 export interface CheckedHandler<E extends Endpoint> {
   readonly check?: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>
-  /**
-   * Set for a call that uses the Gate itself, because it replaces the state or enters the gate for part of its work.
-   */
+  /** Set for a call that uses the Gate itself: it replaces the state, or enters for part of its work. */
   readonly bypassesGate?: true
 }
 

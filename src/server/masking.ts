@@ -15,9 +15,7 @@ interface Keywords {
   readonly 'x-secret'?: boolean
 }
 
-/**
- * Hide longer texts: V8 searches them in quadratic time. A text with the beginning of a longer secret is hidden too.
- */
+/** Hide longer texts, which V8 searches in quadratic time, and texts with the start of a longer secret. */
 const SEARCHED_LENGTH_MAX = 200
 /** Limits of the search for secrets in one exchange, which takes about 5 ms; beyond them all texts are hidden. */
 const SECRETS_MAX = 1_000

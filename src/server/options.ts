@@ -40,10 +40,7 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /**
-   * Records for an empty store, written before the first call; a store that is not empty must contain them
-   * (RULES.md#seeds).
-   */
+  /** Records for an empty store, written before the first call; another store must have them (RULES.md#seeds). */
   readonly seed?: Seed
   /** Rules that differ from RULES.md (RULES.md#differences). */
   readonly differences?: Differences | undefined

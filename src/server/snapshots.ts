@@ -77,9 +77,7 @@ export class Snapshots implements ServerSnapshots {
     return this.#deps.store.snapshots.remove(name)
   }
 
-  /**
-   * Runs `work` while neither calls nor background work run, then moves the test clock to the time of the new state.
-   */
+  /** Runs `work` without concurrent calls and background work, then moves the test clock to the new state. */
   #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
     const { gate, polls, faults, clock } = this.#deps
     const endWaitingCalls = () => {

@@ -31,10 +31,7 @@ export const equals = (column: string, value: Value | undefined): readonly Condi
   value === undefined ? [] : [(add) => `${column} = ${add(value)}`]
 
 interface ListOptions {
-  /**
-   * SQL of the time to sort by. With `+created_at`, SQLite does not use the index for the order where another index
-   * finds few rows.
-   */
+  /** SQL of the time to sort by; `+created_at` keeps SQLite from the index for the order, if another finds few rows. */
   readonly at?: string
   /** Omits older rows. As a second lower bound in `from`, SQLite would read all of them for each slice. */
   readonly since?: number | undefined
@@ -47,10 +44,7 @@ interface Place {
   readonly id: string
 }
 
-/**
- * Builds a statement with the number of rows in a slice at `$rows`. @param pauses false for the first slice, which is
- * small
- */
+/** Builds a statement with the rows per slice at `$rows`. @param pauses false for the first slice, which is small */
 const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
   sql: sql.replace('$rows', `$${params.length + 1}`),
   params: [...params, SLICE_ROWS],
@@ -79,8 +73,7 @@ export function* listPage<R, T>(
     const rows: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)}) and (${at}, id) >= (${add(since)}, '')`
     const end = sliced(`select ${at} as at, id from ${rows} ${order} limit 1 offset $rows - 1`, values, pauses)
     const last = (yield { ...end, kind: 'one', pauses }) as Place | undefined
-    // With a limit, PostgreSQL reads the index in order; otherwise it overestimates the number of rows between two
-    // positions.
+    // With a limit, PostgreSQL reads the index in order; without one, it overestimates the number of rows.
     const conditions = match.map((it) => it(add)).join(' and ')
     const slice = (columns: string) =>
       `from (select ${columns} from ${rows} ${order} limit $rows) slice ${conditions && `where ${conditions}`}`

@@ -19,10 +19,7 @@ export interface Statement {
   readonly changes?: true
   /** Lets a read pause before this statement. */
   readonly pauses?: boolean
-  /**
-   * True if the last parameter is the number of rows in a slice, which the engine may raise if it serves other calls
-   * meanwhile.
-   */
+  /** True if the last parameter is a number of rows, which an engine that serves other calls may raise. */
   readonly hasSlice?: true
   /** Lets an engine that is the only writer cache the row: many calls read it, few write it. */
   readonly keep?: true

@@ -35,10 +35,7 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
 }
 const tables = Object.keys(keys) as (keyof SeedRows)[]
 
-/**
- * Columns that calls on a planted store change: times, counters, update types, and the first token of a bot without
- * one.
- */
+/** Columns that later calls change: times, counters, update types, and the first token of a bot. */
 const changing: readonly string[] = [
   'created_at',
   'updated_at',
@@ -83,9 +80,7 @@ function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
   return columns.length === 0 ? [] : [{ id, columns }]
 }
 
-/**
- * Value of a row for comparison, independent of the time of planting: the expiry of a token counts from its creation.
- */
+/** Value for comparison, independent of the time of planting: a token expires relative to its creation. */
 function valueOf(row: Row, column: string): Value | undefined {
   const value = row[column]
   return column === 'expires_at' && value !== null ? Number(value) - Number(row.created_at) : value

@@ -121,9 +121,7 @@ function* removeSome(sessions: readonly Removable[]): Op<number> {
   return some.length
 }
 
-/**
- * Records a request id. Updates the session's row first, because its lock serialises concurrent calls of the session.
- */
+/** Records a request id. Updates the session's row first: its lock serialises concurrent calls. */
 function* use(sid: string, rid: string, { ridsOfSession }: SessionLimits): Op<RidUse> {
   const session = yield* change<{ rids: number }>(
     'update secure_sessions set rids = rids + 1 where sid = $1 returning rids',

@@ -30,8 +30,7 @@ export interface Store {
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
-   * Tells other processes which credential keys this process has, while it runs. Absent for a store with only one
-   * process.
+   * Tells other processes which credential keys this process has. Absent for a store with one process.
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>

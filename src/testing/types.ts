@@ -54,8 +54,7 @@ export interface TestServer extends AsyncDisposable {
   readonly clock: ClockControl
   readonly faults: FaultControl
   /**
-   * Resolves to the next update of a type that a bot gets by webhook: verified, in order of arrival, and each only
-   * once.
+   * Resolves to the next update of a type by webhook: verified, in order of arrival, each only once.
    * @throws TestingError UPDATE_NOT_RECEIVED with the updates that did arrive
    */
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>

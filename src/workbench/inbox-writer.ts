@@ -30,10 +30,7 @@ export class InboxWriter {
     this.#own = createOwn(dir)
   }
 
-  /**
-   * Records a delivery. Resolves to its id, for a verified delivery after the write to disk; rejects if recording
-   * failed.
-   */
+  /** Records a delivery. Resolves to its id, for a verified delivery after the fsync; rejects without a record. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#own.number}-${++this.#count}`
     const { body } = delivery

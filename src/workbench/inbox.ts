@@ -1,6 +1,5 @@
 // An inbox folder (RULES.md#inbox-files). For each process it has `000001.ndjson` with accepted deliveries,
-// `000001.refused.ndjson` with refused ones, and the remainder of files after `inbox clear`:
-// `000001.1800000000000.ndjson`.
+// `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'

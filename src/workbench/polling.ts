@@ -24,10 +24,7 @@ export interface PollingOptions<F, Line = never> {
   readonly signal: AbortSignal
   /** Milliseconds before each poll of an unavailable server; polling ends after the last one. */
   readonly reconnectMs: readonly number[]
-  /**
-   * Minimum milliseconds between polls if the server returns no updates without holding the poll; the last value
-   * repeats.
-   */
+  /** Minimum ms between polls if the server returns no updates without holding the poll; the last repeats. */
   readonly paceMs: readonly [number, ...number[]]
   /** True if polls ask the server to hold them until an update arrives. */
   readonly asksToHold: boolean

@@ -40,10 +40,7 @@ export interface Context {
   ): Promise<Result<OutputOf<E>> | Plan | Failure>
   /** Adds a change on this machine to the plan of a dry run, and returns the plan. */
   plan(action: string): Plan
-  /**
-   * Returns the base URL of the chosen server. Fails for a missing profile unless `mayBeNew` is true, as for a login,
-   * which creates the profile.
-   */
+  /** Returns the base URL of the chosen server. Fails for a missing profile unless `mayBeNew` (a login creates it). */
   baseUrl(mayBeNew?: boolean): Ok<string> | Failure
   credential(kind: CredentialKind, baseUrl: string): Promise<(Ok<string> & { source: string }) | Failure>
   /** The credential that the command found last, without its value. */

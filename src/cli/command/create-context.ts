@@ -203,9 +203,7 @@ async function confirm(
 const sourceInWords = (source: string | undefined, globals: Globals) =>
   source === 'flag --token-file' ? `--token-file ${globals['token-file']}` : source?.replace(/^environment /, '')
 
-/**
- * Describes the credential of a call for its failure: kind, source, server, and only the first characters of the value.
- */
+/** Describes the credential of a call for its failure: kind, source, server and first characters. */
 export function usedCredential(
   globals: Globals,
   caller: CredentialKind,

@@ -157,10 +157,7 @@ function chooseCallSettings(globals: Globals, sources: Sources): Resolved<'forma
   return problem ?? { ok: true, settings: { format, timeoutMs: { ...timeout, value: timeoutMs }, retries } }
 }
 
-/**
- * Profile whose encryption settings are the minimum: the current one, if the project file selects another profile for
- * the same server.
- */
+/** Profile with the minimum encryption: the current one, if the project file selects another for the same server. */
 function floorOf(
   { config, project, projectSource }: Sources,
   { value, source }: Setting<string>,

@@ -197,9 +197,7 @@ export const conflictsOf = (flags: Flags, name: string): readonly string[] => [
   ...Object.keys(flags).filter((it) => flags[it]?.conflicts?.includes(name)),
 ]
 
-/**
- * Refuses flags that cannot be combined, and a flag whose needed flags are all absent (RULES.md#rules-between-flags).
- */
+/** Refuses flags that cannot be combined, and a flag without any that it needs (RULES.md#rules-between-flags). */
 function refuseRules(flags: Flags, given: FlagTexts): Failure | undefined {
   for (const [name, { conflicts, needs }] of Object.entries<Flag<unknown>>(flags)) {
     if (!given.has(name)) continue

@@ -313,10 +313,7 @@ export class Output {
   }
 }
 
-/**
- * Formats a line of a stream. Falls back to JSON if a member is missing or has another type: a newer server may send
- * such documents.
- */
+/** Formats a line of a stream; as JSON if a member is missing or has another type, as from a newer server. */
 function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, paint: Paint, width: number | undefined) {
   try {
     return format(mapTexts(data, plainLine) as Data, paint, width)

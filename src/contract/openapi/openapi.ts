@@ -106,10 +106,7 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
 
-/**
- * Returns the rate-limit headers of a response; only token callers get them, although the console and the operator have
- * limits too.
- */
+/** Returns the rate-limit headers of a response: only for token callers, although others have limits too. */
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 

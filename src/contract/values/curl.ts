@@ -10,10 +10,7 @@ interface CurlRequest {
   readonly file?: string | undefined
 }
 
-/**
- * Formats a request as a curl command that sends it unchanged. @param flags additional flags, such as `i` to include
- * headers
- */
+/** Formats a request as a curl command that sends it unchanged. @param flags more flags, such as `i` */
 export function curlCommand(flags: string, { method, url, headers, body, file }: CurlRequest): string {
   const words = [
     // By default, curl expands brackets and braces in a URL and removes dot segments, even those with %2e.

@@ -42,8 +42,7 @@ export const secretForms: readonly SecretForm[] = [
   {
     what: 'JWT',
     example: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl',
-    // Words with dots between them. Matches begin only at the start of a word: otherwise a long word takes quadratic
-    // time.
+    // Words with dots between them. Matches begin only at a word: otherwise a long word takes quadratic time.
     pattern: /(?<![\w-])[\w-]{11,}(?:\.|%2E)[\w-]{8,}(?:(?:\.|%2E)[\w-]*)*/g,
     startIn: (text) => text.search(JWT_BEGINNING),
   },
@@ -76,9 +75,7 @@ const FORM_LENGTH_MIN = 16
 /** Hide a mistyped code too if it is written like an issued code. */
 const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
 
-/**
- * True for a text with a correct check symbol. Text without a digit is words, and text without a letter is a number.
- */
+/** True for a text with a correct check symbol, at least one digit (else words) and one letter (else a number). */
 function isCode(text: string): boolean {
   if (!/\p{N}/u.test(text) || !/\p{L}/u.test(text)) return false
   const symbols = readRedeemCode(text)

@@ -11,8 +11,7 @@ export function onChange(listener: () => void): void {
   render = listener
 }
 
-// Replaces @preact/signals, which would take a tenth of the 25 KB that the first view may have. The page is small
-// enough to render as a whole.
+// Replaces @preact/signals, a tenth of the 25 KB for the first view. The page is small enough to render as a whole.
 export function signal<Value>(initial: Value): Signal<Value> {
   let current = initial
   return {

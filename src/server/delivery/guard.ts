@@ -46,9 +46,7 @@ export interface CheckedUrl {
 
 type UrlRefusal<Reason> = { readonly ok: false; readonly reason: Reason }
 
-/**
- * Resolves to all IPv4 and IPv6 addresses of a name. Rejects, or returns an empty list, for a name without an address.
- */
+/** Resolves to all IPv4 and IPv6 addresses of a name. Without one, rejects or returns an empty list. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 type Block = readonly [network: string, prefix: number]

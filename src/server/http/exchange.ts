@@ -37,9 +37,7 @@ export type Result = Reply | Refusal
 
 export interface Route {
   readonly method: string
-  /**
-   * Endpoint whose path has parameters such as `:id`; a final `/*` stands for the path before it and all paths below.
-   */
+  /** Endpoint whose path has parameters such as `:id`; a final `/*` matches the path before it and all below. */
   readonly endpoint: CapturedRoute
   /** True if the route accepts GET but not HEAD. */
   readonly refusesHead?: boolean

@@ -42,8 +42,7 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
   get('/metrics', 'health.metrics', async (exchange) => {
     const byKey = isOperator(deps, exchange)
     if (!byKey && !deps.addresses.isLoopback(exchange)) return refuse('ROUTE_NOT_FOUND')
-    // Same rule as for the operator API: a server beyond loopback does not know its names, and accepts all names with
-    // the key.
+    // Like the operator API: a server beyond loopback does not know its names, and accepts all with the key.
     const foreign = byKey && deps.inspector === null ? undefined : refuseHost(ownNames(exchange), exchange)
     return foreign ?? { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.text() }
   })

@@ -5,14 +5,9 @@ import type { Socket } from 'node:net'
 const PIPELINED_MAX = 100
 /** Discard input for this time after the last response: closing immediately could lose the response in a reset. */
 const LINGER_MS_MAX = 5_000
-/**
- * At shutdown, close a connection after this many ms without a byte: the next request of a busy client arrives sooner.
- */
+/** At shutdown, close a connection after this many ms without a byte: a busy client would send sooner. */
 const IDLE_MS_MAX = 200
-/**
- * At shutdown, close a connection whose client neither reads its response nor sends the rest of a request for this many
- * ms.
- */
+/** At shutdown, close a connection after this many ms if its client neither reads nor sends. */
 const STALLED_MS_MAX = 500
 
 /** Makes the response to a message that no route handles: a malformed or incomplete request, or CONNECT. */

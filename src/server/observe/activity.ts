@@ -13,10 +13,7 @@ const CAPTURED_BYTES = 16 * 1024 * 1024
 const BURST = 200
 const WINDOW_MS = 100
 const LINES_PER_WINDOW = 2
-/**
- * Limit of CPU ms for the exchanges of live lines, per burst and window. An exchange takes 100 us, a hostile one up to
- * 20 ms.
- */
+/** CPU ms for exchanges of live lines, per burst and window. An exchange takes 100 us, a hostile one 20 ms. */
 const BURST_MS = 30
 const MS_PER_WINDOW = 1
 

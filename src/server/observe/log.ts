@@ -7,9 +7,7 @@ import type { ServerOptions } from '../options.js'
 
 /** Maximum bytes to buffer while the reader of stderr is slow; further lines are dropped and counted. */
 const BUFFER_BYTES_MAX = 1024 * 1024
-/**
- * Minimum bytes to write before FLUSH_MS. Parts of 1 KiB took 2 us more per verify; SonicBoom writes at most 16 KiB.
- */
+/** Minimum bytes to write before FLUSH_MS: 1 KiB took 2 us more per verify. SonicBoom writes at most 16 KiB. */
 const WRITE_BYTES_MIN = 15 * 1024
 const FLUSH_MS = 50
 const END_MS_MAX = 500

@@ -56,9 +56,7 @@ type CheckedSeed =
 
 const validate = lazyValidator(seedSchema)
 
-/**
- * Checks a value as a seed, by the rules of the calls that create such records, and the form of fixed ids and tokens.
- */
+/** Checks a value as a seed: the rules of the calls that create such records, and fixed ids and tokens. */
 export function checkSeed(value: unknown): CheckedSeed {
   // Texts of a seed follow the rules for texts in a body (RULES.md#text).
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))

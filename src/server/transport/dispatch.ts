@@ -122,10 +122,7 @@ export function createDispatchListener(
     return { ok: true as const, message, live, session, plaintext }
   }
 
-  /**
-   * True if the test clock moved after the client read it. Only SECURE_SESSION_EXPIRED makes the client repeat the
-   * call.
-   */
+  /** True if the test clock moved after the client read it; then only SECURE_SESSION_EXPIRED makes it repeat. */
   function isFromBeforeMove(bytes: Uint8Array, { code }: Refusal): boolean {
     if (code !== 'REQUEST_TIMESTAMP_OUT_OF_RANGE' || !(clock instanceof TestClock)) return false
     return clock.earlierNows().some((then) => readDispatch(bytes, then).ok)

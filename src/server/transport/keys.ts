@@ -158,9 +158,7 @@ export class SecureKeys implements TransportKeys {
   }
 }
 
-/**
- * Creates the keys with the first call that needs them: few tests encrypt, and two keys take half of the start time.
- */
+/** Creates the keys when a call needs them: few tests encrypt, and two keys take half of the start time. */
 export function lazyKeys(make: () => SecureKeys): TransportKeys {
   let made: SecureKeys | undefined
   const keys = () => {

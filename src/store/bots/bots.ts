@@ -157,8 +157,7 @@ export function needsFirstToken(bot: Bot): boolean {
 }
 
 /**
- * Reads an approved bot for the first time and creates its token. Only one of several concurrent reads returns the
- * token.
+ * Reads an approved bot and creates its token. Only one of several concurrent reads returns the token.
  * @param token the new token; the store saves only its hash
  */
 export function* showToken(

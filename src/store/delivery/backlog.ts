@@ -68,10 +68,7 @@ export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
   yield* saveMarkers(queue, after)
 }
 
-/**
- * Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and the number of
- * updates
- */
+/** Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and a number */
 export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueueRow; readonly dropped: number }> {
   const { bot_id: botId, last_update_id: lastUpdateId } = queue
   const dropped = yield* waitingCount(botId)

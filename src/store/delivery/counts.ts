@@ -20,10 +20,7 @@ export const DELIVERY_KIND = deliveryKind('deliveries')
 
 const DELIVERY_KINDS = "'pending', 'manual', 'failed', 'delivered', 'dead_letter', 'cancelled'"
 
-/**
- * SQL for the rows with ids from `from` to below `to`, in a form that uses the indexes. @param params receives the
- * parameters
- */
+/** SQL for the rows with ids from `from` to below `to`, for use of the indexes. @param params gets parameters */
 function rowsOf(botId: string, { kind, side, id = 0 }: Counted, from: number, to: number, params: Value[]): string {
   // Use one lower and one upper bound: with two upper bounds, SQLite reads all rows up to the second one.
   const lowest = side === '>' ? Math.max(from, id + 1) : from

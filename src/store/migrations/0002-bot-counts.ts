@@ -7,10 +7,7 @@ interface Counted {
   readonly block: (row: string) => string
 }
 
-/**
- * SQL of a delivery's kind: its status, or in flight the status before the claim. `manual` is a retry that the end of a
- * webhook undoes.
- */
+/** SQL of a delivery's kind: its status, or in flight the one before the claim; `manual` for some retries. */
 export const deliveryKind = (row: string): string => `case
   when (${row}.status = 'pending' or ${row}.status = 'delivering') and coalesce(${row}.resume_status, 'failed') <> 'failed'
     then 'manual'

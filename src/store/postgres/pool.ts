@@ -5,10 +5,7 @@ import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 
-/**
- * Maximum connections per process (PostgreSQL allows 100). The pools are separate, so that writes waiting for a row do
- * not block reads.
- */
+/** Connections per process (PostgreSQL allows 100), in two pools: writes that wait for a row block no reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
 /** Maximum wait in ms for a free or a new connection. */
 const CONNECT_MS_MAX = 3_000
@@ -17,10 +14,7 @@ const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** Maximum idle ms in a transaction: limits how long a suspended process can lock rows. */
 const IDLE_MS_MAX = 10_000
-/**
- * Maximum wait of the client in ms, after which it closes the connection; PostgreSQL itself enforces the shorter
- * timeouts above.
- */
+/** Maximum ms for a response, after which the client closes the connection; PostgreSQL's own limits are shorter. */
 const RESPONSE_MS_MAX = 7_000
 
 /** Timeouts of connections that run operations; migrations have their own. */
@@ -95,8 +89,7 @@ export class Connections {
       const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // Ignore this event: the connection may end as soon as it is open, and statements of a connection in use fail
-      // anyway.
+      // Ignore this event: statements of a connection that ends in use fail anyway.
       pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }

@@ -9,16 +9,11 @@ import { HOLD_MIGRATIONS } from './migrate.js'
 import { migrations } from './migrations.js'
 import { timeouts } from './pool.js'
 
-/**
- * Maximum ms of a statement during a save. This limits the size of a snapshot, so that a restore fits into its own
- * limit.
- */
+/** Maximum ms of a statement during a save; limits the size of a snapshot, so that a restore is possible. */
 const SAVE_MS_MAX = 120_000
 /** A restore takes 15 times as long as its save, because it writes the indexes too. */
 const RESTORE_MS_MAX = 30 * SAVE_MS_MAX
-/**
- * Size of a copy in bytes (about 10,000 vouchers) above which rebuilding the indexes is faster than maintaining them.
- */
+/** Bytes of a copy (about 10,000 vouchers) above which rebuilding indexes is faster than maintaining them. */
 const LARGE_BYTES = 4 * 1024 * 1024
 /** Maximum attempts of a restore that deadlocks with calls of other processes. */
 const RUNS_MAX = 3

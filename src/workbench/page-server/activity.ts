@@ -12,10 +12,7 @@ import { errorOf, iso } from './deliveries.js'
 const PAST_MAX = 200
 /** Maximum lines of this run in memory, because their responses may not be in the inbox yet. */
 const RECENT_MAX = 200
-/**
- * Maximum body size to explain immediately; a longer body is explained when the delivery is opened, which takes up to
- * 0.1 s per MiB.
- */
+/** Maximum bytes to explain immediately: a longer body is explained when opened, at up to 0.1 s per MiB. */
 const EXPLAINED_BYTES_MAX = 64 * 1024
 
 /** Live deliveries for open pages (RULES.md#page-of-a-listener). */

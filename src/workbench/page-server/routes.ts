@@ -19,10 +19,7 @@ export interface PageRouteOptions extends PageReplayTools {
 
 const API = '/_platform/v1'
 const PAGE_ITEMS = 20
-/**
- * Maximum bytes of a replay request: the longest body that a listener accepts, in base64, with the rest of the JSON
- * document.
- */
+/** Maximum bytes of a replay request: the longest accepted body in base64, and the rest of the JSON. */
 const REPLAY_BYTES_MAX = Math.ceil(BODY_BYTES_MAX / 3) * 4 + 1024
 type Result = { readonly ok: true; readonly data: unknown } | Refusal
 

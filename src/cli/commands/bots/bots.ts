@@ -47,9 +47,7 @@ const profileMembers = [
   'webhook.max_connections',
 ]
 
-/**
- * Stores the bot token in the profile and removes it from the output. Fails if the server no longer returns the token.
- */
+/** Stores the bot token in the profile and removes it from the output; fails if the response lacks it. */
 async function storeToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,

@@ -13,9 +13,7 @@ import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
-/**
- * Milliseconds for one request; the command makes two, one after the other, so the user waits at most twice this time.
- */
+/** Milliseconds for one request; the command makes two in turn, so the user waits at most twice this time. */
 export const ASK_MS = 2_000
 
 type RequestResult =

@@ -46,10 +46,7 @@ export interface LoadReport {
 export const NOT_SENT = 'NOT_SENT'
 export const NO_VOUCHER = 'NO_VOUCHER'
 
-/**
- * If the p99 of lateness exceeds this many ms, the latencies include delays of this process. Timers alone are up to 2
- * ms late.
- */
+/** p99 of lateness in ms above which latencies include delays of this process. Timers alone are up to 2 ms late. */
 const LATE_MS = 10
 
 type Settings = Omit<LoadReport, 'ok' | 'items' | 'all' | 'limited_by' | 'assertions'>

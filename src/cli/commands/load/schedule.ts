@@ -80,10 +80,7 @@ export function seededRandom(seed: number): () => number {
 /** What a schedule will send. */
 interface ScheduleTotals {
   readonly calls: Readonly<Record<Operation, number>>
-  /**
-   * Vouchers to issue before the run: one for each redeem that issue calls cannot supply in time, and one for the
-   * trial.
-   */
+  /** Vouchers to issue before the run: for the trial, and for each redeem that issue calls cannot supply in time. */
   readonly ahead: number
 }
 

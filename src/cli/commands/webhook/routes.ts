@@ -6,10 +6,7 @@ import { readReceiverUrl } from './receiver-url.js'
 /** Milliseconds that a jq expression may take for one delivery. */
 const JQ_MS = 2_000
 
-/**
- * Target for a part of the deliveries: those of one type, of types that match a wildcard, or that match a jq
- * expression.
- */
+/** Target for deliveries of one type, of types that match a wildcard, or that match a jq expression. */
 interface Route {
   readonly kind: 'type' | 'wildcard' | 'jq'
   readonly condition: string
@@ -45,9 +42,7 @@ export function matchesWildcard(pattern: string, type: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(type)
 }
 
-/**
- * Selects the application for each delivery. Routes of an exact type come first, then the others in order of the flags.
- */
+/** Selects the application for a delivery: routes of an exact type first, then the others in order. */
 export class Router {
   readonly #routes: readonly Route[]
   readonly #jq: JqThread

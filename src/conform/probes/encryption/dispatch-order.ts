@@ -90,9 +90,7 @@ const refused = (name: string, title: string, [status, code]: Code, send: Send, 
     run.refuses(response, status, code)
   })
 
-/**
- * Defines a probe that sends two faults and expects the refusal of the first. @param first sends the first fault alone
- */
+/** Defines a probe that the first of two faults is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
   probe(name, title, async (run) => {
     const through = await session(run)

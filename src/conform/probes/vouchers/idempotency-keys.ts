@@ -36,10 +36,7 @@ async function again(run: ProbeContext, options: { readonly key?: string; readon
   return { first, response: await run.call(redeem, input, { key: options.key ?? key, as }) }
 }
 
-/**
- * Requires a response to be the replay of the first redemption: without the idempotency record, the second redemption
- * would be refused.
- */
+/** Requires the replay of the first redemption: without its record, a second redemption would be refused. */
 function repeats(run: ProbeContext, response: Observed, firstId: string): void {
   run.equals('id of the redemption', membersOrNone(run.accepts(response)).id, firstId)
 }

@@ -9,9 +9,7 @@ interface SignedDelivery {
   readonly signatures: readonly string[]
 }
 
-/**
- * `index` of the signature that the secret made, and the mistake in the secret, if any; null if the secret made none.
- */
+/** `index` of the signature that the secret made, and the mistake in the secret, if any; null without a match. */
 export type SecretVerdict = { readonly index: number; readonly difference: string } | null
 
 const utf8 = new TextEncoder()

@@ -11,10 +11,7 @@ export interface Counters {
   readonly earlier: number
   /** Rows that the server processed in this run. */
   done: number
-  /**
-   * Rows whose response is a replay: an earlier call processed the row, but its response did not reach the results
-   * file.
-   */
+  /** Rows with a replayed response: the response to an earlier call did not reach the results file. */
   replayed: number
   /** Rows with a result of an earlier run. */
   skipped: number

@@ -77,10 +77,7 @@ function refuseRows(issues: readonly ValidationIssue[], total: number): Failure 
   return fail('INVALID_INPUT', `${count} Nothing was written.`, 'Correct the file, or remove the row.', details)
 }
 
-/**
- * Refuses a row that does not fit on a card, and a token that does not fit in a QR code, for which the QR library would
- * throw.
- */
+/** Refuses a row that does not fit on a card or in a QR code, for which the QR library would throw. */
 function withSize(row: InputRow | BadRow, title: string | undefined): InputRow | BadRow {
   if (isBad(row)) return row
   const { qr_token: token = '', ...texts } = row.values
@@ -113,10 +110,7 @@ function labelOf({ line, values }: InputRow, title: string | undefined, now: num
   }
 }
 
-/**
- * Puts a text on one line without control characters. Composes letters with their accents, because some fonts lack
- * combining accents.
- */
+/** Puts a text on one line without control characters; composes accents, for fonts without combining ones. */
 const printable = (text: string | undefined) =>
   text
     ?.normalize('NFC')

@@ -36,10 +36,7 @@ function assemble(lines: readonly ReadLine[], final: boolean) {
   return { records, rest: lines.slice(at) }
 }
 
-/**
- * Finds the record that begins at a line, with its number of lines; undefined if the record continues after the last
- * line.
- */
+/** Finds the record that begins at a line, with its number of lines; undefined if more lines are needed. */
 function recordAt(
   lines: readonly ReadLine[],
   start: number,

@@ -19,10 +19,7 @@ export interface BulkInput {
 
 const CHUNK_BYTES = 64 * 1024
 
-/**
- * Opens a file, a FIFO or standard input (`-`). A file stays open, because the run reads it twice: to validate and to
- * make the calls.
- */
+/** Opens a file, a FIFO or standard input (`-`). A file stays open, because the run reads it twice. */
 export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {
   if (path === '-') {
     const input = { name: 'standard input', format: undefined, isFile: false }
