@@ -36,7 +36,7 @@ it('line stream closes when 10,000 items are unread', () => {
   expect(stream.destroyed).toBe(true)
 })
 
-it('line stream leaves the process to other work when a piece of its history took 2 ms', async () => {
+it('line stream yields to other work after 2 ms of formatting', async () => {
   let now = 0
   const formatted: number[] = []
   const format = (it: number) => {
