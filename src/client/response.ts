@@ -79,7 +79,7 @@ interface Expectation {
   fits(value: unknown): boolean
 }
 
-/** The value that a response member must have; any text if the call's input has no such member. */
+/** Value that a response member must have; any text if the call's input lacks such a member. */
 function expectationOf(evidence: Evidence, input: Members): Expectation {
   if (typeof evidence === 'string') return expectations[evidence]
   if ('value' in evidence) return { form: `"${evidence.value}"`, fits: (it) => it === evidence.value }

@@ -63,7 +63,7 @@ export async function userBot(run: ProbeContext): Promise<Bot> {
   return bot.has_token ? bot : run.notApplicable('Needs a bot with a token.')
 }
 
-/** What calls revealed of the first token of the run's bot, in call order. */
+/** Responses that may show the first token of the run's bot, in call order. */
 interface FirstToken {
   readonly patched: Observed<BotDetail>
   /** Response to HEAD; undefined over the encrypted transport, which does not carry HEAD. */

@@ -175,7 +175,7 @@ export async function createToken(
   return created
 }
 
-/** Creates a token of an application of the account, which is revoked at the end. */
+/** Creates an application token of the account, which is revoked at the end. */
 export async function applicationToken(
   run: ProbeContext,
   appId: string,

@@ -18,7 +18,7 @@ export interface CallOptions {
   readonly key?: string | null
   /** Additional or changed headers, by lower-case name. */
   readonly headers?: WireRequest['headers']
-  /** Body in place of the members of the input. */
+  /** Body to send instead of the input members. */
   readonly body?: string
   readonly timeoutMs?: number
 }

@@ -71,7 +71,7 @@ export class WebhookReceiver {
     return this.#arrivals.filter(({ path }) => path.endsWith(end))
   }
 
-  /** Resolves to the arrivals when `count` of them are there, or after `ms`. */
+  /** Resolves to the arrivals after `count` deliveries, or after `ms`. */
   async wait(end: string, count: number, ms: number): Promise<readonly Arrival[]> {
     const deadline = performance.now() + ms
     while (this.arrivals(end).length < count) {

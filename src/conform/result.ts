@@ -43,7 +43,7 @@ export interface Leftover {
   readonly reason: string
 }
 
-/** Ends a probe: one of its needs is missing. */
+/** Ends a probe: a need is missing. */
 export class NotApplicable extends Error {}
 
 /** Ends a probe: the platform did not respond, or responded that it is unavailable. */

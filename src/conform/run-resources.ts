@@ -7,7 +7,7 @@ import type { Secrets } from './secrets.js'
 /** What the user offers for the run. */
 export interface Offer {
   readonly credentials: Readonly<Partial<Record<CredentialKind, string>>>
-  /** Id of an active template of the token's application. */
+  /** Id of an active template that the token can use. */
   readonly template?: string | undefined
   /** Id of a bot without a webhook. The run may change its webhook, profile and updates. */
   readonly botId?: string | undefined

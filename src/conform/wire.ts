@@ -103,7 +103,7 @@ export class Wire {
     return second
   }
 
-  /** True if calls are encrypted by default; `plain` excepts a call. */
+  /** True if calls are encrypted, except those with `plain`. */
   get isEncrypted(): boolean {
     return this.#options.encrypted !== undefined
   }

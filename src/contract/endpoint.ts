@@ -224,7 +224,7 @@ export function evidenceOf({
   return Object.hasOwn(membersOf(output), 'items') ? { items: 'list', ...evidence } : (evidence ?? {})
 }
 
-/** Names of the parameters of a path, in path order. */
+/** Names of path parameters, in path order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] as string)
 }

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
-/** Lifetime of idempotency records, except those of redeems, which never expire (RULES.md#idempotency-keys). */
+/** Lifetime of idempotency records; redeem records never expire (RULES.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000

@@ -114,7 +114,7 @@ function writeDraft(target: string, content: FileContent, isPrivate: boolean, fl
   return draft
 }
 
-/** Prefix of the drafts of this host, before the process id: several hosts may share a folder. */
+/** Draft name of this host, before the process id: several hosts may share a folder. */
 export const DRAFT_OF_HOST = `.tmp-${hostname()}-`
 
 /** Path of a draft beside the file. */

@@ -52,7 +52,7 @@ export class YamlDocument {
     }
   }
 
-  /** Finds the place of a member's name or a list item; for a missing member, that of the record that lacks it. */
+  /** Finds the place of a member's name or a list item; for a missing member, the place of the incomplete record. */
   placeOf(path: Path): Place {
     const { isAlias, isMap, isScalar, isSeq } = this.#yaml
     let node: Node | null | undefined = this.#document.contents

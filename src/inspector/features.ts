@@ -4,7 +4,7 @@ export const PAGE_TOKEN = 'page-token'
 /** Views of the page; a listener has only deliveries. */
 type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
 
-/** What the page can show, and of which process; from `GET /_platform/ui/features`. */
+/** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {
   readonly source: 'server' | 'listener'
   /** Version of the package. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 /** Maximum unread lines of a follower; beyond it, the stream closes. */
 const UNREAD_MAX = 10_000
-/** Ms to collect live lines before writing: single writes take most of the CPU time of a busy log. */
+/** Ms to collect live lines before writing: single writes dominate the CPU time of a busy log. */
 const BATCH_MS = 50
 /** Characters to write at a time, so that a slow reader delays further formatting. */
 const CHUNK_LENGTH = 16_384

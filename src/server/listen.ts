@@ -183,7 +183,7 @@ function startUpkeep({ deps, snapshots, deliveries, log }: ServerParts): Upkeep 
   return upkeep
 }
 
-/** Ends calls, then deliveries and background work, then the store, to which all of them write. */
+/** Ends calls, then deliveries and background work, then the store that they write. */
 async function stop({ app, deps, deliveries }: ServerParts, upkeep: Upkeep, closeMsMax: number): Promise<void> {
   upkeep.release()
   deps.requestLog.close()

@@ -24,7 +24,7 @@ const SEARCHED_CHARACTERS_MAX = 2 * 1024 * 1024
 /** True for a word such as `recipient_user_id`: random text has digits. */
 export const isWord = (text: string) => /^[A-Za-z][A-Za-z._-]{0,63}$/.test(text)
 
-/** True if a schema marks one of its members as a secret. */
+/** True if a schema marks a member as a secret. */
 export function hasSecret(schema: Schema | undefined): boolean {
   return schema !== undefined && JSON.stringify(schema).includes('"x-secret"')
 }

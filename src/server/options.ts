@@ -16,7 +16,7 @@ export interface Differences {
   readonly applicationsMax?: number
   /** Maximum bots per account. */
   readonly botsMax?: number
-  /** Lifetime of idempotency records, except those of redemptions. */
+  /** Lifetime of idempotency records; redemption records never expire. */
   readonly idempotencyDays?: number
   readonly reversalWindowDays?: number
   readonly messages?: Partial<Record<FailureCode, string>>

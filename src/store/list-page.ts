@@ -33,7 +33,7 @@ export const equals = (column: string, value: Value | undefined): readonly Condi
 interface ListOptions {
   /** SQL of the time to sort by; `+created_at` keeps SQLite from the index for the order, if another finds few rows. */
   readonly at?: string
-  /** Omits older rows. As a second lower bound in `from`, SQLite would read all of them for each slice. */
+  /** Omits older rows. As a second lower bound in `from`, SQLite would read all these rows for each slice. */
   readonly since?: number | undefined
   /** Conditions that the index for the order does not cover; `slice` names the row. */
   readonly match?: readonly Condition[]

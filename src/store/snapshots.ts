@@ -56,9 +56,8 @@ export const releaseLeases = Object.entries(columnOverrides).map(([table, overri
 })
 
 /**
- * SQL that turns the triggers of the tables of the state off and on, inside one transaction. Triggers such as those
- * that count rows would run for each copied or deleted row, although the tables that they change are copied or emptied
- * as well.
+ * SQL that turns the triggers of the state tables off and on, inside one transaction. Triggers such as those that count
+ * rows would run for each copied or deleted row, although the tables that they change are copied or emptied as well.
  */
 export interface Triggers {
   readonly off: readonly string[]

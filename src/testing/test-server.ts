@@ -121,7 +121,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
       closing ??= close()
       return closing
     },
-    // On Node 20, Jest's globals lack this symbol; compilers of `await using` then use the other one.
+    // On Node 20, Jest's globals lack this symbol; compilers of `await using` then use the registered one.
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => server.close(),
   }
   // Not enumerable: otherwise copying the members of a server without a port would throw.

@@ -60,7 +60,7 @@ export interface TestServer extends AsyncDisposable {
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>
   /** Returns to the initial state: the seed, without faults, at the start time plus the real time since then. */
   reset(): Promise<void>
-  /** Saves the state of the server and the time of its clock, until the server closes. */
+  /** Saves the server's state and clock until the server closes. */
   snapshot(): Promise<Snapshot>
   /** Returns to a snapshot of this server and its time, as often as needed. */
   restore(snapshot: Snapshot): Promise<void>

@@ -167,7 +167,7 @@ export function signatureOf(rawBody: RawBody, secret: WebhookSecret, timestamp: 
   return macOf(key, digitsOf('timestamp', timestamp), bytesOf(rawBody)).toString('hex')
 }
 
-/** Index of the first key that made one of the signatures, or -1. The duration does not reveal the index. */
+/** Index of the first key that made a signature, or -1. The duration does not reveal the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const received = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1

@@ -89,7 +89,7 @@ function createOwn(dir: string) {
 class LineFile {
   readonly #path: string
   #descriptor: number
-  /** Offset of the end of the last complete line. */
+  /** End offset of the last complete line. */
   #end = 0
   #lines = ''
   #isRestarting = false
@@ -142,7 +142,7 @@ class LineFile {
       }
       if (mustSync) await syncData(this.#descriptor)
     } catch (error) {
-      // Remove the lines: a full disk may have accepted part of them.
+      // Remove the lines: a full disk may have written only a part.
       ftruncateSync(this.#descriptor, this.#end)
       throw error
     }

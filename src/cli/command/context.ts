@@ -15,7 +15,7 @@ export interface ContextCallOptions {
   readonly progress?: string
   /** Aborts the call in place of Ctrl-C, for calls that clean up after Ctrl-C. */
   readonly signal?: AbortSignal
-  /** Server and credential for this call, in place of those from the settings. */
+  /** Server and credential for this call, instead of the configured ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string; readonly source?: string }
 }
 

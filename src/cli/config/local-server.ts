@@ -49,8 +49,8 @@ function readRunning(path: string): LocalServer | undefined {
 }
 
 /**
- * Finds all servers of the user that run: those of the registry, of known data folders, and of the default folder.
- * Removes from the registry the files of servers that were killed (RULES.md#local-server).
+ * Finds the user's running servers: in the registry, in known data folders, and in the default folder. Removes from the
+ * registry the files of servers that were killed (RULES.md#local-server).
  */
 export function findRunningServers(
   host: Pick<Host, 'env' | 'homeDir'>,

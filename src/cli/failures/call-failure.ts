@@ -114,7 +114,7 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
       ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. The scopes of a bot are chosen when you apply for it.'
       : 'It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
   TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
-  // Only the operator uses the id of a delivery without that of its bot.
+  // Only the operator uses a delivery id without a bot id.
   DELIVERY_NOT_FOUND: (id) =>
     id('botId') === undefined
       ? id('deliveryId') && 'The deliveries of this server: `voucherctl platform deliveries list`.'

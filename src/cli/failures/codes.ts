@@ -5,7 +5,7 @@ import { isLocalCode, localFailures } from './local-failures.js'
 
 // Output and CommandLine import this module on demand: a successful command needs no table of failures.
 
-/** True for a code of the failure table or of the command line, in any case. */
+/** True for a code of the failure table or the command line, in any case. */
 export const isKnownCode = (typed: string): boolean => explain(typed.toUpperCase()) !== undefined
 
 /** Exit code of a failure: by the failure table, by the local failure codes, or else by the HTTP status. */

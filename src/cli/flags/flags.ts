@@ -25,7 +25,7 @@ export interface Flag<T> {
   readonly unless?: string
   /** Names of flags that cannot be combined with this one. */
   readonly conflicts?: readonly string[]
-  /** Names of flags; this flag needs at least one of them. */
+  /** Names of flags, at least one of which this flag needs. */
   readonly needs?: readonly string[]
   /** For a flag that the command itself requires: its mark in help, and the flag that can also supply the value. */
   readonly needed?: { readonly mark: string; readonly unless: string }
@@ -140,7 +140,7 @@ export const duration = (summary: string, minMs = 0) =>
 /** Declares the flags that cannot be combined with a flag. */
 export const excluding = <T>(flag: Flag<T>, ...conflicts: readonly string[]): Flag<T> => ({ ...flag, conflicts })
 
-/** Declares flags of which another flag needs at least one. */
+/** Declares flags, at least one of which another flag needs. */
 export const needing = <T>(flag: Flag<T>, ...needs: readonly string[]): Flag<T> => ({ ...flag, needs })
 
 /** Makes the value of a flag optional. @param bare the value of the flag without one */
@@ -174,7 +174,7 @@ interface FlagValues {
   readonly failure: Failure | undefined
 }
 
-/** Parses the typed values of all flags of a command, and checks the rules between the flags. */
+/** Parses the typed values of a command's flags, and checks the rules between flags. */
 export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined

@@ -130,7 +130,7 @@ function lineOf(
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
     const name = columns[i] ?? ''
-    // An id longer than those of the first rows stays whole if those are whole.
+    // An id longer than in the first rows stays whole if the ids there are whole.
     const isWhole = width === undefined || (isId(name) && !cutsIds)
     const shown = isWhole ? text : cut(cutId(name, text, room), room)
     const padding = ' '.repeat(Math.max(0, room - widthOf(shown)))

@@ -103,7 +103,7 @@ async function offered(
 
 const nouns: Readonly<Partial<Record<ValueKind, string>>> = { apps: 'applications', recorded: 'recorded deliveries' }
 
-/** The flag that fills the path of the call that lists ids of a kind. */
+/** The flag that completes the path for listing ids of a kind. */
 export const flagOfList: Readonly<Partial<Record<ValueKind, string>>> = {
   tokens: 'app',
   deliveries: 'bot',

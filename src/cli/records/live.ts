@@ -171,7 +171,7 @@ interface Caller {
   readonly credential: string
 }
 
-/** Finds the stored settings and the credential of the chosen server; undefined if one of them is missing. */
+/** Finds the stored settings and the credential of the chosen server; undefined if either is missing. */
 async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): Promise<Caller | undefined> {
   // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }

@@ -1,4 +1,4 @@
-/** Text of the JSON Schema of a file that users write. */
+/** Formats the JSON Schema of a file that users write. */
 export function fileSchema(title: string, schema: object): string {
   const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }
   return `${JSON.stringify(whole, withoutOwnKeywords)}\n`

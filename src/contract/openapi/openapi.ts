@@ -18,7 +18,7 @@ import {
 interface OpenApiOptions {
   /** Version of the package. */
   readonly version: string
-  /** Default: the default address of a local server. */
+  /** URL of the server; default: the default address of a local server. */
   readonly serverUrl?: string
 }
 

@@ -63,7 +63,7 @@ export type DeliveryActivity = Static<typeof deliveryActivity>
 
 const seq = Type.Integer({ description: 'increases with each line of this process' })
 
-/** One line of the stream of activity. */
+/** One line of the activity stream. */
 export const activityLine = Type.Union([
   Type.Object({ seq, kind: Type.Literal('request'), request: requestLogEntry, exchange: nullable(exchange) }),
   Type.Object({ seq, kind: Type.Literal('delivery'), delivery: deliveryActivity, exchange: nullable(exchange) }),

@@ -21,7 +21,7 @@ import { update } from '../updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
 
-/** Common members of the endpoints for decisions of the operator, by the kind of object. */
+/** Common members of the operator's decision endpoints, by kind of object. */
 const overTemplate = {
   output: template,
   failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],

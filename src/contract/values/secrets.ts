@@ -69,7 +69,7 @@ export const secretForms: readonly SecretForm[] = [
   },
 ]
 
-/** Length of the shortest of these forms. */
+/** Minimum length of a text in one of these forms. */
 const FORM_LENGTH_MIN = 16
 
 /** Hide a mistyped code too if it is written like an issued code. */
@@ -165,7 +165,7 @@ export class SecretNames {
   }
 }
 
-/** Puts a variable in place of each occurrence of a text. */
+/** Replaces each occurrence of a text with a variable. */
 export const splitAt = (part: ShellPart, text: string, variable: string): readonly ShellPart[] =>
   typeof part !== 'string' ? [part] : part.split(text).flatMap((it, at) => (at === 0 ? [it] : [{ variable }, it]))
 

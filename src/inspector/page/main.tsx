@@ -7,7 +7,7 @@ import { onChange } from './signal.js'
 import { features, startClock } from './state.js'
 import { followActivity } from './stream.js'
 
-/** Beginning of the fragment of a link. */
+/** Start of a link's fragment. */
 const TICKET = '#ticket='
 
 /** Exchanges the ticket in the address for a token, and reads the features of the page; null without a session. */

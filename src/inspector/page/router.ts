@@ -11,7 +11,7 @@ interface Place {
 
 /** Properties of every view. */
 export interface ViewProps {
-  /** Values of the parts of the path, such as `id`. */
+  /** Path parameters, such as `id`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
 }

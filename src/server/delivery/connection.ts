@@ -8,7 +8,7 @@ import type { CheckedUrl } from './guard.js'
 interface SocketOptions {
   /** Opens a TCP connection to an IP address. Node performs no look-up, so the peer is exactly this address. */
   readonly connectTcp: (address: string, port: number) => Socket
-  /** Trusted certificate authorities instead of those of Node. */
+  /** Trusted certificate authorities, which replace Node's own. */
   readonly ca: string | undefined
 }
 

@@ -127,7 +127,7 @@ const maxUrlLength = 2048
  */
 function readUrl(text: string): URL | UrlRefusalReason {
   if (text.length > maxUrlLength) return 'too_long'
-  // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
+  // Includes invisible characters and every kind of space; a URL must escape them all.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return 'control_character'
   if (text.includes('\\')) return 'backslash'
   // Refuse `https:host`, `https:/host` and `https:///host`, which the parser would repair.

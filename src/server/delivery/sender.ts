@@ -32,7 +32,7 @@ export interface SenderOptions {
   readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
   /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
   readonly timeoutMs?: number
-  /** Trusted certificate authorities instead of those of Node. */
+  /** Trusted certificate authorities, which replace Node's own. */
   readonly ca?: string
   /** Opens a TCP connection; default: node:net. The sender checks the peer address afterwards in any case. */
   readonly connectTcp?: (address: string, port: number) => Socket

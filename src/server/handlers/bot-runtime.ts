@@ -133,7 +133,7 @@ async function replyWithin(
   }
 }
 
-/** Returns the id of the first of the last `count` updates, for a negative offset. Confirms no updates. */
+/** Returns the first id of the last `count` updates, for a negative offset. Confirms no updates. */
 async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
   let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
   while (typeof last === 'object') {

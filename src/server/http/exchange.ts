@@ -53,7 +53,7 @@ export interface Caller {
   readonly accountId: string
   /** Application of the token, or the application linked to the bot; otherwise empty. */
   readonly applicationId: string
-  /** Id of an application token or hash of a bot token; otherwise empty. */
+  /** Application token id or bot token hash; otherwise empty. */
   readonly tokenId: string
   /** Empty unless the caller is a bot. */
   readonly botId: string
@@ -71,7 +71,7 @@ export interface Exchange {
   readonly target: string
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
-  /** HTTP exchange of the call; for a decrypted call, that of its envelope. */
+  /** HTTP exchange of the call; a decrypted call has the exchange of its envelope. */
   readonly carrier: Carrier
   /** Null for a call in plain text. Unlike a header, a client cannot forge this. */
   readonly inner: InnerCall | null

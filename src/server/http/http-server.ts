@@ -27,7 +27,7 @@ export interface RawResponse {
  */
 export class HttpServer extends http.Server {
   readonly #connections = new Map<Socket, Connection>()
-  /** Requests of one event-loop iteration, which start as a batch: saves up to 40 % of the CPU time of a dispatch. */
+  /** Requests of one event-loop iteration, which start as a batch: saves up to 40 % CPU time per dispatch. */
   #batch: (() => void)[] = []
   #draining = false
 

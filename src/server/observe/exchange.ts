@@ -113,7 +113,7 @@ function pairsOf(raw: readonly string[]): Header[] {
   return pairs
 }
 
-/** Headers whose values are shown: those of HTTP and of the contract, except credentials. */
+/** Headers whose values are shown: of HTTP and of the contract, except credentials. */
 const shownHeaders = new Set(
   `accept accept-charset accept-encoding accept-language age allow cache-control connection content-encoding
   content-language content-length content-type date etag expect expires host idempotency-key idempotent-replayed

@@ -19,7 +19,7 @@ export class StderrLog {
     dest: STDERR,
     // Asynchronous writes run in a thread, which a slow reader would block; the thread would keep the process alive.
     sync: true,
-    // SonicBoom counts the bytes of a buffer once, but those of a text again with each line.
+    // SonicBoom counts the bytes of a buffer once, but of a text again with each line.
     contentMode: 'buffer',
     minLength: WRITE_BYTES_MIN,
     maxLength: BUFFER_BYTES_MAX,

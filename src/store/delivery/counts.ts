@@ -102,7 +102,7 @@ export function* deliveryPage(
   const descending = [...blocks].sort(([one], [next]) => next - one)
   const place = descending.findIndex(([, n]) => skipped < n || (skipped -= n) < 0)
   const end = ((descending[place]?.[0] ?? 0) + 1) * BLOCK_UPDATES
-  // Merge rows of several kinds here, without those in flight.
+  // Merge rows of several kinds here, and leave out rows in flight.
   const offset = parts.length === 1 && others.length === 0 ? skipped : 0
   const some = skipped + limit + others.length - offset
   const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some, offset)))

@@ -71,7 +71,7 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** Wraps a failure of the database for the callers of the store. */
+/** Wraps a database failure for the store's callers. */
 export function unavailable(cause: unknown): StoreUnavailable {
   return cause instanceof StoreUnavailable ? cause : new StoreUnavailable('the database is not available', { cause })
 }

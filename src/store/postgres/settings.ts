@@ -15,7 +15,7 @@ export interface PostgresSettings {
    * PGOPTIONS, PGAPPNAME.
    */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Schema of `createSchema` to use instead of that of the URL and the environment. */
+  /** Schema of `createSchema`, which replaces the configured schema. */
   readonly schema?: string
 }
 

@@ -22,7 +22,7 @@ interface Seal extends StoredSnapshot {
 /** Runs `work` between operations of the store. */
 export type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
 
-/** Page size of the copies in bytes; the remainder of the file length is the length of the seal. */
+/** Page size of the copies in bytes; the rest of the file is the seal. */
 const PAGE_BYTES = 4_096
 
 /**

@@ -61,8 +61,8 @@ class SqliteStore implements Store {
   readonly #paused: (() => void)[] = []
   readonly #writes: Pending[] = []
   /**
-   * Length of the write queue at the end of the last tick. The commit waits while the queue grows, which saves a third
-   * of the fsyncs: callers whose writes share a commit send their next writes within a few ticks.
+   * Write queue length at the end of the last tick. The commit waits while the queue grows, which saves a third of the
+   * fsyncs: callers whose writes share a commit send their next writes within a few ticks.
    */
   #lastQueueLength = 0
   #scheduled = false

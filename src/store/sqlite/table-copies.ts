@@ -47,7 +47,7 @@ export function copyTables(db: SqliteDatabase, prefix = ''): number {
   return n
 }
 
-/** Replaces the rows of the state tables with those of the copies. */
+/** Replaces the rows of the state tables with the copied rows. */
 export function replaceTables(db: SqliteDatabase, prefix = ''): void {
   emptyTables(db)
   const copies = db.prepare("select name from copy.sqlite_master where type = 'table'").all()

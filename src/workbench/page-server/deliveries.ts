@@ -7,7 +7,7 @@ import { pairsOf } from '../header-pairs.js'
 import type { DeliverySummary, RecordedResponse, StoredDelivery } from '../inbox.js'
 import { updateIdOf } from '../update-id.js'
 
-// Converts deliveries of an inbox to the shapes of the operator API, so that the same page can show them.
+// Converts deliveries of an inbox to operator API shapes, so that the same page can show them.
 
 /** State of a recorded delivery. A refused delivery never reached an application. */
 export function stateOf({ verdict, status }: Pick<DeliverySummary, 'verdict' | 'status'>): Delivery['status'] {

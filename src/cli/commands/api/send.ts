@@ -130,7 +130,7 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
 /** True for routes that respond without the envelope: health checks, and the encrypted transport's own routes. */
 export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
-/** Members of the path and the body of a known route, as its dedicated command would send them. */
+/** Path and body members of a known route, as its dedicated command would send them. */
 function inputOf({ path, body, route }: AnyCall): Record<string, unknown> {
   const segments = path.split(/[?#]/, 1)[0]?.split('/') ?? []
   const params = (route?.path ?? '')

@@ -41,7 +41,7 @@ async function ask(context: Context, baseUrl: string, path: string): Promise<Req
   return { ok: false, message: result.ok ? '' : result.message }
 }
 
-/** Result of the first check of the chosen server. */
+/** Result of the first check of a server. */
 interface ServerReport {
   readonly base: Check
   readonly server: Check

@@ -15,7 +15,7 @@ interface TlsOptions {
   readonly baseUrl: string
   readonly mode: SecureMode
   readonly timeoutMs: number
-  /** Certificates to trust in addition to those of Node. */
+  /** Additional trusted certificates, besides Node's own. */
   readonly ca?: ConnectionOptions['ca']
 }
 

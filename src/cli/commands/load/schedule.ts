@@ -19,7 +19,7 @@ export interface DueCall {
   readonly operation: Operation
 }
 
-/** Yields the calls of a schedule in the order of their due times; the same seed yields the same calls. */
+/** Yields the calls of a schedule by due time; the same seed yields the same calls. */
 export function* dueCalls(schedule: Schedule): Generator<DueCall, void> {
   const order = shuffledMix(schedule.mix, schedule.seed)
   for (let index = 0; ; index += 1) {

@@ -59,7 +59,7 @@ async function refuseUnknownEndpoints(ids: readonly string[]): Promise<Failure |
 
 type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
-/** Finds the server whose log to print: from --base-url or a remote profile, else that of the data folder. */
+/** Finds the server whose log to print: at --base-url or of a remote profile, else in the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
   const { settings } = context
   const remote = data === undefined && !isGivenForCall(settings.baseUrl) ? remoteOf(settings) : undefined

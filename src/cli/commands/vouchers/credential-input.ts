@@ -77,7 +77,7 @@ export function credentialOf(
   return checkCode(context, value) ?? { ok: true, value: { type: 'redeem_code', value } }
 }
 
-/** Returns all forms in which a server may repeat a typed code, with and without separators, to hide each of them. */
+/** Returns all spellings with which a server may repeat a typed code, with and without separators, to hide them. */
 export function formsOf(code: string): string[] {
   const symbols = code.replace(/[\s-]/g, '').toUpperCase()
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]

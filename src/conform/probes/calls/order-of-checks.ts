@@ -28,7 +28,7 @@ const TOO_LONG = 'a'.repeat(65_536)
 
 /**
  * Defines a probe that sends a call which fails two checks, to test which check is first. Each check alone must refuse
- * with its own status, so that a platform without one of them is not reported here.
+ * with its own status, so that a platform without either check is not reported here.
  */
 const pair = (
   define: DefineProbe,

@@ -223,7 +223,7 @@ const withFirst = (first: (sign: number) => number) => (point: Buffer) => {
   return point
 }
 
-/** The last of 87 characters has two unused bits; setting one of them gives another text for the same bytes. */
+/** The last of 87 characters has two unused bits; setting one bit gives another text for the same bytes. */
 function withUnusedBit(): string {
   const text = encodeBase64url(newKeyPair().publicKey)
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -39,7 +39,7 @@ async function signed(run: ProbeContext) {
 }
 
 const FIRST_DELAY_MS = 60_000
-/** Maximum difference in ms between the times of a record and of its retry. */
+/** Maximum difference in ms between a recorded time and its retry. */
 const ROUNDING_MS = 2_000
 
 /** Ms between the end of a failed attempt and the next attempt, by the delivery record. */

@@ -204,7 +204,7 @@ export async function recordOf(
   }
 }
 
-/** Record of a delivery after the end of at least `attempts` attempts. */
+/** Record of a delivery after at least `attempts` attempts have ended. */
 export async function settled(run: ProbeContext, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
   const fits = (one: Delivery) => one.attempts.length >= attempts && !['pending', 'delivering'].includes(one.status)
   const record = await recordOf(run, updateId, fits, ms)

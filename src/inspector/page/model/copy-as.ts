@@ -82,7 +82,7 @@ function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null 
   }
 }
 
-/** Common parts of a step and of a test for a call; null if neither can make the call. */
+/** Common parts of a step and a test; null if neither can make the call. */
 function partsOf(call: Call, request: Sent) {
   const input = inputOf(call, request)
   if (input === null || call.endpoint === null) return null
@@ -108,7 +108,7 @@ ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.co
 `
 }
 
-/** In a constant, so that no tool takes the imports of the generated text for those of this module. */
+/** In a constant, so that no tool takes generated imports for imports of this module. */
 const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */

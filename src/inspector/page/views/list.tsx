@@ -9,7 +9,7 @@ interface Page<Row> {
 }
 
 interface ListProps<Row> {
-  /** Name of the list in addresses of the page and of the operator API. */
+  /** Name of the list in page addresses and in the operator API. */
   readonly name: string
   readonly query: URLSearchParams
   readonly columns: readonly Column<Row>[]

@@ -60,7 +60,7 @@ export interface BulkAction {
   readonly runFailures: readonly string[]
   /** Refusals that count as a result of the row, with the code as its `reason`. */
   readonly findings?: readonly string[]
-  /** Result column whose values the summary counts, including those of an earlier run. */
+  /** Result column whose values the summary counts, even for earlier runs. */
   readonly tally?: string
   /** Adds members to the summary. */
   summarise?(counters: Counters): Readonly<Record<string, unknown>>

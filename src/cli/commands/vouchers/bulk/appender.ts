@@ -28,7 +28,7 @@ export class Appender {
     }
   }
 
-  /** Offset of the end of the file in bytes. */
+  /** End offset of the file in bytes. */
   get end(): number {
     return this.#end
   }

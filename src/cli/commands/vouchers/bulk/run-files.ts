@@ -16,7 +16,7 @@ import { encodeHeader, type LoadedJournal, loadJournal, type RunIdentity } from 
 import { headOf } from './output-lines.js'
 import { countUp, type ResultFiles } from './results.js'
 
-/** Paths of the output files of a run. */
+/** Output paths of a run. */
 export interface RunPaths {
   readonly out: string
   readonly journal: string

@@ -92,7 +92,7 @@ class Run {
     if (options.host.signal.aborted) this.#interrupt()
   }
 
-  /** Makes calls until the input or the run ends; several workers run this concurrently. A bug stops all of them. */
+  /** Makes calls until the input or the run ends; several workers run this concurrently. A bug stops all workers. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()

@@ -18,7 +18,7 @@ export interface Counters {
   failed: number
   /** Failed rows by code. */
   readonly failures: Map<string, number>
-  /** Number of results, including those of earlier runs, by the value that the command tallies. */
+  /** Number of results, even of earlier runs, by the value that the command tallies. */
   readonly tallied: Map<string, number>
 }
 

@@ -1,7 +1,7 @@
 import { checkRedeemCode } from '../../../../../contract/credential-symbols.js'
 import { asMembers } from '../../../../../values/json.js'
 
-/** Members of the rows of a command. */
+/** Members that the rows of a command may have. */
 export interface RowMembers {
   /** Groups of members. A row needs one member of each group; the first one present counts. */
   readonly needed: readonly (readonly string[])[]
