@@ -249,7 +249,7 @@ const newProgram = () =>
     .helpCommand(false)
     .enablePositionalOptions()
 
-/** What commander passes for a flag without its value; no text that a user types equals it. */
+/** Value that commander passes for a flag without its value; no typed text equals it. */
 const NO_VALUE = Symbol('no value')
 
 const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')

@@ -8,7 +8,7 @@ import { NotApplicable } from './result.js'
 import type { RunResources } from './run-resources.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
-/** Who calls: a credential of the profile, by kind; a given credential; or nobody. */
+/** Caller: a credential of the profile, by kind; a given credential; or nobody. */
 export type Caller = Exclude<CredentialKind, 'operator'> | 'none' | { readonly credential: string }
 
 export interface CallOptions {

@@ -21,7 +21,7 @@ export interface ProbeResult {
   readonly rule: string
   /** Behaviour of a platform that follows the rule. */
   readonly title: string
-  /** Whether the statement is specified by the interface, or a decision of the reference. */
+  /** Basis of the statement: the interface, or a decision of the reference. */
   readonly basis: Basis
   readonly result: Verdict
   /** Why the probe is not applicable, or the platform not reachable. */

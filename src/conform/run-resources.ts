@@ -4,7 +4,7 @@ import type { WebhookReceiver } from './receiver.js'
 import { type Leftover, NotApplicable } from './result.js'
 import type { Secrets } from './secrets.js'
 
-/** What the user offers for the run. */
+/** Credentials and resources that the user offers for a run. */
 export interface Offer {
   readonly credentials: Readonly<Partial<Record<CredentialKind, string>>>
   /** Id of an active template that the token can use. */

@@ -61,7 +61,7 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
     readonly session: S & { confirmed: boolean }
     readonly rids: Set<string>
   }
-  // In order of creation, and therefore of expiry.
+  // Sessions in order of creation, and therefore of expiry.
   const entries = new Map<string, Entry>()
   const unconfirmed = new Map<string, Entry>()
   let marks = 0

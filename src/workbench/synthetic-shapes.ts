@@ -8,7 +8,7 @@ export interface ScalarShape {
   readonly kind: 'text' | 'integer' | 'boolean' | 'instant'
   readonly choices?: readonly string[]
   readonly nullable?: true
-  /** For times (an instant or Unix seconds): seconds between the time of the update and this member's sample. */
+  /** Seconds between the update and this member's sample, for an instant or Unix seconds. */
   readonly after?: number
   readonly sample?: string | number | boolean | null
 }

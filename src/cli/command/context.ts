@@ -25,7 +25,7 @@ export interface Ok<T> {
   readonly value: T
 }
 
-/** What a command can use. Expensive members are functions, so that a command loads only what it needs. */
+/** The tools of a command. Expensive members are functions, so that a command loads only what it needs. */
 export interface Context {
   readonly host: Host
   readonly globals: Globals

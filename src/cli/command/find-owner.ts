@@ -8,7 +8,7 @@ import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-/** How calls and commands list and name each kind of owner. */
+/** List endpoint, command and flag for each kind of owner. */
 const owners = {
   application: { list: apps.list, command: 'apps list', flag: '--app', placeholder: 'APP_ID' },
   bot: { list: bots.list, command: 'bots list', flag: '--bot', placeholder: 'BOT_ID' },

@@ -31,7 +31,7 @@ export async function localServerDown(context: Known, baseUrl: string): Promise<
 
 const DEFAULT_PORT = 8420
 
-/** How to start the local server of a profile; undefined if the profile has none, or if a server responds. */
+/** Says how to start a profile's local server; undefined without one, or if a server responds. */
 export async function startHint({ host, settings }: Known): Promise<string | undefined> {
   const { profile, profileName } = settings
   const { value: baseUrl, source } = settings.baseUrl

@@ -153,7 +153,7 @@ function wrongForm(name: string, value: unknown): string | undefined {
   return typeof value === type ? undefined : form
 }
 
-/** Whether commands may send credentials to the server that a project file names, with the reason. */
+/** Permission for commands to send credentials to the server that a project file names, with the reason. */
 export interface Permission {
   readonly allowed: boolean
   readonly reason: 'no server' | 'local server' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'

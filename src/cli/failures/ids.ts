@@ -1,7 +1,7 @@
 import { redactCode } from '../../contract/values/secrets.js'
 import { asMembers } from '../../values/json.js'
 
-/** What the id with a prefix identifies (RULES.md#ids). */
+/** Kind of resource by id prefix (RULES.md#ids). */
 export const idKinds: Readonly<Record<string, string>> = {
   app: 'an application',
   tok: 'an application token',

@@ -36,7 +36,7 @@ interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
-/** What a command sees of the process; tests pass their own. */
+/** The process as a command sees it; tests pass their own. */
 export interface Host {
   readonly stdin: In
   readonly stdout: Out

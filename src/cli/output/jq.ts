@@ -59,7 +59,7 @@ export function reasonIn(stderr: string): string {
 interface FilterResult {
   /** Results of the filter as lines: texts without quotes, other values as JSON. */
   readonly results: readonly string[]
-  /** What the filter printed to stderr, with jq's `debug`. */
+  /** Text that the filter printed to stderr, with jq's `debug`. */
   readonly remarks: string
   readonly failure?: Failure
 }

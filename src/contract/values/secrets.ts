@@ -3,7 +3,7 @@ import type { CredentialKind } from '../endpoint.js'
 import { HIDDEN } from '../platform/captured.js'
 import type { ShellPart } from './shell-word.js'
 
-// How secrets are found and hidden, for the server, the page, the command line and conform (RULES.md#hidden-values).
+// Search and replacement of secrets, for the server, the page, the command line and conform (RULES.md#hidden-values).
 
 /** Position where a name may begin: not within a word, but after an escape of JSON or of a URL. */
 const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
@@ -188,11 +188,11 @@ export function* partsOf(text: string): Generator<string> {
 
 /** Names of members that contain a secret. */
 export const secretMembers = {
-  /** In a user's settings: names that suggest a secret. */
+  /** Names in a user's settings that suggest a secret. */
   ofSettings: /token|secret|jwt|key|password|credential|authorization/i,
-  /** In a record of this platform; `value` is a redeem code or QR token. */
+  /** Names in a record of this platform; `value` is a redeem code or QR token. */
   ofRecords: /token$|secret|^jwt$|^value$/i,
-  /** In a record of a platform that may use other names. */
+  /** Names in a record of another platform, which may differ. */
   ofOthers: /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i,
 }
 

@@ -24,7 +24,6 @@ export interface InnerCall {
   readonly origin: string
 }
 
-/** What a route sends. */
 export interface Reply {
   readonly status: number
   /** Names in lower case. */
@@ -32,7 +31,7 @@ export interface Reply {
   readonly body: string | Buffer | Readable
 }
 
-/** What a route returns. */
+/** Outcome of a route's handler. */
 export type Result = Reply | Refusal
 
 export interface Route {
@@ -49,13 +48,13 @@ export interface Route {
 /** The authenticated caller: an application or bot (token), an account (JWT), or the operator. */
 export interface Caller {
   readonly kind: CredentialKind
-  /** Empty for the operator. */
+  /** Account of the caller; empty for the operator. */
   readonly accountId: string
   /** Application of the token, or the application linked to the bot; otherwise empty. */
   readonly applicationId: string
   /** Application token id or bot token hash; otherwise empty. */
   readonly tokenId: string
-  /** Empty unless the caller is a bot. */
+  /** Bot that calls; otherwise empty. */
   readonly botId: string
   /** Caller in the history of a voucher: id of the application token, or prefix of the bot token; otherwise empty. */
   readonly calledBy: string

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../store.js'
 
-/** How the store reacts to a database or connection error. */
+/** Reaction of the store to a database or connection error. */
 export type PostgresProblem =
   /** Serialization failure or deadlock: the store runs the transaction again. */
   | 'conflict'

@@ -19,7 +19,7 @@ interface Failure {
   readonly mayRunAgain: boolean
 }
 
-/** How committed notices reach this process and others. */
+/** Sends committed notices to this process and others. */
 interface Notices {
   payloadOf(subject: string): string
   committed(subjects: readonly string[]): void

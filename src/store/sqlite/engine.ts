@@ -185,7 +185,7 @@ export class RowCache {
   /** Cached rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()
-  /** By the SQL of a write: true if that write invalidates the cache. Cleared when a new statement reads the cache. */
+  /** Whether the SQL of a write invalidates the cache. Cleared when a new statement reads the cache. */
   readonly #concerns = new Map<string, boolean>()
 
   /** Returns the cached row of a statement, or the result of `read`. */

@@ -4,7 +4,7 @@ import { type OperationReport, operationReport } from './operation-report.js'
 import type { Shape } from './schedule.js'
 import { Statistics } from './statistics.js'
 
-/** How the machine that made the calls kept up with the schedule. */
+/** Load on the machine that made the calls. */
 export interface GeneratorReport {
   /** CPU time of this process in percent of one core. */
   readonly cpu_percent: number

@@ -77,7 +77,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** What a schedule will send. */
+/** Calls of a schedule by operation, and vouchers that it needs. */
 interface ScheduleTotals {
   readonly calls: Readonly<Record<Operation, number>>
   /** Vouchers to issue before the run: for the trial, and for each redeem that issue calls cannot supply in time. */

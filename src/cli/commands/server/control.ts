@@ -12,7 +12,7 @@ const POLL_MS = 50
 
 type Status = { readonly running: boolean; readonly ready: boolean } & (Place | LocalServer)
 
-/** Where no server runs: a data folder, or the base URL of this call. */
+/** Place without a server: a data folder, or the base URL of this call. */
 interface Place {
   readonly data_dir: string | null
   readonly base_url: string | null

@@ -128,7 +128,7 @@ export function ending(run: ProbeContext) {
   })
 }
 
-/** The same vouchers after the end of their validity, with a verification of the first one. */
+/** These vouchers after the end of their validity, with a verification of the first one. */
 export function ended(run: ProbeContext) {
   return keep(run, 'ended vouchers', async () => {
     const vouchersBefore = await ending(run)

@@ -108,7 +108,7 @@ ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.co
 `
 }
 
-/** In a constant, so that no tool takes generated imports for imports of this module. */
+/** A constant, so that no tool takes generated imports for imports of this module. */
 const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */

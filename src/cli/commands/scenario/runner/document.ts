@@ -36,7 +36,7 @@ interface StepCommon {
 
 export interface CallStep extends StepCommon {
   readonly kind: 'call'
-  /** What to call, such as `vouchers.issue` or `POST /open-platform/…`. */
+  /** Target of the call, such as `vouchers.issue` or `POST /open-platform/…`. */
   readonly target: Endpoint | RawTarget
   readonly as: CredentialKind | 'none'
   readonly with: unknown

@@ -29,7 +29,7 @@ export const ofRow =
 /** Columns of the results file in CSV, and member names in NDJSON. */
 export const resultColumnsOf = ({ columns }: Pick<BulkAction, 'columns'>) => ['line', ...Object.keys(columns)]
 
-/** What a bulk command does with a row. Data only, so that help loads no module of a run. */
+/** Definition of a bulk command as data, so that help loads no module of a run. */
 export interface BulkAction {
   readonly name: string
   /** Forms of the verb; `done` is also the name of the counter. */

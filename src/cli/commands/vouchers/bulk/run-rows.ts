@@ -217,8 +217,8 @@ async function* eachOf(
 }
 
 /**
- * What a failure affects. `row`: only this row. `run`: every row. `unreachable`: the server is down, directly or behind
- * a proxy. `server_error`: any other 5xx.
+ * Scope of a failure. `row`: only this row. `run`: every row. `unreachable`: the server is down, directly or behind a
+ * proxy. `server_error`: any other 5xx.
  */
 type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 

@@ -44,7 +44,7 @@ export interface BulkSummary {
   /** Path of the errors file; null if no row failed. */
   readonly errors: string | null
   readonly journal: string
-  /** What to run next, if rows failed. */
+  /** Next command, if rows failed. */
   readonly next: string | null
   readonly duration_ms: number
   readonly redeemable?: number

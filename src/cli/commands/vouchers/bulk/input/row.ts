@@ -24,7 +24,7 @@ export interface InputRow {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** Why a row is refused without a call. */
+/** Reason to refuse a row without a call. */
 interface RowFault {
   readonly code:
     | 'VALUE_MISSING'
