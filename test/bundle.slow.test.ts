@@ -36,7 +36,7 @@ describe('the bundle', () => {
     expect(main).toMatchObject({ code: expect.stringMatching(/\w\.\w\(\(function\(/) })
   })
 
-  test('bundled scripts of the CLI, without server and probes, are smaller than 1.5 MB', () => {
+  test('bundled CLI scripts, without server and probes, are smaller than 1.5 MB', () => {
     const files = filesWithoutServer(programs[0] as RolldownOutput)
     const bytes = files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
     expect(bytes).toBeGreaterThan(500_000)

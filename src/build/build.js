@@ -1,7 +1,6 @@
-// Builds dist/. This script is plain JavaScript, so that Node runs it without a compiler.
-//
-//   --if-changed  builds only if a source file or a file of dist/ has another content than at the last build
-//   --bundle      skips type declarations, which the tests do not need
+// Builds dist/. This script is plain JavaScript, so that Node runs it without a compiler. --if-changed builds only if a
+// source file or a file of dist/ changed since the last build --bundle skips type declarations, which the tests do not
+// need
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -53,7 +52,7 @@ function checksumOf(paths) {
   return hash.digest('hex')
 }
 
-/** The record of the last build; null if dist/ is no longer what that build wrote. */
+/** Record of the last build; null if dist/ no longer has the content that this build wrote. */
 function intactBuild() {
   try {
     const record = JSON.parse(fs.readFileSync(RECORD, 'utf8'))

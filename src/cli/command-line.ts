@@ -36,7 +36,7 @@ export class CommandLine {
   readonly #enter = new Map<Command, () => void | Promise<void>>()
   /** The first flag whose required value is missing. */
   #incomplete: string | undefined
-  /** The first flag that stands before the command to which it belongs. */
+  /** The first flag that stands before the command that defines it. */
   #early: string | undefined
   #error: CommanderError | undefined
 
@@ -111,10 +111,10 @@ export class CommandLine {
     })
   }
 
-  /** Adds a name that may follow. Commander learns those on the line, and the first one so that it refuses others. */
+  /** Adds a name that may follow. Commander gets only names on the line, and the first one, to refuse others. */
   #addName(name: string, enter: () => void | Promise<void>, aliases: readonly string[] = []): void {
     this.#names.push(name)
-    // An object of commander takes 4 KB and 0.02 ms, and a command with less than 1 MB needs no garbage collection.
+    // An object of commander takes 4 KB and 0.02 ms; a command below 1 MB needs no garbage collection.
     if (this.#names.length > 1 && ![name, ...aliases].some((it) => this.#words.includes(it))) return
     this.#enter.set(this.#current.command(name).aliases(aliases).helpCommand(false), enter)
   }
@@ -213,7 +213,7 @@ export class CommandLine {
   }
 }
 
-/** Codes of commander's errors; the first is that of a line which ends where a command name belongs. */
+/** Commander's error code for a line that ends where a command name belongs. Other codes follow. */
 const MISSING_NAME = 'commander.help'
 const UNKNOWN_NAME = 'commander.unknownCommand'
 const UNKNOWN_FLAG = 'commander.unknownOption'
@@ -249,7 +249,7 @@ const newProgram = () =>
     .helpCommand(false)
     .enablePositionalOptions()
 
-/** What commander passes for a flag without its value; no text that a user types equals it. */
+/** Value that commander passes for a flag without its value; no typed text equals it. */
 const NO_VALUE = Symbol('no value')
 
 const nameOf = (path: readonly string[]) => ['voucherctl', ...path].join(' ')

@@ -54,7 +54,7 @@ export async function execute(
     exit = await runLeaf(leaf, context, own.values)
     return exit
   } finally {
-    // Also after a failure or a bug, so that nothing that the user typed is lost.
+    // Print the line even after a failure or a bug, so that no typed input is lost.
     if (answered.hasAnswers && (exit !== 0 || !globals.quiet))
       output.tell(`${exit === 0 ? '\n' : ''}The same command with these answers: \`${answered}\``)
   }
@@ -71,7 +71,7 @@ function refuseGlobals(line: CommandLine, leaf: Leaf, globals: Globals): Failure
   return usage(meaningless, 'It belongs to vouchers issue, redeem and reverse.')
 }
 
-/** Prints what flags remark on their values, such as the zone of a time without one. */
+/** Prints remarks of flags on their values, such as the zone of a time without one. */
 function printRemarks(line: CommandLine, leaf: Leaf, output: Output): void {
   for (const [name, { remark }] of Object.entries(leaf.flags ?? {})) {
     const remarks = (line.given.get(name) ?? []).map((text) => remark?.(`--${name}`, text))
@@ -97,7 +97,7 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   return exit
 }
 
-/** Adds to failures of daily work what to do on this machine. */
+/** Adds local advice to frequent failures: which command helps on this machine. */
 async function advised(context: Context, failure: Failure): Promise<Failure> {
   if (failure.code !== 'NETWORK_ERROR' && failure.code !== 'TOKEN_EXPIRED') return failure
   const { withLocalAdvice } = await import('./command/local-advice.js')

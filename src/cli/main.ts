@@ -37,7 +37,7 @@ export async function main(version: () => string, document: (path: string) => st
     },
     env: process.env,
     cwd: workingFolder(),
-    // Where HOME is set, spare the 0.2 ms that loading node:os takes.
+    // With HOME set, save the 0.2 ms of loading node:os.
     homeDir: process.env.HOME || (await import('node:os')).homedir(),
     now: Date.now,
     newId: () => crypto.randomUUID(),

@@ -1,7 +1,7 @@
 import type { Entry, Node } from './command/leaf.js'
 import type { Topic } from './command/topics.js'
 
-/** Loads a node only once. Nodes that list all commands get `entries` as an argument: an import would be circular. */
+/** Loads a node once. Nodes that list all commands take `entries` as an argument: an import would be circular. */
 function once(make: () => Promise<Node>): () => Promise<Node> {
   let node: Promise<Node> | undefined
   return () => (node ??= make())

@@ -36,7 +36,7 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   }
   // Load the command runner on demand, because help and version do not need it.
   const { execute, storedFormat } = await import('./execute.js')
-  // A command whose flags are valid takes its format from the settings.
+  // Once the flags are valid, the settings determine the format.
   const output = outputOf(line, host, () => format ?? storedFormat(host, globals.profile))
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
 }

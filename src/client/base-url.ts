@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../contract/values/loopback.js'
 
 export interface BaseUrl {
-  /** Such as `https://vouchers.example:8443`. */
+  /** Scheme, host and port, such as `https://vouchers.example:8443`. */
   readonly origin: string
   readonly secure: boolean
   /** Host name without a port, and without the brackets of an IPv6 address. */
@@ -33,7 +33,7 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
 }
 
-/** True if nobody can read or change calls on their way: https with verified TLS, or a server on this machine. */
+/** True if nobody can read or change calls in transit: https with verified TLS, or a server on this machine. */
 export function isTrustedChannel(baseUrl: string): boolean {
   const base = parseBaseUrl(baseUrl)
   return isLoopbackHost(base.hostname) || (base.secure && process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0')

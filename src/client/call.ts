@@ -11,7 +11,7 @@ export type Call = <E extends Endpoint>(
   options?: CallOptions,
 ) => Promise<CallResult<OutputOf<E>>>
 
-/** Loads on demand what a successful call does not need: the failure table takes a command half a millisecond. */
+/** Import on demand: a successful call does not need the failure table, which takes half a millisecond to load. */
 const failures = () => import('./failure.js')
 
 /** Creates a function that calls endpoints over a transport. It never retries; `withRetry` adds retries. */
@@ -87,7 +87,7 @@ interface BuiltRequest {
 
 /**
  * Splits the flat input of an endpoint into path parameters, query members and body. Unknown members go into the body,
- * so that the server refuses them. Members with the value undefined are omitted.
+ * so that the server refuses them. Omits members with the value undefined.
  */
 export function buildRequest(
   endpoint: Endpoint,

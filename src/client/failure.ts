@@ -5,7 +5,7 @@ import type { CallFailure } from './result.js'
 import type { PreparedCall, UnsendableCall } from './settings.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
-/** Minimum length of a secret that is removed: a shorter one may equal an ordinary word of the response. */
+/** Minimum length of a secret to remove: a shorter text may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
 const noResponse = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
@@ -74,7 +74,7 @@ function withoutToken(response: TransportResponse, token: string | undefined): T
   return { ...response, headers, body: strip(response.body) }
 }
 
-/** Converts the reason why a call's input cannot be sent to a failure. */
+/** Converts an error in a call's input to a failure; nothing was sent. */
 export function failureOfInput({ message, details }: UnsendableCall): CallFailure {
   return { ...noResponse, code: 'INVALID_INPUT', message, retryable: false, details, outcomeUnknown: false }
 }

@@ -7,7 +7,7 @@ import type { TransportResponse } from './transport.js'
 export interface Expected {
   /** True for endpoints that respond without the envelope: any JSON counts as a success. */
   readonly bare?: boolean
-  /** Explains why `data` cannot be the result of the call; undefined if it can be. */
+  /** Says why `data` cannot be the result of the call; undefined if it can be. */
   mismatchOf?(data: unknown): string | undefined
 }
 
@@ -79,7 +79,7 @@ interface Expectation {
   fits(value: unknown): boolean
 }
 
-/** The value that a response member must have; any text if the call's input has no such member. */
+/** Value that a response member must have; any text if the call's input lacks such a member. */
 function expectationOf(evidence: Evidence, input: Members): Expectation {
   if (typeof evidence === 'string') return expectations[evidence]
   if ('value' in evidence) return { form: `"${evidence.value}"`, fits: (it) => it === evidence.value }

@@ -104,7 +104,7 @@ async function isTransient(outcome: RetryOutcome, { repeatable = false }: Transp
 /** Loads the failure table only after a failure, as call.ts does. */
 const readFailure = async (response: TransportResponse) => (await import('./failure.js')).readFailure(response)
 
-/** Whether the server may have acted: not with a status below 500 or with 503, but possibly with any other 5xx. */
+/** True if the server may have acted: not with a status below 500 or with 503, but with any other 5xx. */
 function wasMaybeProcessed(outcome: RetryOutcome): boolean {
   return isTransportError(outcome) ? outcome.maybeProcessed : outcome.status >= 500 && outcome.status !== 503
 }

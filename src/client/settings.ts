@@ -26,9 +26,9 @@ export interface PreparedCall {
   readonly ok: true
   readonly request: TransportRequest
   readonly token: string | undefined
-  /** Repeated in a failure, so that the caller can retry safely with the same Idempotency-Key. */
+  /** Idempotency-Key of the call; a failure repeats the key, so that the caller can retry safely. */
   readonly idempotencyKey: string | undefined
-  /** False for reads: after a lost response, it does not matter whether the server processed a read. */
+  /** False for reads, which need no warning about an unknown outcome after a lost response. */
   readonly mutates: boolean
   /** Success conditions; by default the response needs the envelope, with any data. */
   readonly expected?: Expected

@@ -11,8 +11,8 @@ import { isTransportError, TransportError } from './transport.js'
 
 /**
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
- * the connection breaks, or a line is no document (`cause` is then the failure); leaving the loop or aborting ends the
- * call. `timeoutMs` limits the whole response, or with `follow` the wait for its head (RULES.md#time-limits).
+ * the connection breaks, or a line is not a document (`cause` is then the failure). Leaving the loop or aborting ends
+ * the call. `timeoutMs` limits the whole response, or with `follow` the wait for its head (RULES.md#time-limits).
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,

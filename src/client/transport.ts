@@ -40,7 +40,7 @@ export interface SecureFault {
 interface TransportErrorOptions extends ErrorOptions {
   /** False for a timeout or abort before anything was sent. Default: true unless the kind is `refused`. */
   readonly maybeProcessed?: boolean
-  /** Details of an error of the kind `secure`. */
+  /** Details of a `secure` error. */
   readonly secure?: SecureFault | undefined
 }
 

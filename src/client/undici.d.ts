@@ -1,5 +1,5 @@
-// The main file of undici 7 also loads fetch, WebSocket and caches: half of its code, which nothing here uses. Its
-// package has no other typed entry.
+// Declares one module of undici 7, which has no other typed entry for it. The main file also loads fetch, WebSocket and
+// caches: half of the code, unused here.
 declare module 'undici/lib/dispatcher/pool.js' {
   import { Pool } from 'undici'
   export default Pool

@@ -12,25 +12,25 @@ const ARRIVES_MS = 2_000
 const NAME_MAX = 100
 const USERNAME_MAX = 64
 
-/** Members of a valid application for a bot: name and username have the greatest lengths. */
+/** Members of a valid application for a bot. Name and username have the maximum length. */
 function botInput({ resources }: ProbeContext) {
   const username = resources.name().toLowerCase().replaceAll('-', '_')
   return { name: `conform-${resources.run}`.padEnd(NAME_MAX, '.'), username: username.padEnd(USERNAME_MAX, '_') }
 }
 
-/** Sends the one application for a bot that a run makes. */
+/** Applies for the one bot that a run creates. */
 export function applied(run: ProbeContext): Promise<Observed<Bot>> {
   return run.resources.once('application for a bot', () => apply(run, {}))
 }
 
-/** Sends an application for a bot; a bot that it creates is left over. */
+/** Applies for a bot. The run cannot remove this bot and reports it at the end. */
 export async function apply(run: ProbeContext, changes: Readonly<Record<string, unknown>>): Promise<Observed<Bot>> {
   const response = await run.call(bots.apply, { ...botInput(run), ...changes })
   if (response.isSuccess) run.resources.leaves('bot', response.data.id)
   return response
 }
 
-/** The bot of the run, and whether the platform approved it when it was submitted. */
+/** Bot of the run, and whether the platform approved it on submission. */
 function ownBot(run: ProbeContext): Promise<Bot> {
   return run.resources.once('bot', async () => {
     const { id } = run.needs(await applied(run), 'a bot')
@@ -38,43 +38,43 @@ function ownBot(run: ProbeContext): Promise<Bot> {
   })
 }
 
-/** A bot of the account, read without the call that shows its token once. */
+/** Finds a bot in the list of the account. Reading the bot itself would show its token, once. */
 export async function listedBot(run: ProbeContext, botId: string): Promise<Bot> {
   const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
   return items.find(({ id }) => id === botId) ?? run.notApplicable('Needs a bot of the account.')
 }
 
-/** The run's bot if the platform has not decided about it. */
+/** The run's bot; the probe ends if the platform has already decided about it. */
 export async function pendingBot(run: ProbeContext): Promise<Bot> {
   const bot = await ownBot(run)
   return bot.review_status === 'pending' ? bot : run.notApplicable('Needs a platform that reviews bots.')
 }
 
-/** The run's bot if the platform has approved it. */
+/** The run's bot; the probe ends unless the platform has approved it. */
 export async function approvedBot(run: ProbeContext): Promise<Bot> {
   const bot = await ownBot(run)
   if (bot.review_status === 'approved') return bot
   return run.notApplicable('Needs a platform that approves a bot when it is submitted.')
 }
 
-/** The bot that the user offers. It has a token already: another first read would lose it. */
+/** The bot that the user offers. Lists show it; a read of the bot itself could use up the one display of its token. */
 export async function userBot(run: ProbeContext): Promise<Bot> {
   const bot = await listedBot(run, run.resources.offer.botId ?? run.resources.lacking('bot id'))
   return bot.has_token ? bot : run.notApplicable('Needs a bot with a token.')
 }
 
-/** What calls showed of the first token of the run's bot, in the order of the calls. */
+/** Responses that may show the first token of the run's bot, in call order. */
 interface FirstToken {
   readonly patched: Observed<BotDetail>
-  /** Undefined through the encrypted transport, which does not carry HEAD. */
+  /** Response to HEAD; undefined over the encrypted transport, which does not carry HEAD. */
   readonly head: Observed | undefined
   readonly listed: Bot
-  /** Of reads that were sent concurrently. */
+  /** Responses to reads that were sent concurrently. */
   readonly first: readonly Observed<BotDetail>[]
   readonly later: Observed<BotDetail>
 }
 
-/** Reads the run's approved bot for the first time, after calls that must not create its token. */
+/** Reads the run's approved bot for the first time. The calls before must not create its token. */
 export function firstToken(run: ProbeContext): Promise<FirstToken> {
   return run.resources.once('first token', async () => {
     const { id: botId } = await approvedBot(run)
@@ -101,7 +101,7 @@ export async function ownDetail(run: ProbeContext): Promise<BotDetail> {
   return run.needs(review_status === 'approved' ? (await firstToken(run)).later : await read(), 'a record of a bot')
 }
 
-/** Id of an approved bot whose profile may change: the run's, or the user's, which gets its profile back at the end. */
+/** Id of an approved bot to change: the run's bot, or the user's bot, whose profile is restored at the end. */
 export async function editableBot(run: ProbeContext): Promise<string> {
   const own = await ownBot(run)
   if (own.review_status === 'approved') {
@@ -119,7 +119,7 @@ export async function editableBot(run: ProbeContext): Promise<string> {
   return botId
 }
 
-/** Confirms updates of the user's bot up to the newest one, unless the platform returns confirmed ones again. */
+/** Confirms all updates of the user's bot, unless the platform returns confirmed updates again. */
 async function drain(run: ProbeContext): Promise<void> {
   for (let offset = 0; ; ) {
     const { items } = run.needs(await poll(run, { limit: 100, ...(offset > 0 ? { offset } : {}) }), 'a bot that polls')
@@ -133,7 +133,7 @@ async function drain(run: ProbeContext): Promise<void> {
 export const poll = (run: ProbeContext, input: Readonly<Record<string, unknown>> = {}) =>
   run.call(bots.updates, { timeout: 0, ...input })
 
-/** Selects types of updates of the user's bot, which gets its selection back at the end. */
+/** Selects update types of the user's bot; the earlier selection is restored at the end. */
 export async function select(run: ProbeContext, types: readonly UpdateType[]): Promise<void> {
   await run.resources.once('selection of updates', async () => {
     const { allowed_updates } = run.needs(await run.call(webhook.info, {}), 'a bot that polls')
@@ -144,15 +144,15 @@ export async function select(run: ProbeContext, types: readonly UpdateType[]): P
   run.needs(await poll(run, { allowed_updates: types, limit: 1 }), 'a bot that polls')
 }
 
-/** Confirms all updates of the user's bot; from now on it gets those about vouchers. */
+/** Confirms all updates of the user's bot and selects the update types about vouchers. */
 export async function listen(run: ProbeContext, types: readonly UpdateType[] = ['voucher_issued']): Promise<void> {
   await select(run, types)
   await drain(run)
 }
 
 /**
- * Sets a webhook, by default of the user's bot; runs calls with its path, and removes it. The receiver refuses all
- * deliveries, so that their updates still wait afterwards: an attempt may end after the webhook was removed.
+ * Sets a webhook (default: on the user's bot), runs calls with its path, and removes it. The receiver refuses all
+ * deliveries, so the updates still wait afterwards, although an attempt may end after the removal.
  */
 export async function whileWebhook(
   context: ProbeContext,
@@ -171,14 +171,14 @@ export async function whileWebhook(
   }
 }
 
-/** Confirms all updates of the user's bot, and requires that none waits. */
+/** Confirms all updates of the user's bot. The probe ends unless none is left. */
 export async function quiet(run: ProbeContext): Promise<void> {
   await listen(run)
   const { items } = run.needs(await poll(run), 'a bot that polls')
   if (items.length > 0) run.notApplicable('Needs a bot without other updates.')
 }
 
-/** Updates that wait for the user's bot, at least `count`: vouchers are issued for those that are missing. */
+/** Returns at least `count` waiting updates of the user's bot; issues vouchers to create missing updates. */
 export async function waiting(run: ProbeContext, count: number): Promise<readonly Update[]> {
   await run.resources.once('empty queue', () => listen(run))
   await select(run, ['voucher_issued'])

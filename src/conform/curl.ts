@@ -6,7 +6,7 @@ import { escapeInvisible } from './escape-invisible.js'
 import type { Secrets } from './secrets.js'
 import type { WireRequest } from './wire.js'
 
-/** The curl command that sends a request, with variables of a shell in place of secrets. */
+/** Formats a request as a curl command, with shell variables in place of secrets. */
 export function curlOf(baseUrl: string, { method, path, headers, body }: WireRequest, secrets: Secrets): string {
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const hide = (text: string) => secrets.split(text).flatMap((part) => withoutParts(part, secrets))
@@ -23,7 +23,7 @@ export function curlOf(baseUrl: string, { method, path, headers, body }: WireReq
 /** A string of JSON, or a space between words. */
 const BORDER = /("(?:[^"\\]|\\.)*"|\s+)/
 
-/** Puts a name in place of words and JSON strings that have a part of a secret, such as a code in lower case. */
+/** Replaces words and JSON strings that contain part of a secret, such as a code in lower case, with a name. */
 function withoutParts(part: ShellPart, secrets: Secrets): readonly ShellPart[] {
   if (typeof part !== 'string' || !secrets.hasPart(part)) return [part]
   return part.split(BORDER).flatMap((text) => {

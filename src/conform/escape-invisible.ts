@@ -1,4 +1,4 @@
-/** Escapes characters of a JSON text that a terminal joins to others or does not show. The value stays the same. */
+/** Escapes characters in a JSON text that a terminal combines or hides. The parsed value stays the same. */
 export const escapeInvisible = (json: string): string =>
   json.replaceAll(/[\p{M}\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/gu, (text) =>
     Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),

@@ -9,7 +9,7 @@ import type { CallOptions, Observed, ProbeContext } from './probe-context.js'
 
 const { apps, templates, tokens, vouchers } = contract
 const POLL_MS = 500
-/** Longer than the platform needs to store another time. */
+/** Milliseconds between two calls whose stored times must differ. */
 export const CLOCK_STEP_MS = 20
 
 /** Members of a valid create call for a template. */
@@ -25,11 +25,11 @@ export function templateInput({ resources }: ProbeContext, changes: Partial<Temp
   }
 }
 
-/** Why an object is left over after the call that removes it; undefined if it is gone. */
+/** Why a removed object is still there; undefined if it is gone. */
 export const leftAfter = ({ isSuccess, status }: Observed, what: string): string | undefined =>
   isSuccess || status === 404 ? undefined : `It could not be ${what}: status ${status}.`
 
-/** Registers the template that a call created, if it created one. */
+/** Registers the template that a call created for removal; does nothing after a refusal. */
 export function registered(run: ProbeContext, response: Observed<Template>): Observed<Template> {
   if (response.isSuccess) run.resources.leaves('template', String(response.data.id))
   return response
@@ -74,12 +74,12 @@ export async function activate(
   }
 }
 
-/** Id of the template to issue from: the user's, or one that the platform approves. */
+/** Id of the template to issue from: the user's template, or a new one that the platform approves. */
 export async function template(run: ProbeContext): Promise<string> {
   return run.resources.offer.template ?? run.resources.once('template', () => activeTemplate(run))
 }
 
-/** Members of a valid issue call, which counts against the quota. */
+/** Members of a valid issue call. Counts the voucher against the quota. */
 export async function issueInput(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   run.resources.takeQuota()
   const external_issue_id = run.resources.name()
@@ -89,8 +89,8 @@ export async function issueInput(run: ProbeContext, changes: Readonly<Record<str
 }
 
 /**
- * Sends an issue call that the platform may refuse. A voucher that it issues counts against the quota. A member that is
- * undefined is not sent.
+ * Sends an issue call that the platform may refuse. An issued voucher counts against the quota. Omits undefined
+ * members.
  */
 export async function tryIssue(
   run: ProbeContext,
@@ -117,7 +117,7 @@ export async function voucher(
   return run.needs(await run.call(vouchers.issue, await issueInput(run, changes)), 'an issued voucher')
 }
 
-/** The credential of a type that an issue returned. */
+/** Finds the credential of a type in the response to an issue. */
 export function credentialOf(
   run: ProbeContext,
   issued: IssuedVoucher,
@@ -127,7 +127,7 @@ export function credentialOf(
   return { type, value }
 }
 
-/** Returns the response to a call that several probes look at. The first of them sends it. */
+/** Returns one response to all probes that examine it; the first probe sends the call. */
 export async function shared<R>(run: ProbeContext, name: string, call: () => Promise<R>): Promise<R> {
   const { response, request } = await run.resources.once(name, async () => {
     const received = await call()
@@ -137,7 +137,7 @@ export async function shared<R>(run: ProbeContext, name: string, call: () => Pro
   return response
 }
 
-/** The response to the creation of the application of this run, which is disabled at the end. */
+/** Creates the application of the run, which is disabled at the end, and returns the response. */
 export const createdApplication = (run: ProbeContext): Promise<Observed<Application>> =>
   shared(run, 'application', async () => {
     const created = await run.call(apps.create, { name: `conform-${run.resources.run}` })
@@ -151,11 +151,11 @@ export const createdApplication = (run: ProbeContext): Promise<Observed<Applicat
     return created
   })
 
-/** The application that this run creates with the account JWT. */
+/** The application of the run, created with the account JWT. */
 export const application = async (run: ProbeContext): Promise<Application> =>
   run.needs(await createdApplication(run), 'an application')
 
-/** Sends the create call of a token of an application of the account. The token is revoked at the end. */
+/** Sends a call that creates an application token. The token is revoked at the end. */
 export async function createToken(
   run: ProbeContext,
   appId: string,
@@ -175,7 +175,7 @@ export async function createToken(
   return created
 }
 
-/** Creates a token of an application of the account, which is revoked at the end. */
+/** Creates an application token of the account, which is revoked at the end. */
 export async function applicationToken(
   run: ProbeContext,
   appId: string,

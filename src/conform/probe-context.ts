@@ -8,51 +8,51 @@ import { NotApplicable } from './result.js'
 import type { RunResources } from './run-resources.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
-/** Who calls: a credential of the profile by its kind, a credential itself, or nobody. */
+/** Caller: a credential of the profile, by kind; a given credential; or nobody. */
 export type Caller = Exclude<CredentialKind, 'operator'> | 'none' | { readonly credential: string }
 
 export interface CallOptions {
-  /** Default: the kind that the endpoint requires. */
+  /** Caller; default: the kind that the endpoint requires. */
   readonly as?: Caller
   /** Idempotency-Key; null sends none. Default: a new key where the endpoint requires one. */
   readonly key?: string | null
-  /** More headers, or others, by lower-case name. */
+  /** Additional or changed headers, by lower-case name. */
   readonly headers?: WireRequest['headers']
-  /** Body in place of the members of the input. */
+  /** Body to send instead of the input members. */
   readonly body?: string
   readonly timeoutMs?: number
 }
 
-/** A response of the platform. `Data` is what the contract promises: a probe checks what it relies on. */
+/** Response of the platform. `Data` is the type by the contract; a probe verifies each member that it uses. */
 export interface Observed<Data = unknown> extends WireResponse {
-  /** Why `data` is not what the contract promises; undefined if the response is a success. */
+  /** Why `data` violates the contract; undefined for a success. */
   readonly fault: string | undefined
-  /** Whether it is a success of the envelope, with whatever data. */
+  /** True for a success envelope, even with invalid `data`. */
   readonly isSuccess: boolean
   /** `data` of the envelope. */
   readonly data: Data
   /** `code` of the envelope, if it is a text. */
   readonly code: string | undefined
-  /** `details` of the envelope; empty without them. */
+  /** `details` of the envelope; empty if absent. */
   readonly details: Members
   readonly isReplay: boolean
 }
 
-/** Ends a probe: what it observed is not what the rule says. */
+/** Ends a probe: the platform does not follow the rule. */
 export class Difference extends Error {
   constructor(
     readonly expected: string,
     readonly observed: string,
-    /** The last request before the difference; what a probe restores afterwards sends others. */
+    /** Last request before the difference; the clean-up of a probe sends later requests. */
     readonly request: WireRequest | undefined,
   ) {
     super('difference')
   }
 }
 
-/** What a probe gets: functions for calls and statements, and the resources of the run. */
+/** The argument of a probe: functions for calls and statements, and the resources of the run. */
 export class ProbeContext {
-  /** Whether a refusal of the platform had a code. */
+  /** True if any refusal of the platform had a code. */
   #hasCodes = false
 
   constructor(
@@ -60,7 +60,7 @@ export class ProbeContext {
     readonly wire: Wire,
   ) {}
 
-  /** Calls an endpoint of the contract. Unknown and wrong members of the input are sent as they are. */
+  /** Calls an endpoint of the contract. Sends unknown and wrong members of the input unchanged. */
   async call<E extends Endpoint>(
     endpoint: E,
     input: Readonly<Record<string, unknown>>,
@@ -100,7 +100,7 @@ export class ProbeContext {
     return response.data
   }
 
-  /** Returns `data` of a response with a status of 2xx: what it lacks is for other rules. @throws Difference otherwise */
+  /** Returns `data` of a 2xx response; other rules check the rest. @throws Difference for another status */
   succeeds<Data>({ status, code, data }: Observed<Data>): Data {
     this.holds(status >= 200 && status <= 299, 'a status of 2xx', `status ${status} ${code ?? ''}`.trimEnd())
     return data
@@ -110,7 +110,7 @@ export class ProbeContext {
   refuses(response: Observed, status: number, code?: string): void {
     const isExpected = response.status === status
     if (isExpected && (code === undefined || response.code === code)) return
-    // The rule of the envelope reports a platform without codes; the rules that name one do not repeat it.
+    // The rule of the envelope reports a platform without codes; rules that name a code do not repeat the difference.
     const lacksCode = isExpected && response.code === undefined
     if (lacksCode && !this.#hasCodes) this.notApplicable('Needs a platform whose refusals have a code.')
     this.#differs(
@@ -119,7 +119,7 @@ export class ProbeContext {
     )
   }
 
-  /** @throws Difference unless both are equal, members in any order */
+  /** @throws Difference unless both values are equal, with members in any order */
   equals(what: string, observed: unknown, expected: unknown): void {
     if (isDeepStrictEqual(observed, expected)) return
     this.#differs(`${what}: ${shown(expected)}`, `${what}: ${shown(observed)}`)
@@ -130,7 +130,7 @@ export class ProbeContext {
     if (!condition) this.#differs(expected, typeof observed === 'string' ? observed : shown(observed))
   }
 
-  /** Returns `data` of a success on which the probe is built. @throws NotApplicable for another response */
+  /** Returns `data` of a success that the probe only builds on. @throws NotApplicable for another response */
   needs<Data>(response: Observed<Data>, what: string): Data {
     if (response.fault === undefined) return response.data
     throw new NotApplicable(`Needs ${what}: ${this.#cut(inWords(response))}.`)
@@ -145,7 +145,7 @@ export class ProbeContext {
     throw new Difference(this.#cut(expected), this.#cut(observed), this.wire.last)
   }
 
-  /** Hides secrets before it cuts the text: a part of one would not be found. */
+  /** Hides secrets before truncation, because part of a secret would not be found. */
   #cut(text: string): string {
     const hidden = this.resources.secrets.hide(text)
     return hidden.length > SHOWN_LENGTH ? `${hidden.slice(0, SHOWN_LENGTH)}…` : hidden
@@ -177,7 +177,7 @@ export class ProbeContext {
 
 const SHOWN_LENGTH = 400
 
-/** JSON of a value, in which null is only what the platform sent as null. */
+/** Formats a value as JSON; undefined is distinct from a null that the platform sent. */
 function shown(value: unknown): string {
   if (isNothing(value)) return 'nothing'
   return escapeInvisible(JSON.stringify(value, (_, it) => (isNothing(it) ? 'nothing' : it)))

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 
 /** A delivery of the platform, as it arrived. */
 export interface Arrival {
-  /** Path of the request, by which a probe finds its own deliveries. */
+  /** Path of the request, by which a probe finds its deliveries. */
   readonly path: string
   /** Ms of a clock that only moves forward. */
   readonly at: number
@@ -17,7 +17,7 @@ interface Reply {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Status of the response to a delivery, perhaps with headers, or later; 200 by default. */
+/** Status of the response to a delivery, optionally with headers or delayed; default 200. */
 export type Responder = (arrival: Arrival) => number | Reply | Promise<number>
 
 /** Receives the deliveries of the platform during a run. */
@@ -29,7 +29,7 @@ export class WebhookReceiver {
 
   private constructor(
     server: Server,
-    /** URL under which the platform reaches this receiver, without a slash at its end. */
+    /** URL of this receiver for the platform, without a final slash. */
     readonly url: string,
   ) {
     this.#server = server
@@ -44,13 +44,13 @@ export class WebhookReceiver {
         const { status, headers } = typeof reply === 'object' ? reply : { status: reply ?? 200, headers: {} }
         response.writeHead(status, headers).end()
       } catch {
-        // A delivery that breaks off has not arrived.
+        // Do not count a delivery that breaks off.
         response.destroy()
       }
     })
   }
 
-  /** @param url where the platform finds this receiver; undefined for its own address */
+  /** @param url URL of this receiver for the platform; default: its own address */
   static async listen(port: number, url?: string): Promise<WebhookReceiver> {
     const server = createServer()
     await new Promise<void>((resolve, reject) => {
@@ -66,12 +66,12 @@ export class WebhookReceiver {
     this.#responders.set(end, responder)
   }
 
-  /** What has arrived for URLs that end with `end`, in the order of arrival. */
+  /** Deliveries for URLs that end with `end`, in order of arrival. */
   arrivals(end: string): readonly Arrival[] {
     return this.#arrivals.filter(({ path }) => path.endsWith(end))
   }
 
-  /** Resolves to the arrivals as soon as there are `count` of them, or after `ms`. */
+  /** Resolves to the arrivals after `count` deliveries, or after `ms`. */
   async wait(end: string, count: number, ms: number): Promise<readonly Arrival[]> {
     const deadline = performance.now() + ms
     while (this.arrivals(end).length < count) {

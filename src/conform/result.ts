@@ -1,27 +1,27 @@
 import type { Group } from './group.js'
 
 /**
- * `differs`: the platform does not follow the rule. `not_applicable`: something that the probe needs is missing.
- * `not_reachable`: no response, or one that says nothing about the rule, such as 503.
+ * `differs`: the platform does not follow the rule. `not_applicable`: a need of the probe is missing. `not_reachable`:
+ * no response, or one that says nothing about the rule, such as 503.
  */
 export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable'
 
 /**
- * Where a statement comes from: the interface specification, or a decision of the reference where the specification is
- * silent. Partly: both, such as a refusal that is specified with a status that is not.
+ * Source of a statement: the interface specification, or a decision of the reference where the specification is silent.
+ * Partly: both, such as a specified refusal with an unspecified status.
  */
 export type Basis = 'specified' | 'partly_specified' | 'decided'
 
 /** Result of a probe. All texts have placeholders such as `${VOUCHERCTL_TOKEN}` in place of secrets. */
 export interface ProbeResult {
-  /** Rule and name of the probe: `lists/limit-of-101`. */
+  /** Rule and name of the probe, such as `lists/limit-of-101`. */
   readonly probe: string
   readonly group: Group
   /** Anchor of the rule in src/contract/RULES.md. */
   readonly rule: string
-  /** What a platform that follows the rule does. */
+  /** Behaviour of a platform that follows the rule. */
   readonly title: string
-  /** Whether the statement is specified by the interface, or a decision of the reference. */
+  /** Basis of the statement: the interface, or a decision of the reference. */
   readonly basis: Basis
   readonly result: Verdict
   /** Why the probe is not applicable, or the platform not reachable. */
@@ -30,21 +30,21 @@ export interface ProbeResult {
   readonly observed: string | null
   /** The last request before the difference, as a curl command. */
   readonly request: string | null
-  /** Variables of the request whose values only the run had, with the ids of the records that they belong to. */
+  /** Variables of the request that only the run could fill in, with the ids of the records that have these secrets. */
   readonly variables: Readonly<Record<string, string>>
   readonly duration_ms: number
 }
 
-/** Something that the run made on the platform and could not remove. */
+/** An object that the run created on the platform and could not remove. */
 export interface Leftover {
   readonly kind: string
   readonly id: string
-  /** Why it is still there. */
+  /** Why the object is still there. */
   readonly reason: string
 }
 
-/** Ends a probe: something that it needs is missing. */
+/** Ends a probe: a need is missing. */
 export class NotApplicable extends Error {}
 
-/** Ends a probe: the platform did not respond, or says that it cannot respond now. */
+/** Ends a probe: the platform did not respond, or responded that it is unavailable. */
 export class NotReachable extends Error {}

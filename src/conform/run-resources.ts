@@ -4,22 +4,22 @@ import type { WebhookReceiver } from './receiver.js'
 import { type Leftover, NotApplicable } from './result.js'
 import type { Secrets } from './secrets.js'
 
-/** What the user offers to the run. */
+/** Credentials and resources that the user offers for a run. */
 export interface Offer {
   readonly credentials: Readonly<Partial<Record<CredentialKind, string>>>
-  /** Id of an active template of the token's application. */
+  /** Id of an active template that the token can use. */
   readonly template?: string | undefined
-  /** Id of a bot without a webhook: its webhook, profile and updates are the run's. */
+  /** Id of a bot without a webhook. The run may change its webhook, profile and updates. */
   readonly botId?: string | undefined
-  /** Id of a private chat of that bot. */
+  /** Id of a private chat of this bot. */
   readonly chat?: string | undefined
-  /** Receives the deliveries for the URL that the user names. */
+  /** Receiver of the deliveries for the URL that the user names. */
   readonly receiver?: WebhookReceiver | undefined
   /** Vouchers that the run may issue. */
   readonly quota: number
-  /** Longest wait for the platform, in ms. */
+  /** Maximum wait for the platform in ms. */
   readonly maxWaitMs: number
-  /** Whether the platform has the encrypted transport. */
+  /** True if the platform has the encrypted transport. */
   readonly hasSecure: boolean
 }
 
@@ -30,7 +30,7 @@ interface RunResourcesOptions extends Offer {
   pause(ms: number): Promise<void>
 }
 
-/** What a user must supply, for each need that a run lacks. */
+/** What the user must supply for each missing need. */
 const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',
@@ -42,7 +42,7 @@ const missing: Readonly<Record<Need, string>> = {
   secure: 'a platform with the encrypted transport',
 }
 
-/** The objects of a run on the platform: what the user offers, and what probes make. */
+/** Objects of a run on the platform: those that the user offers, and those that probes create. */
 export class RunResources {
   readonly run: string
   readonly secrets: Secrets
@@ -63,14 +63,14 @@ export class RunResources {
     return this.#options
   }
 
-  /** What the run lacks for a probe, in words; undefined if it lacks nothing. */
+  /** Says what the run lacks for a probe; undefined if it lacks nothing. */
   lacks(needs: readonly Need[]): string | undefined {
     const { credentials, template, botId, chat, receiver, hasSecure } = this.#options
     const isThere: Readonly<Record<Need, boolean>> = {
       token: credentials.token !== undefined,
       bot: credentials.bot !== undefined,
       jwt: credentials.jwt !== undefined,
-      // Without --template, the first probe that needs one tries to have one approved.
+      // Without --template, the first probe that needs a template tries to get one approved.
       template: template !== undefined || credentials.token !== undefined,
       'bot id': botId !== undefined,
       chat: chat !== undefined,
@@ -91,7 +91,7 @@ export class RunResources {
     return credential ?? this.lacking(kind as Need)
   }
 
-  /** A name that no other object of any run has. */
+  /** Makes a name that is unique across all runs. */
   name(): string {
     this.#names += 1
     return `conform-${this.run}-${this.#names}`
@@ -101,24 +101,24 @@ export class RunResources {
     return this.#options.pause(ms)
   }
 
-  /** Returns what `make` made for the first probe that asked for it. A failure is kept too. */
+  /** Calls `make` for the first probe only, and returns the same result to all. Keeps a failure too. */
   once<T>(name: string, make: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name) ?? make()
     this.#kept.set(name, kept)
     return kept as Promise<T>
   }
 
-  /** Registers an object that no call can remove, for the list at the end. */
+  /** Registers an object that no call can remove, to be reported at the end. */
   leaves(kind: string, id: string, reason = 'The interface has no call that removes it.'): void {
     this.#leftovers.push({ kind, id, reason })
   }
 
-  /** Registers an object that is removed at the end. `remove` returns why it is still there, or undefined. */
+  /** Registers an object to remove at the end. `remove` returns why the object is still there, or undefined. */
   removes(kind: string, id: string, remove: () => Promise<string | undefined>): void {
     this.#removals.push({ leftover: { kind, id }, remove })
   }
 
-  /** Removes what can be removed, the newest first; returns what is left. */
+  /** Removes registered objects, newest first; returns what is left. */
   async cleanUp(): Promise<readonly Leftover[]> {
     for (const { leftover, remove } of this.#removals.splice(0).reverse()) {
       const reason = await remove().catch((error: Error) => error.message)
@@ -127,13 +127,13 @@ export class RunResources {
     return this.#leftovers
   }
 
-  /** Counts a voucher against the quota that the user grants. @throws NotApplicable if it is used up */
+  /** Counts a voucher against the user's quota. @throws NotApplicable if the quota is used up */
   takeQuota(): void {
     if (this.quotaLeft < 1) throw new NotApplicable('Needs a greater --quota.')
     this.#issued += 1
   }
 
-  /** Ends a probe for which something is missing. */
+  /** Ends a probe because a need is missing. */
   lacking(need: Need): never {
     throw new NotApplicable(`Needs ${missing[need]}.`)
   }

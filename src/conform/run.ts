@@ -11,7 +11,7 @@ interface RunOptions {
   readonly probes: readonly (Probe & { readonly group: Group })[]
   readonly resources: RunResources
   readonly wire: Wire
-  /** Runs only probes that send nothing that could change something. */
+  /** True to run only probes that cannot change anything. */
   readonly readOnly: boolean
   readonly signal: AbortSignal
   /** Ms of a clock that only moves forward. */
@@ -19,10 +19,10 @@ interface RunOptions {
   onResult(result: ProbeResult): void
 }
 
-/** Probes in a row without a response, after which the platform counts as not reachable. */
+/** Number of successive probes without a response after which the platform counts as not reachable. */
 const SILENT_MAX = 3
 
-/** Runs the probes in their order and removes what they made. Resolves to what is left on the platform. */
+/** Runs the probes in order and removes what they created. Resolves to what is left on the platform. */
 export async function runProbes(options: RunOptions): Promise<readonly Leftover[]> {
   const { probes, resources, wire, signal, onResult, now } = options
   const context = new ProbeContext(resources, wire)
@@ -33,7 +33,7 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
     wire.probe = probe.id
     wire.last = undefined
     const outcome = await outcomeOf(probe, context, options, silent)
-    // An interrupted probe has no result, so that a resumed run repeats it.
+    // Give an interrupted probe no result, so that a resumed run repeats it.
     if (signal.aborted) break
     silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
     const { id, group, title, basis } = probe
@@ -68,7 +68,7 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     }
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
-    // A response without a member that the contract promises: the probe of the record's rule reports it.
+    // The response lacks a member of the contract; the probe of the record's rule reports this.
     if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) {
       const { method, path } = context.wire.last ?? {}
       const response = path === undefined ? 'A response' : `The response to ${method} ${path}, or one before,`
@@ -78,7 +78,7 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
   }
 }
 
-/** Why a probe cannot run; undefined if it can. */
+/** Says why a probe cannot run; undefined if it can. */
 function whyNot(probe: Probe, { resources, wire, readOnly }: RunOptions): string | undefined {
   if (readOnly && !probe.reads) return 'Needs calls that change something: not with --read-only.'
   if (probe.plain && wire.isEncrypted) return 'The encrypted transport cannot carry its request or response.'

@@ -1,7 +1,7 @@
 import { KNOWN_LENGTH_MIN, partsOf, SecretNames, secretMembers } from '../contract/values/secrets.js'
 import type { ShellPart } from '../contract/values/shell-word.js'
 
-/** Shell variables of members whose values are secrets, wherever a response or request has them. */
+/** Shell variables for members with secret values, in any request or response. */
 const memberVariables = new Map([
   ['token', 'TOKEN'],
   ['one_time_token', 'BOT_TOKEN'],
@@ -11,26 +11,26 @@ const memberVariables = new Map([
   ['salt', 'SESSION_SALT'],
 ])
 
-/** Shell variables of the credentials that the user offers. */
+/** Shell variables for the user's credentials. */
 const credentialVariables = { token: 'VOUCHERCTL_TOKEN', bot: 'VOUCHERCTL_BOT_TOKEN', jwt: 'VOUCHERCTL_JWT' }
 
-/** Secrets of a run by value. Texts that leave the run have the names in their place, as variables of a shell. */
+/** Secrets of a run, by value. In all texts that leave the run, shell variables replace them. */
 export class Secrets {
   readonly #names = new SecretNames()
   readonly #parts = new Set<string>()
   readonly #owners = new Map<string, string>()
 
   /**
-   * @param name one that is taken gets a number
-   * @param owner id of the record that the secret belongs to
+   * @param name gets a number if it is taken
+   * @param owner id of the record with this secret
    */
   add(name: string, value: string, owner?: string): void {
     if (value.length < KNOWN_LENGTH_MIN || this.#names.has(value)) return
     const variable = this.#names.add(name, value)
     if (owner !== undefined) this.#owners.set(variable, owner)
-    // The run makes its webhook secrets of the names of its objects.
+    // The run derives its webhook secrets from object names, which are not secret.
     if (name === 'WEBHOOK_SECRET') return
-    // The header of a JWT is no secret, and others have it too.
+    // The header of a JWT is not secret, and other JWTs have the same one.
     const own = value.split('.').length === 3 ? value.slice(value.indexOf('.')) : value
     for (const part of partsOf(own)) this.#parts.add(part)
   }
@@ -59,7 +59,7 @@ export class Secrets {
     }
   }
 
-  /** The secrets of records of the run whose names a text has: ids of the records by name. */
+  /** Secrets in a text that belong to records of the run: ids of the records by variable name. */
   ownersIn(text: string): Readonly<Record<string, string>> {
     const names = Array.from(text.matchAll(/\$\{([A-Z_0-9]+)\}/g), ([, name = '']) => name)
     return Object.fromEntries(
@@ -77,14 +77,14 @@ export class Secrets {
       .join('')
   }
 
-  /** Splits a text into secrets, by their names, and the parts between them. */
+  /** Splits a text into secrets (by variable name) and the parts between them. */
   split(text: string): readonly ShellPart[] {
     return this.#names.split(text)
   }
 
   /**
-   * True if the text has a part of a credential of the user or the platform, in any form: probes change codes and
-   * tokens to observe how the platform reads them.
+   * True if the text has part of a credential in any spelling: probes change codes and tokens to test how the platform
+   * reads them.
    */
   hasPart(text: string): boolean {
     for (const part of partsOf(text.replace(/\$\{[^{}]*\}/g, ''))) if (this.#parts.has(part)) return true

@@ -16,10 +16,10 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly encrypted?: Transport | undefined
   /** Groups, rules or probes to run; all if empty. */
   readonly only: readonly string[]
-  /** Probes whose result an earlier run has. */
+  /** Probes that already have a result of an earlier run. */
   readonly done?: ReadonlySet<string>
   readonly readOnly: boolean
-  /** Maximum calls a second. */
+  /** Maximum calls per second. */
   readonly rate: number
   /** Ms for each call; default 30 s. */
   readonly timeoutMs?: number
@@ -30,7 +30,7 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   onExchange?(exchange: Exchange): void
 }
 
-/** The probes that `only` names, and the names in it that fit none. */
+/** Returns the probes that `only` names, and the unknown names. */
 export function selectProbes(only: readonly string[]) {
   const fits = (name: string) => (probe: (typeof allProbes)[number]) =>
     probe.group === name || ruleOf(probe) === name || probe.id === name
@@ -41,7 +41,7 @@ export function selectProbes(only: readonly string[]) {
 /** Words that `only` accepts: groups and rules. */
 export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
-/** Runs the selected probes against a platform. @throws NotReachable if it does not respond at all */
+/** Runs the selected probes against a platform. @throws NotReachable if the platform never responds */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
   const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange } = options
   const now = () => performance.now()

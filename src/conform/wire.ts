@@ -11,11 +11,11 @@ export interface WireRequest {
   readonly method: string
   /** Path and query, without the origin. */
   readonly path: string
-  /** By lower-case name; a list is sent as several headers of that name, in plain text. */
+  /** Headers by lower-case name. A list is sent as several headers of that name, over the plain transport. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
   readonly timeoutMs?: number
-  /** Set for calls that are never encrypted: those that open an encrypted session. */
+  /** True for calls that are never encrypted: those that open an encrypted session. */
   readonly plain?: true
 }
 
@@ -23,7 +23,7 @@ export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** The parsed body; undefined if it is not JSON. */
+  /** Parsed body; undefined if the body is not JSON. */
   readonly json: unknown
 }
 
@@ -35,13 +35,13 @@ export interface Exchange {
 }
 
 interface RawOptions {
-  /** Longest silence of the platform, in ms. */
+  /** Maximum silence of the platform in ms. */
   readonly ms?: number
-  /** Set to close the own side of the connection after the bytes. */
+  /** True to close the own side of the connection after the bytes. */
   readonly ends?: boolean
 }
 
-/** What the platform sent over a connection, and whether it closed the connection. */
+/** Bytes that the platform sent over a connection, and whether the platform closed it. */
 export interface RawReply {
   readonly text: string
   readonly isClosed: boolean
@@ -52,34 +52,34 @@ interface WireOptions {
   readonly plain: Transport
   /** The encrypted transport, if the user chose it for all calls. */
   readonly encrypted?: Transport | undefined
-  /** Maximum calls a second. */
+  /** Maximum calls per second. */
   readonly rate: number
-  /** Longest wait for the window of a rate limit, in ms. */
+  /** Maximum wait for a rate limit window, in ms. */
   readonly maxWaitMs: number
   /** Ms for each call; default 30 s. */
   readonly timeoutMs?: number | undefined
   readonly signal: AbortSignal
-  /** Resolves after some ms, or when the run is interrupted. */
+  /** Resolves after some ms, or earlier if the run is interrupted. */
   pause(ms: number): Promise<void>
   /** Ms of a clock that only moves forward. */
   now(): number
-  /** Called after each call with what was sent and received. */
+  /** Called after each call, with request and response. */
   observe?(exchange: Exchange): void
 }
 
-/** Ms that a run waits for the window of a rate limit even with a shorter --max-wait: windows of a minute are usual. */
+/** Minimum ms to wait for a rate limit window, even with a shorter --max-wait: a minute is usual. */
 const WINDOW_MS = 60_000
 
 const CALL_MS = 30_000
 
-/** Sends the calls of all probes: not faster than the user and the platform allow. */
+/** Sends the calls of all probes, no faster than the user and the platform allow. */
 export class Wire {
   readonly #options: WireOptions
   #nextAt = 0
-  /** The probe that runs now, and its last request. */
+  /** The running probe, and its last request. */
   probe = 'start'
   last: WireRequest | undefined
-  /** Set while objects are removed at the end, even after an interruption. */
+  /** True during the final clean-up, which continues after an interruption. */
   isCleaningUp = false
 
   constructor(options: WireOptions) {
@@ -87,8 +87,8 @@ export class Wire {
   }
 
   /**
-   * Sends a request, and again after a 429 or 503, once, when the platform says.
-   * @throws NotReachable if no complete response arrives, or if the second one is a 503 too
+   * Sends a request. After a 429 or 503, sends it once more when the platform permits.
+   * @throws NotReachable without a complete response, or if the second response is a 503 too
    */
   async send(request: WireRequest): Promise<WireResponse> {
     const first = await this.#sendOnce(request)
@@ -103,12 +103,12 @@ export class Wire {
     return second
   }
 
-  /** True if calls are encrypted unless they name `plain`. */
+  /** True if calls are encrypted, except those with `plain`. */
   get isEncrypted(): boolean {
     return this.#options.encrypted !== undefined
   }
 
-  /** The bytes of a request over HTTP/1.1, for `raw`. */
+  /** Formats a request as HTTP/1.1 bytes for `raw`. */
   bytesOf({ method, path, headers, body = '' }: WireRequest): string {
     const { origin, prefix } = parseBaseUrl(this.#options.baseUrl)
     const pairs = Object.entries({ host: new URL(origin).host, ...headers })
@@ -117,8 +117,8 @@ export class Wire {
   }
 
   /**
-   * Sends bytes (latin1) over a connection of their own, until the platform closes it or sends nothing for `ms`.
-   * @throws NotReachable if there is no connection
+   * Sends bytes (latin1) over a separate connection, until the platform closes it or is silent for `ms`.
+   * @throws NotReachable without a connection
    */
   async raw(bytes: string, { ms = 5_000, ends = false }: RawOptions = {}): Promise<RawReply> {
     this.#requirePlain('sends bytes of its own')
@@ -134,7 +134,7 @@ export class Wire {
         socket.destroy()
       }
       socket.setTimeout(ms, giveUp)
-      // A platform that sends a byte now and then is never silent.
+      // Limit the whole call: a platform that sends a byte now and then is never silent.
       setTimeout(giveUp, this.#options.timeoutMs ?? CALL_MS).unref()
       socket.setEncoding('latin1')
       socket.once(secure ? 'secureConnect' : 'connect', () => {
@@ -202,7 +202,7 @@ export class Wire {
     if (signal.aborted && !this.isCleaningUp) throw new NotReachable('The run was interrupted.')
   }
 
-  /** Lets the next call wait for a new window if the platform announces that this one has no calls left. */
+  /** Delays the next call to the next window if the platform announces that this window has no calls left. */
   #heed({ headers }: TransportResponse): void {
     const [, left, seconds] = /;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers.ratelimit ?? '') ?? []
     if (left !== '0') return
@@ -210,5 +210,5 @@ export class Wire {
   }
 }
 
-/** The members of a value that is an object; otherwise none. */
+/** Returns the members of an object; none for any other value. */
 export const membersOrNone = (json: unknown): Members => asMembers(json) ?? {}

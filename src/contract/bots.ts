@@ -103,7 +103,7 @@ export const botMetrics = Type.Object({
 })
 export type BotMetrics = Static<typeof botMetrics>
 
-/** Failure codes of the template calls of a bot. */
+/** Failure codes of a bot's template calls. */
 const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED', 'INSUFFICIENT_SCOPE'] as const
 
 /** Response of an issue by a bot; `delivery` is null if the voucher already existed from a direct issue. */

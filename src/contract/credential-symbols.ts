@@ -1,4 +1,4 @@
-/** Symbols of credentials, their check symbol, and the spellings of a redeem code (RULES.md#credentials). */
+/** Symbols of credentials, check symbol, and permitted spellings of a redeem code (RULES.md#credentials). */
 
 /** Crockford's base 32 without I, L, O and U: the alphabet of ids (ULID) and of credentials. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -42,7 +42,7 @@ function timesTwo(element: number): number {
   return element & 16 ? (element << 1) ^ 0b100101 : element << 1
 }
 
-/** True if the last symbol is the check symbol of the others. */
+/** True if the last symbol is the correct check symbol of the others. */
 export const hasCheckSymbol = (symbols: string): boolean => symbols.endsWith(checkSymbol(symbols.slice(0, -1)))
 
 /** `malformed`: not 16 symbols of the alphabet. `mistyped`: the check symbol (the last) does not match the others. */

@@ -55,7 +55,7 @@ export type Evidence =
   | { readonly value: string }
   | { readonly input: string }
 
-/** Definition of an endpoint: the server validates and serialises by it, the client derives its types from it. */
+/** Definition of an endpoint. The server validates and serialises with it; the client derives its types from it. */
 export interface Endpoint {
   /** Group and name of the endpoint in `contract`, such as `vouchers.redeem`; its handler has the same names. */
   readonly id: `${string}.${string}`
@@ -99,24 +99,24 @@ export interface Endpoint {
 /** Members that all console endpoints have in common. */
 export const byAccount = { caller: 'jwt', limit: 'console' } as const
 
-/** What an endpoint has that its group defines without these members. */
+/** Members with a default; a group defines an endpoint without them. */
 export interface Defaults {
   readonly caller: 'operator'
   readonly status: 200
   readonly failures: readonly []
 }
 
-/** An endpoint as its group defines it: without its id, and where a default holds without the member. */
+/** An endpoint as a group defines it: without id, and without members that have their default. */
 type Definition = Omit<Endpoint, 'id' | keyof Defaults> & Partial<Pick<Endpoint, keyof Defaults>>
 
-/** Name of a parameter of a path: `appId` or `botId` of `/applications/:appId/bots/:botId`. */
+/** Names of the parameters in a path: `appId` and `botId` for `/applications/:appId/bots/:botId`. */
 type ParameterOf<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParameterOf<`/${Rest}`>
   : Path extends `${string}:${infer Name}`
     ? Name
     : never
 
-/** The default of `params`; nothing for a path without parameters. */
+/** Default of `params`: one text per path parameter; absent for a path without parameters. */
 type PathParameters<Path> = [ParameterOf<Path>] extends [never]
   ? unknown
   : { readonly params: ObjectSchema<{ readonly [Name in ParameterOf<Path>]: Schema<string> }> }
@@ -147,12 +147,12 @@ type Complete<D, Id extends string> = D &
 type Group<Name extends string, D> = { readonly [K in keyof D & string]: Complete<D[K], `${Name}.${K}`> }
 
 const noMembers = Type.Object({}, { additionalProperties: false })
-/** The default of a GET, which refuses every query member. */
+/** Default of a GET, which refuses all query members. */
 const noQuery = { query: noMembers } as const
-/** The default of other methods: an empty body, or one without members. */
+/** Default of other methods: no body, or a body without members. */
 const noBody = { body: noMembers, bodyOptional: true } as const
 
-/** Completes the endpoints of a group, or of a part of it, by their ids and the defaults. */
+/** Completes the endpoints of a group, or of part of a group, with ids and defaults. */
 export function group<const Name extends string, const D extends Readonly<Record<string, Definition>>>(
   name: Name,
   definitions: D,
@@ -181,7 +181,7 @@ export type InputOf<E extends Endpoint> = ParamsOf<E> & QueryOf<E> & BodyOf<E>
 /** Type of `data` in a success of the endpoint. */
 export type OutputOf<E extends Endpoint> = Static<E['output']>
 
-/** The failure codes that a handler of the endpoint may return. */
+/** Failure codes that a handler of the endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
 
 /** True for a call that changes something and must not be repeated without an idempotency key. */
@@ -189,7 +189,7 @@ export function mutates(call: { readonly method: string; readonly repeatable?: b
   return call.method !== 'GET' && call.repeatable !== true
 }
 
-/** True for runtime calls: with an application token, or by a linked bot. A policy may require their encryption. */
+/** True for runtime calls, made with an application token or by a linked bot. A policy may require their encryption. */
 export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'>): boolean {
   return caller === 'token' || linked === true
 }
@@ -224,7 +224,7 @@ export function evidenceOf({
   return Object.hasOwn(membersOf(output), 'items') ? { items: 'list', ...evidence } : (evidence ?? {})
 }
 
-/** Names of the parameters of a path, in path order. */
+/** Names of path parameters, in path order. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] as string)
 }

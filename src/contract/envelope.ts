@@ -23,7 +23,7 @@ export interface ValidationIssue {
   /** The violated rule, a JSON Schema keyword such as `required`. */
   code: string
   message: string
-  /** For an unknown member, the text "did you mean …?" with a known name. */
+  /** The text "did you mean …?" with a known name, for an unknown member. */
   suggestion?: string
 }
 

@@ -1,4 +1,4 @@
-/** An entry of the failure table: all that is known of a failure code (RULES.md#failure-codes). */
+/** An entry of the failure table (RULES.md#failure-codes). */
 interface FailureRule {
   /** HTTP status of the response. */
   readonly status: number
@@ -10,7 +10,7 @@ interface FailureRule {
   readonly message: string
   /** What the author of a client can do. */
   readonly fix: string
-  /** What a user of the command line can do: as `fix`, unless it names commands or flags. */
+  /** What a user of the command line can do; default: `fix`, if that text names no commands or flags. */
   readonly cliFix: string
   /** Causes that neither message nor fix names. */
   readonly cause?: string
@@ -96,7 +96,7 @@ export const failures = {
   }),
   FEATURE_UNAVAILABLE: rule(403, 'The application does not have the vouchers feature.', 'Ask the platform to switch the feature on.', { cliFix: 'Ask the platform for the vouchers feature; on a local server: `voucherctl platform apps features --feature vouchers`.' }),
   INSUFFICIENT_SCOPE: rule(403, 'The token lacks the required scope.', 'Create a token that carries details.required_scope.', {
-    cliFix: 'Create a token with this scope: `voucherctl tokens create --save`. A bot gets its scopes when it is applied for: `voucherctl bots apply --help`.',
+    cliFix: 'Create a token with this scope: `voucherctl tokens create --save`. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
     cause: 'The token, or the bot, was created without this scope; scopes are never added later.',
   }),
   ORIGIN_NOT_ALLOWED: rule(403, 'The application does not allow the origin of the session.', 'Open the session with an origin that allowed_origins of the application lists.', {
@@ -131,8 +131,8 @@ export const failures = {
     cliFix: 'Use the template that has it, or another --external-id: `voucherctl templates list`.',
     cause: 'The template was created before, or its id is used by another one that is not rejected.',
   }),
-  TEMPLATE_STATE_CONFLICT: rule(409, 'The state of the template does not allow this.', 'Read its status; only draft and rejected templates are submitted, only reviewing ones decided.', {
-    cliFix: 'Read its status with `voucherctl templates list`; only draft and rejected templates are submitted, only reviewing ones decided.',
+  TEMPLATE_STATE_CONFLICT: rule(409, 'The state of the template does not allow this.', 'Read its status: only draft and rejected templates can be submitted, only reviewing ones approved or rejected.', {
+    cliFix: 'Read its status with `voucherctl templates list`: only draft and rejected templates can be submitted, only reviewing ones approved or rejected.',
   }),
   TEMPLATE_NOT_ACTIVE: rule(409, 'The template is not active.', 'Submit it and wait for the approval of the platform.', {
     cliFix: 'Submit it and wait for the approval: `voucherctl templates submit`; on a local server: `voucherctl platform templates approve`.',

@@ -26,7 +26,7 @@ export function messageText(maxLength: number) {
   })
 }
 
-/** A machine identifier: visible ASCII, case-sensitive. */
+/** Identifier for machines: visible ASCII, case-sensitive. */
 export function machineId(maxLength: number) {
   return Type.String({
     pattern: `^[!-~]{1,${maxLength}}$`,
@@ -34,7 +34,7 @@ export function machineId(maxLength: number) {
   })
 }
 
-/** Input of an RFC 3339 instant with an explicit offset. The parser checks whether the day exists. */
+/** Input of an RFC 3339 instant with an explicit offset. Whether the day exists is checked by the parser. */
 export const instantInput = Type.String({
   pattern:
     '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$',

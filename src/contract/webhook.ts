@@ -3,7 +3,7 @@ import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fiel
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
-/** Seconds from the end of a failed attempt to the next one (RULES.md#retry-schedule). */
+/** Seconds between the end of a failed attempt and the next one (RULES.md#retry-schedule). */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
 const settings = {

@@ -43,10 +43,10 @@ export function newApplication(
 
 interface NewToken {
   readonly name: string
-  /** The token itself, of which the row has only the hash. */
+  /** The token itself; the row has only its hash. */
   readonly token: string
   readonly scopes: readonly string[]
-  /** Null for a token that does not expire. */
+  /** Days until the token expires; null for a token that does not expire. */
   readonly days: number | null
 }
 
@@ -115,14 +115,14 @@ export type ApplicationPolicy = Pick<
   'status' | 'suspended' | 'features' | 'secure_transport' | 'allowed_origins'
 >
 
-/** Token and application of a runtime call, as the store reads them in one joined row. */
+/** Token and application of a runtime call, read in one joined row. */
 export type RuntimeCallerRow = ApplicationPolicy &
   Pick<ApplicationRow, 'account_id'> &
   Pick<TokenRow, 'application_id' | 'scopes' | 'expires_at' | 'revoked_at'> & { token_id: string }
 
 /**
  * Checks the policy of an application in the order of RULES.md#order-of-checks; null if the policy allows the call.
- * @param origin of the encrypted session, empty if it has none; null for a call in plain text
+ * @param origin origin of the encrypted session, empty without one; null for a call in plain text
  */
 export function refuseForApplication(
   policy: ApplicationPolicy,

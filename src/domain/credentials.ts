@@ -60,8 +60,8 @@ const BLOCK_BYTES = 64
 const padsOfKey = new WeakMap<Uint8Array, { inner: Uint8Array; outer: Uint8Array }>()
 
 /**
- * Computes HMAC-SHA256 (RFC 2104) by two one-shot hashes. createHmac allocates a native object and takes two to four
- * times as long; issuing a voucher needs four HMACs.
+ * Computes HMAC-SHA256 (RFC 2104) by two one-shot hashes. createHmac takes two to four times as long because of a
+ * native object, and an issue needs four HMACs.
  * @param key at most 64 bytes; callers must not change the array, because its pads are cached
  * @throws RangeError for a longer key
  */

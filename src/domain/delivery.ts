@@ -154,7 +154,7 @@ function attemptRecord(row: DeliveryAttemptRow): DeliveryAttempt {
 }
 
 /**
- * Returns the attempts of the schedule: those that were made, the next one, and the earliest times of later ones.
+ * Returns the schedule of attempts: past ones, the next one, and the earliest times of later ones.
  * @param attempts the latest attempts in ascending order
  */
 export function scheduleOf(

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
-/** Lifetime of idempotency records, except those of redeems, which never expire (RULES.md#idempotency-keys). */
+/** Lifetime of idempotency records; redeem records never expire (RULES.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
@@ -12,7 +12,7 @@ export const IDEMPOTENCY_WAIT_MS = 5_000
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
-  /** Lifetime of the record; default that of the rule (RULES.md#idempotency-keys). */
+  /** Lifetime of the record in ms; default 30 days. */
   readonly lifetimeMs?: number | undefined
 }
 
@@ -63,7 +63,7 @@ function quote(text: string): string {
 }
 
 /**
- * Identifies the request of an idempotency key: SHA-256 over method, logical path and body, base64url. Plain and
+ * Fingerprint of the request with an idempotency key: SHA-256 over method, logical path and body, base64url. Plain and
  * encrypted calls have the same logical path.
  */
 export function fingerprint(method: string, logicalPath: string, body: unknown): string {

@@ -18,7 +18,7 @@ export function newId(prefix: IdPrefix, nowMs: number, random: RandomBytes): str
   return `${prefix}_${timeSymbols(nowMs)}${encodeBits(random(RANDOM_BYTES), RANDOM_SYMBOLS)}`
 }
 
-/** The text from which ids of a kind begin that are made at `ms` or later. */
+/** Returns the common start of ids that sorts before all ids made at `ms` or later. */
 export const idsSince = (prefix: IdPrefix, ms: number): string => `${prefix}_${timeSymbols(ms)}`
 
 /** Cache of the last timestamp: a busy server makes many ids per millisecond. */

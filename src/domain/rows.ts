@@ -85,7 +85,7 @@ export interface VoucherRow {
   updated_at: number
 }
 
-/** Template fields shown in a voucher; they never change. */
+/** Template fields shown in a voucher. They never change. */
 export interface TemplateSummary {
   external_template_id: string
   name: string

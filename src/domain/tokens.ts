@@ -32,12 +32,12 @@ export function isWellFormedToken(value: string): boolean {
   return FORM.test(value) && value.endsWith(checksum(value.slice(0, -CHECKSUM_SYMBOLS)))
 }
 
-/** Returns the checksum that a value of the form of a token should end with; undefined for another form. */
+/** Returns the correct checksum for a value in the form of a token; undefined for another form. */
 export function tokenChecksum(value: string): string | undefined {
   return FORM.test(value) ? checksum(value.slice(0, -CHECKSUM_SYMBOLS)) : undefined
 }
 
-/** SHA-256 of a token, base64url, by which the store finds it. 178 random bits need neither a key nor a slow hash. */
+/** SHA-256 of a token in base64url, the lookup key in the store. 178 random bits need neither a key nor a slow hash. */
 export function hashToken(value: string): string {
   return hash('sha256', value, 'base64url')
 }

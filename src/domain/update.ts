@@ -27,7 +27,7 @@ export function updateBody(updateId: number, type: UpdateType, payload: UpdatePa
   return JSON.stringify({ update_id: updateId, type, created_at: formatInstant(now), [type]: payload })
 }
 
-/** Type and voucher of an update; null if unknown. */
+/** Type and voucher of an update; a member is null if unknown. */
 export interface UpdateSubject {
   readonly type: string | null
   readonly voucherId: string | null

@@ -2,7 +2,7 @@ import type { VoucherEvent } from '../contract/platform/voucher-history.js'
 import type { RedemptionRow, TokenRow, VoucherRow } from './rows.js'
 import { formatInstant } from './time.js'
 
-/** A call about a voucher that no row holds. */
+/** A call about a voucher that is in no row. */
 export interface LoggedCall {
   readonly type: 'verified' | 'replayed'
   readonly at: string

@@ -34,7 +34,7 @@ interface ReplaceOptions {
 /**
  * Replaces a file atomically: readers see the old content until all bytes are written. It checks the length of each
  * write, because a full disk can shorten a write without an error (a fault of the package atomically 2.1.1).
- * @throws errors of the file system, or that of `refuseForeign`
+ * @throws errors of the file system and of `refuseForeign`
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {
   const { isPrivate = true, flush = true, follow = true } = options
@@ -69,7 +69,7 @@ export function createFile(path: string, content: FileContent, flush: boolean): 
   } finally {
     rmSync(draft, { force: true })
   }
-  // Also for the file of another process, which may not have synced its name yet.
+  // Sync the folder even for another process's file, whose name may not be on disk yet.
   if (flush) syncFolder(dirname(path))
   return isNew
 }
@@ -93,7 +93,7 @@ export function refuseForeign(stats: Stats | undefined): void {
   throw Object.assign(new Error('The file belongs to another user'), { code: 'OWNED_BY_ANOTHER_USER' })
 }
 
-/** Does the same for the file or symbolic link at a path, if there is one. */
+/** Does the same for the file or symbolic link at a path, if it exists. */
 export function refuseForeignFile(path: string): void {
   for (const read of [lstatSync, statSync]) refuseForeign(read(path, { throwIfNoEntry: false }))
 }
@@ -114,13 +114,13 @@ function writeDraft(target: string, content: FileContent, isPrivate: boolean, fl
   return draft
 }
 
-/** What precedes the process of a draft of this host in its name: several hosts may share a folder. */
+/** Draft name of this host, before the process id: several hosts may share a folder. */
 export const DRAFT_OF_HOST = `.tmp-${hostname()}-`
 
 /** Path of a draft beside the file. */
 export const draftOf = (path: string) => `${path}${DRAFT_OF_HOST}${process.pid}-${randomBytes(4).toString('hex')}`
 
-/** Removes drafts of a file that killed writers left; no other writer may be running. */
+/** Removes drafts that killed writers left; no other writer of the file may be running. */
 export function removeDrafts(path: string): void {
   for (const target of new Set([path, existing(path)?.path ?? path])) {
     for (const name of readdirSync(dirname(target))) {

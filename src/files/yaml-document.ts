@@ -19,10 +19,10 @@ const ALIASES_MAX = 100
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
   errors.length === 0 && contents?.range?.[0] === contents?.range?.[1]
 
-/** A parsed YAML or JSON file, which holds one document (RULES.md#yaml-files), with the places of its values. */
+/** A parsed YAML or JSON file with one document (RULES.md#yaml-files), and the places of all values. */
 export class YamlDocument {
   readonly value: unknown
-  /** Mistakes of the syntax, with which `value` is undefined. */
+  /** Syntax errors; `value` is undefined if there are any. */
   readonly problems: readonly (Place & { readonly message: string })[]
   readonly #yaml: Yaml
   readonly #lines: InstanceType<Yaml['LineCounter']>
@@ -52,7 +52,7 @@ export class YamlDocument {
     }
   }
 
-  /** Finds the name of a member or the item of a list; for a missing member, the record that lacks it. */
+  /** Finds the place of a member's name or a list item; for a missing member, the place of the incomplete record. */
   placeOf(path: Path): Place {
     const { isAlias, isMap, isScalar, isSeq } = this.#yaml
     let node: Node | null | undefined = this.#document.contents

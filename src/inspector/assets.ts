@@ -1,6 +1,6 @@
 import { promises } from 'node:fs'
 
-/** Response of a page route: the same for the server and for a listener. */
+/** Response of a page route, for the server and for a listener. */
 export interface PageResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ const types: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
 }
 
-/** Root of the package: the same from src/inspector/ and from a folder of dist/. */
+/** Root of the package, both from src/inspector/ and from a folder of dist/. */
 const root = new URL('../../', import.meta.url)
 const read = new Map<string, Promise<Buffer>>()
 
@@ -51,7 +51,7 @@ function readOnce(path: string): Promise<Buffer> {
   if (known !== undefined) return known
   const reading = promises.readFile(new URL(path, root))
   read.set(path, reading)
-  // A build may be writing the file: try again with the next request.
+  // A build may be writing the file, so the next request tries again.
   reading.catch(() => read.delete(path))
   return reading
 }
@@ -60,12 +60,12 @@ export async function packageVersion(): Promise<string> {
   return (JSON.parse(String(await readOnce('package.json'))) as { version: string }).version
 }
 
-/** A file of the page; its HTML for every path without an extension, since each thing has a path of its own. */
+/** Returns a file of the page: the HTML file for every path without an extension, which names a view. */
 export async function fileResponse(path: string): Promise<PageResponse | undefined> {
   const name = /\.\w+$/.test(path) ? path : 'index.html'
   const type = Object.hasOwn(types, name) ? types[name] : undefined
   if (type === undefined) return undefined
-  // Read all files together: an update may replace them, and scripts of two builds do not fit together.
+  // Read all files together: an update may replace them, and scripts of two builds are incompatible.
   await Promise.all(Object.keys(types).map((it) => readOnce(`dist/inspector/${it}`)))
   return {
     status: 200,

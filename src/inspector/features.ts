@@ -1,10 +1,10 @@
-/** Request header with the token of a page. Unlike a cookie, browsers send it only if a script does. */
+/** Request header for the token of a page. Unlike a cookie, it is sent only by a script of the page. */
 export const PAGE_TOKEN = 'page-token'
 
-/** Views that a page can have; a listener has deliveries only. */
+/** Views of the page; a listener has only deliveries. */
 type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
 
-/** What the page shows and of which process, from `GET /_platform/ui/features`. */
+/** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {
   readonly source: 'server' | 'listener'
   /** Version of the package. */

@@ -15,15 +15,15 @@ const UI = '/_platform/ui'
 
 interface InspectorOptions {
   readonly random: (size: number) => Uint8Array
-  /** The true time in ms, even on a server with a test clock. */
+  /** System time in ms, even on a server with a test clock. */
   readonly now: () => number
   readonly features: Omit<PageFeatures, 'version' | 'base_url'>
 }
 
-/** A request that may have the token of a page. */
+/** A request that may contain the token of a page. */
 export type PageRequest = PageMessage & { readonly socket: PageConnection }
 
-/** The page of one port: who may read it, its tickets and sessions, and its files (RULES.md#page). */
+/** The page of one port: access, tickets, sessions and files (RULES.md#page). */
 export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']
@@ -35,31 +35,31 @@ export class Inspector {
     this.#features = features
   }
 
-  /** Sets the address, which is known once the port is open; until then every request is refused. */
+  /** Sets the address when the port is open; until then `refuse` refuses every request. */
   listen(baseUrl: string): void {
     this.#baseUrl = baseUrl
     this.#origin = allowedOriginOf(baseUrl)
   }
 
-  /** A URL that opens the page once. Its secret is in the fragment, which browsers send to no server. */
+  /** Makes a URL that opens the page once. Its secret is in the fragment, which browsers do not send to a server. */
   newLink(): { url: string; expires_at: string } {
     const { secret, expiresAt } = this.#sessions.newTicket()
     return { url: `${this.#baseUrl}${UI}/#ticket=${secret}`, expires_at: new Date(expiresAt).toISOString() }
   }
 
-  /** Refuses what did not come from this machine's tools or from the page. For all paths below /_platform. */
+  /** Refuses a request neither from the page nor from a tool on this machine. For all paths below /_platform. */
   refuse(message: PageMessage): Refusal | undefined {
     if (this.#origin === undefined) return refuse('HOST_NOT_ALLOWED')
     const fromPage = isPagePath(message.url ?? '') || this.usesSession(message)
     return refuseHost(this.#origin, message) ?? refuseSite(this.#origin, message, fromPage)
   }
 
-  /** True for a request that has the token of a page, and no credential of its own. */
+  /** True for a request with a page token and without another credential. */
   usesSession(message: PageMessage): boolean {
     return valuesOf(message, 'authorization').length === 0 && valuesOf(message, PAGE_TOKEN).length > 0
   }
 
-  /** Refuses a request without a token of this process. Call `refuse` before. */
+  /** Refuses a request without a valid page token. Call `refuse` first. */
   refuseSession(request: PageRequest): Refusal<'PAGE_SESSION_REQUIRED'> | undefined {
     const [token, ...others] = valuesOf(request, PAGE_TOKEN)
     const isKnown = token !== undefined && others.length === 0 && this.#sessions.use(token, request.socket)
@@ -74,7 +74,7 @@ export class Inspector {
     return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, base_url: this.#baseUrl })
   }
 
-  /** Responds to POST /_platform/ui/session: a token for a ticket. */
+  /** Responds to POST /_platform/ui/session: exchanges a ticket for a token. */
   startSession(body: unknown): PageResponse | Refusal {
     const { ticket } = (body ?? {}) as { ticket?: unknown }
     const token = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined

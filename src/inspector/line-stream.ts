@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream'
 
-/** Close the stream of a follower that leaves more lines than this unread. */
+/** Maximum unread lines of a follower; beyond it, the stream closes. */
 const UNREAD_MAX = 10_000
-/** Live lines wait this long for more of them: writing each alone takes most of the CPU time of a busy log. */
+/** Ms to collect live lines before writing: single writes dominate the CPU time of a busy log. */
 const BATCH_MS = 50
-/** Write this much text at a time, so that a slow reader holds back the rest. */
+/** Characters to write at a time, so that a slow reader delays further formatting. */
 const CHUNK_LENGTH = 16_384
-/** Format for this long at a time, then leave the process to other work: one line may take milliseconds. */
+/** Ms to format before other work of the process has its turn: one line may take milliseconds. */
 const PIECE_MS = 2
 const PAUSE_MS = 8
 
-/** An NDJSON stream of items, each of which becomes text when the reader is ready for it. */
+/** An NDJSON stream of items. An item is formatted when the reader is ready. */
 export class LineStream<T> extends Readable {
   readonly #format: (item: T) => string
   /** Monotonic time, ms. */
@@ -36,7 +36,7 @@ export class LineStream<T> extends Readable {
     else if (this.#wanted) this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref()
   }
 
-  /** Ends the stream after the items that wait. */
+  /** Ends the stream after the waiting items. */
   finish(): void {
     this.#ends = true
     if (this.#wanted) this.#write()
@@ -44,7 +44,7 @@ export class LineStream<T> extends Readable {
 
   override _read(): void {
     this.#wanted = true
-    // Items that wait for their batch or for their piece stay until the timer fires.
+    // Items that wait for their batch, or for other work, stay until the timer fires.
     if (this.#timer === undefined) this.#write()
   }
 
@@ -68,7 +68,7 @@ export class LineStream<T> extends Readable {
     }
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
-    // Pause also if the reader wants no more now: it may want more before other work has had its turn.
+    // Pause even if the reader stops reading now: it may continue before other work has had its turn.
     if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
     else if (this.#ends && this.#wanted) this.push(null)
   }
@@ -84,8 +84,8 @@ export class Followers<T> {
   }
 
   /**
-   * Streams the items that are kept; if `follows`, the stream stays open for new ones. After `close` none stays open: a
-   * page reconnects on the same connection while the server stops, which must not wait for it.
+   * Streams the stored items; if `follows`, the stream stays open for new ones. After `close` no stream stays open: a
+   * page reconnects on the same connection while the server stops, and the server must not wait for it.
    */
   stream(kept: readonly T[], follows: boolean, format: (item: T) => string): LineStream<T> {
     const stays = follows && !this.#isClosed

@@ -3,12 +3,12 @@ import { failures, type Refusal, refuse } from '../contract/errors.js'
 import { type PageResponse, platformHeaders } from './assets.js'
 import { type Inspector, isPagePath, isPlatformPath, pathOf } from './inspector.js'
 
-/** A ticket with the rest of its JSON document. */
+/** Maximum bytes of a body: a ticket and the rest of its JSON document. */
 const BODY_BYTES_MAX = 1_024
 
 /**
- * Serves the page on a plain Node server and refuses every request but those with a session of the page below
- * /_platform. Returns false for these, which the server handles.
+ * Serves the page on a plain Node server. Refuses other requests unless they have a page session and a path below
+ * /_platform; for those it returns false, and the server handles them.
  */
 export async function servePage(
   inspector: Inspector,
@@ -37,7 +37,7 @@ export async function servePage(
   }
 }
 
-/** True for a body that says it is JSON. Another site cannot send this type without asking first (CORS). */
+/** True for the content type of JSON, which another site cannot send without a CORS preflight. */
 export const isJson = ({ headers }: IncomingMessage): boolean =>
   headers['content-type']?.split(';', 1)[0]?.trim() === 'application/json'
 
@@ -63,7 +63,7 @@ function failureResponse({ code, details }: Refusal): PageResponse {
 }
 
 function send(response: ServerResponse, { status, headers, body }: PageResponse): void {
-  // The rest of a refused body is not read, so the connection cannot be used again.
+  // The rest of a refused body is unread, so close the connection.
   const { complete, method } = response.req
   response.writeHead(status, { ...headers, ...(complete ? {} : { connection: 'close' }) })
   response.end(method === 'HEAD' ? '' : body)

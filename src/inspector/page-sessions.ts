@@ -2,10 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** Time to start a browser. The ticket is an argument of the program that opens the browser, so others can see it. */
+/** Lifetime of a ticket in ms: enough to start a browser, whose arguments show the ticket to other users. */
 const TICKET_MS_MAX = 120_000
 const TICKETS_MAX = 16
-/** Time without a request and without an open connection after which a token ends. */
+/** Ms without a request or open connection after which a token ends. */
 const IDLE_MS_MAX = 3_600_000
 const SESSIONS_MAX = 64
 const SECRET_BYTES = 32
@@ -20,12 +20,12 @@ export type PageConnection = EventEmitter & Pick<Socket, 'destroyed' | 'readable
 
 interface PageSession {
   readonly hash: Buffer
-  /** Open connections that sent the token, such as that of a stream. */
+  /** Open connections that sent the token, such as a stream. */
   readonly connections: Set<PageConnection>
   usedAt: number
 }
 
-/** One-time tickets and the tokens for which pages exchange them, in memory: both end with the process. */
+/** One-time tickets, and the tokens that pages get for them; in memory, so both end with the process. */
 export class PageSessions {
   #tickets: { readonly hash: Buffer; readonly expiresAt: number }[] = []
   #sessions: PageSession[] = []
@@ -44,7 +44,7 @@ export class PageSessions {
     return { secret, expiresAt }
   }
 
-  /** Returns the token of a new session for a valid ticket, which is then used up. */
+  /** Returns the token of a new session for a valid ticket, and invalidates the ticket. */
   exchange(ticket: string): string | undefined {
     const valid = this.#valid()
     const found = find(valid, ticket)
@@ -56,7 +56,7 @@ export class PageSessions {
     return token
   }
 
-  /** True for the token of a session, which then lasts while the connection is open, and for an hour after that. */
+  /** True for a valid token. The session then lasts while the connection is open, and for an hour afterwards. */
   use(token: string, connection: PageConnection): boolean {
     const now = this.#now()
     const isOpen = ({ connections, usedAt }: PageSession) => connections.size > 0 || now - usedAt < IDLE_MS_MAX
@@ -70,7 +70,7 @@ export class PageSessions {
     const leave = () => {
       if (session.connections.delete(connection)) session.usedAt = this.#now()
     }
-    // A closed tab ends its side; the server keeps the other one until it writes.
+    // A closed tab ends only its own side of the connection; the server's side stays open until a write.
     connection.once('end', leave).once('close', leave)
     return true
   }
@@ -87,7 +87,7 @@ export class PageSessions {
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
 
-/** Compares with every entry in constant time. */
+/** Compares with every entry, in constant time. */
 function find<Entry extends { readonly hash: Buffer }>(entries: readonly Entry[], secret: string): Entry | undefined {
   const hash = hashOf(secret)
   return entries.filter((it) => timingSafeEqual(it.hash, hash))[0]

@@ -1,15 +1,15 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 
-/** What the checks read of a request; an IncomingMessage has these members. */
+/** Members of a request that the checks read; an IncomingMessage has them. */
 export interface PageMessage {
   readonly method?: string | undefined
   /** The request target as received. */
   readonly url?: string | undefined
-  /** Names and values in turn, with repeats: Node drops all Host headers but the first from `headers`. */
+  /** Names and values in turn, including duplicates: `headers` of Node has only the first Host header. */
   readonly rawHeaders: readonly string[]
 }
 
-/** Host names and origin that requests to a port may have (RULES.md#page-requests). */
+/** Host names and origin that requests to a port may name (RULES.md#page-requests). */
 export interface AllowedOrigin {
   readonly origin: string
   readonly hosts: ReadonlySet<string>
@@ -18,7 +18,7 @@ export interface AllowedOrigin {
 export function allowedOriginOf(baseUrl: string): AllowedOrigin {
   const { origin, hostname, port } = new URL(baseUrl)
   const names = ['127.0.0.1', '[::1]', 'localhost', hostname]
-  // Clients leave out the default port.
+  // Clients omit the default port.
   const hosts = names.flatMap((name) => (port === '' ? [name, `${name}:80`] : [`${name}:${port}`]))
   return { origin, hosts: new Set(hosts) }
 }
@@ -28,18 +28,18 @@ export function valuesOf({ rawHeaders }: PageMessage, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
 }
 
-/** Refuses a request to another name, such as one that an attacker's DNS resolves to this machine. */
+/** Refuses a request for another host name, such as one that an attacker's DNS resolves to this machine. */
 export function refuseHost({ hosts }: AllowedOrigin, message: PageMessage): Refusal<'HOST_NOT_ALLOWED'> | undefined {
   const [host, ...others] = valuesOf(message, 'host')
   const isOwn = host !== undefined && others.length === 0 && hosts.has(host.toLowerCase())
-  // An absolute target names a host of its own.
+  // An absolute target names another host.
   if (isOwn && message.url?.startsWith('/')) return undefined
   return refuse('HOST_NOT_ALLOWED', { allowed: [...hosts] })
 }
 
 /**
- * Refuses a request of another site. Browsers always send the two headers that tell; `fromPage` requires them, for
- * requests that a browser could send for a user.
+ * Refuses a request from another site. Browsers always send the two headers that identify the site; `fromPage` requires
+ * them, for requests that a browser could send for a user.
  */
 export function refuseSite(
   { origin }: AllowedOrigin,

@@ -3,7 +3,7 @@
 export const PROTOCOL_VERSION = 1
 export const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
-/** Content-Type of a dispatch request and of its response. */
+/** Content-Type of dispatch requests and responses. */
 export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
 
 /** True for the media type of a dispatch; parameters are ignored. */
@@ -53,7 +53,7 @@ export const secureCodes = [
 ] as const
 export type SecureCode = (typeof secureCodes)[number]
 
-/** A refusal by the server. A refusal quotes nothing of the request, which may contain secrets. */
+/** A refusal by the server. It quotes no part of the request, which may contain secrets. */
 export interface SecureRefusal<Code extends SecureCode = SecureCode> {
   readonly ok: false
   readonly code: Code

@@ -38,7 +38,7 @@ export function ownAccountKeys(key: Uint8Array): AccountKeys {
 
 const FETCH_MS_MAX = 5_000
 const REPORT_INTERVAL_MS = 60_000
-/** Reload the key set if the system clock goes back by more than this; a smaller step delays the refresh by as much. */
+/** Reload the key set if the system clock goes back by more ms; a smaller step only delays the refresh. */
 const CLOCK_STEP_MS = 10_000
 
 /**

@@ -146,7 +146,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   }
 }
 
-/** True for a dispatch of the encrypted transport, also with an absolute or percent-escaped request target. */
+/** True for a dispatch of the encrypted transport, even with an absolute or percent-escaped request target. */
 function isDispatch({ method, url = '' }: IncomingMessage): boolean {
   if (method !== dispatch.method) return false
   if (url === dispatch.path) return true
@@ -161,7 +161,7 @@ function bindRoutes(deps: Deps, metrics: Metrics): Routes {
   bindHealth(routes, deps, metrics)
   if (deps.inspector !== null) bindPage(routes, deps.inspector)
   bindSecureGateway(routes, deps)
-  // Only for the Allow header: `respond` handles dispatches, which cannot contain a dispatch.
+  // Only for the Allow header: `respond` handles dispatches, which cannot contain another dispatch.
   routes.add({ method: dispatch.method, endpoint: dispatch, handle: (it) => refuseOutsideRoutes(routes, it) })
   const idempotentCalls = new IdempotentCalls()
   const handlers = makeHandlers(deps)
@@ -184,7 +184,7 @@ function refuseOutsideRoutes(routes: Routes, { target, replyHeaders }: Exchange)
   return refuse('METHOD_NOT_ALLOWED')
 }
 
-/** Wakes polls and reports changes. Returns a function that ends it. */
+/** Wakes polls and reports changes. Returns a function that ends both. */
 function followChanges(deps: Deps): () => void {
   const { activity } = deps
   const stops = [

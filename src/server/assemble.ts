@@ -31,7 +31,7 @@ import { Polls } from './polls.js'
 import { Snapshots } from './snapshots.js'
 import { SharedSecureKeys, sessionSealing } from './transport/shared-keys.js'
 
-/** Options of a server that a program runs for itself. */
+/** Options of a server inside another program's process. */
 export interface InProcessOptions
   extends Pick<
     ServerOptions,
@@ -47,7 +47,7 @@ export type StartOptions = ServerOptions &
     readonly schema?: string
     readonly closeMsMax?: number
     readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
-    /** Dependencies that replace those of the server. */
+    /** Dependencies in place of the server's own. */
     readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender'>>
   }
 
@@ -58,7 +58,7 @@ const noLog: ReturnType<typeof openLog> = {
 
 export type ServerParts = Awaited<ReturnType<typeof assemble>>
 
-/** Creates all parts of a server; none of them runs yet. */
+/** Creates all parts of a server without starting them. */
 export async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
   const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
   const random = options.parts?.random ?? pooledRandom()
@@ -104,14 +104,14 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     clock,
     keys: deps.keys,
     sender: deps.sender,
-    // Without an operator nobody could read the attempts.
+    // Without the operator API, nobody could read the attempts.
     attempts: operatorKey === null ? undefined : deps.attempts,
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
   return { app, log, target, deps, snapshots, operatorKey, deliveries }
 }
 
-/** A flag counts more than the file of differences. */
+/** A flag overrides the file of differences. */
 const rateLimitsOf = ({ rateLimits, differences }: ServerOptions) =>
   rateLimits === 'off' ? rateLimits : { ...differences?.rateLimits, ...rateLimits }
 
@@ -148,7 +148,7 @@ async function secureSettings(
   }
 }
 
-/** The page and the checks of Host are for a port that only this machine reaches (RULES.md#page). */
+/** The page and the checks of Host exist only for a port that other machines cannot reach (RULES.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
 function createInspector(random: RandomBytes, clock: Clock): Inspector {
@@ -158,14 +158,14 @@ function createInspector(random: RandomBytes, clock: Clock): Inspector {
     features: {
       source: 'server',
       test_clock: clock instanceof TestClock,
-      // Without a test clock, the view says how to start one.
+      // Show the clock view even without a test clock: it says how to start one.
       views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
       started_at: formatInstant(Date.now()),
     },
   })
 }
 
-/** Dependencies that follow from others. */
+/** Creates the dependencies that follow from the given ones. */
 function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random'>, newIdOf: Deps['newId']) {
   return {
     newId: newIdOf,
@@ -180,7 +180,7 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
 }
 type Derived = keyof ReturnType<typeof derive> | 'requestLog' | 'instanceId'
 
-/** Completes dependencies by those that follow from them and are not given. */
+/** Completes dependencies with those that follow from the given ones. */
 export function createDeps(
   given: Omit<Deps, Derived | 'snapshots'> & Partial<Pick<Deps, Derived>>,
 ): Omit<Deps, 'snapshots'> {

@@ -16,7 +16,7 @@ const OPERATOR: Caller = { kind: 'operator', accountId: '', applicationId: '', t
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
-/** Returns the bearer value; refuses duplicate headers, of which Node would silently use the first. */
+/** Returns the bearer value; refuses duplicate headers, because Node silently uses the first. */
 function bearerOf(exchange: Exchange): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
   const values = headerValues(exchange, 'authorization')
   if (values.length === 0) return refuse('TOKEN_MISSING')

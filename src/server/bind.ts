@@ -154,7 +154,7 @@ function readQuery(query: Readonly<Record<string, unknown>>, schema: ObjectSchem
 
 const conflict = { code: 'conflict', message: 'differs between the query and the body' }
 
-/** Reports a member that has different values in query and body. */
+/** Reports a member with different values in query and body. */
 function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIssue[] | null {
   const inBody = (body ?? {}) as Record<string, unknown>
   const name = Object.keys(query).find((it) => Object.hasOwn(inBody, it) && inBody[it] !== query[it])

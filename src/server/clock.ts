@@ -1,11 +1,11 @@
-/** Time for business rules, in ms since the epoch: the system clock or the test clock. */
+/** Time in ms since the epoch for business rules: from the system clock or the test clock. */
 export interface Clock {
   now(): number
-  /** Calls `listener` after each move of the test clock, to start due work. Returns a function that removes it. */
+  /** Calls `listener` after each move of the test clock. Returns a function that removes the listener. */
   onMove(listener: () => void): () => void
 }
 
-/** The present time without moves of a test clock. */
+/** Current system time in ms, not changed by moves of a test clock. */
 export const trueTime = (clock: Clock): number => (clock instanceof TestClock ? clock.trueNow() : clock.now())
 
 const neverMoved = () => () => {}
@@ -22,7 +22,7 @@ const steadyClock: Clock = { now: steadyNow, onMove: neverMoved }
 /** Latest test clock: derived times (expiry, validity) must stay below the year 10000, the limit of RFC 3339. */
 export const LATEST_TEST_TIME = Date.UTC(9990, 0)
 
-/** Moves that a client may miss before its next call. */
+/** Number of clock moves that a client may miss before its next call. */
 const EARLIER_MAX = 100
 
 /** A running clock that can be moved forward (RULES.md#test-clock). */
@@ -41,7 +41,7 @@ export class TestClock implements Clock {
     return this.#base.now() + this.#offset
   }
 
-  /** @param ms not negative */
+  /** Moves the clock forward. @param ms not negative */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('a test clock only moves forward')
     this.#move(this.#offset + Math.round(ms))
@@ -51,12 +51,12 @@ export class TestClock implements Clock {
     return this.#base.now()
   }
 
-  /** Sets the clock to the time of a restored state, which may be earlier. */
+  /** Sets the clock to the time of a restored state, which may be in the past. */
   restore(to: number): void {
     this.#move(Math.round(to) - this.#base.now())
   }
 
-  /** Present times of the clock as it went before its latest moves, for clients that do not know of them. */
+  /** Current times by the clock before each of its latest moves, for clients that have not seen these moves. */
   earlierNows(): number[] {
     return this.#earlier.map((offset) => this.#base.now() + offset)
   }

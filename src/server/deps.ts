@@ -33,7 +33,7 @@ interface SecureSettings {
   readonly enabled: boolean
   /** True if the server refuses runtime calls in plain text. */
   readonly required: boolean
-  /** Brand name, an input of the key derivation of every session. */
+  /** Brand name, an input of each session's key derivation. */
   readonly brand: string
   /** Origins that may open an encrypted session; `*` allows any origin, and requests without an Origin header. */
   readonly allowedOrigins: readonly string[]
@@ -41,9 +41,9 @@ interface SecureSettings {
   readonly sessions: Sessions<ServerSession>
 }
 
-/** Who may replace the state of this server through the operator API (RULES.md#snapshots). */
+/** Permission to replace the state of this server through the operator API (RULES.md#snapshots). */
 interface StateAccess {
-  /** False for a server beyond loopback that was not started with the option for it. */
+  /** False for a server beyond loopback unless its start allowed it. */
   readonly isAllowed: boolean
   /** True if other servers may use the same state. */
   readonly isShared: boolean
@@ -73,13 +73,13 @@ export interface Deps {
   readonly gate: Gate
   readonly stateAccess: StateAccess
   readonly snapshots: ServerSnapshots & {
-    /** Follows resets and restores of all processes of the store. Returns a function that ends it. */
+    /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
     follow(): () => void
   }
   readonly webhooks: WebhookPolicy
-  /** Sends deliveries and replays of the operator. */
+  /** Sends the deliveries and the operator's replays. */
   readonly sender: Sender
-  /** Latest attempts of the deliveries of this process. */
+  /** Latest delivery attempts of this process. */
   readonly attempts: AttemptLog
   readonly secure: SecureSettings
   readonly autoApprove: boolean

@@ -12,11 +12,11 @@ type ReadDifferences =
   | { readonly ok: true; readonly differences: Differences }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** A setting of a rule: what its value must be, for people and as JSON Schema, and whether it is. */
+/** A setting of a rule: a description of valid values, their JSON Schema, and a test. */
 interface Setting {
   readonly form: string
   readonly schema: object
-  /** Member of Differences that has the value of this setting. */
+  /** Member of Differences with the value of this setting. */
   readonly member?: keyof Differences
   fits(value: unknown): boolean
 }
@@ -43,10 +43,10 @@ const message: Setting = {
   fits: (it) => typeof it === 'string' && it.length >= 1 && it.length <= MESSAGE_LENGTH,
 }
 
-/** The server counts the existing records before it adds one; a count of more would delay the call. */
+/** Highest limit of records: the server counts existing records before it adds one, which takes time. */
 const RECORDS_MAX = 10_000
 
-/** Settings by rule, the anchor of its section in RULES.md (RULES.md#differences). */
+/** Settings by rule, under the rule's anchor in RULES.md (RULES.md#differences). */
 const rules: Readonly<Record<string, Settings>> = {
   'failure-codes': Object.fromEntries(Object.keys(failures).map((code) => [code, message])),
   'rate-limits': Object.fromEntries(rateLimitNames.map((name) => [name, callsInWindow])),
@@ -60,7 +60,7 @@ const rules: Readonly<Record<string, Settings>> = {
   'bot-records': { max: integerTo(RECORDS_MAX, 'botsMax') },
 }
 
-/** What can be switched, for people. */
+/** Lists the available settings for people. */
 export const switchable = Object.entries(rules)
   .map(
     ([rule, settings]) =>

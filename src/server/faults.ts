@@ -5,7 +5,7 @@ import { endpoints } from '../contract/index.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { RandomBytes } from '../domain/ids.js'
 
-/** Ids of the endpoints that can have faults: all but those of the operator. */
+/** Ids of the endpoints that can have faults: all except the operator's. */
 export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
 type NewFault = Omit<Fault, 'id' | 'left'>
@@ -21,7 +21,7 @@ export class Faults {
   /** Aborted while a reset or restore waits for delayed calls. */
   #held = new AbortController()
   readonly #calls = new Set<Promise<unknown>>()
-  /** Oldest first. */
+  /** Active faults, oldest first. */
   #faults: readonly Fault[] = []
   readonly #listeners = new Set<() => void>()
   readonly #sources: FaultSources
@@ -48,7 +48,7 @@ export class Faults {
     return fault
   }
 
-  /** Calls `listener` after each change, also of what is left of a fault. Returns a function that removes it. */
+  /** Calls `listener` after each change, even of a remaining count. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -85,7 +85,7 @@ export class Faults {
     }
     if (fault.kind === 'error') return refusal
     const result = await call()
-    // Return the result although its connection is closed: the request log and the metrics record it.
+    // Return the result although the connection is closed: request log and metrics record it.
     if (fault.kind === 'drop_response') drop()
     return result
   }

@@ -2,18 +2,18 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { IDEMPOTENCY_WAIT_MS, type IdempotencyKey } from '../domain/idempotency.js'
 import { StoreUnavailable } from '../store/store.js'
 
-/** Maximum time for which calls wait for a reset or restore: most take milliseconds, that of a large state a minute. */
+/** Maximum ms that a call waits for a reset or restore. Most take milliseconds, one of a large state up to a minute. */
 const WAIT_MS_MAX = 2_000
 
 /**
  * Runs calls concurrently, and a reset or restore only while no call runs. Calls that arrive meanwhile wait for a short
- * time; then they and later ones are refused.
+ * time; after that, they and later calls are refused.
  */
 export class Gate {
   readonly #waitMsMax: number
   #refuses = false
   #running = 0
-  /** Resolves when the gate may be open again, so the caller checks again. Null while it is open. */
+  /** Resolves when the gate may be open again; the caller must then check again. Null while the gate is open. */
   #closed: Promise<void> | null = null
   #drained: (() => void) | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -41,13 +41,13 @@ export class Gate {
 
   /**
    * Runs `work` while no call runs, after all earlier work of the gate.
-   * @param endWaitingCalls called when the gate has closed, to end calls that only wait
+   * @param endWaitingCalls called after the gate has closed, to end calls that only wait
    */
   runExclusive<T>(work: () => Promise<T>, endWaitingCalls: () => void): Promise<T> {
     return this.queue(() => this.#closeAndRun(work, endWaitingCalls))
   }
 
-  /** Runs `work` beside calls, after all earlier work of the gate. */
+  /** Runs `work` concurrently with calls, after all earlier work of the gate. */
   queue<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => {})

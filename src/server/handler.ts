@@ -8,7 +8,7 @@ import type { Op } from '../store/operation.js'
 import type { Deps } from './deps.js'
 import type { Caller } from './http/exchange.js'
 
-/** A success; `status` defaults to that of the endpoint. */
+/** A success; `status` defaults to the endpoint's status. */
 export interface Success<Data> {
   readonly ok: true
   readonly data: Data
@@ -30,7 +30,7 @@ type DataOf<E extends Endpoint> = E extends { streams: true }
 
 export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>
 
-/** What the store keeps of a call that writes. */
+/** Data of a writing call that the store keeps. */
 export interface CallFacts<E extends Endpoint> extends Pick<Caller, 'applicationId' | 'calledBy'> {
   readonly requestId: string
   readonly idempotencyKey: E extends { idempotent: true }
@@ -58,7 +58,7 @@ type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<
 export interface CheckedHandler<E extends Endpoint> {
   readonly check?: (body: BodyOf<E>) => ValidationIssue[]
   readonly handle: Handle<E>
-  /** Set for a call that uses the Gate itself: it replaces the state, or enters the gate for a part of its work. */
+  /** Set for a call that uses the Gate itself: it replaces the state, or enters for part of its work. */
   readonly bypassesGate?: true
 }
 
@@ -73,7 +73,7 @@ export type Handlers = { readonly [Group in keyof Contract]: HandlersOf<Contract
 /** Creates the handlers of a group. */
 export type MakeHandlers<Group extends keyof Contract> = (deps: Deps, replies: Replies) => HandlersOf<Contract[Group]>
 
-/** Creates some handlers of a group; the compiler finds which are missing where they are joined. */
+/** Creates some handlers of a group; where the parts are joined, the compiler reports missing handlers. */
 export type MakeSome<Group extends keyof Contract> = (
   deps: Deps,
   replies: Replies,

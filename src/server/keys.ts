@@ -51,7 +51,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
   throw new KeysUnusable(`${path} is not a key file of this version, or it is incomplete. Restore it from a backup.`)
 }
 
-/** Makes keys that no file holds. */
+/** Makes keys that are stored nowhere. */
 export function makeKeys(random: RandomBytes): ServerKeys {
   return keysOf(newKeyFile(random)) as ServerKeys
 }
@@ -86,7 +86,7 @@ function newKeyFile(random: RandomBytes): KeyFile {
   }
 }
 
-/** Returns a check value of each key, by key id. A store recognises the keys of its vouchers by their check values. */
+/** Returns a check value of each key, by key id. The store recognises the keys of its vouchers by these values. */
 export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
   return new Map(
     ring.all.map(({ id, derive, index }) => [
@@ -134,7 +134,7 @@ function* requireSameKeys(checks: ReadonlyMap<string, string>): Op<void> {
   )
 }
 
-/** Refuses to start if another process lacks the current key and would not find the vouchers of this process. */
+/** Refuses to start if another process lacks the current key and could not find the vouchers of this process. */
 function* requireCurrentEverywhere(current: string): Op<void> {
   const without = yield* processesWithout(current)
   if (without.length === 0) return

@@ -14,9 +14,9 @@ import { plantSeed } from './seed/plant.js'
 
 const DEFAULT_PORT = 8420
 
-/** Grace period for requests and deliveries in flight when the server stops. */
+/** Grace period in ms for requests and deliveries in flight when the server stops. */
 const CLOSE_MS_MAX = 9_000
-/** The same for a server inside a test: less than the limits that runners set for hooks. */
+/** Grace period in ms for a server inside a test: shorter than the limits of test runners for hooks. */
 const IN_PROCESS_CLOSE_MS_MAX = 1_000
 
 /**
@@ -45,7 +45,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   }
 }
 
-/** Starts a server for the program in whose process it runs (RULES.md#servers-inside-a-test). */
+/** Starts a server inside the process of the calling program (RULES.md#servers-inside-a-test). */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
   const { databaseUrl } = options
   const embedded = {
@@ -127,7 +127,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
 
 async function openStore({ databaseUrl, schema }: StartOptions, { database }: ServerPlace): Promise<Store> {
   if (databaseUrl === undefined) return openSqliteStore(database)
-  // Load the driver only when needed: it takes longer than the rest of a start.
+  // Import on demand: loading the driver takes longer than the rest of a start.
   const { openPostgresStore } = await import('../store/postgres/store.js')
   return openPostgresStore({ url: databaseUrl, env: process.env, ...(schema === undefined ? {} : { schema }) })
 }
@@ -142,7 +142,7 @@ function baseUrlOf({ server }: App, host = '127.0.0.1'): string | null {
   return address && `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** What other processes may know of a running server. */
+/** Facts about a running server for other processes. */
 function describe({ app, deps }: ServerParts, place: ServerPlace, host: string | undefined) {
   return {
     pid: process.pid,
@@ -154,7 +154,7 @@ function describe({ app, deps }: ServerParts, place: ServerPlace, host: string |
   }
 }
 
-/** Shows a server in its folder and in the registry of the user. Returns a function that ends this. */
+/** Lists a server in its folder and in the user's registry. Returns a function that removes both entries. */
 function announce(
   { deps, log }: ServerParts,
   place: ServerPlace,
@@ -183,7 +183,7 @@ function startUpkeep({ deps, snapshots, deliveries, log }: ServerParts): Upkeep 
   return upkeep
 }
 
-/** Ends calls, then deliveries and background work, then the store that all of them write. */
+/** Ends calls, then deliveries and background work, then the store that they write. */
 async function stop({ app, deps, deliveries }: ServerParts, upkeep: Upkeep, closeMsMax: number): Promise<void> {
   upkeep.release()
   deps.requestLog.close()

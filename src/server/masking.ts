@@ -3,7 +3,7 @@ import type { Schema } from '../contract/schema.js'
 import { mapTexts } from '../contract/values/map-texts.js'
 import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../contract/values/secrets.js'
 
-/** Keywords of a schema that decide what is shown. */
+/** Keywords of a schema that decide which values are shown. */
 interface Keywords {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -15,28 +15,28 @@ interface Keywords {
   readonly 'x-secret'?: boolean
 }
 
-/** V8 searches for a longer text in quadratic time. A text with the beginning of a longer secret is not shown. */
+/** Hide longer texts, which V8 searches in quadratic time, and texts with the start of a longer secret. */
 const SEARCHED_LENGTH_MAX = 200
-/** Limits of the search for secrets in one exchange; beyond them its texts are not shown. They take about 5 ms. */
+/** Limits of the search for secrets in one exchange, which takes about 5 ms; beyond them all texts are hidden. */
 const SECRETS_MAX = 1_000
 const SEARCHED_CHARACTERS_MAX = 2 * 1024 * 1024
 
 /** True for a word such as `recipient_user_id`: random text has digits. */
 export const isWord = (text: string) => /^[A-Za-z][A-Za-z._-]{0,63}$/.test(text)
 
-/** True if a schema marks one of its members as a secret. */
+/** True if a schema marks a member as a secret. */
 export function hasSecret(schema: Schema | undefined): boolean {
   return schema !== undefined && JSON.stringify(schema).includes('"x-secret"')
 }
 
-/** Hides the secrets of one exchange (RULES.md#secrets-of-exchanges), and remembers them to find them elsewhere. */
+/** Hides the secrets of one exchange (RULES.md#secrets-of-exchanges). Remembers them to find copies in other places. */
 export class Masking {
   readonly #secrets = new Set<string>()
-  /** The encodings of each secret, the longest first. */
+  /** Encodings of each secret, longest first. */
   #forms: readonly string[] | undefined
   #searched = 0
 
-  /** Removes a secret from every text of the exchange. */
+  /** Marks a secret to be removed from every text of the exchange. */
   remember(secret: string): void {
     if (secret.length >= KNOWN_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
   }
@@ -47,7 +47,7 @@ export class Masking {
     return HIDDEN
   }
 
-  /** Returns a JSON value without what a schema marks as a secret, and without values that no schema describes. */
+  /** Returns a JSON value without marked secrets and without values that no schema describes. */
   show(value: unknown, schemas: readonly Schema[]): unknown {
     return this.#show(value, schemas.flatMap(rulesOf))
   }
@@ -67,7 +67,7 @@ export class Masking {
     return shown
   }
 
-  /** Removes the remembered secrets from a text; null for a text that cannot be shown without them. Call it last. */
+  /** Removes the remembered secrets from a text; null if the text must be hidden as a whole. Call this last. */
   finish(text: string): string | null {
     if (this.#secrets.size > SECRETS_MAX) return null
     this.#forms ??= byEncoding(this.#secrets).map(([encoding]) => encoding)
@@ -99,14 +99,14 @@ export class Masking {
 
 type Members = Record<string, unknown>
 
-/** What a schema without alternatives says about values; parts are read at their first use. */
+/** Masking rule of one schema alternative; rules of members are built on first use. */
 interface Rule {
   readonly isSecret: boolean
-  /** True for an object that may have any member. */
+  /** True for an object with arbitrary members. */
   readonly isOpen: boolean
-  /** Types as `typeof` and isArray name them; undefined for any. */
+  /** Permitted types, named as by `typeof` and isArray; undefined for any type. */
   readonly types: readonly string[] | undefined
-  /** All values that are allowed; undefined for any of the types. */
+  /** Permitted values; undefined for any value of the types. */
   readonly values: readonly unknown[] | undefined
   member(name: string): readonly Rule[]
   others(): readonly Rule[]
@@ -144,7 +144,7 @@ function ruleOf(keywords: Keywords): Rule {
   }
 }
 
-/** True if a value has a type and a value that a rule allows. */
+/** True if a rule permits the type and the value. */
 function fits(value: unknown, { types, values }: Rule): boolean {
   if (values !== undefined && !values.includes(value)) return false
   return types === undefined || types.includes(Array.isArray(value) ? 'array' : typeof value)

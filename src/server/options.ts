@@ -5,29 +5,29 @@ import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Decisions that a server takes over from another platform; for absent ones the server decides itself (RULES.md#differences). */
+/** Rules that a server adopts from another platform; absent members follow RULES.md (RULES.md#differences). */
 export interface Differences {
   readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
-  /** Lifetime of an application token whose creation names none. */
+  /** Default lifetime of an application token. */
   readonly tokenLifetimeDays?: number
-  /** Active tokens of an application. */
+  /** Maximum active tokens per application. */
   readonly tokensMax?: number
-  /** Applications of an account. */
+  /** Maximum applications per account. */
   readonly applicationsMax?: number
-  /** Bots of an account. */
+  /** Maximum bots per account. */
   readonly botsMax?: number
-  /** Lifetime of an idempotency record, except that of a redemption. */
+  /** Lifetime of idempotency records; redemption records never expire. */
   readonly idempotencyDays?: number
   readonly reversalWindowDays?: number
   readonly messages?: Partial<Record<FailureCode, string>>
-  /** What is changed, as `reversal.window_days`. */
+  /** Names of the changed settings, such as `reversal.window_days`. */
   readonly names: readonly string[]
 }
 
 export interface ServerOptions {
   /** Address to listen on; default 127.0.0.1. */
   readonly host?: string
-  /** Default 8420; 0 takes any free port. */
+  /** Port; default 8420; 0 takes any free port. */
   readonly port?: number
   /** Stores nothing permanently: SQLite in memory, keys in a private temporary folder that the server deletes. */
   readonly memory?: boolean
@@ -40,16 +40,16 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /** Records that an empty store gets before the first call; another store must hold them (RULES.md#seeds). */
+  /** Records for an empty store, written before the first call; another store must have them (RULES.md#seeds). */
   readonly seed?: Seed
-  /** Decisions that replace those of RULES.md (RULES.md#differences). */
+  /** Rules that differ from RULES.md (RULES.md#differences). */
   readonly differences?: Differences | undefined
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   /** Lets the operator API reset the server and restore snapshots. Default: when bound to loopback. */
   readonly allowReset?: boolean
   readonly autoApprove?: boolean
-  /** Captures exchanges from the start, although nobody follows the activity. */
+  /** Captures exchanges from the start, even if nobody follows the activity. */
   readonly inspect?: boolean
   readonly testClock?: boolean
   /** `off`, or rate limits that replace the default limits of the same names. */
@@ -79,32 +79,32 @@ export interface ServerOptions {
   readonly registryDir?: string
 }
 
-/** What an embedder may do with the state of its server (RULES.md#snapshots). */
+/** Snapshot functions for the program that embeds a server (RULES.md#snapshots). */
 export interface ServerSnapshots {
-  /** Returns to the state of the start: the records of the seed, or an empty store, at the true time. */
+  /** Returns to the state at the start, the seed or an empty store, and to the system time. */
   reset(): Promise<void>
   /** Stores the state and the time under a name; replaces a snapshot of the same name. */
   save(name: string): Promise<StoredSnapshot>
-  /** Returns to a snapshot, which stays. `outdated`: another version with another schema saved it. */
+  /** Returns to a snapshot and keeps it. `outdated`: another version with another schema saved it. */
   restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'>
   /** All snapshots, oldest first. */
   list(): Promise<StoredSnapshot[]>
-  /** Removes a snapshot; undefined if there is none of this name. */
+  /** Removes a snapshot; undefined if no snapshot has this name. */
   remove(name: string): Promise<StoredSnapshot | undefined>
 }
 
 export interface RunningServer {
-  /** `http://127.0.0.1:8420` */
+  /** Base URL, such as `http://127.0.0.1:8420`. */
   readonly baseUrl: string
   readonly pid: number
   readonly dataDir: string
   /** Null when the operator API is off. */
   readonly operatorKeyFile: string | null
-  /** `sqlite`, `memory` or `postgres` */
+  /** Kind of store: `sqlite`, `memory` or `postgres`. */
   readonly store: string
-  /** Whether this start wrote the records of the seed, or found them; absent without a seed. */
+  /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Decisions that differ from RULES.md, such as `reversal.window_days`; absent if none does. */
+  /** Rules that differ from RULES.md, such as `reversal.window_days`; absent without a difference. */
   readonly differences?: readonly string[]
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>

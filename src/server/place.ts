@@ -13,33 +13,33 @@ import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
 import { keyFileInMemory, lazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
-/** Where a server keeps its keys and shows that it runs: a folder, or only the memory of the process. */
+/** Place of the server's keys, and of the file that announces it: a folder, or only the process's memory. */
 export interface ServerPlace {
   /** Path of the SQLite database. */
   readonly database: string
-  /** Null without a folder. */
+  /** Absolute path of the data folder; null without a folder. */
   readonly dataDir: string | null
   /** Null without a folder, or when the operator API is off. */
   readonly operatorKeyFile: string | null
-  /** @param hasNoKeys tells if the store is new; otherwise only the keys of its vouchers can verify them */
+  /** @param hasNoKeys tells if the store is new; vouchers of an existing store can be verified only with its own keys */
   loadKeys(random: RandomBytes, hasNoKeys: () => Promise<boolean>): Promise<ServerKeys>
   /** Returns null when the operator API is off. */
   loadOperatorKey(random: RandomBytes): string | null
   openTransportKeys(random: RandomBytes, clock: Clock): TransportKeys
-  /** Shows other processes that the server runs. Returns a function that ends this. */
+  /** Announces the server to other processes. Returns a function that withdraws the announcement. */
   announce(file: ServerFile): () => void
-  /** Removes what must not outlive the server. */
+  /** Removes files that must not outlive the server. */
   remove(): void
 }
 
-/** The folder that the options name; with `memory`, a temporary folder with the keys only. */
+/** Returns the place in the folder that the options name; with `memory`, in a temporary folder for the keys only. */
 export function placeInFolder(options: ServerOptions): ServerPlace & { readonly dataDir: string } {
   const { memory = false, keyFile, host = '127.0.0.1', operator = isLoopbackHost(host) } = options
   const dataDir = memory
     ? mkdtempSync(join(tmpdir(), 'voucherctl-'))
     : resolve(options.dataDir ?? defaultDataDir({ env: process.env, homeDir: homedir() }))
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
-  // Only this user may access a new folder; an existing one is not changed.
+  // Create a new folder for this user only; leave an existing one unchanged.
   if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   return {
     database: memory ? ':memory:' : join(dataDir, 'voucherctl.db'),
@@ -78,21 +78,21 @@ export function placeInMemory(): ServerPlace {
 
 /** Content of server.json, in which other commands find the running server. */
 interface ServerFile {
-  /** Id of this start of the server, which /healthz returns too. */
+  /** Id of this server start; /healthz returns it too. */
   instance_id: string
   pid: number
   base_url: string | null
   data_dir: string | null
   operator_key_file: string | null
   store: string
-  /** Decisions that differ from the rules (RULES.md#differences); absent if none does. */
+  /** Rules that this server changes (RULES.md#differences); absent without a change. */
   differences?: readonly string[]
   started_at: string
 }
 
 /**
- * Adds a server to a registry of running servers, which is a folder of the user.
- * @returns a function that removes it, with the folders that were created for it
+ * Adds a server to a registry of running servers, a folder of the user.
+ * @returns a function that removes the entry, and the folders that were created for it
  * @throws errors of the file system
  */
 export function registerServer(registryDir: string, file: ServerFile): () => void {
@@ -105,7 +105,7 @@ export function registerServer(registryDir: string, file: ServerFile): () => voi
   }
 }
 
-/** Removes a folder and those above it up to `topmost`, as far as they are empty. */
+/** Removes a folder and its parents up to `topmost`, while they are empty. */
 function removeEmpty(dir: string, topmost: string): void {
   try {
     rmdirSync(dir)
@@ -120,7 +120,7 @@ function writeRunning(path: string, file: ServerFile): void {
   replaceFile(path, `${JSON.stringify(content, null, 2)}\n`, { flush: false, follow: false })
 }
 
-/** Removes server.json unless it belongs to another server: with PostgreSQL several may share the folder. */
+/** Removes server.json unless it belongs to another server: with PostgreSQL, several servers may share the folder. */
 function removeServerFile(dataDir: string, instanceId: string): void {
   const path = join(dataDir, 'server.json')
   try {

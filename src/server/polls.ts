@@ -62,7 +62,7 @@ export class Polls {
     held.wake?.('changed')
   }
 
-  /** Wakes all polls, for when notices of the store may have been lost. */
+  /** Wakes all polls after a possible loss of store notices. */
   allChanged(): void {
     for (const botId of this.#open.keys()) this.changed(botId)
   }
@@ -73,7 +73,7 @@ export class Polls {
     for (const held of this.#open.values()) held.wake?.('closed')
   }
 
-  /** Ends all waits until `resume`, so that a reset or restore need not wait for them. */
+  /** Ends all waits until `resume`, so that resets and restores need not wait for polls. */
   hold(): void {
     this.#held = true
     for (const held of this.#open.values()) held.wake?.('closed')

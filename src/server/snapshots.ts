@@ -6,11 +6,11 @@ import type { ServerSnapshots } from './options.js'
 import { seedRows } from './seed/plant.js'
 import type { Seed } from './seed/schema.js'
 
-/** Background work, which must write nothing of a replaced state into the new one. */
+/** Background work that must not write data of a replaced state into the new state. */
 interface BackgroundWork {
-  /** Resolves when the work writes nothing until `resume`. */
+  /** Resolves when the work has stopped writing; it resumes with `resume`. */
   pause(): Promise<void>
-  /** Discards what the work holds of the previous state. */
+  /** Discards data of the previous state from memory. */
   forget?(): void
   resume(): void
 }
@@ -32,13 +32,13 @@ export class Snapshots implements ServerSnapshots {
     this.#background.push(work)
   }
 
-  /** Follows resets and restores of all processes of the store. Returns a function that ends it. */
+  /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
   follow(): () => void {
     const { store, polls } = this.#deps
     return store.listen((subject) => {
       if (subject !== STATE_REPLACED) return
       this.#forget()
-      // End polls that wait; a poll that does not wait yet reads again.
+      // End waiting polls; a poll that is not waiting yet reads again.
       polls.hold()
       polls.resume()
       polls.allChanged()
@@ -77,7 +77,7 @@ export class Snapshots implements ServerSnapshots {
     return this.#deps.store.snapshots.remove(name)
   }
 
-  /** Runs `work` while neither a call nor work in the background runs, then moves the test clock to the new state. */
+  /** Runs `work` without concurrent calls and background work, then moves the test clock to the new state. */
   #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
     const { gate, polls, faults, clock } = this.#deps
     const endWaitingCalls = () => {
@@ -98,7 +98,7 @@ export class Snapshots implements ServerSnapshots {
     }, endWaitingCalls)
   }
 
-  /** Writes what this process counts in memory; after a failure the next flush repeats it. */
+  /** Writes the counts in this process's memory; after a failure the next flush repeats the write. */
   async #flush(): Promise<void> {
     const { tokenUses, botCalls } = this.#deps
     await Promise.allSettled([tokenUses.flush(), botCalls.flush()])

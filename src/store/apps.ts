@@ -63,7 +63,7 @@ export function* listAll(request: PageRequest): Op<Page<Application>> {
   return { items: yield* interleave(...items.map(record)), pagination }
 }
 
-/** Returns the application if the account owns it; locks its row. */
+/** Returns the application if the account owns it, and locks the row. */
 export function* owned(accountId: string, appId: string): Op<ApplicationRow | undefined> {
   const row = yield* one<ApplicationRow>('select * from applications where id = $1', [appId], 'row')
   return row?.account_id === accountId ? row : undefined

@@ -2,14 +2,14 @@ import type { Forecast } from '../contract/platform/controls.js'
 import { type Op, oneLater } from './operation.js'
 
 /**
- * Maximum rows that a forecast reads of a table. Vouchers and tokens have no index by expiry, which each redeem would
- * have to write, so the newest rows are read; deliveries have one.
+ * Maximum rows of a table that a forecast reads. Vouchers and tokens have no index by expiry, because each redeem would
+ * have to write it, so the newest rows are read; deliveries have an index.
  */
 const FORECAST_ROWS_MAX = 2_000
 
 type Counted<Name extends string> = Readonly<Record<Name | 'total', number>>
 
-/** Counts what happens when the clock moves from `now` to `until`. */
+/** Counts the events that a move of the clock from `now` to `until` triggers. */
 export function* forecast(
   now: number,
   until: number,
@@ -20,7 +20,7 @@ export function* forecast(
   function* counted<Name extends string>(sql: string): Op<Counted<Name>> {
     return (yield* oneLater<Counted<Name>>(sql, period)) as Counted<Name>
   }
-  // Neither the deliveries of a bot that is not active nor those with a change to come (delivery/backlog.ts) are sent.
+  // Deliveries of inactive bots, and deliveries with a pending change (delivery/backlog.ts), are not sent.
   const deliveries = yield* counted<'due'>(
     `select count(q.bot_id) as due, count(*) as total
        from (select bot_id, update_id from deliveries

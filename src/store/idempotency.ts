@@ -11,7 +11,7 @@ const replaceExpired = inserting<IdempotencyRecord>(
    where idempotency_keys.expires_at <= excluded.created_at`,
 )
 
-/** Stored part of a response: `data` is what the rows of the voucher or redemption cannot reproduce. */
+/** Stored part of a response: `data` cannot be rebuilt from the rows of the voucher or redemption. */
 interface Replay<Data> {
   readonly status: 200 | 201
   readonly subjectId: string
@@ -25,7 +25,7 @@ interface KeyedCall {
   readonly now: number
 }
 
-/** Finds the idempotency record of a call; null if the call has none to replay. */
+/** Finds the idempotency record to replay for a call; null without one. */
 export function* findReplay<Data>({
   applicationId,
   idempotencyKey,
@@ -47,7 +47,7 @@ export function* findReplay<Data>({
 
 /**
  * Saves an idempotency record and replaces an expired one. Does nothing for a call without an idempotency key.
- * @param lifetimeMs null for a record that never expires; default that of the key
+ * @param lifetimeMs null for a record that never expires; default: the lifetime of the key
  * @throws Superseded when another call with the same key has committed since this call looked for a record
  */
 export function* saveRecord(

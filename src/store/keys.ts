@@ -7,7 +7,7 @@ export function* hasNoKeys(): Op<boolean> {
 }
 
 /**
- * Compares the credential keys of this process with the registered keys, which derived the existing vouchers.
+ * Compares the credential keys of this process with the registered keys, from which existing vouchers are derived.
  * @param checks check value of each key, by id; it does not reveal the key
  * @returns ids of registered keys that the process lacks or has with another value
  */
@@ -17,7 +17,7 @@ export function* unknownKeys(checks: ReadonlyMap<string, string>): Op<string[]> 
 }
 
 /**
- * Requires the keys of all vouchers, of one application or of all: no hash of this process finds a voucher of another key.
+ * Requires the keys of all vouchers, of one application or of all: this process cannot find a voucher of another key.
  * Reads vouchers only while another process has a key that this one lacks.
  * @throws KeyMissing
  */

@@ -1,9 +1,9 @@
 import type { Op, Value } from './operation.js'
 
-/** Rows of the first slice, and on SQLite of every slice: it reads them in about a millisecond. */
+/** Rows of the first slice, and of every slice on SQLite, which reads them in about a millisecond. */
 export const SLICE_ROWS = 1_000
 
-/** Maximum of a list of reviews, which has no pages: the oldest of each kind (RULES.md#operator-api). */
+/** Maximum reviews of each kind, oldest first, because the list has no pages (RULES.md#operator-api). */
 export const REVIEWS_MAX = 200
 
 export interface PageRequest {
@@ -26,16 +26,16 @@ export const paginationOf = (total: number, page: number, limit: number): Page<u
 /** Returns SQL. @param add adds a parameter and returns its name */
 export type Condition = (add: (value: Value) => string) => string
 
-/** The condition that a column has a value; none without a value. */
+/** Returns the condition that a column has a value; none if the value is undefined. */
 export const equals = (column: string, value: Value | undefined): readonly Condition[] =>
   value === undefined ? [] : [(add) => `${column} = ${add(value)}`]
 
 interface ListOptions {
-  /** SQL of the time in the order; `+created_at` keeps SQLite from an index of the order where another finds few rows. */
+  /** SQL of the time to sort by; `+created_at` keeps SQLite from the index for the order, if another finds few rows. */
   readonly at?: string
-  /** Leaves out older rows. A second lower bound in `from` would make SQLite read all of them for each slice. */
+  /** Omits older rows. As a second lower bound in `from`, SQLite would read all these rows for each slice. */
   readonly since?: number | undefined
-  /** Conditions that the index of the order does not cover; a row is `slice`. */
+  /** Conditions that the index for the order does not cover; `slice` names the row. */
   readonly match?: readonly Condition[]
 }
 
@@ -44,7 +44,7 @@ interface Place {
   readonly id: string
 }
 
-/** A statement with the number of rows in a slice at `$rows`. @param pauses false for the first slice, which is small */
+/** Builds a statement with the rows per slice at `$rows`. @param pauses false for the first slice, which is small */
 const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
   sql: sql.replace('$rows', `$${params.length + 1}`),
   params: [...params, SLICE_ROWS],
@@ -73,7 +73,7 @@ export function* listPage<R, T>(
     const rows: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)}) and (${at}, id) >= (${add(since)}, '')`
     const end = sliced(`select ${at} as at, id from ${rows} ${order} limit 1 offset $rows - 1`, values, pauses)
     const last = (yield { ...end, kind: 'one', pauses }) as Place | undefined
-    // With a limit PostgreSQL reads the index in its order; it overestimates the rows between two places.
+    // With a limit, PostgreSQL reads the index in order; without one, it overestimates the number of rows.
     const conditions = match.map((it) => it(add)).join(' and ')
     const slice = (columns: string) =>
       `from (select ${columns} from ${rows} ${order} limit $rows) slice ${conditions && `where ${conditions}`}`

@@ -3,7 +3,7 @@ export type Value = string | number | null
 
 export type Row = Readonly<Record<string, Value>>
 
-/** `row` waits for locked rows, `skip` skips them; `skipOf` names the one table of a join to lock. */
+/** `row` waits for locked rows, `skip` skips them; `skipOf` names the only table of a join to lock. */
 export type RowLock = 'row' | 'skip' | { readonly skipOf: string }
 
 /**
@@ -19,9 +19,9 @@ export interface Statement {
   readonly changes?: true
   /** Lets a read pause before this statement. */
   readonly pauses?: boolean
-  /** The last parameter is the number of rows in a slice; an engine that serves other calls meanwhile may raise it. */
+  /** True if the last parameter is a number of rows, which an engine that serves other calls may raise. */
   readonly hasSlice?: true
-  /** Lets an engine that is the only writer cache the row, which most calls read and few write. */
+  /** Lets an engine that is the only writer cache the row: many calls read it, few write it. */
   readonly keep?: true
 }
 
@@ -75,12 +75,12 @@ export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?:
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
 
-/** Reads one row of a read with many statements, before which the store may serve other calls. */
+/** Reads one row. For reads with many statements: the store may serve other calls first. */
 export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses = true): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, pauses }) as R | undefined
 }
 
-/** Reads all rows of a statement, before which the store may serve other calls. */
+/** Reads all rows of a statement. The store may serve other calls first. */
 export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses: boolean): Op<R[]> {
   return (yield { kind: 'all', sql, params, pauses }) as R[]
 }
@@ -105,7 +105,7 @@ export function* runEach(sql: string, lists: readonly (readonly Value[])[]): Op<
 }
 
 /**
- * Deletes the rows that a query finds, without those that another process has locked; returns their number.
+ * Deletes the rows that a query finds, except rows that another process has locked; returns their number.
  * @param key columns that identify a row
  * @param where SQL after `where`, with a limit
  */
@@ -123,7 +123,7 @@ export function* deleteFound(
   return found.length
 }
 
-/** Writes one row with a `returning` clause; returns that row. */
+/** Writes one row with a `returning` clause and returns the row. */
 export function* change<R = Row>(sql: string, params: readonly Value[]): Op<R | undefined> {
   return (yield { kind: 'one', sql, params, changes: true }) as R | undefined
 }
@@ -140,8 +140,8 @@ export function* count(from: string, params: readonly Value[]): Op<number> {
 }
 
 /**
- * Creates an operation that inserts an object as a row; the operation returns the number of inserted rows.
- * @param conflict such as `on conflict do nothing`
+ * Creates an operation that inserts an object as a row and returns the number of inserted rows.
+ * @param conflict clause such as `on conflict do nothing`
  */
 export function inserting<R extends object>(table: string, conflict = ''): (row: R) => Op<number> {
   let columns: readonly (keyof R)[] | undefined
@@ -159,7 +159,7 @@ export function inserting<R extends object>(table: string, conflict = ''): (row:
   }
 }
 
-/** Creates an operation that updates the columns `columns` of one row, found by its key. */
+/** Creates an operation that updates the given columns of one row by key. */
 export function updating<R extends object>(
   table: string,
   key: readonly (keyof R & string)[],

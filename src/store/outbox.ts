@@ -18,7 +18,7 @@ export interface NewUpdate {
 }
 
 /**
- * Writes an update under the bot's next id, in the transaction of its cause, and a delivery if the bot has a webhook.
+ * Writes an update with the bot's next id, and a delivery if the bot has a webhook, in the caller's transaction.
  * Returns the update's text; null, without writing, if the bot has not selected the update type.
  */
 export function* addUpdate(update: NewUpdate): Op<string | null> {

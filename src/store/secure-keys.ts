@@ -1,6 +1,6 @@
 import { notify, type Op, one, run } from './operation.js'
 
-/** Notice subject: the keys have changed. */
+/** Subject of the notice that is sent after a key rotation. */
 export const SUBJECT = 'secure keys'
 
 interface StoredKeys {

@@ -9,7 +9,7 @@ interface BotTokenRow {
   readonly revoked_at: number | null
 }
 
-/** Rows of a seed by table, in the order in which they refer to each other. */
+/** Rows of a seed by table; referenced tables come first. */
 export interface SeedRows {
   readonly applications: readonly ApplicationRow[]
   readonly tokens: readonly TokenRow[]
@@ -19,7 +19,7 @@ export interface SeedRows {
   readonly update_queues: readonly Pick<UpdateQueueRow, 'bot_id' | 'last_update_id' | 'allowed_updates'>[]
 }
 
-/** A record of a seed that the store holds with other values, or not at all: then `columns` is undefined. */
+/** A seed record that differs in the store; `columns` is undefined if the store lacks the record. */
 export interface Difference {
   readonly id: string
   readonly columns: readonly string[] | undefined
@@ -35,7 +35,7 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
 }
 const tables = Object.keys(keys) as (keyof SeedRows)[]
 
-/** Columns that calls on a planted store set: times, counters, update types, and the first token of a bot without one. */
+/** Columns that later calls change: times, counters, update types, and the first token of a bot. */
 const changing: readonly string[] = [
   'created_at',
   'updated_at',
@@ -64,7 +64,7 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
   return { planted, differences }
 }
 
-/** Every other row belongs to an application or to a bot, except keys, which a start registers. */
+/** Every other row belongs to an application or a bot, except keys, which a server start registers. */
 function* isEmpty(): Op<boolean> {
   const application = yield* one('select 1 as n from applications limit 1')
   return application === undefined && (yield* one('select 1 as n from bots limit 1')) === undefined
@@ -80,7 +80,7 @@ function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
   return columns.length === 0 ? [] : [{ id, columns }]
 }
 
-/** A value of a row that does not depend on when the row was made: a token expires relative to its creation. */
+/** Value for comparison, independent of the time of planting: a token expires relative to its creation. */
 function valueOf(row: Row, column: string): Value | undefined {
   const value = row[column]
   return column === 'expires_at' && value !== null ? Number(value) - Number(row.created_at) : value

@@ -10,7 +10,7 @@ export interface StoredSession {
 /** Maximum remaining lifetime of a session; a longer lifetime means that the clock was set back. */
 const SESSION_MS_MAX = 600_000 + PROCESS_CLOCK_SKEW_MS_MAX
 
-/** A session has ended if it expires before `until`, or after `from` (the clock was set back), in ms since 1970. */
+/** A session has ended if it expires before `until`, or after `from` (the clock was set back); ms since 1970. */
 export const expiryBounds = (now: number) => ({ until: now, from: now + SESSION_MS_MAX })
 
 /** @param now ms since 1970 */
@@ -22,7 +22,7 @@ export function hasEnded({ expiresAt }: StoredSession, now: number): boolean {
 /** `first`: the request id (rid) is new. `ended`: the session expired, was evicted or has too many request ids. */
 export type RidUse = 'first' | 'replayed' | 'ended'
 
-/** A session; `confirmed` after its first successful call, which proves a valid credential. */
+/** A session. `confirmed` is true after its first successful call, which proves a valid credential. */
 type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
@@ -38,7 +38,7 @@ export interface Sessions<S extends StoredSession> {
   confirm(sid: string): Promise<void>
   /** Deletes expired sessions. @param now ms since 1970 */
   deleteExpired(now: number): Promise<void>
-  /** Ends all sessions that are in the memory of this process. */
+  /** Ends all sessions in the memory of this process. */
   clear(): void
 }
 
@@ -61,7 +61,7 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
     readonly session: S & { confirmed: boolean }
     readonly rids: Set<string>
   }
-  // In order of creation, which is the order of expiry.
+  // Sessions in order of creation, and therefore of expiry.
   const entries = new Map<string, Entry>()
   const unconfirmed = new Map<string, Entry>()
   let marks = 0

@@ -18,7 +18,7 @@ export interface SessionSealing<S extends StoredSession> {
 
 const insert = inserting('secure_sessions')
 
-/** Limits of one delete statement: sessions, and the total of their replay marks. */
+/** Limits of one delete statement: sessions, and their replay marks in total. */
 const SESSIONS_PER_DELETE = 200
 const MARKS_PER_DELETE = 2_000
 
@@ -36,7 +36,7 @@ export function sharedSessions<S extends StoredSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
-  // Sessions confirmed in the last minute, so that not every concurrent call of a session writes its row.
+  // Sessions confirmed in the last minute, so that concurrent calls of a session do not all write the row.
   const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
     while ((await store.write(some)) > 0);
@@ -121,7 +121,7 @@ function* removeSome(sessions: readonly Removable[]): Op<number> {
   return some.length
 }
 
-/** Records a request id. Updates the session's row first, whose lock serialises concurrent calls of the session. */
+/** Records a request id. Updates the session's row first: its lock serialises concurrent calls. */
 function* use(sid: string, rid: string, { ridsOfSession }: SessionLimits): Op<RidUse> {
   const session = yield* change<{ rids: number }>(
     'update secure_sessions set rids = rids + 1 where sid = $1 returning rids',

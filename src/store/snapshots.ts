@@ -4,21 +4,21 @@ import { columnOverrides } from './tables.js'
 /** A stored copy of the state. Times in ms since 1970. */
 export interface StoredSnapshot {
   readonly name: string
-  /** True time of the copy. */
+  /** System time of the copy. */
   readonly saved_at: number
-  /** Time of the server's clock at that moment. */
+  /** Time of the server's clock at the copy. */
   readonly clock: number
   /** Number of vouchers in the copy. */
   readonly vouchers: number
 }
 
 /**
- * Subject of the notice that the state was replaced (`restore`, `clear`). Each process then forgets what it holds of
- * the previous state.
+ * Subject of the notice that the state was replaced (`restore`, `clear`). Each process then discards data of the
+ * previous state from memory.
  */
 export const STATE_REPLACED = 'state replaced'
 
-/** The file of a snapshot is damaged and must be deleted. The state of the store is not in it. */
+/** Thrown for a damaged snapshot file, which must be deleted. The state of the store is not affected. */
 export class SnapshotsDamaged extends Error {
   override readonly name = 'SnapshotsDamaged'
   readonly file: string
@@ -30,14 +30,14 @@ export class SnapshotsDamaged extends Error {
 }
 
 /**
- * Copies of the state: of all tables except keys and what a crash may lose (`stateTables` of tables.ts). A copy is
- * complete or absent, and on a store with a file or a server it survives a restart. Calls that read a copy throw
- * SnapshotsDamaged if its file is damaged.
+ * Copies of the state: of all tables except keys and transient data (`stateTables` of tables.ts). A copy is complete or
+ * absent, and survives a restart unless the store is in memory. Calls that read a copy throw SnapshotsDamaged for a
+ * damaged file.
  */
 export interface StoreSnapshots {
-  /** Copies the state; replaces a copy of the same name. */
+  /** Copies the state; replaces a copy with the same name. */
   save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot>
-  /** Replaces the state by a copy; `outdated` if the copy has another schema version. */
+  /** Replaces the state with a copy; `outdated` if the copy has another schema version. */
   restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'>
   /** All copies, oldest first. */
   list(): Promise<StoredSnapshot[]>
@@ -46,26 +46,25 @@ export interface StoreSnapshots {
   clear(plant: () => Op<unknown>): Promise<void>
 }
 
-/** Order of a list: oldest first, then by name. */
+/** Sort order of a list: oldest first, then by name. */
 export const byAge = (a: StoredSnapshot, b: StoredSnapshot) => a.saved_at - b.saved_at || (a.name < b.name ? -1 : 1)
 
-/** SQL that gives up the deliveries that were claimed when the state was saved; run after a restore, with triggers. */
+/** SQL that releases deliveries which were claimed when the state was saved; run after a restore, with triggers. */
 export const releaseLeases = Object.entries(columnOverrides).map(([table, overrides]) => {
   const sets = Object.entries(overrides).map(([column, value]) => `${column} = ${value}`)
   return `update ${table} set ${sets.join(', ')} where lease_until is not null`
 })
 
 /**
- * SQL that turns the triggers of the tables of the state off and on, inside one transaction. A trigger that follows
- * changes, such as one that counts rows, would run for each row of a copy or deletion, although the table that it
- * changes is copied or emptied as well.
+ * SQL that turns the triggers of the state tables off and on, inside one transaction. Triggers such as those that count
+ * rows would run for each copied or deleted row, although the tables that they change are copied or emptied as well.
  */
 export interface Triggers {
   readonly off: readonly string[]
   readonly on: readonly string[]
 }
 
-/** Deletes the rows of all tables of the state, and runs `plant`. */
+/** Deletes the rows of all state tables, then runs `plant`. */
 export function* clearState(
   plant: () => Op<unknown>,
   tables: readonly string[],

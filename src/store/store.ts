@@ -30,7 +30,7 @@ export interface Store {
    */
   listen(listener: (subject: string) => void, missed?: () => void): () => void
   /**
-   * Shows other processes, while this process runs, which credential keys it has. Absent if a store has one process.
+   * Tells other processes which credential keys this process has. Absent for a store with one process.
    * @throws StoreUnusable
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>

@@ -32,12 +32,12 @@ export const transientTables = ['secure_sessions', 'secure_rids', 'open_polls'] 
 /** Table with the transport keys. With SQLite the keys are in a file, so an export has them in its header. */
 export const headerTables = ['secure_keys'] as const
 
-/** Counts of rows of other tables, which triggers keep (migrations/0002-bot-counts.ts). An import counts anew. */
+/** Counts of rows in other tables, which triggers maintain (migrations/0002-bot-counts.ts). An import counts again. */
 export const derivedTables = ['bot_counts'] as const
 
 /**
- * The state of a server, in the order of its references: what a reset deletes, last table first, and a snapshot copies,
- * without triggers. Counts are first, because a deletion from another table changes them.
+ * Tables that a reset empties, last one first, and that a snapshot copies, without triggers. Referenced tables come
+ * first, but counts precede all, because a deletion from another table changes them.
  */
 export const stateTables = [...derivedTables, ...exportedTables.filter((it) => it !== 'credential_keys')]
 

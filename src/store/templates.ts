@@ -40,7 +40,7 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   if (externalId === undefined) {
     return yield* listPage<TemplateRow, Template>(`templates where ${where}`, [id], filter, templateRecord, { match })
   }
-  // Find the ids first, and nothing by age or bot: SQLite would read all templates of the owner.
+  // Find only ids first, without conditions on age or bot: otherwise SQLite reads all templates of the owner.
   const [first, application] = 'applicationId' in owner ? [where, '$1'] : [`coalesce(bot_id, '') = $1`, `''`]
   const from = `templates where ${first} and application_id = ${application} and id in (
     select t.id from templates t where t.application_id = ${application} and t.external_template_id = $2)`
@@ -87,7 +87,7 @@ function* saveState(row: TemplateRow): Op<Template> {
   return templateRecord(row)
 }
 
-/** Submits a template for review. @param autoApprove also approves it; the response still says reviewing */
+/** Submits a template for review. @param autoApprove also approves the template; the response still says reviewing */
 export function* submit(
   owner: TemplateOwner,
   templateId: string,

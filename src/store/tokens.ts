@@ -68,7 +68,7 @@ export function* revoke(
   return tokenRecord({ ...row, revoked_at: row.revoked_at ?? now }, now)
 }
 
-/** Writes when each token was last used. @param uses time in ms, by token id */
+/** Stores the last use of each token. @param uses time in ms, by token id */
 export function* saveLastUses(uses: ReadonlyMap<string, number>): Op<void> {
   // A fixed order prevents deadlocks between processes that update the same rows.
   for (const [tokenId, usedAt] of [...uses].sort()) {

@@ -9,7 +9,7 @@ interface TotalsRequest {
   readonly buckets: number
 }
 
-/** Maximum vouchers, and maximum redemptions, that are counted in one period: SQLite takes some milliseconds for them. */
+/** Maximum vouchers, and maximum redemptions, to count in one period; SQLite counts them in some milliseconds. */
 const PERIOD_ROWS_MAX = 5_000
 
 /** Counts issued and redeemed vouchers of all applications in periods of equal length. */
@@ -28,8 +28,8 @@ export function* totals({ from, until, buckets }: TotalsRequest, maximum = PERIO
     items.push({
       from: formatInstant(period[0]),
       issued: yield* counted('select 1 as n from vouchers where issued_at >= $1 and issued_at < $2', period),
-      // Redemptions have no index by time, which each redeem would have to write, but their ids begin with the time of
-      // the call. A call may wait for locks before it redeems, and other processes have other clocks.
+      // Redemptions have no index by time, because each redeem would have to write it, but their ids begin with the
+      // time of the call. A call may wait for locks before it redeems, and other processes have other clocks.
       redeemed: yield* counted(
         `select 1 as n from applications a join redemptions r on r.application_id = a.id and r.id >= $3 and r.id < $4
          where r.redeemed_at >= $1 and r.redeemed_at < $2`,

@@ -18,7 +18,7 @@ interface VoucherFilter extends PageRequest {
   readonly recipient_user_id?: string
   readonly external_issue_id?: string
   readonly status?: Voucher['status']
-  /** Time of the issue, ms since the epoch. */
+  /** Earliest time of issue, ms since the epoch. */
   readonly since?: number | undefined
 }
 
@@ -32,7 +32,7 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
     templateId === undefined
       ? undefined
       : yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
-  // The index of external ids finds the vouchers of a template; those of a large one would have to be sorted.
+  // The index of external ids finds a template's vouchers, but not in order: too slow for a large template.
   const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
   if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
   for (const member of ['template_id', 'external_issue_id', 'recipient_user_id'] as const) {
@@ -55,14 +55,14 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   return { ...page, items }
 }
 
-/** Redemptions of one voucher in its history: callers may redeem and reverse without limit. */
+/** Maximum redemptions in the history of a voucher: callers may redeem and reverse without limit. */
 export const SHOWN_REDEMPTIONS_MAX = 100
 
 type StoredHistory = Pick<VoucherHistory, 'voucher' | 'events' | 'older_redemptions'>
 
 /**
  * Reads a voucher and its events.
- * @param loggedCalls returns the calls of the voucher that only the request log knows
+ * @param loggedCalls returns calls of the voucher that only the request log has
  */
 export function* history(
   wanted: { readonly id: string } | HashedCredential,
@@ -110,7 +110,7 @@ export function* history(
   }
 }
 
-/** Finds a voucher in any application; the indexes of vouchers begin with the application. */
+/** Finds a voucher of any application, although the indexes of vouchers begin with the application. */
 function* voucherBy(
   column: 'id' | 'redeem_code_hash' | 'qr_token_hash',
   values: readonly string[],
@@ -125,7 +125,7 @@ function* voucherBy(
   return undefined
 }
 
-/** Reads the application tokens of calls; neither the prefix of a bot token nor null has a row. */
+/** Reads the application tokens of calls; prefixes of bot tokens and null have no row. */
 function* tokensOf(callers: readonly (string | null)[]): Op<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>[]> {
   const ids = [...new Set(callers)]
   const rows = yield* interleave(
@@ -143,7 +143,7 @@ type CausedUpdate = Pick<UpdateRow, 'bot_id' | 'update_id' | 'type'> & {
   readonly waits: number
 }
 
-/** Reads the updates that requests caused, with their deliveries, by request id; null finds none. */
+/** Reads the updates that requests caused, with their deliveries, by request id. Ignores null. */
 function* updatesOf(requestIds: readonly (string | null)[], now: number): Op<Map<string, VoucherEvent['updates']>> {
   const found = yield* interleave(
     ...requestIds.map((id) =>

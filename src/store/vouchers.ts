@@ -26,7 +26,7 @@ import { notifyLinkedBots } from './outbox.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
-/** The request of a call and its credential, which the history of the voucher shows. */
+/** Request id and caller of a call, for the voucher's history. */
 interface CallSource {
   readonly requestId: string
   /** Id of an application token, or prefix of a bot token. */
@@ -204,7 +204,7 @@ function* insertVoucher(
     if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
-    // A credential collided with a credential of another voucher: derive new credentials.
+    // Another voucher has the same hash of a credential: derive new credentials.
   }
   throw new Error(`no credentials were free for ${voucherId}`)
 }
@@ -237,7 +237,7 @@ function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefi
   return yield* one<VoucherRow>('select * from vouchers where application_id = $1 and id = $2', [applicationId, id])
 }
 
-/** Statements that find a voucher by its credential: $1 is the application, $2 the hash. */
+/** Statements that find a voucher by credential: $1 is the application, $2 the hash. */
 type ByType = Readonly<Record<CredentialType, string>>
 
 function byType(statement: (hash: string) => string): ByType {
@@ -393,7 +393,7 @@ export interface Reverse extends CallSource {
   readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
-  /** Ms after the redemption; default that of the rule (RULES.md#reversal). */
+  /** Ms after the redemption; default 90 days. */
   readonly windowMs?: number | undefined
   readonly now: number
 }

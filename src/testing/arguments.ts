@@ -9,7 +9,7 @@ function shown(value: unknown): string {
   return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}…`
 }
 
-/** @param path of the argument, such as `options.clock` */
+/** Returns the error for an argument of a wrong type. @param path path of the argument, such as `options.clock` */
 export function wrongType(path: string, expected: string, value: unknown): TypeError {
   return new TypeError(`${path} must be ${expected}, got ${shown(value)}`)
 }
@@ -46,7 +46,7 @@ export function readInteger(path: string, value: unknown, min: number, max: numb
   return value
 }
 
-/** True for a Date of any realm: Jest gives each test file its own. */
+/** True for a Date of any realm, because Jest gives each test file its own realm. */
 export const isDate = (value: unknown): value is Date => types.isDate(value)
 
 export const INSTANT_WORDS = 'a Date or an instant such as 2027-03-01T12:00:00Z'
@@ -59,7 +59,7 @@ export function readInstant(path: string, value: unknown): number {
   return ms
 }
 
-/** A failure of the library itself; `code` tells which. */
+/** A failure of the library itself; `code` names the kind. */
 export class TestingError extends Error {
   override readonly name = 'TestingError'
   readonly code: 'SERVER_CLOSED' | 'TEST_CLOCK_OFF' | 'UPDATE_NOT_RECEIVED' | 'BOT_UNUSABLE' | 'NO_PORT'

@@ -18,7 +18,7 @@ import {
 } from './arguments.js'
 import type { StartOptions } from './types.js'
 
-/** What a server holds unless the options name a seed: an application that can issue and redeem, and its bot. */
+/** Default seed: an application that can issue and redeem, and its bot. */
 export const defaultSeed: Seed = {
   account: 'acme',
   applications: [

@@ -15,7 +15,7 @@ const WITHIN_MS_MAX = 2 ** 31 - 1
 
 interface Arrival {
   readonly bot: string
-  /** For a delivery that was refused, the reason. */
+  /** The update, or the reason of a refusal. */
   readonly update: ReceivedUpdate | WebhookRefusalReason
   isReturned: boolean
 }
@@ -33,13 +33,13 @@ interface Waiting {
   fail(error: Error): void
 }
 
-/** Receives the webhooks of bots of one server; listens from the first `receive` on. */
+/** Receives the webhooks of one server's bots; listens from the first `receive` call on. */
 export class Receiver {
   readonly #deps: Deps
   readonly #seed: Seed
   readonly #secret = randomBytes(24).toString('base64url')
   readonly #waiting = new Set<Waiting>()
-  /** Update types that bots had selected before their first `receive`. */
+  /** Update types that bots had selected before their first `receive` call. */
   #selected = new Map<string, readonly UpdateType[]>()
   #arrivals: Arrival[] = []
   #closed: Error | undefined
@@ -62,21 +62,21 @@ export class Receiver {
     return this.#next(bot, type, within, deadline)
   }
 
-  /** What has arrived, for `replace`. */
+  /** Returns the present state, including received updates, for `replace`. */
   save(): ReceiverState {
     return { arrivals: this.#arrivals.map((it) => ({ ...it })), selected: new Map(this.#selected) }
   }
 
-  /** Runs `work`, which replaces the state of the server, and returns to the state that belongs to it. */
+  /** Runs `work`, which replaces the server's state, and returns to the matching state of the receiver. */
   async replace(work: () => Promise<void>, { arrivals, selected }: ReceiverState = nothing): Promise<void> {
-    // A delivery in flight belongs to the replaced state.
+    // Deliveries in flight belong to the replaced state.
     this.#isPaused = true
     try {
       ;(await this.#opening)?.server.closeAllConnections()
       await work()
       this.#arrivals = arrivals.map((it) => ({ ...it }))
       this.#selected = new Map(selected)
-      // The other state lacks the webhooks of calls that wait.
+      // The new state lacks the webhooks of waiting calls.
       for (const bot of new Set([...this.#waiting].map((it) => it.bot))) {
         await this.#deliverHere(bot).catch((error: Error) => this.#fail(error, bot))
       }
@@ -94,7 +94,7 @@ export class Receiver {
     await new Promise((resolve) => server.close(resolve))
   }
 
-  /** Rejects the calls that wait, or those for one bot. */
+  /** Rejects the waiting calls, of one bot or of all. */
   #fail(error: Error, bot?: string): void {
     for (const it of this.#waiting) if (bot === undefined || it.bot === bot) it.fail(error)
   }
@@ -109,7 +109,7 @@ export class Receiver {
     throw wrongType('options.bot', 'the id of a bot, because the seed has none that is linked to an application', named)
   }
 
-  /** Sets the webhook of the bot to this receiver; changes nothing if it is set. */
+  /** Sets the bot's webhook to this receiver; does nothing if it is already set. */
   async #deliverHere(bot: string): Promise<void> {
     this.#opening ??= this.#listen()
     const { origin } = await this.#opening
@@ -153,7 +153,7 @@ export class Receiver {
     })
   }
 
-  /** Says what arrived instead of the update. */
+  /** Describes what arrived instead of the expected update. */
   #report(bot: string, type: UpdateType, within: number): string {
     const arrived = this.#arrivals.map((arrival) => {
       const recipient = arrival.bot === bot ? '' : ` for ${arrival.bot}`
@@ -173,7 +173,7 @@ export class Receiver {
         if (this.#isPaused) response.destroy()
         else response.writeHead(this.#take(request, body)).end()
       } catch {
-        // The connection broke: the server will deliver again.
+        // Close the connection: the server will deliver again.
         response.destroy()
       }
     })
@@ -181,12 +181,12 @@ export class Receiver {
       server.once('error', reject)
       server.listen(0, '127.0.0.1', resolve)
     })
-    // The server under test keeps the process alive until it is closed.
+    // The server under test, not this one, keeps the process alive.
     server.unref()
     return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
   }
 
-  /** Verifies a delivery and hands it to the first call that waits for it. Returns the status of the response. */
+  /** Verifies a delivery and resolves the first call that waits for it. Returns the status of the response. */
   #take({ headers, url = '/' }: IncomingMessage, rawBody: Buffer): number {
     const bot = decodeURIComponent(url.slice(1))
     const verdict = verifyWebhook({ headers, rawBody, secrets: [this.#secret] })

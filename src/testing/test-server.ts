@@ -16,9 +16,9 @@ import type { Snapshot, StartOptions, TestServer } from './types.js'
 /** Lifetime of the account tokens that the client creates, one for each console call. */
 const JWT_SECONDS = 60
 
-/** What the tests of this project set in addition to the options. */
+/** Options for the tests of this project. */
 interface InternalOptions {
-  /** A test clock on PostgreSQL, which no one else uses there. */
+  /** A test clock on PostgreSQL; the public options refuse this. */
   readonly clock?: Clock
   readonly logTo?: { write(line: string): void }
 }
@@ -34,7 +34,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const requireOpen = () => {
     if (closing !== undefined) throw closed()
   }
-  /** Runs a call that the end of the server may interrupt. */
+  /** Runs a call that closing the server may interrupt. */
   const whileOpen = async <T>(call: () => Promise<T>): Promise<T> => {
     requireOpen()
     try {
@@ -45,7 +45,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     }
   }
   const close = async () => {
-    // A call that a fault delays responds now: its client may no longer wait for it.
+    // Let delayed calls respond now: their clients may no longer wait.
     deps.faults.hold()
     await receiver.close(closed())
     await running.close()
@@ -71,11 +71,11 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     baseUrl: baseUrl ?? 'http://127.0.0.1',
     transport,
     token: (kind) => credentials[kind](),
-    // RULES.md#servers-inside-a-test
+    // No retries (RULES.md#servers-inside-a-test).
     retry: { tries: 1 },
     ...(requireSecure ? { secure: { mode: 'required' } } : {}),
   })
-  // Only streams need a connection.
+  // Only streams need a connection to the server.
   const stream: Client['stream'] = async (...call) => {
     requireOpen()
     address()
@@ -106,7 +106,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     async snapshot() {
       const { name, clock } = await whileOpen(() => deps.snapshots.save(`test-${++saved}`))
       const snapshot = { time: new Date(clock) }
-      // Copy now: what the store has as delivered has arrived.
+      // Copy the receiver now: all deliveries that the store has as delivered have arrived.
       snapshots.set(snapshot, { name, state: receiver.save() })
       return snapshot
     },
@@ -121,10 +121,10 @@ export async function startTestServer(options: StartOptions, internal: InternalO
       closing ??= close()
       return closing
     },
-    // Jest's globals lack this symbol on Node 20; compilers of `await using` then take the other.
+    // On Node 20, Jest's globals lack this symbol; compilers of `await using` then use the registered one.
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => server.close(),
   }
-  // Otherwise copying the members of a server without a port would throw.
+  // Not enumerable: otherwise copying the members of a server without a port would throw.
   if (baseUrl === null) Object.defineProperty(server, 'baseUrl', { enumerable: false })
   return server
 }
@@ -143,7 +143,7 @@ export function createInProcessTransport(respond: RequestListener, host = 'local
     })
     let isLost = false
     const handle: RequestListener = (incoming, outgoing) => {
-      // A socket would lose what is written to a destroyed response; light-my-request returns it.
+      // Keep the written bytes: light-my-request returns them after a destroyed response, a socket would lose them.
       outgoing.prependOnceListener('finish', () => {
         isLost = outgoing.destroyed
       })

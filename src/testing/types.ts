@@ -17,20 +17,20 @@ export type { Seed } from '../server/seed/schema.js'
 export type StartServer = (options?: StartOptions) => Promise<TestServer>
 
 export interface StartOptions {
-  /** Records that the server begins with, or the path of a seed file. Default: `app_shop` with `tpl_coffee` and `bot_shop`. */
+  /** Initial records, or the path of a seed file. Default: `app_shop` with `tpl_coffee` and `bot_shop`. */
   readonly seed?: Seed | string
-  /** Approves templates and bots when they are submitted; default false. */
+  /** Approves templates and bots on submission; default false. */
   readonly autoApprove?: boolean
   /**
-   * The test clock, which `clock.advance` moves: true starts it at the true time, a Date or an instant in RFC 3339 at that
-   * time. Default: true; false with `databaseUrl`, where other values are refused.
+   * The test clock, which `clock.advance` moves. True starts it at the system time; a Date or an RFC 3339 instant
+   * starts it at that time. Default: true; with `databaseUrl` only false is allowed.
    */
   readonly clock?: boolean | Date | string
   /** The encrypted transport; default true. With `required` the server refuses voucher calls in plain text. */
   readonly secure?: boolean | 'required'
-  /** A PostgreSQL database, in which the server creates a schema of its own and drops it at the end. Default: SQLite. */
+  /** A PostgreSQL database. The server creates its own schema there and drops it at the end. Default: SQLite. */
   readonly databaseUrl?: string
-  /** True sets the rate limits of a real server, an object replaces some of them; default false: no limits. */
+  /** True sets the default rate limits of a server, an object replaces some of them; default false: no limits. */
   readonly rateLimit?: boolean | Partial<Record<RateLimitName, RateLimit>>
   /** False opens no port: only `client`, `operator` and `transport` reach the server. Default true: a free port. */
   readonly listen?: boolean
@@ -47,30 +47,30 @@ export interface TestServer extends AsyncDisposable {
   readonly transport: Transport
   /** First application token of the seed, for the program under test; empty without one. */
   readonly token: string
-  /** Key of the operator API, for the program under test. */
+  /** Operator API key, for the program under test. */
   readonly operatorKey: string
-  /** The records that the server began with. */
+  /** The initial records. */
   readonly seed: Seed
   readonly clock: ClockControl
   readonly faults: FaultControl
   /**
-   * Resolves to the next update of a type that a bot gets by webhook: verified, in order of arrival, each once.
-   * @throws TestingError UPDATE_NOT_RECEIVED with what did arrive
+   * Resolves to the next update of a type by webhook: verified, in order of arrival, each only once.
+   * @throws TestingError UPDATE_NOT_RECEIVED with the updates that did arrive
    */
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>
-  /** Returns to the state of the start: the records of the seed, without faults, at the time of the start plus the real time since. */
+  /** Returns to the initial state: the seed, without faults, at the start time plus the real time since then. */
   reset(): Promise<void>
-  /** Saves the state of the server, with the time of its clock, until it closes. */
+  /** Saves the server's state and clock until the server closes. */
   snapshot(): Promise<Snapshot>
-  /** Returns to a snapshot of this server, as often as needed. The test clock goes back with it. */
+  /** Returns to a snapshot of this server and its time, as often as needed. */
   restore(snapshot: Snapshot): Promise<void>
-  /** Ends calls and deliveries in flight and releases everything. Further calls change nothing. */
+  /** Ends calls and deliveries in flight and releases all resources. Further calls do nothing. */
   close(): Promise<void>
 }
 
 /** A saved state of a server. */
 export interface Snapshot {
-  /** Time of the server's clock at which it was saved. */
+  /** Time of the server's clock at the snapshot. */
   readonly time: Date
 }
 
@@ -88,7 +88,7 @@ interface Payloads {
   readonly voucher_reversed: { readonly redemption: Redemption }
 }
 
-/** The body of a delivery; the member that `type` names holds the payload. */
+/** The body of a delivery; the member named like `type` has the payload. */
 export type ReceivedUpdate<T extends UpdateType = UpdateType> = {
   readonly update_id: number
   readonly type: T
@@ -97,9 +97,9 @@ export type ReceivedUpdate<T extends UpdateType = UpdateType> = {
 
 export interface ClockControl {
   now(): Date
-  /** @param by such as `31d`, `12h`, `5m`, `30s`, `500ms`, or a number of ms */
+  /** Moves the clock forward. @param by a duration such as `31d`, `12h`, `5m`, `30s`, `500ms`, or a number of ms */
   advance(by: string | number): void
-  /** @param to an instant that is not in the past: a Date, or a text in RFC 3339 */
+  /** Moves the clock to an instant. @param to a Date or RFC 3339 text, not in the past */
   set(to: Date | string): void
 }
 
@@ -108,11 +108,11 @@ export interface NewFault {
   readonly endpoint: string
   /** `drop_response` loses the response after the commit, `error` responds 503, `delay` responds late. */
   readonly kind: (typeof faultKinds)[number]
-  /** Number of calls that it affects; default 1, or all with a `rate`. */
+  /** Number of affected calls; default 1, or all with a `rate`. */
   readonly times?: number
-  /** Share of the calls that it affects, at random: above 0 and up to 1. Default: each call. */
+  /** Random share of affected calls: above 0 and up to 1. Default: each call. */
   readonly rate?: number
-  /** Required for `delay`, in ms, up to 60,000. */
+  /** Delay in ms, up to 60,000; required for `delay`. */
   readonly delay_ms?: number
 }
 

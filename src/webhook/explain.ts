@@ -49,13 +49,13 @@ interface SignedData {
   readonly keys: readonly Uint8Array[]
 }
 
-/** Returns how the received signature is spelled if it is that of these pieces; undefined if it is another one. */
+/** Returns the spelling of the received signature if it was made from these pieces; undefined otherwise. */
 type Signs = (
   key: string | Uint8Array,
   ...signed: readonly (string | Uint8Array)[]
 ) => MismatchCause | typeof FITS | undefined
 
-/** Finds the first known mistake that makes the signature match; undefined if none does. */
+/** Finds the first known mistake that makes the signature match; undefined if none matches. */
 function causeOf(data: SignedData): MismatchCause | typeof FITS | undefined {
   const { signature, timestamp, updateId, body, keys } = data
   const macs = new Map(signature.split(',').flatMap((part) => spellingOf(part.trim())))
@@ -79,14 +79,14 @@ function causeOf(data: SignedData): MismatchCause | typeof FITS | undefined {
   return undefined
 }
 
-/** Finds the mistake of a sender that has this key, apart from mistakes in the body. */
+/** Finds the mistake of a sender with this key, apart from mistakes in the body. */
 function mistakeWith(key: Uint8Array, { timestamp, body }: SignedData, signs: Signs): MismatchCause | undefined {
   if (signs(key, timestamp, body)) return 'missing_dot'
   if (signs(key, body)) return 'body_only'
   if (signs(key, `${timestamp}000.`, body)) return 'timestamp_milliseconds'
   if (MILLISECONDS.test(timestamp) && signs(key, `${timestamp.slice(0, -3)}.`, body)) return 'timestamp_milliseconds'
   for (const [cause, original] of secretOriginals(key)) {
-    // An empty key has its own cause, `empty_secret`, which is checked afterwards.
+    // Skip an empty key, which has its own cause, `empty_secret`, checked later.
     if (original.length > 0 && signs(original, timestamp, '.', body)) return cause
   }
   return undefined

@@ -5,7 +5,7 @@ const wholeFile = 'Write and read the body in binary mode, with a tool that chan
 const secretAsGiven =
   'Use the bytes of secret_token as they were given to the platform: nothing trimmed, added, decoded or encoded.'
 const signedText = 'Sign and verify the timestamp of the header as it is written, a dot, then the raw body.'
-const clocks = 'Compare both clocks (NTP). A recorded delivery is judged by its own time: set now or the tolerance.'
+const clocks = 'Compare both clocks (NTP). To check an old recording, set now to its time or raise the tolerance.'
 const hexDigits =
   'Write the signature as 64 lower-case hex digits and nothing else; two are joined by a comma without a space.'
 

@@ -26,13 +26,13 @@ export type WebhookHeaders =
 /** The bytes of the body as received, before any parser. A string is encoded as UTF-8. */
 export type RawBody = Uint8Array | ArrayBuffer | string
 
-/** A `secret_token`, exactly as it was set at the platform: this library neither decodes nor trims it. */
+/** A `secret_token`, exactly as set at the platform: this library neither decodes nor trims it. */
 export type WebhookSecret = string | Uint8Array
 
 export interface VerifyWebhookInput {
   readonly headers: WebhookHeaders
   readonly rawBody: RawBody
-  /** Every secret with which the platform may sign, the current one first: at least one, and no empty one. */
+  /** Secrets with which the platform may sign, current one first. The list and the secrets must not be empty. */
   readonly secrets: readonly WebhookSecret[]
   /** Current time as milliseconds since 1970, or a function that returns it. Default: `Date.now`. */
   readonly now?: number | (() => number)
@@ -83,7 +83,7 @@ export type WebhookVerdict = VerifiedWebhook | WebhookRefusal
 
 export interface SignWebhookInput {
   readonly rawBody: RawBody
-  /** One secret; or the new and the old one, while a secret is being replaced. */
+  /** One secret, or the new and the old one during a replacement. */
   readonly secrets: readonly WebhookSecret[]
   /** Time of the attempt in Unix seconds. */
   readonly timestamp: number | string
@@ -167,7 +167,7 @@ export function signatureOf(rawBody: RawBody, secret: WebhookSecret, timestamp: 
   return macOf(key, digitsOf('timestamp', timestamp), bytesOf(rawBody)).toString('hex')
 }
 
-/** Index of the first key that made one of the signatures, or -1. Its duration does not reveal the index. */
+/** Index of the first key that made a signature, or -1. The duration does not reveal the index. */
 function signingSecret(keys: readonly Uint8Array[], timestamp: string, body: Uint8Array, signatures: string[]): number {
   const received = signatures.map((hex) => Buffer.from(hex, 'hex'))
   let found = -1
@@ -250,8 +250,8 @@ export function readUpdate(body: Uint8Array): ReadUpdate | WebhookRefusal {
 }
 
 /**
- * Digits of the top-level update_id in a JSON text; of duplicates the last one, as in JSON.parse. Needed only above
- * 2^53 - 1, which JSON.parse rounds (before Node 21 its reviver does not get the source text).
+ * Digits of the top-level update_id in a JSON text; the last one if it is duplicated, as in JSON.parse. Needed only
+ * above 2^53 - 1, which JSON.parse rounds (before Node 21, its reviver does not get the source text).
  */
 function updateIdAsWritten(json: string): string | undefined {
   const member = /\s*:\s*(?:(\d+)\s*[,}])?/y
@@ -272,7 +272,7 @@ function updateIdAsWritten(json: string): string | undefined {
   return digits
 }
 
-/** Position of the quotation mark that ends the string that begins at `start` of a JSON text. */
+/** Position of the quotation mark that ends the string starting at `start` of a JSON text. */
 function endOfString(json: string, start: number): number {
   let at = start + 1
   while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1

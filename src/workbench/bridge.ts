@@ -30,11 +30,11 @@ export interface BridgeLine {
   readonly retry_in_ms: number | null
 }
 
-/** The server became unavailable, or available again. */
+/** A lost or restored connection to the server. */
 export interface ConnectionLine {
   readonly time: string
   readonly outcome: ConnectionChange
-  /** Why polls fail; null once they succeed again. */
+  /** Why polls fail; null after they succeed again. */
   readonly error: string | null
 }
 
@@ -92,7 +92,7 @@ export async function* bridge<F>(
 
 const UNCONFIRMED = 'last deliveries could not be confirmed: they come again with the next run.'
 
-/** Adds to a failure the hint that the last updates are unconfirmed, if they are. */
+/** Adds to a failure the hint that the last updates are unconfirmed, if that is the case. */
 function ended<F>(failure: F, { next, confirmed }: PollPosition, { withSentence }: BridgeOptions<F>): F {
   return next === confirmed ? failure : withSentence(failure, `The ${UNCONFIRMED}`)
 }
@@ -130,7 +130,7 @@ async function* deliverInOrder<F>(
     }
     const waitMs = delaysMs[Math.min(attempt, delaysMs.length) - 1] as number
     yield { ...line, outcome: 'failed', retry_in_ms: waitMs }
-    // Confirm the earlier updates now, because the retries of this one may take long.
+    // Confirm the earlier updates now, because the retries of this update may take long.
     if (attempt === 1 && !signal.aborted) await confirmDelivered(position, options)
     await pause(waitMs, signal)
   }

@@ -16,15 +16,15 @@ export type Admission<Response> =
   | { readonly kind: 'in_flight'; readonly response: Promise<Response> }
   | { readonly kind: 'done' }
 
-/** A body that was delivered with an update_id, and the outcome of its delivery. */
+/** A body that was delivered with an update_id, and the result of that delivery. */
 interface KnownBody<Response> {
   readonly digest: string
   state: 'done' | 'failed' | Promise<Response>
 }
 
 /**
- * Detects deliveries that repeat an earlier one of this run (RULES.md#repeated-deliveries). A delivery with the
- * same update_id and another body is not a repeat.
+ * Detects deliveries that repeat an earlier delivery of this run (RULES.md#repeated-deliveries). Another body with the
+ * same update_id is not a repeat.
  */
 export class Duplicates<Response> {
   #newer = new Map<string, KnownBody<Response>[]>()

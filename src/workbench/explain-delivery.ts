@@ -2,9 +2,9 @@ import { explainMismatch } from '../webhook/explain.js'
 import { verifyWebhook, type WebhookRefusalReason, type WebhookSecret } from '../webhook/signature.js'
 import { pairsOf } from './header-pairs.js'
 
-/** Explanation of a signature for which no mistake is known. */
+/** Explanation of a signature that matches no known mistake. */
 export const NO_KNOWN_MISTAKE =
-  'No known mistake makes it fit: another secret signed it, or the body was changed in another way.'
+  'The signature matches no known mistake: the secret differs, or the body was changed in another way.'
 
 interface DeliveryExplanation {
   /** True if a receiver with these secrets accepts the delivery. */

@@ -3,7 +3,7 @@ import { signWebhook, webhookHeaders } from '../webhook/signature.js'
 interface FaultRule {
   /** A sentence that describes the fault. */
   readonly does: string
-  /** How a correct receiver responds to a delivery with the fault. */
+  /** Correct reaction of a receiver to a delivery with the fault. */
   readonly right: 'refused' | 'accepted'
   readonly because: string
 }

@@ -139,7 +139,7 @@ export class Forwarder {
     if (!names.has('host')) outgoing.push('Host', to.host)
     const send = to.protocol === 'https:' ? httpsRequest : httpRequest
     const agent = this.#agents[to.protocol === 'https:' ? 'https:' : 'http:']
-    // First process the close events of idle connections, so that the agent does not reuse a closed one.
+    // Process the close events of idle connections first, so that the agent does not reuse a closed one.
     await eventLoopTurn()
     const request = send({
       host: address,
@@ -184,7 +184,7 @@ function invalidResponse(to: URL, code: string, error: unknown): string {
 
 class ResponseTooLong extends Error {}
 
-/** @param addresses those that were tried if none accepts connections */
+/** Converts a connection error to a failure. @param addresses addresses tried, if none accepts connections */
 function failureOf(error: unknown, to: URL, addresses: readonly string[]): AppFailure {
   if (error instanceof ResponseTooLong) {
     return { reason: 'app_response_too_long', message: `${to.host} responded with more than 1 MiB.` }

@@ -20,7 +20,7 @@ export class InboxWriter {
   #count = 0
 
   /**
-   * Creates a missing folder with mode 0700.
+   * Creates the folder if it is missing, with mode 0700.
    * @throws errors of the file system, or an error with the code INBOX_FORMAT
    */
   constructor(dir: string, refusedMax = REFUSED_MAX) {
@@ -30,7 +30,7 @@ export class InboxWriter {
     this.#own = createOwn(dir)
   }
 
-  /** Records a delivery. Resolves to its id when it is on disk, unless it is refused; rejects if not recorded. */
+  /** Records a delivery. Resolves to its id, for a verified delivery after the fsync; rejects without a record. */
   async recordDelivery(delivery: RecordedDelivery): Promise<string> {
     const id = `${this.#own.number}-${++this.#count}`
     const { body } = delivery
@@ -40,7 +40,7 @@ export class InboxWriter {
     return id
   }
 
-  /** Records a response, which a power failure may lose: its delivery then counts as failed. */
+  /** Records a response. A power failure may lose the record; the delivery then counts as failed. */
   recordResponse({ body, ...others }: RecordedResponse): Promise<void> {
     const recorded = body.subarray(0, RESPONSE_BYTES_MAX)
     return this.#own.lines.append(encodeLine({ kind: 'response', ...others, body: recorded, body_bytes: body.length }))
@@ -85,19 +85,19 @@ function createOwn(dir: string) {
   }
 }
 
-/** A new file for JSON lines. Lines that arrive during a write go into the next write, and share its fsync. */
+/** A new file for JSON lines. Lines that arrive during a write share the next write and its fsync. */
 class LineFile {
   readonly #path: string
   #descriptor: number
-  /** Offset of the end of the last complete line. */
+  /** End offset of the last complete line. */
   #end = 0
   #lines = ''
   #isRestarting = false
   #mustSync = false
-  /** The next write, which contains all lines that wait. */
+  /** The next write, with all waiting lines. */
   #next: Promise<void> | undefined
   #last: Promise<void> = Promise.resolve()
-  /** Bytes of all lines since the file was created or emptied; `count` is their number. */
+  /** Bytes and number of lines since the file was created or emptied. */
   bytes = 0
   count = 0
 
@@ -142,14 +142,14 @@ class LineFile {
       }
       if (mustSync) await syncData(this.#descriptor)
     } catch (error) {
-      // Remove the lines, of which a full disk may have accepted a part.
+      // Remove the lines: a full disk may have written only a part.
       ftruncateSync(this.#descriptor, this.#end)
       throw error
     }
     this.#end += lines.length
   }
 
-  /** True if `inbox clear` has set the file aside, perhaps before the last write; then it starts a new one. */
+  /** True if `inbox clear` has set the file aside, possibly before the last write; a new file is then started. */
   #followPath(): boolean {
     const { ino } = fstatSync(this.#descriptor)
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino === ino) return false

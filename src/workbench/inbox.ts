@@ -1,5 +1,5 @@
-// An inbox folder (RULES.md#inbox-files). For each process it has `000001.ndjson` with the accepted deliveries and
-// `000001.refused.ndjson` with the refused ones, and what `inbox clear` left of earlier files: `000001.1800000000000.ndjson`.
+// An inbox folder (RULES.md#inbox-files). For each process it has `000001.ndjson` with accepted deliveries,
+// `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'
@@ -59,7 +59,7 @@ interface ResponseLine extends RecordedResponse {
 
 type InboxLine = DeliveryLine | ResponseLine
 
-/** A recorded delivery without headers and body, which are read from its file on demand. */
+/** A recorded delivery without headers and body, which are read from the file on demand. */
 export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> {
   /** Status of the last response; null if the sender got none, undefined if none was recorded. */
   readonly status: number | null | undefined
@@ -77,7 +77,7 @@ interface InboxFilter {
   readonly verdicts?: readonly InboxVerdict[] | undefined
   /** Only deliveries that arrived at this time or later, in milliseconds since 1970. */
   readonly since?: number | undefined
-  /** True: only verified deliveries without a recorded 2xx to them or to a later repeat. */
+  /** If true, finds only verified deliveries for which no 2xx is recorded, not even for a later repeat. */
   readonly failed?: boolean | undefined
 }
 
@@ -96,7 +96,7 @@ interface LineLocation {
 
 /** Reads an inbox folder. It reads all files once to index the deliveries, and headers and bodies again on demand. */
 export class Inbox {
-  /** Lines that do not parse. */
+  /** Damaged lines, which cannot be parsed. */
   readonly damage: { readonly path: string; readonly line: number }[] = []
   readonly #byId = new Map<string, IndexEntry>()
   /** Index of all deliveries, oldest first. */
@@ -177,9 +177,9 @@ export class Inbox {
 }
 
 /**
- * Removes the deliveries of an inbox; with `before` (milliseconds since 1970) only those that arrived earlier. Then the
- * others keep their ids, and damaged lines stay. If the process is killed, each file is unchanged or cleared. The last
- * file stays, even empty: its number determines that of the next file, so that no id is used again.
+ * Removes the deliveries of an inbox; with `before` (milliseconds since 1970) only those that arrived earlier. The
+ * others then keep their ids, and damaged lines stay. If the process is killed, each file is unchanged or cleared. The
+ * last file stays, even empty: its number determines the number of the next file, so that no id is used again.
  */
 export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
   const [inbox, bytes, files] = [new Inbox(dir), inboxBytes(dir), listFiles(dir)]
@@ -198,7 +198,7 @@ export function clearInbox(dir: string, before = Number.POSITIVE_INFINITY) {
   return { removed: removed.size, left: inbox.count - removed.size, bytes: bytes - inboxBytes(dir) }
 }
 
-/** Gives a file a name under which no process writes: its writer then starts another, and repeats its last write. */
+/** Renames a file so that no process writes it: the writer then starts a new file and repeats its last write. */
 function setAside(dir: string, { path, name, isAside }: ReturnType<typeof listFiles>[number]): string {
   if (isAside) return path
   const aside = join(dir, name.replace(/ndjson$/, `${Date.now()}.ndjson`))
@@ -213,8 +213,8 @@ function* remainingLines(path: string, stays: (line: InboxLine | undefined) => b
 const NAME = /^(\d{6,9})(\.refused)?(\.\d{13})?\.ndjson$/
 
 /**
- * Lists the files by number, earlier files of a process first; none for a missing folder. The ids of the deliveries in a
- * file begin with its number.
+ * Lists the files by number, earlier files of a process first; empty for a missing folder. The ids of the deliveries in
+ * a file begin with its number.
  */
 export const listFiles = (dir: string) =>
   (existsSync(dir) ? readdirSync(dir) : [])
@@ -236,14 +236,14 @@ export const VERSION = 1
 export const encodeLine = ({ headers, body, ...summary }: InboxLine) =>
   `${JSON.stringify({ v: VERSION, ...summary, headers, body: body.toString('base64') })}\n`
 
-/** Types of the members without which a line cannot be shown. */
+/** Types of the members that every displayed line needs. */
 const shared = { at: 'number', body: 'string', body_bytes: 'number' }
 const shapes = {
   delivery: { ...shared, id: 'string', method: 'string', url: 'string', verdict: 'string' },
   response: { ...shared, of: 'string', duration_ms: 'number' },
 }
 
-/** Decodes a line; undefined if it does not parse. Only its signature shows whether a body is as received. */
+/** Decodes a line; undefined for a damaged line. Only the signature shows whether a body is as received. */
 export function decodeLine(bytes: Buffer): InboxLine | undefined {
   const { v, ...line } = parseLine(bytes) ?? {}
   const { kind, headers, body, to } = line
@@ -272,8 +272,8 @@ function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
 }
 
 /**
- * Reads the lines of a file; `line` is undefined if it does not parse. It ignores a last line without a line feed, whose
- * delivery was never acknowledged, and a file that was cleared after it was listed.
+ * Reads the lines of a file; `line` is undefined if it does not parse. Ignores a last line without a line feed, whose
+ * delivery was never acknowledged, and a file that was cleared after listing.
  * @throws errors of the file system, or an error with the code INBOX_FORMAT
  */
 export function* linesOf(path: string) {
@@ -285,7 +285,7 @@ export function* linesOf(path: string) {
   }
 }
 
-/** Checks the first line of a file. It may be torn or damaged, and a power failure during its write may leave zeros. */
+/** Checks the first line of a file. The line may be torn or damaged, and after a power failure it may be zeros. */
 function checkFormat(path: string, bytes: Buffer): void {
   const start = bytes.toString('latin1', 0, 5)
   if (!'{"v":'.startsWith(start) && !bytes.includes('"kind":"') && bytes[0] !== 0)

@@ -16,7 +16,7 @@ type ListenerRefusal = WebhookRefusalReason | 'no_secret' | 'method_not_allowed'
 
 /** Describes a request after the listener has responded. */
 export interface RequestEvent {
-  /** Time when the complete request had arrived, in milliseconds since 1970. */
+  /** Arrival of the complete request in milliseconds since 1970. */
   readonly at: number
   readonly verdict: 'ok' | 'duplicate' | 'refused'
   readonly reason: ListenerRefusal | 'id_reused' | NonNullable<AppResponse['failure']>['reason'] | null
@@ -48,7 +48,7 @@ export interface ListenerOptions {
   onRequest(event: RequestEvent): void
   /** Resolves when the output has printed enough events that the listener may process more requests. */
   drained?(): Promise<void> | undefined
-  /** Maximum number of verified deliveries for the application; further ones get a 503. */
+  /** Maximum verified deliveries for the application; later ones get a 503. */
   readonly eventsMax?: number | undefined
   /** Milliseconds that a sender may take: for headers, for the whole request, and between checks of these limits. */
   readonly limits?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
@@ -71,11 +71,11 @@ const KEEP_ALIVE_MS = 65_000
 /** Maximum connections: 256 with a verified delivery (the platform opens up to 100), and UNVERIFIED_MAX others. */
 const CONNECTIONS_MAX = 512
 /**
- * Maximum connections without a verified delivery; another connection closes the oldest of them. So clients that hold
- * many slow connections cannot block the platform, which sends its delivery within milliseconds of connecting.
+ * Maximum connections without a verified delivery; another connection closes the oldest one. Clients with many slow
+ * connections therefore cannot block the platform, which sends its delivery within milliseconds of connecting.
  */
 const UNVERIFIED_MAX = 256
-/** Milliseconds without a response (`--respond timeout`) before the connection is closed. */
+/** Milliseconds without a response (`--respond timeout`) until the connection closes. */
 const SILENCE_MS = 60_000
 
 /**
@@ -133,7 +133,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Monotonic time of its arrival, ms. */
+  /** Monotonic arrival time in ms. */
   readonly started: number
 }
 
@@ -242,14 +242,14 @@ class Receiver {
     return this.#options.inbox.recordDelivery(delivery).catch(() => null)
   }
 
-  /** Does not wait for this record: without it the delivery only counts as failed, and the user can replay it. */
+  /** Nothing waits for this record: without it the delivery only counts as failed, and the user can replay it. */
   #recordResponse({ started }: Exchange, of: string, { failure, ...sent }: AppResponse): void {
     const facts = { at: this.#options.now(), duration_ms: Math.round(performance.now() - started), replay: false }
     const response = { of, ...sent, ...facts, error: failure?.message ?? null }
     this.#options.inbox.recordResponse(response).catch(() => {})
   }
 
-  /** The response of the application: to this delivery, or to the one that it repeats. */
+  /** Returns the application's response to this delivery, or to the earlier delivery that it repeats. */
   async #respond(admission: Admission<AppResponse>, delivery: ForwardedDelivery, type: string | null) {
     if (admission.kind === 'done') return emptyResponse(200)
     if (admission.kind === 'in_flight') return await admission.response
@@ -306,7 +306,7 @@ function sendRefusal(response: ServerResponse, status: number, reason: string): 
   response.end(body)
 }
 
-/** Builds a response without headers and body, in place of one from an application. */
+/** Builds a response without headers and body, in place of an application's response. */
 export function emptyResponse(status: number | null): AppResponse {
   return { status, headers: [], body: Buffer.alloc(0), to: null, failure: null }
 }

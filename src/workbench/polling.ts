@@ -1,7 +1,7 @@
 import type { Update } from '../contract/updates.js'
 import { pause } from '../files/pause.js'
 
-/** The updates of a poll; or its failure, and whether the server is only temporarily unavailable. */
+/** Updates of a poll; or the failure, and whether the server is only temporarily unavailable. */
 export type PollOutcome<F> =
   | { readonly ok: true; readonly updates: readonly Update[] }
   | { readonly ok: false; readonly isAway: boolean; readonly failure: F }
@@ -22,18 +22,18 @@ export interface PollingOptions<F, Line = never> {
   /** Returns the message of a failure without its full stop. */
   inWords(failure: F): string
   readonly signal: AbortSignal
-  /** Milliseconds before each poll of an unavailable server; after the last one polling ends. */
+  /** Milliseconds before each poll of an unavailable server; polling ends after the last one. */
   readonly reconnectMs: readonly number[]
-  /** Minimum milliseconds between polls if the server returns no updates without holding the poll; the last repeats. */
+  /** Minimum ms between polls if the server returns no updates without holding the poll; the last repeats. */
   readonly paceMs: readonly [number, ...number[]]
   /** True if polls ask the server to hold them until an update arrives. */
   readonly asksToHold: boolean
 }
 
 export interface PollPosition {
-  /** Id of the next update to handle, which the handler advances. A negative -N starts at the latest N updates. */
+  /** Id of the next update; the handler advances it. A negative -N starts at the latest N updates. */
   next: number | undefined
-  /** The server has got confirmation of all updates before this id. */
+  /** All updates before this id are confirmed to the server. */
   confirmed: number | undefined
   /** True if the server was unavailable when polling ended. */
   isServerAway: boolean
@@ -41,9 +41,8 @@ export interface PollPosition {
 
 /**
  * Polls until the signal aborts, passes each update to the handler in the order of the ids, and yields the handler's
- * output lines. Each poll confirms the updates that were handled before it. It ends if a poll or the handler fails.
- *
- * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
+ * output lines. Each poll confirms the updates handled before. Polling ends if a poll or the handler fails. If a server
+ * that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
 export function pollUpdates<F, Line>(
   options: PollingOptions<F, Line>,
@@ -77,7 +76,7 @@ class Polling<F, Line> {
   async *run(): AsyncGenerator<Line, F | undefined> {
     const { poll, signal } = this.#options
     while (!signal.aborted) {
-      // Do not let the server hold the first poll, to learn soon whether it permits this bot to poll.
+      // Do not let the server hold the first poll: its response shows whether this bot may poll.
       const hold = this.#connected && this.#lost === undefined ? 'longest' : 'none'
       const startedAt = performance.now()
       const polled = await poll(this.#position.next, hold)
@@ -103,7 +102,7 @@ class Polling<F, Line> {
     return undefined
   }
 
-  /** Returns the first failure if there is nothing to wait for: the server never responded, or stays away. */
+  /** Returns the first failure if waiting is useless: the server never responded, or stays unavailable. */
   async *#waitForServer(failure: F): AsyncGenerator<Line, F | undefined> {
     const { reconnectMs, inWords, connectionLine, notice, signal } = this.#options
     this.#lost ??= failure
@@ -132,7 +131,7 @@ class Polling<F, Line> {
     this.#waits = 0
     const position = this.#position
     position.isServerAway = false
-    // Send a negative offset only once: sent again, it would drop newer updates.
+    // Send a negative offset only once: a second time it would drop newer updates.
     if (position.next !== undefined && position.next < 0) position.next = undefined
     position.confirmed = position.next
   }

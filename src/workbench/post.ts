@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { finalResponse } from './final-response.js'
 
-/** One POST to a URL that the user chose: without a guard against private addresses, redirects or proxy. */
+/** One POST to a URL that the user chose: no guard against private addresses, no redirects, no proxy. */
 interface PostOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ export function isDelivered({ status }: PostResult): boolean {
   return status !== null && status >= 200 && status < 300
 }
 
-/** Posts on a new connection, because the receiver may have restarted since the last one. Never rejects. */
+/** Posts on a new connection, because the receiver may have restarted since the last post. Never rejects. */
 export async function post({
   url,
   headers,

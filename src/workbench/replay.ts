@@ -12,9 +12,9 @@ interface ReplayTools {
 
 interface ReplayOutcome {
   readonly response: AppResponse
-  /** Milliseconds until the application had responded. */
+  /** Milliseconds until the application responded. */
   readonly duration_ms: number
-  /** When the response had arrived, in milliseconds since 1970. */
+  /** Arrival of the response in milliseconds since 1970. */
   readonly at: number
 }
 

@@ -8,7 +8,7 @@ export interface ScalarShape {
   readonly kind: 'text' | 'integer' | 'boolean' | 'instant'
   readonly choices?: readonly string[]
   readonly nullable?: true
-  /** For times (an instant or Unix seconds): seconds between the time of the update and this member's sample. */
+  /** Seconds between the update and this member's sample, for an instant or Unix seconds. */
   readonly after?: number
   readonly sample?: string | number | boolean | null
 }
@@ -103,7 +103,7 @@ const redemption = (status: 'succeeded' | 'reversed') => {
   })
 }
 
-/** Shape of the payload of each update type (RULES.md#update-types), as in the contract. */
+/** Payload shape of each update type (RULES.md#update-types), as in the contract. */
 export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
   my_chat_member: {
@@ -121,7 +121,7 @@ export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   voucher_reversed: { redemption: redemption('reversed') },
 }
 
-/** Shape of a complete update of a type, with update_id and payload. */
+/** Shape of a complete update, with update_id and payload. */
 export function updateShape(type: UpdateType): ObjectShape {
   return {
     update_id: integer(0),

@@ -2,7 +2,7 @@ import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../contract/values/closest.js'
 import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from './synthetic-shapes.js'
 
-/** A value that replaces the sample of one member. */
+/** A value in place of one member's sample. */
 export interface Override {
   /** Member names from the top of the update, joined by dots, such as `message.text`. */
   readonly path: string
@@ -14,8 +14,8 @@ type OverrideResult =
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
 /**
- * Parses the path and value of an override for an update type; the shape of the member decides how to parse the value.
- * The text `null` means null if the member is nullable.
+ * Parses the path and value of an override for an update type, by the shape of the member. The text `null` means null
+ * if the member is nullable.
  */
 export function readOverride(type: UpdateType, path: string, text: string): OverrideResult {
   const found = memberAt(updateShape(type), path.split('.'))
@@ -30,7 +30,7 @@ export function readOverride(type: UpdateType, path: string, text: string): Over
   return { ok: false, message: `${path} must be ${expected(found)}.`, hint: `It was given as ${JSON.stringify(text)}.` }
 }
 
-/** Makes a realistic update, which depends only on type, id, time and overrides. `now` is in milliseconds. */
+/** Makes a realistic update that depends only on type, id, time and overrides. `now` is in milliseconds. */
 export function syntheticUpdate(
   type: UpdateType,
   { updateId, now, overrides = [] }: { updateId: number; now: number; overrides?: readonly Override[] },
@@ -41,9 +41,9 @@ export function syntheticUpdate(
   return update
 }
 
-/** Sets a member of an update; a missing record on the way is created. */
+/** Sets a member of an update; creates missing records on the path. */
 export function applyOverride(update: Record<string, unknown>, { path, value }: Override): void {
-  // An assignment would not set a member named __proto__.
+  // Define the property: an assignment would not set a member named __proto__.
   const set = (at: Record<string, unknown>, name: string, member: unknown) =>
     Object.defineProperty(at, name, { value: member, enumerable: true, configurable: true, writable: true })
   const names = path.split('.')
@@ -78,7 +78,7 @@ function memberAt(shape: ObjectShape, names: readonly string[]): ObjectShape[str
 
 function unknownPath(type: UpdateType, path: string): OverrideResult {
   const paths = pathsOf(type)
-  // Suggest the full path if the user typed only the end of it, the most common mistake.
+  // Suggest the full path if the user typed only its end, the most common mistake.
   const ending = paths.find((it) => it.endsWith(`.${path}`))
   const near = ending ?? closest(path, paths) ?? closest(path.slice(path.lastIndexOf('.') + 1), paths.map(lastName))
   const meant = paths.find((it) => it === near || lastName(it) === near)
@@ -89,7 +89,7 @@ function unknownPath(type: UpdateType, path: string): OverrideResult {
 
 const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 
-/** Parses the value of a scalar member; undefined if the text is not a permitted value. */
+/** Parses the value of a scalar member; undefined for a text that is not permitted. */
 function readValue({ kind, choices, nullable }: ScalarShape, text: string): Override['value'] | undefined {
   if (nullable && text === 'null') return null
   switch (kind) {

@@ -28,7 +28,7 @@ function recording(store: Store, run: (sql: string) => void): Store {
   }
 }
 
-test('the floor of the benchmark has every statement of an issue, a verify and a redeem', async () => {
+test('floor of the benchmark contains every SQL statement of an issue, a verify and a redeem', async () => {
   const programs = ['floor.js', 'floor-plus.js'].map((name) => new URL(`programs/${name}`, import.meta.url))
   const floor = inOneLine(programs.map((url) => readFileSync(url, 'utf8')).join('\n'))
   const statements = new Set<string>()

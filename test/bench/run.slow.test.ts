@@ -37,7 +37,7 @@ function bench(only: string) {
   return { status, stdout, ids: rows.map(({ id }) => id) }
 }
 
-test('the benchmark prints the other rows if npm cannot install the program of a reference', () => {
+test('benchmark prints the other rows if npm cannot install a reference program', () => {
   const { status, stdout, ids } = bench('P13,P18')
   expect(stdout).toMatch(/^P18 not measured: npm cannot install @stoplight\/prism-cli@[\d.]+ \(npm error .+\)$/m)
   expect(stdout).toMatch(/^P13 +the package without SQLite for Node 20 .* (held|MISSED)$/m)

@@ -70,7 +70,7 @@ test.each(destructive)(
 )
 
 test.each(destructive.filter(([line]) => !line.startsWith('login')))(
-  'the command %s does not ask for confirmation in a dry run',
+  'command %s does not ask for confirmation in a dry run',
   async (line) => {
     const { given, isKept } = await shop()
     const ran = await cli(`${line} --dry-run`, { ...given, terminal: true })

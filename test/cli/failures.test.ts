@@ -43,7 +43,7 @@ test('hint for a damaged snapshot file deletes it only if it has the name of a s
 test.each([
   [{ env: secrets }, 'application token sop_CANA… from VOUCHERCTL_TOKEN'],
   [{ stdin: secrets.VOUCHERCTL_TOKEN }, 'application token sop_CANA… from --token-file -'],
-] as const)('a refused credential is named with its source and server: %#', async (given, expected) => {
+] as const)('failure names a refused credential with its source and server: %#', async (given, expected) => {
   const option = 'stdin' in given ? ' --token-file -' : ''
   const { exit, stderr, baseUrl } = await refused(`templates list${option}`, 401, 'TOKEN_REVOKED', {}, given)
   expect(exit).toBe(4)
@@ -52,7 +52,7 @@ test.each([
 })
 
 test.each(['/open-platform/vouchers/templates', '/open-platform/vouchers/templates --all', '/unknown --as token'])(
-  'a credential that api GET %s sent is named when it is refused',
+  'failure names the refused credential of api GET %s',
   async (path) => {
     const { exit, stderr, baseUrl } = await refused(`api GET ${path}`, 401, 'TOKEN_REVOKED')
     expect([exit, stderr]).toEqual([
@@ -62,7 +62,7 @@ test.each(['/open-platform/vouchers/templates', '/open-platform/vouchers/templat
   },
 )
 
-test('notices and errors break at spaces on a terminal, and only there', async () => {
+test('notices and errors break at spaces only on a terminal', async () => {
   const given = { terminal: true, columns: 60, env: { ...secrets, NO_COLOR: '1' } }
   const { stderr } = await refused('apps get app_01', 403, 'APPLICATION_DISABLED', {}, given)
   expect(stderr.split('\n').filter((it) => it.length > 60 && !it.trim().startsWith('`'))).toEqual([])
@@ -86,12 +86,12 @@ test('hint for a refused credential names its variable and the command for its k
   expect(typed.lines[2]).toMatch(/^hint: Check that .*`voucherctl tokens create --save /)
 })
 
-test('an argument that no path can carry is named as the command calls it', async () => {
+test('failure names an argument that no path can carry as the command does', async () => {
   const { exit, lines } = await refused('apps get ..', 404, 'ODD')
   expect([exit, lines[0]]).toEqual([2, 'error: APP_ID must be text that is not empty, "." or "..". (INVALID_INPUT)'])
 })
 
-test('a refused credential of a profile is named with the profile', async () => {
+test('failure names the profile of a refused credential', async () => {
   const home = temporaryDir()
   let isRefused = false
   const { baseUrl } = await stub(() =>
@@ -123,18 +123,18 @@ test.each([
   ],
   ['vouchers issue --template coffee --external-id 1 --recipient u', 'TEMPLATE_NOT_FOUND', 'not found: coffee'],
   [`vouchers verify --code ${redeemCode}`, 'VOUCHER_NOT_FOUND', 'not found: code …T4FJ'],
-])('%s that fails with %s names what was not found', async (args, code, expected) => {
+])('%s that fails with %s names the missing resource', async (args, code, expected) => {
   const { exit, lines } = await refused(args, 404, code)
   expect([exit, lines.slice(0, 2)]).toEqual([5, [`error: Refused as ${code}. (${code})`, `  ${expected}`]])
 })
 
-test('an id in place of a code is named as what it is, also if the server refuses its form', async () => {
+test('failure says what an id in place of a code identifies, even for a refused form', async () => {
   const errors = [{ pointer: '/credential/value', code: 'pattern', message: 'must be a QR token' }]
   const { lines } = await refused('vouchers verify app_01', 400, 'VALIDATION_FAILED', { errors })
   expect(lines[1]).toBe('  app_… is the id of an application, not a code.')
 })
 
-test('every kind of id has a name', () => {
+test('every kind of id has a name in failures', () => {
   const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
   expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'flt', 'rdm', 'req', 'tok', 'tpl', 'vch'])
   expect(missingId('VOUCHER_NOT_FOUND', { credential: { type: 'redeem_code', value: 'rdm_01' } })).toBe(
@@ -143,7 +143,7 @@ test('every kind of id has a name', () => {
   expect(missingId('toString', {})).toBeUndefined()
 })
 
-test('a refused member is named by its flag, in JSON by its pointer', async () => {
+test('failure names the flag of a refused member, and in JSON its pointer', async () => {
   const args =
     'templates create --external-id c --name n --type t --issuer-name i --fulfiller-name f --fulfillment-category offline_service --acquisition-source s --valid-from 2026-11-21 --valid-to 2026-11-22 --issue-limit 1'
   const errors = [{ pointer: '/validity/starts_at', code: 'format', message: 'must be a time' }]
@@ -153,7 +153,7 @@ test('a refused member is named by its flag, in JSON by its pointer', async () =
   expect(JSON.parse(json.stderr).error.details).toEqual({ errors })
 })
 
-test('a failure with --jq is a text on a terminal, unless JSON is chosen, and JSON elsewhere', async () => {
+test('failure with --jq is text on a terminal unless JSON is chosen, otherwise JSON', async () => {
   const run = (more: string, given: Given) => refused(`templates list --jq .id${more}`, 409, 'ODD', {}, given)
   const terminal = { env: { ...secrets, NO_COLOR: '1' }, terminal: true }
   expect((await run('', terminal)).lines[0]).toContain('error: Refused as ODD. (ODD)')

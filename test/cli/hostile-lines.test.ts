@@ -63,19 +63,22 @@ const odd: readonly object[] = [
   { kind: '\u202e', constructor: null, hasOwnProperty: 1 },
 ]
 
-test.each(streaming)('%s prints documents of any shape without an exception or a control', async (command) => {
-  const body = odd.map((it) => `${JSON.stringify(it)}\n`).join('')
-  for (const format of ['', '--json', '--fields kind,time']) {
-    const result = await ran(`${command} ${format}`, body)
-    if (format !== '--fields kind,time') {
-      expect(result.exit, result.stderr).toBe(0)
-      expect(result.stdout.trimEnd().split('\n').length).toBeGreaterThanOrEqual(odd.length)
-      expectHarmless(result, format !== '')
+test.each(streaming)(
+  '%s prints documents of any shape without an exception or a control character',
+  async (command) => {
+    const body = odd.map((it) => `${JSON.stringify(it)}\n`).join('')
+    for (const format of ['', '--json', '--fields kind,time']) {
+      const result = await ran(`${command} ${format}`, body)
+      if (format !== '--fields kind,time') {
+        expect(result.exit, result.stderr).toBe(0)
+        expect(result.stdout.trimEnd().split('\n').length).toBeGreaterThanOrEqual(odd.length)
+        expectHarmless(result, format !== '')
+      }
     }
-  }
-})
+  },
+)
 
-test.each(streaming)('%s exits 9 for a line that is no document', async (command) => {
+test.each(streaming)('%s exits 9 for a line that is not a document', async (command) => {
   const noDocuments = ['null', '[]', '5', '"x"', 'oops\u001b[31m', '\u0000', '{"a":1}\u0000', `${'['.repeat(60_000)}`]
   for (const line of [
     ...noDocuments,

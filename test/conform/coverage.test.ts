@@ -56,11 +56,11 @@ test('names that a rule lists as specified are names of its probes', () => {
   expect(listed.filter((it) => !ids.includes(it))).toEqual([])
 })
 
-test('each title of a probe ends like a sentence', () => {
+test('title of each probe ends like a sentence', () => {
   expect(allProbes.filter(({ title }) => !/^[^.].*\.$/.test(title)).map((it) => it.id)).toEqual([])
 })
 
-test('no two files keep an object of the run under the same name', () => {
+test('no two files of probes store an object of the run under the same name', () => {
   const folder = new URL('../../src/conform/', import.meta.url)
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((it) => it.endsWith('.ts'))
   const names = files.flatMap((file) => {

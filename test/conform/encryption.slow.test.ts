@@ -11,7 +11,7 @@ testEachAlone('encryption', encryption, [
   'session-origins/other-origin',
 ])
 
-test('a platform whose transport is off follows the rules of sessions and dispatches', async () => {
+test('platform without encryption follows the rules of sessions and dispatches', async () => {
   const off = await startReference({ secure: false })
   const { results } = await off.run({ only: ['encrypted-transport'] })
   const found = results.filter(({ result }) => result === 'holds').map(({ probe }) => probe)
@@ -26,7 +26,7 @@ test('a platform that requires encryption of all calls follows the rules of refu
   await required.close()
 })
 
-test('the reference follows the rules through the encrypted transport too', async () => {
+test('reference follows the rules over the encrypted transport too', async () => {
   const reference = await startReference({ rateLimit: true })
   const { results } = await reference.run({ encrypted: true })
   expect(results.filter(({ result }) => result !== 'holds' && result !== 'not_applicable')).toEqual([])

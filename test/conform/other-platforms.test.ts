@@ -40,7 +40,7 @@ const withoutInItems = (member: string) => (data: Readonly<Record<string, unknow
 const listOfBots = on('GET /api/v1/bots/my\\?.*')
 const webhookCall = on('POST /api/v1/bots/my/[^/]+/webhook')
 
-test('a platform whose refusals have no code is reported by the envelope alone', async () => {
+test('only the envelope probe reports a platform without refusal codes', async () => {
   const found = await verdicts(
     [
       'envelope/failure',
@@ -56,7 +56,7 @@ test('a platform whose refusals have no code is reported by the envelope alone',
   expect(found['failure-codes/invalid-token']).toBe('holds')
 })
 
-test('a platform that refuses a repeated issue is reported by one probe', async () => {
+test('one probe reports a platform that refuses a repeated issue', async () => {
   const seen = new Set<unknown>()
   const deviate = responds(on('POST .*/vouchers/issue'), (response, request) => {
     const { external_issue_id } = bodyOf(request)
@@ -72,7 +72,7 @@ test('a platform that refuses a repeated issue is reported by one probe', async 
   expect(Object.values(found)).toEqual(['differs', 'not_applicable', 'not_applicable', 'not_applicable'])
 })
 
-test('a verification without its voucher is reported by the probe of its members', async () => {
+test('probe of the members reports a verification without its voucher', async () => {
   const deviate = returnsData(on('POST .*/vouchers/verify'), without('voucher'))
   expect(await verdicts(['verify/members', 'verify/changes-nothing', 'credentials/lower-case'], deviate)).toEqual({
     'verify/members': 'differs',
@@ -81,18 +81,18 @@ test('a verification without its voucher is reported by the probe of its members
   })
 })
 
-test('a webhook call with a conflict says nothing about the URL', async () => {
+test('conflict of a webhook call is no result for the URL', async () => {
   const conflict = responds(webhookCall, () => refusal(409, 'CONFLICT'))
   const found = await verdicts(['webhook-urls/http', 'webhook-urls/local', 'webhook-urls/unresolved-name'], conflict)
   expect(Object.values(found)).toEqual(['not_applicable', 'not_applicable', 'not_applicable'])
 })
 
-test('a list of bots without delivery_mode leaves it to the record whether there is a webhook', async () => {
+test('record of a bot shows whether there is a webhook if the list lacks delivery_mode', async () => {
   const deviate = returnsData(listOfBots, withoutInItems('delivery_mode'))
   expect(await verdicts(['webhook-urls/http'], deviate)).toEqual({ 'webhook-urls/http': 'holds' })
 })
 
-test('a bot whose profile cannot be read back is not changed', async () => {
+test('probes do not change a bot whose profile they cannot read', async () => {
   const reviewing = await startReference({ autoApprove: false })
   const patches: string[] = []
   const incomplete = returnsData(on('GET /api/v1/bots/my/[^/]+'), without('profile'))
@@ -105,7 +105,7 @@ test('a bot whose profile cannot be read back is not changed', async () => {
   await reviewing.close()
 })
 
-test('a bot whose application cannot be read is not linked to another', async () => {
+test('probes do not link a bot whose application they cannot read', async () => {
   const links: string[] = []
   const incomplete = returnsData(listOfBots, withoutInItems('application_id'))
   const found = await verdicts(['applications/link-elsewhere'], (next) =>
@@ -115,7 +115,7 @@ test('a bot whose application cannot be read is not linked to another', async ()
   expect(links).toEqual([])
 })
 
-test('a token that the platform does not find any more is not left over', async () => {
+test('token that the platform no longer finds is not reported as left over', async () => {
   const gone = responds(on('DELETE .*/tokens/.*'), () => refusal(404, 'TOKEN_NOT_FOUND'))
   const { left } = await reference.run({
     only: ['application-tokens/shown-once', 'failure-codes/insufficient-scope'],
@@ -124,7 +124,7 @@ test('a token that the platform does not find any more is not left over', async 
   expect(left.map(({ kind }) => kind)).toEqual(['application'])
 })
 
-test('null in a report is only what the platform sent as null', async () => {
+test('report shows null only if the platform sent null', async () => {
   const created = on('POST .*/applications/[^/]+/tokens')
   const { results } = await reference.run({
     only: ['application-tokens/lifetime-null'],

@@ -26,7 +26,7 @@ test('the reference follows every rule that a probe observes', async () => {
   expect(others.filter(({ probe, result }) => result === 'differs' || !absent.includes(probe))).toEqual([])
 })
 
-test('the reference follows the rules about bots before their approval', async () => {
+test('reference follows the rules about bots before approval', async () => {
   const reviewing = await startReference({ autoApprove: false })
   const { results } = await reviewing.run({ only: reviewed })
   expect(results.map(({ probe, result }) => [probe, result])).toEqual(reviewed.map((it) => [it, 'holds']))

@@ -17,7 +17,7 @@ function argumentsOf(command: string, variables: Readonly<Record<string, string>
   return execFileSync('bash', ['-c', script], { env, encoding: 'utf8' }).split('\0').slice(0, -1)
 }
 
-test('secrets replaces each secret by its name, also one that contains another', () => {
+test('secrets replaces each secret by a name, even one that contains another secret', () => {
   const secrets = new Secrets()
   secrets.add('SHORT', 'sop_short')
   secrets.add('LONG', 'sop_short_and_long')
@@ -31,7 +31,7 @@ test('secrets numbers the names of further secrets of a kind', () => {
   expect(secrets.hide('AAAA-AAAA BBBB-BBBB sbot_token')).toBe('${CODE} ${CODE_2} ${BOT_TOKEN}')
 })
 
-test('secrets names the records that the secrets in a text belong to, except those of the user', () => {
+test("secrets names the records to which secrets belong, except the user's records", () => {
   const secrets = new Secrets()
   secrets.add('VOUCHERCTL_TOKEN', 'sop_the-token')
   secrets.addFrom({ data: { id: 'vch_1', credentials: [{ type: 'redeem_code', value: 'AAAA-AAAA' }] } })
@@ -40,7 +40,7 @@ test('secrets names the records that the secrets in a text belong to, except tho
   expect(secrets.ownersIn(text)).toEqual({ CODE: 'vch_1', BOT_TOKEN: 'bot_1' })
 })
 
-test('curl command passes the request unchanged when bash expands the variables of secrets', () => {
+test('curl command sends the request unchanged after bash expands the secret variables', () => {
   const secrets = new Secrets()
   secrets.add('VOUCHERCTL_TOKEN', 'sop_the-token')
   secrets.add('CODE', 'AAAA-AAAA')
@@ -69,7 +69,7 @@ test('curl command hides a code that a probe has changed, and escapes invisible 
   expect(JSON.parse(data ?? '')).toEqual(JSON.parse(body))
 })
 
-test('secrets finds tokens and codes in members that other platforms name in their own way', () => {
+test('secrets finds tokens and codes in members with names of other platforms', () => {
   const secrets = new Secrets()
   secrets.addFrom({
     redeemCode: 'AAAA-AAAA',
@@ -90,7 +90,7 @@ function secretsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
   return new Set([...tokens, ...codes])
 }
 
-test('results of a run have no secret, and the curl command of each difference sends its request', async () => {
+test('results of a run contain no secret, and the curl command of each difference works', async () => {
   const exchanges: Exchange[] = []
   // Every call with JSON then differs from a rule, and its response repeats what it received.
   const deviate = responds(

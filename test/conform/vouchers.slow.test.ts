@@ -15,7 +15,7 @@ const amongAll = new Set([
 ])
 
 describe.concurrent('a deviant server', () => {
-  test.each(vouchers)('is named by %s, and by no probe of another rule', async (probe, deviate) => {
+  test.each(vouchers)('only a probe of the rule %s reports the deviant server', async (probe, deviate) => {
     const { results } = await reference.run({
       only: [amongAll.has(probe) ? 'vouchers' : ruleOf({ id: probe })],
       deviate,
@@ -27,7 +27,7 @@ describe.concurrent('a deviant server', () => {
   })
 })
 
-test('the reference follows all but two headers Idempotency-Key through the encrypted transport', async () => {
+test('reference over the encrypted transport follows all but two Idempotency-Key headers', async () => {
   const { results } = await reference.run({ only: ['vouchers'], encrypted: true })
   const others = results.filter(({ result }) => result !== 'holds')
   expect(others.map(({ probe, result }) => [probe, result])).toEqual([['idempotency-keys/two-keys', 'not_applicable']])

@@ -14,7 +14,7 @@ afterAll(() => relay.close())
 const deviants = relayed.map(([probe, change]): Deviant => [probe, (plain) => relay.deviate(change)(plain)])
 testEachAlone('webhooks', [...webhooks, ...deviants], ['webhook-urls/http', 'signatures/signature'])
 
-test('restores the selected update types of the bot and deletes its webhook at the end', async () => {
+test("run restores the bot's selected update types and deletes the webhook at the end", async () => {
   const reference = await startReference()
   const { left } = await reference.run({ only: ['webhook-settings/mode-webhook'] })
   expect(left).toEqual([])

@@ -59,7 +59,7 @@ test('wire returns the second 429 of a call', async () => {
   expect(sentAt).toHaveLength(2)
 })
 
-test('wire does not repeat a call whose Retry-After is longer than the longest wait', async () => {
+test('wire does not repeat a call if Retry-After exceeds the maximum wait', async () => {
   const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '11' })])
   await expect(wire.send(call)).rejects.toThrow(NotReachable)
   expect(sentAt).toHaveLength(1)
@@ -72,7 +72,7 @@ test('wire waits for the new window after a response that announces no calls lef
   expect(sentAt).toEqual([0, 7_000])
 })
 
-test('wire sends no further call if the announced window is longer than a minute and --max-wait', async () => {
+test('wire sends no call if the announced window exceeds a minute and --max-wait', async () => {
   const { wire, sentAt } = wireOver([{ ...OK, headers: { ratelimit: '"reads";r=0;t=3600' } }, OK])
   await wire.send(call)
   await expect(wire.send(call)).rejects.toThrow('no call is left for 3600 s')

@@ -39,7 +39,7 @@ describe('CI', () => {
     expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('applications[0].name is required.')])
   })
 
-  test('the workflow of the guide starts a server and hands its variables to later steps', async () => {
+  test('CI workflow of the guide starts a server and passes variables to later steps', async () => {
     const { jobs } = parse(fileOf('.github/workflows/test.yaml')) as {
       jobs: { test: { steps: { name?: string; run?: string }[] } }
     }
@@ -50,7 +50,7 @@ describe('CI', () => {
     expect(issued).toMatchObject({ exitCode: 0, stdout: 'issued' })
   })
 
-  test('a restart refuses another seed and finds its own', async () => {
+  test('server restart refuses another seed and finds its own', async () => {
     const start = 'npx voucherctl server start --port 0 --seed'
     const other = await bash(`npx voucherctl server stop
       sed s/tpl_ci/tpl_other/ seed.yaml > other.yaml

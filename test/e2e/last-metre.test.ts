@@ -62,7 +62,7 @@ describe.runIf(hasTerminal)('a terminal', () => {
     expect(terminal.shown()).toMatch(/^hint: .*\r?\n {6}\S/m)
   })
 
-  test('a prompt says that there is nothing to choose from', async () => {
+  test('prompt reports that there is nothing to choose from', async () => {
     const at = ['-p', 'e2e-empty', '--base-url', baseUrl]
     await voucherctl('login', '--local', '--account', 'e2e-empty', ...at)
     const command = [node, join('node_modules', 'voucherctl', 'bin', 'voucherctl.js'), 'apps', 'get', ...at].join(' ')
@@ -97,7 +97,7 @@ describe('words that people type', () => {
 })
 
 describe('history of a voucher', () => {
-  test('platform vouchers show draws the life of a voucher after its reversal', async () => {
+  test('platform vouchers show draws the history of a voucher after a reversal', async () => {
     const run = (line: string) => voucherctl(...line.split(' '), '-p', 'life', '--base-url', baseUrl)
     const idOf = async (line: string) => (await run(`${line} --jq .id`)).stdout
     await run('login --local --account life')
@@ -154,7 +154,7 @@ describe('errors for people', () => {
       ])
   })
 
-  test('a refused value is named by its flag', async () => {
+  test('failure names the flag of a refused value', async () => {
     const { stderr } = await run('apps', 'create', '--name', 'x', '--allowed-origin', 'ftp://x')
     expect(stderr).toMatch(/\n {2}--allowed-origin ftp:\/\/x: must /)
   })
@@ -189,21 +189,21 @@ describe('templates as code', () => {
     await run('tokens', 'create', '--app', app.stdout, '--name', 'files', ...scopes, '--save')
   })
 
-  test('init writes files that name a JSON Schema of the package', async () => {
+  test('init commands write files that name a JSON Schema of the package', async () => {
     const scenario = join(home, 'scenario.yaml')
     await Promise.all([run('templates', 'init', file), run('scenario', 'init', scenario)])
     for (const path of [file, scenario])
       expect(JSON.parse(readFileSync(schemaOf(path), 'utf8'))).toMatchObject({ type: 'object' })
   })
 
-  test('apply creates what diff reports as missing, and then changes nothing', async () => {
+  test('templates apply creates what diff reports as missing, and then changes nothing', async () => {
     expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 1 })
     expect((await run('templates', 'apply', '-f', file)).stdout).toMatch(/^coffee-1 {2}created {2}reviewing/)
     expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 0 })
     expect((await run('templates', 'apply', '-f', file)).stdout).toMatch(/^coffee-1 {2}unchanged/)
   })
 
-  test('get shows a template by its external id', async () => {
+  test('templates get shows a template by its external id', async () => {
     const { stdout } = await run('templates', 'get', 'coffee-1', '--jq', '.externalTemplateId')
     expect(stdout).toBe('coffee-1')
   })
@@ -274,7 +274,7 @@ describe('bulk commands', () => {
     expect(await many('redeem-many', 'codes.csv', 'again.csv')).toMatchObject({ exit: 0, redeemed: 2, replayed: 0 })
   })
 
-  test('verify-many exits 0 whatever it finds, and 6 with --check', async () => {
+  test('verify-many exits 0 for any results, and 6 with --check', async () => {
     writeFileSync(path('unknown.csv'), 'qr_token\nVQ1-000000000000000000000000000000000\n')
     const found = { verified: 1, redeemable: 0, not_redeemable: 1, failed: 0 }
     expect(await many('verify-many', 'unknown.csv', 'one.csv')).toMatchObject({ exit: 0, ...found })
@@ -347,14 +347,14 @@ describe('lists and records', () => {
     expect(stdout).toMatch(/^No chats on http:\/\/127\.0\.0\.1:\d+ match --user nobody\. There are no chats at all\./)
   })
 
-  test('-q prints ids alone', async () => {
+  test('-q prints only ids', async () => {
     const { stdout } = await voucherctl('server', 'keys', 'list', '-q', '--base-url', baseUrl)
     expect(stdout).toMatch(/^[\w-]{16}\n[\w-]{16}$/)
   })
 })
 
 describe('help', () => {
-  test('profiles set --secure required tells how to undo it', async () => {
+  test('profiles set --secure required says how to undo the setting', async () => {
     expect((await voucherctl('profiles', 'set', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
       '`voucherctl profiles set --unset secure.mode` undoes --secure.',
     )

@@ -25,7 +25,7 @@ it('axe reports an image without a text alternative on a page with a strict poli
   expect(await axeViolations(page)).toEqual([expect.stringContaining('image-alt')])
 })
 
-it('a page collects violations of its policy as errors', async () => {
+it('page collects policy violations as errors', async () => {
   const port = await serve('<html lang=en><title>A page</title><script>document.title = "Changed"</script></html>')
   const page = await browser.page()
   await page.goto(`http://127.0.0.1:${port}/`)

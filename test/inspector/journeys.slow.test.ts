@@ -99,7 +99,7 @@ test('replay with edited bytes is signed, and the app gets exactly these bytes',
   expect(page.errors).toEqual([])
 })
 
-test('clock does what its forecast says when it is advanced', async () => {
+test('clock of the page does what its forecast says when it is advanced', async () => {
   const { id } = await server.issue()
   const page = await open('/clock')
   await page.getByRole('button', { name: '+31 d' }).click()
@@ -110,7 +110,7 @@ test('clock does what its forecast says when it is advanced', async () => {
   expect(page.errors).toEqual([])
 })
 
-test('fault that is switched on strikes the next call, and ends when it is switched off', async () => {
+test('fault of the page affects the next call when switched on, and ends when switched off', async () => {
   const page = await open('/faults')
   const switches = page.getByRole('group', { name: 'vouchers.verify' })
   await switches.getByLabel('Share of its calls').selectOption({ label: '100 %' })
@@ -240,7 +240,7 @@ test('keyboard alone finds an entry, opens it, returns and shows the keys', asyn
   expect(page.errors).toEqual([])
 })
 
-test('axe finds nothing in any view, light or dark, wide or narrow', async () => {
+test('axe finds no problem in any view, light or dark, wide or narrow', async () => {
   server.app.secret = 'a-secret-of-the-app'
   const id = await redeem()
   const page = await open()

@@ -28,7 +28,7 @@ it('line stream formats an item only when its reader takes it', () => {
   stream.destroy()
 })
 
-it('line stream closes if its reader leaves 10,000 items', () => {
+it('line stream closes when 10,000 items are unread', () => {
   const stream = new LineStream<number>([], true, String)
   for (let item = 0; item < 10_000; item++) stream.add(item)
   expect(stream.destroyed).toBe(false)
@@ -36,7 +36,7 @@ it('line stream closes if its reader leaves 10,000 items', () => {
   expect(stream.destroyed).toBe(true)
 })
 
-it('line stream leaves the process to other work when a piece of its history took 2 ms', async () => {
+it('line stream yields to other work after 2 ms of formatting', async () => {
   let now = 0
   const formatted: number[] = []
   const format = (it: number) => {

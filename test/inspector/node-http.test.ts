@@ -33,7 +33,7 @@ async function pageServer() {
   return { origin, send, exchange, session }
 }
 
-test('plain server serves the page, its session and what the session may read', async () => {
+test('plain server serves the page, its session and the routes for sessions', async () => {
   const { origin, send, session } = await pageServer()
   const page = await send('/_platform/ui/deliveries/1-17')
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])

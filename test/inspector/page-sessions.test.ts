@@ -35,7 +35,7 @@ function pageSessions() {
   return { clock, sessions, accepts, newToken }
 }
 
-test('ticket gives one token, once', () => {
+test('ticket can be exchanged for one token, once', () => {
   const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
   const token = sessions.exchange(secret) as string
@@ -44,7 +44,7 @@ test('ticket gives one token, once', () => {
   expect(token).not.toBe(secret)
 })
 
-test('ticket and token are 32 random bytes each, and one is not the other', () => {
+test('ticket and token are 32 random bytes each, and differ', () => {
   const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
   expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
@@ -54,7 +54,7 @@ test('ticket and token are 32 random bytes each, and one is not the other', () =
   expect(sessions.exchange(token)).toBeUndefined()
 })
 
-test('ticket expires after two minutes, its token does not', () => {
+test('ticket expires after two minutes, but its token does not', () => {
   const { sessions, clock, accepts } = pageSessions()
   const [early, late] = [sessions.newTicket(), sessions.newTicket()]
   clock.now = early.expiresAt - 1
@@ -123,7 +123,7 @@ test.each(['', 'x', 'A'.repeat(43)])('unknown ticket %j gives no token', (ticket
   expect(sessions.exchange(secret)).toBeDefined()
 })
 
-test('the newest 16 tickets and 64 tokens are kept', () => {
+test('page sessions keep the newest 16 tickets and 64 tokens', () => {
   const { sessions, accepts, newToken } = pageSessions()
   const tickets = Array.from({ length: 17 }, () => sessions.newTicket().secret)
   expect(tickets.map((it) => sessions.exchange(it) !== undefined)).toEqual([false, ...Array(16).fill(true)])

@@ -5,7 +5,7 @@ import { portions } from './portions.js'
 
 const fileOf = (path: string) => new URL(`../../${path}`, import.meta.url)
 
-it.each(Object.entries(equivalents))('equivalent mutants of %s begin in lines that the file has', (file, entries) => {
+it.each(Object.entries(equivalents))('equivalent mutants of %s begin in lines of the file', (file, entries) => {
   const lines = readFileSync(fileOf(file), 'utf8')
     .split('\n')
     .map((line) => line.trim())

@@ -44,7 +44,7 @@ describe('verdict on mutants', () => {
     expect(verdictOn([emptied], []).lines[0]).toContain('\n  - if (n > 3) {\n  + if (n > 3) {}\n')
   })
 
-  it('entry with several changes covers each of them', () => {
+  it('entry with several changes covers each mutant', () => {
     const both = { ...listed, to: [listed.to, 'if (n < 3) {'] }
     expect(verdictOn([mutant('Survived'), mutant('Survived', { replacement: 'n < 3' })], [both]).counts.listed).toBe(2)
   })

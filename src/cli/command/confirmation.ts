@@ -28,7 +28,7 @@ const irreversible: Readonly<Partial<Record<string, readonly [action: string, lo
   ],
 }
 
-/** Asks before an irreversible call. @param id endpoint id @param subject id of the affected resource */
+/** Asks before an irreversible call. @param id endpoint id @param subject id of the resource that the call affects */
 export async function confirmLoss({ confirm }: Context, id: string, subject: string): Promise<Failure | undefined> {
   const [action, loses] = irreversible[id] ?? []
   return loses === undefined ? undefined : confirm({ action: `${action} ${subject}`, loses, word: subject })

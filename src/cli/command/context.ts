@@ -15,7 +15,7 @@ export interface ContextCallOptions {
   readonly progress?: string
   /** Aborts the call in place of Ctrl-C, for calls that clean up after Ctrl-C. */
   readonly signal?: AbortSignal
-  /** Server and credential for this call, in place of those from the settings. */
+  /** Server and credential for this call, instead of the configured ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string; readonly source?: string }
 }
 
@@ -25,7 +25,7 @@ export interface Ok<T> {
   readonly value: T
 }
 
-/** What a command can use. Expensive members are functions, so that a command loads only what it needs. */
+/** The tools of a command. Expensive members are functions, so that a command loads only what it needs. */
 export interface Context {
   readonly host: Host
   readonly globals: Globals

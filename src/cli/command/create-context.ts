@@ -199,11 +199,11 @@ async function confirm(
   return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
 }
 
-/** Says where a credential came from as the user knows it: the variable, the path of the file, the profile. */
+/** Names the source of a credential for the user: the variable, the path of the file, or the profile. */
 const sourceInWords = (source: string | undefined, globals: Globals) =>
   source === 'flag --token-file' ? `--token-file ${globals['token-file']}` : source?.replace(/^environment /, '')
 
-/** The credential of a call for its failure: kind, source and server, and of the value only the first characters. */
+/** Describes the credential of a call for its failure: kind, source, server and first characters. */
 export function usedCredential(
   globals: Globals,
   caller: CredentialKind,

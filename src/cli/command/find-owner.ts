@@ -8,17 +8,17 @@ import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-/** How owners are listed and named in calls and commands. */
+/** List endpoint, command and flag for each kind of owner. */
 const owners = {
   application: { list: apps.list, command: 'apps list', flag: '--app', placeholder: 'APP_ID' },
   bot: { list: bots.list, command: 'bots list', flag: '--bot', placeholder: 'BOT_ID' },
 }
 
-/** Whose each kind of record is. */
+/** Kind of owner of each kind of record. */
 const ownerOf = { tokens: 'application', templates: 'bot', deliveries: 'bot' } as const
 
 /**
- * Finds the application or bot of a record if the account has one only (RULES.md#owners); undefined if the
+ * Finds the owner (application or bot) of a record if the account has only one (RULES.md#owners); undefined if the
  * application token decides. A failure with the code INPUT_REQUIRED means that the user must name the owner.
  */
 export async function findOwner(
@@ -65,7 +65,7 @@ function unknown(owner: keyof typeof owners, message: string): Failure {
 const idsOf = (data: unknown): readonly string[] =>
   isList(data) ? data.items.map((it) => asMembers(it)?.id).filter((it) => typeof it === 'string') : []
 
-/** True if an application token is at hand, or no JWT with which bots could be listed. */
+/** True if an application token is available, or no JWT with which to list bots. */
 async function hasApplicationToken({ host, globals, settings, baseUrl }: Context): Promise<boolean> {
   const base = baseUrl()
   if (!base.ok) return true

@@ -41,7 +41,7 @@ async function helpOfNode(node: Node, path: readonly string[]): Promise<string[]
   const leaves = await leavesOfEntries([node], path.slice(0, -1))
   if (node.own === undefined) return helpOfGroup(node, path, leaves)
   const beneath = leaves.slice(1).map(([names, { summary }]) => [names.join(' '), summary] as const)
-  return [...helpOfLeaf(node.own, path), ...section('Beneath it', rows(beneath))]
+  return [...helpOfLeaf(node.own, path), ...section('Subcommands', rows(beneath))]
 }
 
 const helpOfGroup = ({ summary, alias }: Group, path: readonly string[], leaves: readonly NamedLeaf[]): string[] => [
@@ -127,7 +127,7 @@ function marksOf(flag: Flag<unknown>): string[] {
     !isRequired(flag) ? (needed?.mark ?? '') : unless === undefined ? 'required' : `required unless --${unless}`,
     repeatable ? 'repeatable' : '',
     needs === undefined ? '' : `needs ${inWords(needs)}`,
-    // The mark of a flag that another one can replace tells it too.
+    // If another flag can replace this one, the mark of the other flag says so.
     conflicts === undefined || unless !== undefined ? '' : `not with ${inWords(conflicts)}`,
   ].filter((mark) => mark !== '')
 }

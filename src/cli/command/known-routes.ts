@@ -8,7 +8,7 @@ export interface ApiRoute {
   readonly summary: string
   readonly method: string
   readonly path: string
-  /** Kind of credential that the route takes; `none` if it takes no credential. */
+  /** Kind of credential that the route takes; `none` for a public route. */
   readonly caller: CredentialKind | 'none'
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']
@@ -34,7 +34,7 @@ const health: readonly ApiRoute[] = [
   },
 ]
 
-/** Lists all routes of a voucher service; those of the encrypted transport and the health checks come last. */
+/** Lists all routes of a voucher service; the encrypted transport and the health checks come last. */
 export async function knownRoutes(): Promise<readonly ApiRoute[]> {
   const { endpoints } = await import('../../contract/index.js')
   const { openEndpoints } = await import('../../contract/secure.js')

@@ -14,7 +14,7 @@ export interface Positional {
   readonly several?: true
   /** Values that completion suggests; the command accepts others too. */
   readonly choices?: readonly string[]
-  /** Member of the call that the argument supplies, unless its name tells. */
+  /** Member of the call that the argument supplies; absent if it has the name of the argument. */
   readonly member?: string
 }
 
@@ -36,8 +36,8 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
   /**
-   * Members of the call that the flags supply, as paths such as `validity/starts_at`, unless the names tell. A flag that
-   * supplies one of several names all of them.
+   * Body members that each flag can set, as paths such as `validity/starts_at`, for error messages. Absent for a member
+   * with the name of its flag; several if the value decides which.
    */
   readonly members?: { readonly [Name in keyof F]?: string | readonly string[] }
   readonly examples: readonly Example[]

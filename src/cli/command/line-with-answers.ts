@@ -96,7 +96,7 @@ function withPart(name: string, flag: Flag<unknown>, rest: string, texts: readon
   return value === undefined ? name : `${name} ${shellWord(value)}`
 }
 
-/** Members that a flag supplies unless the command declares them: those whose name is that of the flag. */
+/** Default members of a flag, if the command declares none: those with the name of the flag. */
 function membersOf(name: string, { repeatable }: Flag<unknown>): readonly string[] {
   const snake = name.replaceAll('-', '_')
   return [...memberNames(snake), ...(repeatable ? [`${snake}s`] : [])]

@@ -18,12 +18,12 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
   }
   const hint = await startHint(context)
   if (hint === undefined) return failure
-  // The hint of a change may say that its outcome is unknown, or how to repeat it.
+  // Keep a specific hint (unknown outcome, idempotency key); put the start command before it.
   const isGeneral = failure.hint === null || failure.hint === localFailures.NETWORK_ERROR.fix
   return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
 }
 
-/** Failure of a command that needs the operator key of a local server which does not run. */
+/** Failure of a command that needs the operator key of a local server that is not running. */
 export async function localServerDown(context: Known, baseUrl: string): Promise<Failure | undefined> {
   const hint = context.settings.baseUrl.value === baseUrl ? await startHint(context) : undefined
   return hint === undefined ? undefined : fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}.`, hint)
@@ -31,7 +31,7 @@ export async function localServerDown(context: Known, baseUrl: string): Promise<
 
 const DEFAULT_PORT = 8420
 
-/** How to start the local server of a profile; undefined if the profile has none, or if a server responds. */
+/** Says how to start a profile's local server; undefined without one, or if a server responds. */
 export async function startHint({ host, settings }: Known): Promise<string | undefined> {
   const { profile, profileName } = settings
   const { value: baseUrl, source } = settings.baseUrl
@@ -59,7 +59,7 @@ export async function startHint({ host, settings }: Known): Promise<string | und
 const localLogin = (account: string | undefined) =>
   account === undefined ? '`voucherctl login --local`' : suggested`login --local --account ${account}`
 
-/** How to replace an expired account JWT. @param source where the command found it */
+/** Says how to replace an expired account JWT. @param source where the command found the JWT */
 function loginHint({ host, settings }: Known, source: string): string {
   const { profile, profileName, config, baseUrl } = settings
   const { value: url = '' } = baseUrl

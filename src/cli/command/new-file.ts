@@ -10,7 +10,7 @@ import { leaf } from './leaf.js'
 
 interface InitOptions {
   readonly schema: 'templates' | 'scenario'
-  /** What the file is, with its article. */
+  /** Name of the kind of file, with its article. */
   readonly what: string
   readonly defaultFile: string
   readonly example: string

@@ -39,13 +39,13 @@ export async function fetchList<E extends Endpoint>(
   return fetchAll(context, fetch, () => emptyText(context, endpoint, filter, flags))
 }
 
-/** True for a list without items that are on another page. */
+/** True for an empty list whose items are not on another page. */
 const isEmpty = (data: unknown) => isList(data) && data.items.length === 0 && !((data.pagination?.total ?? 0) > 0)
 
-/** Time limit of the call that counts the items without the filters. */
+/** Time limit in ms of the call that counts the items without the filters. */
 const COUNT_MS = 3_000
 
-/** Says what an empty list was searched for, and how many items there are without its filters. */
+/** Says which filters found nothing, and how many items the list has without them. */
 async function emptyText<E extends Endpoint>(
   { baseUrl, call, output }: Context,
   endpoint: E,

@@ -7,14 +7,14 @@ import type { Failure } from '../failures/failure.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
 
-/** With --save, checks that the profile file is writable before the server issues a token that it shows only once. */
+/** With --save, checks that the profile file is writable before the server issues a token, which it shows only once. */
 export async function checkCanStore({ host, dryRun }: Context, save: boolean): Promise<Failure | undefined> {
   return save && !dryRun ? checkConfigWritable(host) : undefined
 }
 
 /**
- * Asks before it replaces a stored credential that no server shows again. An account JWT needs no question, because it
- * expires and a login issues another.
+ * Asks before it replaces a stored credential that no server shows again. An account JWT needs no question: it expires,
+ * and a login issues another.
  * @param value the new credential, if already known
  */
 export async function confirmReplacing(

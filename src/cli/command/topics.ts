@@ -73,7 +73,7 @@ const topicTexts = {
   rules: guide('src/contract/RULES.md'),
   page: guide('src/guides/page.md'),
 }
-/** Help and the list of commands have the page of `flags`. */
+/** The topic `flags` has no document: help renders it from the global flags. */
 export type Topic = keyof typeof topicTexts | 'flags'
 
 /** Returns the text of a help topic or of a known failure code. */

@@ -2,7 +2,7 @@ import { isGroup, type LazyNode, type Leaf, loadNode, type Node } from './leaf.j
 
 export type NamedLeaf = readonly [names: readonly string[], leaf: Leaf]
 
-/** Lists the commands of nodes of the tree with their whole names. @param names with which each of these begins */
+/** Lists the commands below nodes of the tree with their full names. @param names prefix of each name */
 export async function leavesOfEntries(
   nodes: readonly (Node | LazyNode)[],
   names: readonly string[] = [],

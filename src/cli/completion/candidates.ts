@@ -50,7 +50,7 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)
 
-/** What kind of word completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
+/** Kind of word that completes the line. `prefix` is the part of the last word to keep, such as `--output=`. */
 type CompletionTarget = { readonly prefix: string } & (
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
@@ -65,7 +65,7 @@ const nothing: CompletionTarget = { kind: 'words', prefix: '', words: [] }
 async function completionTargetAt(before: readonly string[], current: string): Promise<CompletionTarget> {
   const line = await lineOf(before)
   if (line.awaiting !== undefined) return valueTarget(line, line.awaiting, '', current)
-  // `--` ends the flags; the parser never takes it as the value of a flag.
+  // `--` ends the flags, because the parser never takes `--` as the value of a flag.
   const flagsEnded = before.includes('--')
   const begun = flagsEnded ? undefined : begunFlag(current, flagsOf(line))
   if (begun !== undefined) return valueTarget(line, begun.name, begun.prefix, current)
@@ -90,7 +90,7 @@ function begunFlag(word: string, flags: Flags): { readonly name: string; readonl
   return name === undefined ? undefined : { name, prefix: `-${letter}` }
 }
 
-/** Completes the name of a command, or the argument of the command that a group itself has. */
+/** Completes the name of a command, or the argument of a group's own command. */
 async function nameTarget({ node, leaf, asksHelp }: CommandLine): Promise<CompletionTarget> {
   const choices = asksHelp ? [] : (leaf?.positional?.choices ?? [])
   const below = node !== undefined && isGroup(node) ? await loadCommands(node) : entries
@@ -101,7 +101,7 @@ async function nameTarget({ node, leaf, asksHelp }: CommandLine): Promise<Comple
   return { kind: 'words', prefix: '', words: [...names, ...more] }
 }
 
-/** Completes the flags that the line may still take, first those that the command or a typed flag needs. */
+/** Completes the flags that the line may still take. Flags that the command or a typed flag needs come first. */
 function flagTarget(line: CommandLine, flags: Flags): CompletionTarget {
   const isNeeded = ([name, { ask }]: readonly [string, Flag<unknown>]) =>
     ask !== undefined || [...line.given.keys()].some((it) => flags[it]?.needs?.includes(name))

@@ -149,7 +149,7 @@ async function underLock(
   try {
     makeFolder(configDir(host))
     return await withLock(`${configFile(host)}.lock`, () => {
-      // No other process can be writing, because this one holds the lock: all drafts are from killed processes.
+      // This process holds the lock, so no other one can be writing: all drafts are from killed processes.
       files.removeDrafts(configFile(host))
       files.refuseForeignFile(configFile(host))
       return act(files)
@@ -190,7 +190,7 @@ function isCredential(value: unknown): boolean {
   return areTexts([secret, origin])
 }
 
-/** Checks only the types of the members; `resolveSecure` checks their values, because its errors name the source. */
+/** Checks only the types of the members. `resolveSecure` checks the values, because its errors name the source. */
 export function isSecure(value: unknown): value is SecureProfile {
   const secure = asMembers(value)
   if (secure === undefined) return false

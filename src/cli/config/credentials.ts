@@ -52,7 +52,7 @@ export async function findCredential(
   return missing(kind, origin, settings)
 }
 
-/** Reads the operator key of the local server from its key file, only if the base URL is that of this server. */
+/** Reads the local server's operator key from its key file, only for the base URL of this server. */
 async function operatorKeyOf(
   host: Host,
   globals: Globals,

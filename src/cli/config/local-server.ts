@@ -30,7 +30,7 @@ export interface LocalServer {
 export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
   profile.data_dir ?? defaultDataDir(host)
 
-/** The folder of recorded deliveries that --inbox names, or the default one. */
+/** Returns the folder of recorded deliveries that --inbox names, or the default one. */
 export const inboxDirOf = (host: Pick<Host, 'env' | 'homeDir' | 'cwd'>, named: string | undefined): string =>
   resolve(host.cwd, named ?? join(defaultDataDir(host), 'inbox'))
 
@@ -49,8 +49,8 @@ function readRunning(path: string): LocalServer | undefined {
 }
 
 /**
- * Finds all servers of the user that run: those of the registry, of known data folders, and of the default folder.
- * Removes from the registry the files of servers that were killed (RULES.md#local-server).
+ * Finds the user's running servers: in the registry, in known data folders, and in the default folder. Removes from the
+ * registry the files of servers that were killed (RULES.md#local-server).
  */
 export function findRunningServers(
   host: Pick<Host, 'env' | 'homeDir'>,
@@ -91,13 +91,13 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // A folder, or a file system that can only be read.
+    // Ignore folders and read-only file systems.
   }
 }
 
 function namesIn(dir: string): readonly string[] {
   try {
-    // A user who can write here can name a file whose content is then sent as the operator key.
+    // A user who can write here could link a file whose content would be sent as the operator key.
     if (foreignness(dir, statSync(dir)) !== undefined) return []
     return readdirSync(dir).filter((it) => it.endsWith('.json'))
   } catch {
@@ -117,9 +117,9 @@ export function originOf(baseUrl: string | undefined): string | undefined {
 }
 
 /**
- * Checks without a call whether the process that wrote server.json still runs. Another process may have its PID, but
- * not the same start. A running server keeps its port until the seconds in which it stops. Undefined if the system does
- * not report when a process started.
+ * Checks without a call whether the process that wrote server.json still runs: another process may have the same PID,
+ * but not the same start. A running server keeps its port until its last seconds. Undefined if the system does not
+ * report when a process started.
  */
 export function isSameProcess({ pid, process_start }: LocalServer): boolean | undefined {
   if (typeof process_start !== 'string') return undefined
@@ -140,7 +140,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Who responds at an address: `same` is the server that wrote server.json; `silent` means that nobody responds. */
+/** Which process responds at an address: `same` is the server that wrote server.json; `silent` means no response. */
 type Identity = 'same' | 'other' | 'silent'
 
 const PROBE_MS = 2_000

@@ -21,7 +21,7 @@ import { findRunningServers, type LocalServer, originOf } from './local-server.j
 
 export interface ProjectFile {
   readonly path: string
-  /** Text of the file. The command checks, shows and stores as allowed exactly this text. */
+  /** Text of the file. The command checks, shows and allows exactly this text. */
   readonly content: string
   readonly members: Readonly<Partial<Record<Exclude<(typeof projectMembers)[number], 'secure'>, string | number>>> & {
     readonly secure?: Omit<SecureProfile, 'latched'>
@@ -143,7 +143,7 @@ function checkProjectFile(path: string, content: string): ProjectFile | Failure 
   return { path, content, members }
 }
 
-/** Returns what a member must be; undefined if its value is that. */
+/** Says what the value of a member must be; undefined for a valid value. */
 function wrongForm(name: string, value: unknown): string | undefined {
   if (name === 'secure') {
     const isRight = isSecure(value) && Object.keys(value).every((it) => ['mode', 'origin', 'pins'].includes(it))
@@ -153,7 +153,7 @@ function wrongForm(name: string, value: unknown): string | undefined {
   return typeof value === type ? undefined : form
 }
 
-/** Whether commands may send credentials to the server that a project file names, with the reason. */
+/** Permission for commands to send credentials to the server that a project file names, with the reason. */
 export interface Permission {
   readonly allowed: boolean
   readonly reason: 'no server' | 'local server' | 'server of the profile' | 'allowed' | 'changed since' | 'not allowed'

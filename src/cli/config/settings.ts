@@ -40,7 +40,7 @@ export interface Settings {
   /** The nearest voucherctl.json, unless it was ignored. */
   readonly project: ProjectFile | undefined
   readonly passedOver: readonly SkippedFile[]
-  /** Set if the project file names a server that the user has not allowed; then there is no base URL. */
+  /** Set if the project file names a server that the user has not allowed; the settings then have no base URL. */
   readonly notAllowed: UnapprovedServer | undefined
   readonly profileName: Setting<string>
   /** True if the selected profile does not exist; only commands that create a profile continue then. */
@@ -49,7 +49,7 @@ export interface Settings {
   readonly profile: Profile
   readonly production: Setting<boolean>
   readonly baseUrl: Setting<string | undefined>
-  /** The local server at the base URL, if that was not set or only a project file names it. */
+  /** Local server at the base URL, if no setting or only a project file names that URL. */
   readonly localServer: LocalServer | undefined
   /** True if redeem codes of the chosen server are known to have the form of the reference server. */
   readonly hasReferenceCodes: boolean
@@ -73,7 +73,7 @@ export function resolveSettings(host: Host, globals: Globals): Resolved<keyof Se
   return combineSettings(host, globals, stored, found)
 }
 
-/** Combines what the profile file and the project file hold with flags and environment. */
+/** Combines the profile file and the project file with flags and environment. */
 export function combineSettings(
   host: Host,
   globals: Globals,
@@ -157,7 +157,7 @@ function chooseCallSettings(globals: Globals, sources: Sources): Resolved<'forma
   return problem ?? { ok: true, settings: { format, timeoutMs: { ...timeout, value: timeoutMs }, retries } }
 }
 
-/** Returns the current profile if the project file selects another profile for the same server. */
+/** Profile with the minimum encryption: the current one, if the project file selects another for the same server. */
 function floorOf(
   { config, project, projectSource }: Sources,
   { value, source }: Setting<string>,
@@ -215,7 +215,7 @@ function first<T>(byDefault: T, ...candidates: readonly [value: T | undefined, s
   return { value, source }
 }
 
-/** The places where settings come from besides flags. */
+/** Sources of settings besides flags. */
 interface Sources {
   readonly env: Host['env']
   readonly config: Config

@@ -11,7 +11,7 @@ export interface CallFacts {
   /** A command that shows whether the change took place. */
   readonly check?: string | undefined
   readonly input?: Readonly<Record<string, unknown>>
-  /** The credential, also in words: kind, first characters, source and server. */
+  /** Credential of the call; in words its kind, first characters, source and server. */
   readonly credential?: (UsedCredential & { readonly text: string }) | undefined
 }
 
@@ -26,7 +26,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
   return {
     ok: false,
     code,
-    // Messages of transport errors lack the full stop.
+    // Add the full stop that messages of transport errors lack.
     message:
       codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
@@ -45,7 +45,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
 
 const codesWithoutResponse: readonly string[] = ['NETWORK_ERROR', 'TIMEOUT', 'ABORTED']
 
-/** Adds the wait from Retry-After to a hint. A date counts only beside a Date header, which gives the server's time. */
+/** Adds the wait from Retry-After to a hint. A date counts only with a Date header, which has the server's time. */
 function withWait(hint: string | null, { headers }: CallFailure): string | null {
   const waitMs = readRetryAfter(headers, () => Number.NaN)
   if (waitMs === null) return hint
@@ -76,14 +76,14 @@ const clientCodes = [
   'CREDENTIAL_UNENCRYPTED',
 ] as const satisfies readonly LocalCode[]
 
-/** The members that a call sent and the details that the server returned, whose ids complete a command. */
+/** Members that a call sent, and details that the server returned; their ids complete suggested commands. */
 interface Facts {
   readonly details: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>>
   readonly credential?: UsedCredential | undefined
 }
 
-/** The kind of a credential that a call sent, and where it came from: a variable, a file, a profile. */
+/** Kind of the credential that a call sent, and its source: a variable, a file or a profile. */
 interface UsedCredential {
   readonly kind: CredentialKind
   readonly source: string | undefined
@@ -96,7 +96,7 @@ const newCredential: Readonly<Record<CredentialKind, string>> = {
   operator: "It is in operator.key of the server's data folder.",
 }
 
-/** Hint for a credential that the server refused: correct what holds it, or store a new one. */
+/** Hint for a credential that the server refused: correct its source, or store a new credential. */
 function afterRefusal(code: string, { kind, source = '' }: UsedCredential): string | undefined {
   if (code !== 'TOKEN_INVALID' && code !== 'TOKEN_EXPIRED' && code !== 'TOKEN_REVOKED') return undefined
   const copied = code === 'TOKEN_INVALID' ? 'Check that the whole value was copied and belongs to this server. ' : ''
@@ -111,10 +111,10 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
   OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
   INSUFFICIENT_SCOPE: (id) =>
     scopes.some((it) => it === id('required_scope'))
-      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. A bot gets its scopes when it is applied for.'
-      : 'It needs the scope {required_scope}, which a bot gets when it is applied for: `voucherctl bots apply --help`.',
+      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. The scopes of a bot are chosen when you apply for it.'
+      : 'It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
   TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
-  // Only the operator names a delivery without its bot.
+  // Only the operator uses a delivery id without a bot id.
   DELIVERY_NOT_FOUND: (id) =>
     id('botId') === undefined
       ? id('deliveryId') && 'The deliveries of this server: `voucherctl platform deliveries list`.'
@@ -132,9 +132,9 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
   BOT_NOT_APPROVED:
     'See its review: `voucherctl bots get {botId}`; on a local server you decide: `voucherctl platform bots approve {botId}`.',
   BOT_STATE_CONFLICT: 'Its review_status and status: `voucherctl bots get {botId}`.',
-  // Only the operator names a voucher by its id; all others by its code.
+  // Only the operator uses the id of a voucher; others use its code.
   VOUCHER_NOT_FOUND: (id) => id('voucherId') && 'The vouchers of this server: `voucherctl platform vouchers list`.',
-  // A server may send any path: suggest a deletion only of a file of this name.
+  // A server may send any path, so suggest deletion only of a file with this name.
   SNAPSHOTS_DAMAGED: (id) =>
     /[/\\]voucherctl\.db\.snapshots([/\\][0-9a-f]+\.db)?$/.test(id('file') ?? '')
       ? 'Delete the file on the machine of the server, which may continue to run; its snapshot is lost: `rm {file}`.'
@@ -143,7 +143,7 @@ const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => strin
     'Only failed and dead_letter deliveries are retried, delivered ones with --force, and only while a webhook is set: `voucherctl webhook deliveries {botId}`.',
 }
 
-/** Writes members into a hint, quoted for a shell within a command; undefined if one is missing. */
+/** Inserts members into a hint, quoted for a shell inside a command; undefined if a member is missing. */
 function filled(hint: string | undefined, id: Ids): string | undefined {
   const member = /\{(\w+)\}/g
   if ([...(hint ?? '').matchAll(member)].some(([, name = '']) => id(name) === undefined)) return undefined
@@ -152,7 +152,7 @@ function filled(hint: string | undefined, id: Ids): string | undefined {
   return hint?.replaceAll(/`[^`]*`|[^`]+/g, (part) => fill(part, part.startsWith('`') ? shellWord : String))
 }
 
-/** Hint for a person whose call failed; null for a code that is not known. */
+/** Hint for a person whose call failed; null for an unknown code. */
 export function adviceFor(code: string, { details, input, credential }: Facts): string | null {
   if (!isFailureCode(code)) {
     const known = clientCodes.find((it) => it === code)

@@ -3,9 +3,9 @@ import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail, suggestionsOf } from './failure.js'
 import { isLocalCode, localFailures } from './local-failures.js'
 
-// Output and CommandLine import this module on demand: a command that succeeds needs no table of failures.
+// Output and CommandLine import this module on demand: a successful command needs no table of failures.
 
-/** True for a code of the failure table or of the command line, in any case. */
+/** True for a code of the failure table or the command line, in any case. */
 export const isKnownCode = (typed: string): boolean => explain(typed.toUpperCase()) !== undefined
 
 /** Exit code of a failure: by the failure table, by the local failure codes, or else by the HTTP status. */
@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface Explanation {
   readonly code: string
   readonly meaning: string
-  /** Null where meaning and fix say it. */
+  /** Null if meaning and fix say enough. */
   readonly causes: string | null
   readonly fix: string
   /** HTTP status; null for a failure that voucherctl itself detects. */

@@ -11,7 +11,7 @@ export interface Failure {
   readonly hint: string | null
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>>
-  /** Lines for people between message and hint: the credential that was refused, the id that was not found. */
+  /** Lines for people between message and hint, such as the refused credential or the unknown id. */
   readonly about?: readonly string[]
 }
 
@@ -26,12 +26,12 @@ export function fail(
 
 export const usage = (message: string, hint: string | null = null) => fail('USAGE', message, hint)
 
-/** Writes each command of a text, which stands in backticks, as the user can run it. */
+/** Rewrites each command of a text, which stands in backticks, so that the user can run it. */
 export type Suggest = (text: string) => string
 
 /**
- * Flags that a suggested command inherits from the command line, so that it acts on the same profile, server and
- * folder, with the commands that accept them (`test/cli/failures/failure.test.ts` compares them with the tree).
+ * Flags that a suggested command inherits from the command line to act on the same profile, server and folder, with the
+ * commands that accept each flag (`test/cli/failures/failure.test.ts` compares them with the tree).
  */
 export const inherited: Readonly<Record<string, RegExp>> = {
   profile: /^(?!help|explain|completion|commands|project|quickstart)/,
@@ -42,8 +42,8 @@ export const inherited: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Completes suggested commands: the program as it was called (`npx voucherctl`), and the inherited flags that the
- * command does not name itself.
+ * Completes suggested commands with the program as it was called (`npx voucherctl`) and with the inherited flags that
+ * the command does not set.
  */
 export function suggestionsOf(
   env: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,7 @@
 import { redactCode } from '../../contract/values/secrets.js'
 import { asMembers } from '../../values/json.js'
 
-/** What the id with a prefix identifies (RULES.md#ids). */
+/** Kind of resource by id prefix (RULES.md#ids). */
 export const idKinds: Readonly<Record<string, string>> = {
   app: 'an application',
   tok: 'an application token',
@@ -28,7 +28,7 @@ const notFound: Readonly<Record<string, readonly [prefix: string, ...members: st
   FAULT_NOT_FOUND: ['flt', 'faultId'],
 }
 
-/** Names the id that was not found, and what it identifies if its prefix belongs to something else. */
+/** Describes the id that was not found, and the kind of resource if the prefix belongs to another kind. */
 export function missingId(code: string, input: Readonly<Record<string, unknown>>): string | undefined {
   if (code === 'VOUCHER_NOT_FOUND' && input.credential !== undefined) return missingCode(input.credential)
   if (!Object.hasOwn(notFound, code)) return undefined
@@ -41,7 +41,7 @@ export function missingId(code: string, input: Readonly<Record<string, unknown>>
   return `not found: ${id}`
 }
 
-/** Says what an id in place of a code identifies, without the id: output hides typed codes. */
+/** Says which kind of id stands in place of a code. Does not repeat the id, because output hides typed codes. */
 export function idAsCode(credential: unknown): string | undefined {
   const { value } = asMembers(credential) ?? {}
   if (typeof value !== 'string') return undefined

@@ -1,4 +1,4 @@
-/** What is known of a failure that voucherctl itself detects. */
+/** Properties of a failure that voucherctl itself detects. */
 interface LocalFailure {
   /** Exit code of a command that ends with this failure. */
   readonly exit: number

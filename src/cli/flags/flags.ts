@@ -2,7 +2,7 @@ import { closest } from '../../contract/values/closest.js'
 import { durationMs } from '../../contract/values/duration.js'
 import { type Failure, usage } from '../failures/failure.js'
 
-/** A parsed value, or a message that tells what is wrong with the text, with a hint for a mistyped value. */
+/** A parsed value, or a message that says what is wrong with the text, with a hint for a mistyped value. */
 export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly message: string; readonly hint?: string | undefined }
@@ -17,7 +17,7 @@ export interface Flag<T> {
   /** Value of the flag without a value, such as `on`. */
   readonly bare?: string
   readonly repeatable?: true
-  /** Returns a notice about a value as typed, such as the zone of a time without one. */
+  /** Returns a notice about the typed value, such as the zone that a time without one gets. */
   remark?(name: string, text: string): string | undefined
   /** Question that asks for a missing value; its presence makes the flag required. */
   readonly ask?: string
@@ -25,17 +25,17 @@ export interface Flag<T> {
   readonly unless?: string
   /** Names of flags that cannot be combined with this one. */
   readonly conflicts?: readonly string[]
-  /** Names of flags of which this one needs at least one. */
+  /** Names of flags, at least one of which this flag needs. */
   readonly needs?: readonly string[]
-  /** For a flag that the command itself requires: how help says so, and the flag that may supply its value too. */
+  /** For a flag that the command itself requires: its mark in help, and the flag that can also supply the value. */
   readonly needed?: { readonly mark: string; readonly unless: string }
-  /** The flag names the application or bot of the record that the argument identifies; it is looked up if absent. */
+  /** Kind of record whose owner the flag names; the command looks up the owner if the flag is absent. */
   readonly ownerOf?: OwnedKind
   /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */
   read(texts: readonly string[]): ParseResult<T>
 }
 
-/** Records whose application or bot a command can find (RULES.md#owners). */
+/** Kinds of records whose application or bot a command can find (RULES.md#owners). */
 export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
@@ -44,7 +44,7 @@ export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] ex
 const done = <T>(value: T): ParseResult<T> => ({ ok: true, value })
 const wrong = (message: string, hint?: string): ParseResult<never> => ({ ok: false, message, hint })
 
-/** Refuses a value that is not one of the choices, with the one that it may misspell. */
+/** Refuses a value that is not one of the choices, and suggests the choice with a similar spelling. */
 function wrongChoice(text: string, choices: readonly string[]): ParseResult<never> {
   const near = closest(text, choices)
   return wrong(`must be one of ${choices.join(', ')}`, near === undefined ? undefined : `Did you mean ${near}?`)
@@ -140,10 +140,10 @@ export const duration = (summary: string, minMs = 0) =>
 /** Declares the flags that cannot be combined with a flag. */
 export const excluding = <T>(flag: Flag<T>, ...conflicts: readonly string[]): Flag<T> => ({ ...flag, conflicts })
 
-/** Declares the flags of which a flag needs at least one. */
+/** Declares flags, at least one of which another flag needs. */
 export const needing = <T>(flag: Flag<T>, ...needs: readonly string[]): Flag<T> => ({ ...flag, needs })
 
-/** Makes the value of a flag optional. @param bare the value that the flag alone means */
+/** Makes the value of a flag optional. @param bare the value of the flag without one */
 export const withBare = <T>(bare: string, flag: Flag<T>): Flag<T> => ({ ...flag, bare })
 
 /** Makes a flag required: the command asks for a missing value, or for at least one of a repeatable flag. */
@@ -151,12 +151,12 @@ export function required<T>(flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask } as Flag<T>
 }
 
-/** Makes a flag required unless another flag is present, with which it cannot be combined. */
+/** Makes a flag required unless a given other flag is present; the two cannot be combined. */
 export function requiredUnless<T>(other: string, flag: Flag<T | undefined>, ask: string): Flag<T | undefined> {
   return { ...flag, ask, unless: other, conflicts: [other] }
 }
 
-/** Defines the flag that names the owner of the record in the argument; asked for only with the argument. */
+/** Defines the flag that names the owner of the record in the argument. Prompts ask for it only with the argument. */
 export function ownerFlag<T>(ownerOf: OwnedKind, flag: Flag<T | undefined>, ask: string): Flag<T> {
   return { ...flag, ask, ownerOf } as Flag<T>
 }
@@ -174,7 +174,7 @@ interface FlagValues {
   readonly failure: Failure | undefined
 }
 
-/** Parses the typed values of all flags of a command, and checks the rules between the flags. */
+/** Parses the typed values of a command's flags, and checks the rules between flags. */
 export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined
@@ -191,13 +191,13 @@ export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   return { values, failure: failure ?? refuseRules(flags, given) }
 }
 
-/** Lists the flags with which a flag cannot be combined, whichever of the two declares it. */
+/** Lists the flags that conflict with a flag, whichever of the two declares the conflict. */
 export const conflictsOf = (flags: Flags, name: string): readonly string[] => [
   ...(flags[name]?.conflicts ?? []),
   ...Object.keys(flags).filter((it) => flags[it]?.conflicts?.includes(name)),
 ]
 
-/** Refuses flags that cannot be combined, and a flag without one that it needs (RULES.md#rules-between-flags). */
+/** Refuses flags that cannot be combined, and a flag without any that it needs (RULES.md#rules-between-flags). */
 function refuseRules(flags: Flags, given: FlagTexts): Failure | undefined {
   for (const [name, { conflicts, needs }] of Object.entries<Flag<unknown>>(flags)) {
     if (!given.has(name)) continue

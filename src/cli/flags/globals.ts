@@ -73,7 +73,7 @@ export const hasPlainErrors = (given: FlagTexts, host: Pick<Host, 'stderr' | 'en
   !given.has('json') &&
   !given.has('output') &&
   !host.env.VOUCHERCTL_OUTPUT &&
-  // Last, because reading it opens the stream.
+  // Check last: reading the property opens the stream.
   host.stderr.isTTY === true
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
@@ -93,5 +93,5 @@ export function readGlobals(given: FlagTexts): GlobalValues {
 function contradiction({ json, jq, output }: Globals): Failure | undefined {
   if (json && output !== undefined && output !== 'json') return usage('--json and --output name different formats.')
   if (jq === undefined || output === undefined || output.startsWith('json')) return undefined
-  return usage(`--jq prints JSON; it goes without --output ${output}.`)
+  return usage(`--jq prints JSON and cannot be combined with --output ${output}.`)
 }

@@ -3,7 +3,7 @@ import { type Flag, one } from './flags.js'
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z|[+-]\d\d:\d\d)?)?$/i
 
 interface TypedTime {
-  /** RFC 3339 with an offset, as the interface needs it. */
+  /** RFC 3339 with an offset, as the interface requires. */
   readonly instant: string
   /** True if the text names its zone; otherwise UTC is assumed. */
   readonly hasZone: boolean

@@ -4,7 +4,7 @@ export interface Word {
   readonly summary: string
 }
 
-/** Tells what is wrong with an answer; undefined for a valid one. */
+/** Says what is wrong with an answer; undefined for a valid one. */
 export type Check = (answer: string) => string | undefined
 
 /** Questions to the user. Each resolves to undefined if the user presses Ctrl-C. */
@@ -15,7 +15,7 @@ export interface Questions {
   /** Asks a yes/no question; Enter alone means no. */
   confirm(message: string): Promise<boolean | undefined>
   key(message: string): Promise<true | undefined>
-  /** Offers words to search; a valid text that is not among them is an answer too. */
+  /** Offers words to search; the user may also type another valid text. */
   search(message: string, words: readonly Word[], check?: Check): Promise<string | undefined>
   choose(message: string, choices: readonly string[]): Promise<string | undefined>
   chooseSome(message: string, choices: readonly string[]): Promise<readonly string[] | undefined>
@@ -36,7 +36,7 @@ interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
-/** What a command sees of the process; tests pass their own. */
+/** The process as a command sees it; tests pass their own. */
 export interface Host {
   readonly stdin: In
   readonly stdout: Out

@@ -59,7 +59,7 @@ function take(path: string): boolean {
   }
 }
 
-/** Names this process: after a restart of the machine another one may have its PID, but not the same start. */
+/** Names this process by PID and start: after a restart of the machine another process may have the same PID. */
 const holder = () => `${process.pid}@${hostname()} ${processStart(process.pid) ?? ''}`.trimEnd()
 
 /** Removes a stale lock. It renames the file first, so that two processes cannot remove the new lock of a third. */
@@ -72,13 +72,13 @@ function breakStale(path: string, isLeft = isStale): void {
     if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, path)
     rmSync(aside, { force: true })
   } catch {
-    // Another process has removed the stale lock first.
+    // Another process removed the stale lock first.
   }
 }
 
 function isDead(content: string, takenAt: number): boolean {
   const [, pid, host, start] = /^(\d+)@(.*?)(?: (\S+ \d+))?$/.exec(content) ?? []
-  // A lock without a name is left from a power failure: a holder writes its name immediately.
+  // A lock without a name is left from a power failure, because a holder writes its name immediately.
   if (pid === undefined) return isOld(takenAt)
   if (host !== hostname()) return false
   return !isAlive(Number(pid)) || (start !== undefined && processStart(Number(pid)) !== start)

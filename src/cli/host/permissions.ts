@@ -37,7 +37,7 @@ export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mo
   return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
 }
 
-/** True for the user's private group, which may write to files created with umask 002 (RULES.md#project-file). */
+/** True for the private group of the user, who may write to files created with umask 002 (RULES.md#project-file). */
 const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
   uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 

@@ -55,8 +55,8 @@ export function remember(host: Pick<Host, 'env'>, secret: string): void {
 }
 
 /**
- * Removes secrets from a text: those registered with `remember`, and any text in the form of a credential. A server or
- * proxy may repeat a request in its error, and a user may type a token in the wrong place.
+ * Removes secrets from a text: those registered with `remember`, and each text in the form of a credential. A server or
+ * proxy may repeat a request in an error, and a user may type a token in the wrong place.
  */
 export function scrub(host: Pick<Host, 'env'>, text: string): string {
   const shown = hideKnown(text, secretsOf(host), hidden)

@@ -47,7 +47,7 @@ export class Source {
     return members
   }
 
-  /** Reads a list that has items. @param items their name in the plural, for the message */
+  /** Reads a list with at least one item. @param items plural noun for the message */
   list(path: Path, value: unknown, items: string): readonly unknown[] | undefined {
     if (value === undefined || (Array.isArray(value) && value.length > 0)) return value
     return this.wrong(path, `${nameOf(path)} must be a list of ${items}.`)

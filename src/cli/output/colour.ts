@@ -12,7 +12,7 @@ export interface Paint {
 const asIs = (text: string) => text
 const noPaint: Paint = { done: asIs, error: asIs, hint: asIs, quiet: asIs, strong: asIs, status: asIs }
 
-/** Decides whether output is coloured: by --no-color, NO_COLOR, FORCE_COLOR or TERM=dumb, else if it is a terminal. */
+/** Decides about colour by --no-color, NO_COLOR, FORCE_COLOR or TERM=dumb, otherwise by whether it is a terminal. */
 export function isColoured(out: Out, env: Readonly<Record<string, string | undefined>>, noColor: boolean): boolean {
   if (noColor || env.NO_COLOR) return false
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'

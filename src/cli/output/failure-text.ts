@@ -11,7 +11,7 @@ export function toJson(failure: Failure): string {
   return encodeJson({ error: { code, message, status, retryable, hint, request_id: requestId, details } })
 }
 
-/** Members of `details` that people need not see, because the message or hint already says what they contain. */
+/** Members of `details` that people do not see, because message or hint already has their content. */
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
@@ -40,7 +40,7 @@ export function toText(failure: Failure, paint: Pick<Paint, 'error' | 'hint' | '
   return `${lines.join('\n')}\n`
 }
 
-/** Formats a validation issue. A server may send anything in its place, which is printed as JSON. */
+/** Formats a validation issue; one of unexpected shape as JSON, because a server may send anything. */
 function issueLine(issue: Partial<ValidationIssue> | null, nameOf: NameMember | undefined): string {
   if (typeof issue?.pointer !== 'string' || typeof issue.message !== 'string')
     return `  ${plainLine(JSON.stringify(issue))}`

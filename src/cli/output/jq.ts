@@ -59,7 +59,7 @@ export function reasonIn(stderr: string): string {
 interface FilterResult {
   /** Results of the filter as lines: texts without quotes, other values as JSON. */
   readonly results: readonly string[]
-  /** What the filter printed to stderr, with jq's `debug`. */
+  /** Text that the filter printed to stderr, with jq's `debug`. */
   readonly remarks: string
   readonly failure?: Failure
 }
@@ -79,7 +79,7 @@ export class JqFilter {
     const ran = await this.#run('')
     if ('ok' in ran) return ran
     if (ran.exitCode === 0) return undefined
-    return fail('JQ_INVALID', `--jq is no valid filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
+    return fail('JQ_INVALID', `Invalid --jq filter: ${reasonIn(ran.stderr)}.`, 'Nothing was sent.')
   }
 
   async apply(documents: string | Uint8Array): Promise<FilterResult> {

@@ -16,7 +16,7 @@ interface JunitCase {
   readonly line?: number
   readonly status: 'passed' | 'failed' | 'skipped'
   readonly duration_ms: number
-  /** Of a failed case; the first one is its message. */
+  /** Failed assertions of a case, the first as its message; empty if the case passed. */
   readonly problems: readonly string[]
   readonly reason?: string | null
 }

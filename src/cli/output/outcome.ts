@@ -13,11 +13,11 @@ export interface View<Data> {
   readonly members?: readonly string[]
   /** Returns a text that replaces the table of members. @param now current time in ms */
   readonly body?: (data: Data, now: number) => string | undefined
-  /** Returns a text with colours in place of `body`; all text of a server in it must have passed `plainLine`. */
+  /** Returns a coloured text in place of `body`; it must pass every text of a server through `plainLine`. */
   readonly drawing?: (data: Data, screen: Screen) => string
   /** Whether the headline reports something good; it then has a mark and a colour. */
   readonly isGood?: (data: Data) => boolean
-  /** Text for a list without items: what was searched. */
+  /** Text for an empty list; says what was searched. */
   readonly empty?: string | undefined
   /** Member that --quiet prints alone; default `id`. */
   readonly key?: string
@@ -32,9 +32,9 @@ export interface Result<Data> {
   readonly data: Data
   /** Exit code of a success that scripts must distinguish; default 0. */
   readonly exit?: number
-  /** Failure after the result was known, such as of a report file; it is printed after the result. */
+  /** Failure after the result was known, such as an unwritable report file; printed after the result. */
   readonly failure?: Failure | undefined
-  /** True if a command that usually changes something only read data this time. */
+  /** True if a command that usually makes a change only read data this time. */
   readonly reads?: true
   /** Text printed for an empty list; replaces the `empty` text of the view. */
   readonly empty?: string | undefined
@@ -55,7 +55,7 @@ export interface Lines<Data> {
   readonly lines: AsyncGenerator<Data, Failure | undefined>
 }
 
-/** What a dry run prints in place of a result: the changes that it does not make. */
+/** What a dry run prints in place of a result: the changes that it would make. */
 export interface Plan {
   readonly ok: false
   readonly plan: readonly unknown[]

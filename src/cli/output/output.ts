@@ -22,16 +22,16 @@ interface OutputOptions {
   readonly noColor?: boolean
   readonly quiet?: boolean
   readonly wide?: boolean
-  /** True if the command changes something; its headline is then marked as done. */
+  /** True if the command makes a change; the headline then has a mark. */
   readonly changes?: boolean
   /** True if errors are texts for people although the format is JSON. */
   readonly plainErrors?: boolean
   readonly nameOf?: NameMember
-  /** Default: leaves suggested commands as they are. */
+  /** Rewrites suggested commands; default: leaves them unchanged. */
   readonly suggest?: Suggest
 }
 
-/** Width of a terminal that does not tell its own. */
+/** Assumed width of a terminal that does not report one. */
 const DEFAULT_COLUMNS = 80
 
 const nothing = { results: [], remarks: '', failure: undefined }
@@ -98,14 +98,14 @@ export class Output {
     await this.host.stdout.settled?.()
   }
 
-  /** Writes a part of a large result; resolves to false if the reader has closed the pipe. */
+  /** Writes part of a large result. Resolves to false if the reader has closed the pipe. */
   async write(text: string): Promise<boolean> {
     if (text !== '') this.host.stdout.write(text)
     await this.host.stdout.settled?.()
     return this.host.stdout.gone?.aborted !== true
   }
 
-  /** Runs the `--jq` filter on documents; sets `filterError` if that fails. */
+  /** Runs the `--jq` filter on documents. Sets `filterError` if the filter fails. */
   async filtered(documents: string | Uint8Array): Promise<string> {
     const { results, remarks, failure } = (await this.options.filter?.apply(documents)) ?? nothing
     if (remarks !== '') this.notice(remarks)
@@ -153,7 +153,7 @@ export class Output {
     return (format === 'json' || format === 'jsonl') && plainErrors !== true
   }
 
-  /** True if the result is a text for people, which a command with a report of its own prints itself. */
+  /** True if the result is a text for people. A command with its own report then prints the report itself. */
   get isForPeople(): boolean {
     const { format, fields, filter } = this.options
     return format === 'table' && fields === undefined && filter === undefined
@@ -200,7 +200,7 @@ export class Output {
     return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? DEFAULT_COLUMNS) : undefined
   }
 
-  /** Number of columns into which a report breaks its lines; without a terminal it breaks none. */
+  /** Maximum columns of a report line; unlimited without a terminal. */
   get reportWidth(): number {
     return this.width ?? Number.POSITIVE_INFINITY
   }
@@ -213,11 +213,11 @@ export class Output {
     if (this.host.stderr.isTTY === true) this.notice('Ids are shortened; --wide or -o json prints them whole.')
   }
 
-  /** With --quiet the ids of a result, one per line; undefined if it must be printed otherwise. */
+  /** With --quiet, the ids of a result, one per line; undefined if the result must be printed as a whole. */
   ids<Data>(data: Data, { key = 'id', shownOnce }: View<Data>): string | undefined {
     const { quiet, fields } = this.options
     if (!quiet || fields !== undefined) return undefined
-    // A secret that is shown only once is worth more than a short result.
+    // Print the whole result: the secret is shown only once.
     if (shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined) return undefined
     const ids = (isList(data) ? data.items : [data]).map((it) => valueAt(it, key))
     if (ids.some((it) => typeof it !== 'string' && typeof it !== 'number')) return undefined
@@ -257,7 +257,7 @@ export class Output {
     }
   }
 
-  /** Adds to the failure of a filter the hint that the command itself succeeded. */
+  /** Adds to the failure of a filter that the command itself succeeded. */
   #withSuccessHint<Data>(failure: Failure, data: Data, { shownOnce }: View<Data>): Failure {
     if (!this.options.changes) return failure
     const lost = shownOnce !== undefined && valueAt(data, shownOnce.member) !== undefined
@@ -313,7 +313,7 @@ export class Output {
   }
 }
 
-/** Formats a line of a stream; as JSON if a member is missing or has another type, as a newer server may send it. */
+/** Formats a line of a stream; as JSON if a member is missing or has another type, as from a newer server. */
 function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, paint: Paint, width: number | undefined) {
   try {
     return format(mapTexts(data, plainLine) as Data, paint, width)
@@ -323,12 +323,12 @@ function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, pai
   }
 }
 
-/** Bytes that the smallest pipe of POSIX holds: to write them never blocks an empty pipe. */
+/** Bytes that the smallest pipe of POSIX can hold, so that writing them to an empty pipe never blocks. */
 const DIRECT_BYTES_MAX = 4_096
 
 /**
- * Stdout of the process. A closed pipe does not end the process, because a command must finish a change that it has
- * begun. A short text that comes first bypasses process.stdout, which takes 4 ms to load, except on a Windows console.
+ * Stdout of the process. A closed pipe does not end the process, because a command must finish a change that has begun.
+ * A short first text bypasses process.stdout, which takes 4 ms to load, except on a Windows console.
  */
 export function processStdout(): Out & Required<Pick<Out, 'gone' | 'settled'>> {
   const gone = new AbortController()

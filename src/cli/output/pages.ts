@@ -209,7 +209,7 @@ function table(output: Output, view: View<unknown>): Writer {
 const IN_MEMORY_MAX = 4 * 1024 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
-/** A text buffer that moves to a private temporary file when it becomes large. */
+/** A text buffer that moves to a private temporary file above a size limit. */
 class Spool {
   #waiting: string[] = []
   #length = 0

@@ -11,7 +11,7 @@ export async function withProgress<T>(host: Host, text: string, work: Promise<T>
   let spinner: { stop(): unknown } | undefined
   let done = false
   const timer = setTimeout(async () => {
-    // Only now, because a fast call need not open stderr.
+    // Open stderr only now, because a fast call need not open it at all.
     const stream = host.stderr
     if (!isTerminal(stream) || host.env.TERM === 'dumb') return
     const { ora } = await import('./spinner.js')

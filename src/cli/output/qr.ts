@@ -39,13 +39,13 @@ function screenOf({ host: { env, stdout }, options }: Output) {
     const isLight = /;(?:7|15)$/.test(env.COLORFGBG ?? '')
     return { isInk: stdout.isTTY !== true || isLight, paint: (line: string) => line }
   }
-  // A theme may change the 16 basic colours, even white to black, but not those of the 256-colour cube.
+  // A theme may change the 16 basic colours, even white to black, but not the 256-colour cube.
   const hasCube = Boolean(env.COLORTERM || env.WT_SESSION) || /256|kitty|alacritty|ghostty|wezterm/.test(env.TERM ?? '')
   const colours = hasCube ? '38;5;16;48;5;231' : '30;107'
   return { isInk: true, paint: (line: string) => `\u001b[${colours}m${line}\u001b[0m` }
 }
 
-/** Writes a QR code as PNG or SVG, by extension, with mode 0600: it is enough to redeem the voucher. */
+/** Writes a QR code as PNG or SVG, by extension, with mode 0600: the code is enough to redeem the voucher. */
 export async function writeQrFile(path: string, text: string): Promise<Failure | undefined> {
   const modules = await modulesOf(text, 'medium')
   const content = path.toLowerCase().endsWith('.svg') ? svgOf(modules) : await pngOf(modules)

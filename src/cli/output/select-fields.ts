@@ -58,8 +58,10 @@ export const fieldNames = (shape: Shape): readonly string[] => [...new Set(names
 
 function unknownField(unknown: readonly string[], names: readonly string[]): Failure {
   const quoted = unknown.map((it) => `"${it}"`).join(', ')
-  const there = names.length === 0 ? 'There are none.' : `There are ${names.join(', ')}.`
-  return fail('UNKNOWN_FIELD', `--fields names what is not there: ${quoted}.`, there, { fields: names })
+  const there = names.length === 0 ? 'The records have no fields.' : `Fields: ${names.join(', ')}.`
+  return fail('UNKNOWN_FIELD', `Unknown ${unknown.length === 1 ? 'field' : 'fields'} ${quoted} in --fields.`, there, {
+    fields: names,
+  })
 }
 
 /** Schema of a record; if the result is a list, the schema of its items. */
@@ -85,7 +87,7 @@ function namesOf({ properties, anyOf }: ShapeSchema): string[] {
 
 /** Returns the value at a path: null if an outer member is null, undefined if a member is missing. */
 export function valueAt(record: unknown, path: string): unknown {
-  // After --fields the path itself, with its dots, is the name of a member.
+  // With --fields, the whole path with its dots is the name of a member.
   const names = Object.hasOwn(asMembers(record) ?? {}, path) ? [path] : path.split('.')
   let value = record
   for (const name of names) {

@@ -5,7 +5,7 @@ import { cut, GAP, labelOf, memberText, paintCell, plainLine, showRecord, widthO
 const NARROWEST = 8
 /** Minimum width of a shortened id: the prefix of its kind and 7 more characters. */
 const ID_NARROWEST = 12
-/** Width of `2026-11-21 10:00:05Z`. */
+/** Columns of a time such as `2026-11-21 10:00:05Z`. */
 const TIME_WIDTH = 20
 /** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
@@ -14,7 +14,7 @@ export interface Screen {
   readonly paint: Paint
   /** Columns of the terminal; undefined without a terminal or with --wide. */
   readonly width: number | undefined
-  /** Current time in ms, from which a list shows how long its times are away. */
+  /** Current time in ms, from which a list computes relative times. */
   readonly now: number
 }
 
@@ -56,7 +56,7 @@ export interface Layout {
   /** True for columns of numbers, which are aligned to the right. */
   readonly isNumeric: readonly boolean[]
   readonly rows: number
-  /** True if times stand without their distance from now, so that the table fits the terminal. */
+  /** True if the table omits relative times to fit the terminal. */
   readonly isTight: boolean
   readonly cutsIds: boolean
   /** True if the terminal is too narrow for a table, and each row is printed as a record. */
@@ -130,7 +130,7 @@ function lineOf(
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
     const name = columns[i] ?? ''
-    // An id that is longer than those of the first rows stays whole if theirs are whole.
+    // An id longer than in the first rows stays whole if the ids there are whole.
     const isWhole = width === undefined || (isId(name) && !cutsIds)
     const shown = isWhole ? text : cut(cutId(name, text, room), room)
     const padding = ' '.repeat(Math.max(0, room - widthOf(shown)))
@@ -145,7 +145,7 @@ const isNumbers = (values: readonly unknown[]) =>
 
 const isId = (name: string) => /^id$|Id$|_id$/.test(name)
 
-/** Shortens an id in its middle: its prefix names its kind, its end tells it from others of the same time. */
+/** Shortens the middle of an id: the prefix names the kind, and the end distinguishes ids of the same time. */
 function cutId(name: string, id: string, room: number): string {
   if (!isId(name) || widthOf(id) <= room || room < ID_NARROWEST) return id
   const head = /^[a-z]{1,4}_/.exec(id)?.[0] ?? id.slice(0, 4)

@@ -18,7 +18,7 @@ export function plainLine(text: string): string {
   return plain(text).replace(/[\t\n]+/g, ' ')
 }
 
-/** Does the same for a text or number of a line that nobody has checked. @throws TypeError for any other value */
+/** Makes an unvalidated text or number safe to print on one line. @throws TypeError for any other value */
 export function plainMember(value: unknown): string {
   if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('a member has another type')
   return plainLine(String(value))
@@ -42,7 +42,7 @@ const units = [
   ['s', 1],
 ] as const
 
-/** Formats how long an instant is from now in its largest unit: `3h ago`, `in 5d`. */
+/** Formats the distance of an instant from now in its largest unit: `3h ago`, `in 5d`. */
 export function distanceOf(instant: string, now: number): string {
   const seconds = Math.round((Date.parse(instant) - now) / 1000)
   const size = Math.abs(seconds)
@@ -89,7 +89,7 @@ export function textOf(value: unknown): string {
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
-/** Formats a member. @param now current time in ms, to add how long a time is away */
+/** Formats a member. @param now current time in ms, to add relative times */
 export function memberText(name: string, value: unknown, now?: number): string {
   const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
   const shown = isDate ? new Date(value * 1000).toISOString() : value
@@ -103,8 +103,8 @@ class MissingMember extends Error {}
 const languageMembers = ['toJSON', 'then']
 
 /**
- * Builds a sentence about a response; undefined if the response lacks a member that the sentence needs, or has one of
- * another type. Responses are not validated, and a missing member must not hide that the command succeeded.
+ * Builds a sentence about a response; undefined if a member that the sentence needs is missing or has another type.
+ * Responses are not validated, and a missing member must not hide that the command succeeded.
  */
 export function sentence<Data>(make: ((data: Data) => string | undefined) | undefined, data: Data): string | undefined {
   try {
@@ -138,7 +138,7 @@ function wordsOf(text: string): string[] {
   return words.map((it) => it.replaceAll('\0', ' '))
 }
 
-/** Matches what the further lines of a message are indented by: its own indent, and the label of its first line. */
+/** Matches the indentation for further lines of a message: the indentation of its first line, and the label. */
 const START = /^ *(?:(?:error|hint|warning|note): )?/
 
 const COLOURS = /\u001b\[[\d;]*m/g
@@ -171,11 +171,11 @@ export function wrapWords(words: readonly string[], width: number, indent: strin
   return [...wrapped, line]
 }
 
-/** Columns of a help page, and of the widest left cell beside a right one. */
+/** Columns of a help page; the left of two cells can take no more. */
 const PAGE_WIDTH = 80
 const WIDEST_HEAD = 30
 
-/** Formats two columns for 80 columns of a terminal; a left cell that is too wide gets a line of its own. */
+/** Formats two columns for a terminal of 80 columns. A left cell that is too wide gets its own line. */
 export function rows(entries: readonly (readonly [string, string])[], least = 0): string[] {
   const width = Math.max(...entries.map(([head]) => head.length).filter((it) => it <= WIDEST_HEAD), least)
   return entries.flatMap(([head, text]) => {
@@ -189,7 +189,7 @@ export function rows(entries: readonly (readonly [string, string])[], least = 0)
 /** Columns between the name and the value of a member, and between the columns of a table. */
 export const GAP = 2
 
-/** Formats a record as lines of name and value. @param named true with --fields: then empty members are shown too */
+/** Formats a record as lines of name and value. @param named true with --fields, which also shows empty members */
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
@@ -207,7 +207,7 @@ export function showRecord(
     const text = memberText(name, value)
     const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
-    // Without the name beside it, a long id may fit on a line of its own.
+    // A long id may fit on its own line, without the name beside it.
     const lines = fits ? beside : wrap(text, width - GAP)
     const shown = lines.map((it) => paintCell(name, it, paint)).join(`\n${' '.repeat(fits ? labels + GAP : GAP)}`)
     return fits

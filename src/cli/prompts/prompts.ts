@@ -9,19 +9,19 @@ import { withProgress } from '../output/progress.js'
 import type { IdKind } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type ValueKind, wordsOf } from '../records/words.js'
 
-/** Milliseconds that a prompt waits for the list that it offers; without it the user types the value. */
+/** Milliseconds that a prompt waits for a list of values; later the user must type the value. */
 const LIST_MS = 5_000
-/** Pages of 100 records that a prompt offers at most. */
+/** Maximum pages of 100 records that a prompt offers. */
 const PAGES_MAX = 10
 
-/** A missing value that a command asks for (RULES.md#prompts). */
+/** Question for a missing value of a command (RULES.md#prompts). */
 interface Question {
   readonly message: string
   /** Name of the flag, or index of the positional argument, to which the answer belongs. */
   readonly slot: string | number
   readonly kind: ValueKind
   readonly choices?: readonly string[] | undefined
-  /** Words that the prompt offers although others are valid. */
+  /** Words that the prompt offers; other words are valid too. */
   readonly suggestions?: readonly string[] | undefined
   readonly repeatable?: boolean
   readonly check?: Check
@@ -75,8 +75,8 @@ const listOf = (text: string | undefined) => (text === undefined ? undefined : [
 const wordOf = (value: string): Word => ({ value, summary: '' })
 
 /**
- * Finds the values that a prompt offers, as completion does, and says if there are none; undefined if they are unknown
- * or need a call in a dry run.
+ * Finds the values that a prompt offers, the same as in completion, and says if the list is empty. Undefined if they
+ * are unknown or need a call in a dry run.
  */
 async function offered(
   { host, line, dryRun, output, baseUrl }: Context,
@@ -103,7 +103,7 @@ async function offered(
 
 const nouns: Readonly<Partial<Record<ValueKind, string>>> = { apps: 'applications', recorded: 'recorded deliveries' }
 
-/** The flag whose value completes the path of the call that lists ids of a kind. */
+/** The flag that completes the path for listing ids of a kind. */
 export const flagOfList: Readonly<Partial<Record<ValueKind, string>>> = {
   tokens: 'app',
   deliveries: 'bot',

@@ -8,7 +8,7 @@ const NO_VALUE = 'A value is needed.'
 const PAGE_SIZE = 10
 const NARROWEST = 12
 
-/** Finds the words that contain a text, and offers the text itself, because a list may be incomplete. */
+/** Finds the words that contain a text. Adds the text itself, because a list may be incomplete. */
 export function matching(words: readonly Word[], typed: string, columns: number) {
   // Leave room for the id, the pointer and the gap.
   const room = columns - Math.max(...words.map(({ value }) => value.length)) - 5
@@ -44,7 +44,7 @@ export function terminalQuestions(signal: AbortSignal): Questions {
         shown = matching(words, typed.trim(), process.stderr.columns || 80)
         return shown
       }
-      // Enter that is pasted with a text comes before the list for that text, and would take a word of the list before.
+      // A pasted text with Enter arrives before its list, so Enter would choose a word of the previous list.
       const validate = async (it: string) => {
         await new Promise((resolve) => setImmediate(resolve))
         return shown.some(({ value }) => value === it) && (check?.(it) ?? true)

@@ -7,7 +7,7 @@ type InputResult = { readonly ok: true; readonly input: Input<Record<string, Fla
 
 const isMissing = (value: unknown) => value === undefined || (Array.isArray(value) && value.length === 0)
 
-/** Asks for missing required values; without a terminal it fails with exit code 3 and names all of them. */
+/** Asks for missing required values. Without a terminal it fails with exit code 3 and names all missing values. */
 export async function askMissing(
   leaf: Leaf,
   given: Readonly<Record<string, unknown>>,
@@ -40,7 +40,7 @@ export async function askMissing(
   return { ok: true, input: { flags: values, positional: positional as undefined, second: inSecond, rest } }
 }
 
-/** Finds the owner of the record in the argument for each flag that names it, or asks for it. */
+/** Finds the owner of the record in the argument for each flag that names an owner, or asks the user. */
 async function findOwners(leaf: Leaf, values: Record<string, unknown>, context: Context): Promise<Failure | undefined> {
   const [id = ''] = context.line.operands
   for (const [name, flag] of Object.entries(leaf.flags ?? {})) {
@@ -75,7 +75,7 @@ async function askEach(
   const { askFor, flagOfList, questionOfFlag, questionOfOperand } = await import('./prompts.js')
   const ofOperands = operands.map(({ operand, at }) => questionOfOperand(at, operand, context.host))
   const ofFlags = flags.map(([name, flag]) => questionOfFlag(name, flag, context.host))
-  // The list of ids for an argument may need the value of a flag, which is then asked first.
+  // The list of ids for an argument may need the value of a flag, so ask for that flag first.
   const inPath = ofOperands.map(({ kind }) => flagOfList[kind])
   const first = ofFlags.filter(({ slot }) => inPath.includes(String(slot)))
   for (const question of [...first, ...ofOperands, ...ofFlags.filter((it) => !first.includes(it))]) {

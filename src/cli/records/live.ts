@@ -26,7 +26,7 @@ import { isList, type List } from '../output/select-fields.js'
 /** Resources whose ids come from a server. */
 export type IdKind = 'apps' | 'tokens' | 'templates' | 'bots' | 'chats' | 'deliveries' | 'faults'
 
-/** A value that completion and prompts look for at a server. */
+/** A value that completion and prompts look up on a server. */
 export interface IdTarget {
   readonly kind: 'ids'
   readonly of: IdKind
@@ -70,7 +70,7 @@ export async function liveWords(
   return words
 }
 
-/** Fetches pages until the time is over; undefined if the server refuses the first page. */
+/** Fetches pages until the time limit; undefined if the server refuses the first page. */
 async function fetchWords(
   call: Call,
   source: IdSource,
@@ -98,7 +98,7 @@ const wordsIn = ({ items }: List, source: IdSource, path: string): readonly Word
     return typeof record.id === 'string' && isAccepted ? [{ value: record.id, summary: source.summary(record) }] : []
   })
 
-/** Statuses of the resources that a command can change; it refuses the others. */
+/** Statuses of the resources that a command can change; the command refuses others. */
 const acceptedStatuses: Readonly<Partial<Record<string, readonly string[]>>> = {
   'templates submit': ['draft', 'rejected'],
   'tokens revoke': ['active'],
@@ -115,7 +115,7 @@ interface IdSource {
   summary(record: Members): string
 }
 
-/** Describes a list call. @param members members that form the summary of an id; missing ones are skipped */
+/** Describes a list call. @param members members that form the summary of an id; missing members are skipped */
 function source<E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
@@ -131,7 +131,7 @@ function source<E extends Endpoint>(
 
 type ItemOf<E extends Endpoint> = OutputOf<E> extends { items: readonly (infer Item)[] } ? Item : never
 
-/** Chooses the list call with the ids that a command takes; undefined if the line lacks a flag that the call needs. */
+/** Chooses the list call that returns the ids for a command; undefined if the line lacks a flag that the call needs. */
 function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | undefined {
   const path = names.join(' ')
   const app = given.get('app')?.[0]
@@ -164,14 +164,14 @@ function waiting(kind: 'template' | 'bot'): IdSource {
   return { ...source(platform.reviews, { kind }, 'name', 'account_id'), input: { kind } }
 }
 
-/** What a call needs, found without a call to the chosen server. */
+/** Settings and credential of a call, found without a call to the chosen server. */
 interface Caller {
   readonly options: Parameters<typeof openPlain>[0]
   readonly base: string
   readonly credential: string
 }
 
-/** Finds the stored settings and the credential of the chosen server; undefined if one of them is missing. */
+/** Finds the stored settings and the credential of the chosen server; undefined if either is missing. */
 async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): Promise<Caller | undefined> {
   // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
@@ -189,7 +189,7 @@ async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): P
   return { options: { globals, settings, host, output }, base, credential: credential.value }
 }
 
-/** Opens calls; undefined if another process than the server of the profile listens on its port. */
+/** Opens calls; undefined if a process other than the profile's server listens on its port. */
 async function openCall({ options, base, credential }: Caller): Promise<Call | undefined> {
   const { settings } = options
   if ((await refuseImpostor(settings, base)) !== undefined) return undefined
@@ -207,14 +207,14 @@ async function openCall({ options, base, credential }: Caller): Promise<Call | u
   return createCall(transport, { token: credential })
 }
 
-/** Age in ms up to which stored words replace a call, so that several Tabs in a row are one call. */
+/** Maximum age in ms of stored words in place of a call, so that several Tabs in a row make one call. */
 const FRESH_MS = 3_000
-/** Age in ms up to which stored words replace a response that did not arrive in time. */
+/** Maximum age in ms of stored words in place of a response that did not arrive in time. */
 const STALE_MS = 60_000
 const ENTRIES_MAX = 20
 
 interface Entry {
-  /** ms since 1970 */
+  /** Time of storing, ms since 1970. */
   readonly at: number
   readonly words: readonly Word[]
 }
@@ -227,7 +227,7 @@ interface CachedWords {
 const fileOf = ({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>) =>
   join(env.XDG_CACHE_HOME || join(homeDir, '.cache'), 'voucherctl', 'completion.json')
 
-/** Key of a list of ids. The credential is a part of it, so that no account is offered the ids of another. */
+/** Key of a list of ids. It includes the credential, so that no account is offered ids of another account. */
 const cacheKey = (...parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 
 /** Words of an earlier completion (RULES.md#completion). */
@@ -248,7 +248,7 @@ async function writeCached(host: Host, key: string, words: readonly Word[]): Pro
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     replaceFile(file, JSON.stringify(Object.fromEntries(newest)), { flush: false })
   } catch {
-    // The folder is read-only or the disk is full.
+    // Ignore a read-only folder and a full disk.
   }
 }
 

@@ -9,10 +9,10 @@ const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
 export type LocalKind = (typeof localKinds)[number]
 export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
 
-/** What a flag or argument takes as its value; `fields` are names of members of the result. */
+/** Kind of value that a flag or argument takes; `fields` are member names of the result. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
 
-/** A value that completion and prompts look for on this machine. `current` is the start of the word. */
+/** A value that completion and prompts look up on this machine. `current` is the start of the word. */
 export interface LocalTarget {
   readonly kind: 'local'
   readonly of: LocalKind
@@ -55,7 +55,7 @@ export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>)
   return byPlaceholder[value] ?? (value === 'ID' || value === 'NAME' ? byFlag[name] : undefined) ?? 'free'
 }
 
-/** The members of a positional argument that tell what it takes. */
+/** Members of a positional argument that determine its kind of value. */
 interface Operand {
   readonly name: string
   readonly choices?: readonly string[] | undefined
@@ -73,15 +73,15 @@ const API = '/api/v1'
 const CACHE_READ_MS = 50
 
 interface Limits {
-  /** Returns the milliseconds until the list is empty because the server did not respond. */
+  /** Returns the milliseconds until completion gives up and the list stays empty. */
   remainingMs(): number
   /** Maximum number of pages to fetch, without the cache; default: one page, or the cache. */
   readonly pages?: number
 }
 
 /**
- * Finds the words that may stand at a place of the command line, without control characters. It never prompts or prints.
- * @returns undefined if they are unknown, such as without a server
+ * Finds the words that can stand at a place of the command line, without control characters. Never prompts or prints.
+ * @returns undefined if they are unknown, for example without a server
  */
 export async function wordsOf(
   target: IdTarget | LocalTarget,

@@ -17,7 +17,7 @@ const record = (properties: JsonSchema, required: readonly string[] = []) => ({
   ...(required.length === 0 ? {} : { required }),
 })
 
-/** Adds to each schema of a value the alternative of a variable reference. */
+/** Allows a variable reference in place of each value. */
 function withReferences(schema: JsonSchema): JsonSchema {
   const { type, properties, items, anyOf } = schema as {
     type?: unknown
@@ -37,7 +37,7 @@ function withReferences(schema: JsonSchema): JsonSchema {
 const membersWithReferences = (properties: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(properties).map(([name, it]) => [name, withReferences(it)]))
 
-/** Schema of the flat input of an endpoint: path parameters, query members and body members. */
+/** Schema of an endpoint's flat input: path parameters, query members and body members. */
 export function inputSchema({ params, query, body }: Endpoint): JsonSchema {
   if (body !== undefined && !('properties' in body)) return { properties: {} }
   const parts = [params, query, body].filter((it) => it !== undefined)
@@ -53,7 +53,7 @@ function inputWithReferences(endpoint: Endpoint): JsonSchema {
 const that = { anyOf: [text, { type: 'array', items: text }], description: 'jq expressions that must be true' }
 const common = { name: text, capture: texts, use: record({ token: text, bot: text, jwt: text, operator: text }) }
 const status = { type: 'integer', minimum: 100, maximum: 599 }
-/** Any code is accepted, because servers may have codes of their own; those of the reference are suggested. */
+/** Any code is valid, because servers may have their own; the reference codes are suggested. */
 const code = { anyOf: [{ enum: Object.keys(failures) }, text] }
 const expectation = record({ status, code, replayed: { type: 'boolean' }, data: {}, details: {}, that })
 

@@ -9,7 +9,7 @@ import { webhooks } from './webhooks/index.js'
 
 const byGroup: Readonly<Record<Group, readonly Probe[]>> = { calls, callers, vouchers, bots, webhooks, encryption }
 
-/** All probes, in the order in which they run. */
+/** All probes in execution order. */
 export const allProbes = Object.entries(byGroup).flatMap(([group, probes]) =>
   probes.map((probe) => ({ ...probe, group: group as Group })),
 )

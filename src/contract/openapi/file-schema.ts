@@ -1,10 +1,10 @@
-/** Text of the JSON Schema of a file that users write. */
+/** Formats the JSON Schema of a file that users write. */
 export function fileSchema(title: string, schema: object): string {
   const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }
   return `${JSON.stringify(whole, withoutOwnKeywords)}\n`
 }
 
-/** Drops the keywords of the contract that JSON Schema does not have; `x-expected` becomes a description. */
+/** Drops keywords of the contract that JSON Schema lacks; `x-expected` becomes a description. */
 function withoutOwnKeywords(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const { 'x-expected': expected, 'x-openapi': _openapi, ...rest } = value as Readonly<Record<string, unknown>>

@@ -18,7 +18,7 @@ import {
 interface OpenApiOptions {
   /** Version of the package. */
   readonly version: string
-  /** Default: the default address of a local server. */
+  /** URL of the server; default: the default address of a local server. */
   readonly serverUrl?: string
 }
 
@@ -106,7 +106,7 @@ const headersOf = (names: readonly HeaderName[]): JsonObject =>
 
 const methodNotAllowed: JsonObject = { '405': { $ref: '#/components/responses/MethodNotAllowed' } }
 
-/** Rate-limit headers of responses: only for token callers, although the console and the operator have limits too. */
+/** Returns the rate-limit headers of a response: only for token callers, although others have limits too. */
 const rateHeaders = ({ caller, limit }: Pick<Endpoint, 'caller' | 'limit'>): readonly HeaderName[] =>
   limit !== undefined && (caller === 'token' || caller === 'bot') ? ['RateLimit', 'RateLimit-Policy'] : []
 

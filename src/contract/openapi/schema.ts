@@ -208,7 +208,7 @@ export function successEnvelope(data: Json): JsonObject {
 
 export const successExample = (data: Json): JsonObject => ({ success: true, data, requestId })
 
-/** Returns the schema of a failure body with one of these codes. */
+/** Returns the schema of a failure body with the given codes. */
 export function failureEnvelope(codes: readonly FailureCode[]): JsonObject {
   return { allOf: [refTo('Failure'), { type: 'object', properties: { code: { enum: codes } } }] }
 }

@@ -1,4 +1,4 @@
-/** A template body that every platform accepts: of the examples, the default seed, the probes and the tests. */
+/** A template body that every platform accepts, for examples, the default seed, probes and tests. */
 export const templateBody = {
   external_template_id: 'coffee-1',
   name: 'One free coffee',

@@ -2,7 +2,7 @@ import { get, group, post } from '../endpoint.js'
 import { input, instant, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
-// What a server does, as it happens (RULES.md#activity).
+// Events of a server in real time (RULES.md#activity).
 
 export { CAPTURED_BYTES_MAX, HIDDEN } from './captured.js'
 
@@ -63,7 +63,7 @@ export type DeliveryActivity = Static<typeof deliveryActivity>
 
 const seq = Type.Integer({ description: 'increases with each line of this process' })
 
-/** One line of the stream of activity. */
+/** One line of the activity stream. */
 export const activityLine = Type.Union([
   Type.Object({ seq, kind: Type.Literal('request'), request: requestLogEntry, exchange: nullable(exchange) }),
   Type.Object({ seq, kind: Type.Literal('delivery'), delivery: deliveryActivity, exchange: nullable(exchange) }),

@@ -1,4 +1,4 @@
-// Apart from activity.ts, because the page needs these values without the schemas.
+// Separate from activity.ts, because the page needs these values without the schemas.
 
 /** Bodies of an exchange are cut at this length. */
 export const CAPTURED_BYTES_MAX = 65_536

@@ -2,7 +2,7 @@ import { del, get, group, post, put } from '../endpoint.js'
 import { input, instant, instantInput, nullable, oneOf } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 
-// What the operator does to a server under test: its clock, faults, snapshots and reset.
+// Operator control over a server under test: its clock, faults, snapshots and reset.
 
 /** Maximum seconds of one advance of the test clock: 100 years. */
 const ADVANCE_SECONDS_MAX = 3_153_600_000

@@ -4,7 +4,7 @@ import { type Static, Type } from '../schema.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
 import { exchange } from './activity.js'
 
-// Deliveries as the operator sees them, of every bot (RULES.md#replays-by-the-operator).
+// Deliveries of all bots, as the operator sees them (RULES.md#replays-by-the-operator).
 
 /** Maximum length of the bytes that a replay may send instead of the update. */
 export const REPLAY_BYTES_MAX = 1_048_576
@@ -35,7 +35,7 @@ const verification = Type.Object({
 })
 export type DeliveryVerification = Static<typeof verification>
 
-/** Likely causes for a refusal by the application, the most certain one first. */
+/** Likely causes of a refusal by the application, most certain first. */
 const hintCodes = [
   'body_edited',
   'stale',

@@ -21,7 +21,7 @@ import { update } from '../updates.js'
 
 // The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
 
-/** Members that the endpoints for decisions of the operator have in common, by what they decide about. */
+/** Common members of the operator's decision endpoints, by kind of object. */
 const overTemplate = {
   output: template,
   failures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT'],

@@ -10,10 +10,10 @@ interface CurlRequest {
   readonly file?: string | undefined
 }
 
-/** The curl command that sends a request unchanged. @param flags more of them, such as `i` to include headers */
+/** Formats a request as a curl command that sends it unchanged. @param flags more flags, such as `i` */
 export function curlCommand(flags: string, { method, url, headers, body, file }: CurlRequest): string {
   const words = [
-    // By default curl expands brackets and braces of a URL, and removes dot segments, also those written as %2e.
+    // By default, curl expands brackets and braces in a URL and removes dot segments, even those with %2e.
     `curl -sSg${flags}${method === 'GET' ? '' : ` -X ${shellWord(method)}`} --path-as-is`,
     shellWord(url),
     ...headers.map((it) => `-H ${shellWord(it)}`),

@@ -3,16 +3,16 @@ import type { CredentialKind } from '../endpoint.js'
 import { HIDDEN } from '../platform/captured.js'
 import type { ShellPart } from './shell-word.js'
 
-// How secrets are found and hidden, for the server, the page, the command line and conform (RULES.md#hidden-values).
+// Search and replacement of secrets, for the server, the page, the command line and conform (RULES.md#hidden-values).
 
-/** Ends where a name may begin: not within a word, but after an escape of JSON or of a URL. */
+/** Position where a name may begin: not within a word, but after an escape of JSON or of a URL. */
 const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
-/** What people, JSON or URLs put between the groups of a code. */
+/** Separators between the groups of a code, as people, JSON or URLs write them. */
 const GAP = String.raw`(?:[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}+]|%2[0Dd]|\\[nrt])`
 const GAPS = new RegExp(`${GAP}+`, 'gu')
-/** A span id behind its trace id, as in the header traceparent, has the form of a code by chance. */
+/** A span id after its trace id, as in the header traceparent, can have the form of a code by chance. */
 const NO_SPAN = '(?<![0-9a-f]{32}-(?=[0-9a-f]{16}(?![0-9A-Za-z])))'
-/** So do the first three and the last two groups of one UUID in sixteen. */
+/** The first three and the last two groups of one UUID in sixteen can have that form too. */
 const UUID_START = '[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-'
 const UUID_END = '[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])'
 const NO_UUID = `(?!${UUID_START}${UUID_END})(?<!(?<![0-9A-Za-z])${UUID_START}(?=${UUID_END}))`
@@ -25,14 +25,14 @@ const JWT_BEGINNING = new RegExp(`${BEFORE}eyJ[\\w-]{8}`)
 interface SecretForm {
   readonly what: string
   readonly example: string
-  /** Matches candidates in linear time. A capture group has a candidate that overlaps others. */
+  /** Matches candidates in linear time. A capture group marks a candidate that overlaps others. */
   readonly pattern: RegExp
-  /** Where in a candidate the secret begins, which ends with it; -1 if it has none. */
+  /** Offset in a candidate at which the secret begins, or -1 without a secret; the secret reaches to the end. */
   readonly startIn?: (candidate: string) => number
   readonly isCode?: true
 }
 
-/** Forms of secrets, in the order of their search. */
+/** Forms of secrets, in search order. */
 export const secretForms: readonly SecretForm[] = [
   {
     what: 'token or operator key',
@@ -42,7 +42,7 @@ export const secretForms: readonly SecretForm[] = [
   {
     what: 'JWT',
     example: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl',
-    // Words with dots between them. A match begins only where a word does: otherwise a long word takes quadratic time.
+    // Words with dots between them. Matches begin only at a word: otherwise a long word takes quadratic time.
     pattern: /(?<![\w-])[\w-]{11,}(?:\.|%2E)[\w-]{8,}(?:(?:\.|%2E)[\w-]*)*/g,
     startIn: (text) => text.search(JWT_BEGINNING),
   },
@@ -55,7 +55,7 @@ export const secretForms: readonly SecretForm[] = [
   {
     what: 'redeem code in groups of four or two',
     example: 'm9s3 46q3%20d25v-t4fj',
-    // Tries each group as the first one, because what precedes a code may look like a part of it.
+    // Tries each group as the first one, because the text before a code may look like part of the code.
     pattern: new RegExp(`${BEFORE}${NO_SPAN}${NO_UUID}(?=(${FOURS}|${PAIRS})(?![0-9A-Za-z]))`, 'gu'),
     startIn: (text) => (ISSUED_CODE.test(text) || isCode(text.replace(GAPS, '')) ? 0 : -1),
     isCode: true,
@@ -69,13 +69,13 @@ export const secretForms: readonly SecretForm[] = [
   },
 ]
 
-/** The shortest of these forms. */
+/** Minimum length of a text in one of these forms. */
 const FORM_LENGTH_MIN = 16
 
-/** A mistyped code in the form in which codes are issued is hidden too. */
+/** Hide a mistyped code too if it is written like an issued code. */
 const ISSUED_CODE = /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/
 
-/** True for a spelling with a right check symbol. Without a digit it is words, without a letter a number. */
+/** True for a text with a correct check symbol, at least one digit (else words) and one letter (else a number). */
 function isCode(text: string): boolean {
   if (!/\p{N}/u.test(text) || !/\p{L}/u.test(text)) return false
   const symbols = readRedeemCode(text)
@@ -84,7 +84,7 @@ function isCode(text: string): boolean {
 
 const hidden = (_secret: string): string => HIDDEN
 
-/** Replaces what has the form of a secret. */
+/** Replaces every text that has the form of a secret. */
 export function replaceSecretForms(text: string, tokenText = hidden, codeText = hidden): string {
   if (text.length < FORM_LENGTH_MIN) return text
   return secretForms.reduce((shown, form) => replaceForm(shown, form, form.isCode ? codeText : tokenText), text)
@@ -110,33 +110,33 @@ function replaceForm(text: string, { pattern, startIn }: SecretForm, textFor: (s
   return shown + text.slice(copied)
 }
 
-/** Hides these forms in what an operator sees (RULES.md#shown-credentials). */
+/** Hides these forms in data for the operator (RULES.md#shown-credentials). */
 export const hideForms = (text: string): string => replaceSecretForms(text)
 
-/** Shorter secrets are not searched for in other places: they may equal an ordinary word. */
+/** Minimum length of a secret to search for elsewhere; a shorter one may equal an ordinary word. */
 export const KNOWN_LENGTH_MIN = 8
 
-/** A secret as it is written in text, JSON and URLs. Half of a surrogate pair has no form in a URL. */
+/** Encodings of a secret in text, JSON and URLs. A lone surrogate has no encoding in a URL. */
 const encodingsOf = (secret: string): readonly string[] => [
   secret,
   JSON.stringify(secret).slice(1, -1),
   encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd')),
 ]
 
-/** The encodings of secrets, each with its secret. The longest is first: a secret may contain another one. */
+/** Encodings of secrets, each with its secret, longest first because a secret may contain another one. */
 export function byEncoding(secrets: Iterable<string>): readonly (readonly [encoding: string, secret: string])[] {
   const found = new Map<string, string>()
   for (const secret of secrets) for (const encoding of encodingsOf(secret)) found.set(encoding, secret)
   return [...found].sort(([a], [b]) => b.length - a.length)
 }
 
-/** Replaces secrets that are known, in every encoding. */
+/** Replaces known secrets in every encoding. */
 export function hideKnown(text: string, secrets: Iterable<string>, textFor: (secret: string) => string): string {
   const known = byEncoding(secrets).filter(([, secret]) => secret.length >= KNOWN_LENGTH_MIN)
   return known.reduce((shown, [encoding, secret]) => shown.replaceAll(encoding, () => textFor(secret)), text)
 }
 
-/** Shell variables in place of secrets. */
+/** Assigns shell variables to secrets. */
 export class SecretNames {
   readonly #names = new Map<string, string>()
 
@@ -165,16 +165,16 @@ export class SecretNames {
   }
 }
 
-/** Puts a variable in place of each occurrence of a text. */
+/** Replaces each occurrence of a text with a variable. */
 export const splitAt = (part: ShellPart, text: string, variable: string): readonly ShellPart[] =>
   typeof part !== 'string' ? [part] : part.split(text).flatMap((it, at) => (at === 0 ? [it] : [{ variable }, it]))
 
-/** Letters and digits in a row that make a part of a secret. */
+/** Number of successive letters and digits that count as part of a secret. */
 const PART_LENGTH = 8
 
 /**
- * Parts of a secret without case, width and separators, such as `m9s346q3` of M9S3-46Q3-D25V-T4FJ: a probe that changes
- * a code leaves such a part of it.
+ * Parts of a secret without case, width and separators, such as `m9s346q3` of M9S3-46Q3-D25V-T4FJ: such a part remains
+ * when a probe changes the code.
  */
 export function* partsOf(text: string): Generator<string> {
   const letters = text
@@ -186,13 +186,13 @@ export function* partsOf(text: string): Generator<string> {
   for (let at = 0; at + PART_LENGTH <= symbols.length; at += 1) yield symbols.slice(at, at + PART_LENGTH)
 }
 
-/** Names of members that hold a secret. */
+/** Names of members that contain a secret. */
 export const secretMembers = {
-  /** In a setting of a user: each name that suggests a secret. */
+  /** Names in a user's settings that suggest a secret. */
   ofSettings: /token|secret|jwt|key|password|credential|authorization/i,
-  /** In a record of this platform; `value` is a redeem code or QR token. */
+  /** Names in a record of this platform; `value` is a redeem code or QR token. */
   ofRecords: /token$|secret|^jwt$|^value$/i,
-  /** In a record of a platform that may use other names. */
+  /** Names in a record of another platform, which may differ. */
   ofOthers: /(?:token|secret)$|^(?:redeem|voucher|qr)_?(?:code|data)$/i,
 }
 
@@ -201,7 +201,7 @@ export function looksSecret(name: string, value: unknown): boolean {
   if (secretMembers.ofSettings.test(name)) return true
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value).some(([inner, it]) => looksSecret(inner, it))
-  // Also a beginning of a token, which has not the whole form.
+  // Also finds the beginning of a token that is cut off.
   return /\b(?:sop|sbot|opk)_|\beyJ[\w-]+\.[\w-]+\./.test(
     typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),
   )
@@ -215,10 +215,10 @@ export function kindOf(secret: string): CredentialKind | undefined {
   return /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/.test(secret) ? 'jwt' : undefined
 }
 
-/** Minimum length of a token that is shown in part; eight characters would be most of a shorter one. */
+/** Minimum length of a token to show in part; eight characters would be most of a shorter token. */
 const SHOWN_LENGTH_MIN = 20
 
-/** Shortens a secret to its kind and first characters, which the server shows too. */
+/** Shortens a secret to its kind and first characters, the same ones that the server shows. */
 export function redact(secret: string): string {
   const kind = kindOf(secret)
   if (kind === 'token' || kind === 'bot')

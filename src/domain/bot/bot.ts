@@ -45,7 +45,7 @@ export function botDetail(
 
 export type BotDecision = 'approve' | 'disable' | 'enable' | { readonly reject: string }
 
-/** pending -> approved and active, or rejected; active <-> disabled (RULES.md#bot-states). */
+/** Decides: pending -> approved and active, or rejected; active <-> disabled (RULES.md#bot-states). */
 export function decideBot(row: BotRow, decision: BotDecision, now: number): BotRow | Refusal<'BOT_STATE_CONFLICT'> {
   const change = changeBy(row, decision)
   if (change === null) return refuse('BOT_STATE_CONFLICT', { review_status: row.review_status, status: row.status })

@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import { type ApplicationPolicy, refuseForApplication } from '../application.js'
 import type { BotRow } from './rows.js'
 
-/** A bot token with its bot and the linked application, as the store reads them in one joined row. */
+/** A bot token with its bot and the linked application, read in one joined row. */
 export type BotCallerRow = Pick<BotRow, 'account_id' | 'scopes'> & {
   readonly revoked_at: number | null
   readonly bot_id: string

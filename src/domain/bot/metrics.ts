@@ -4,7 +4,7 @@ import { DAY_MS } from '../../contract/values/duration.js'
 /** Period that the metrics of a bot cover (RULES.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
-/** Compute percentiles from at most this many of the latest attempts, to bound the cost of reading. */
+/** Maximum number of latest attempts from which percentiles are computed, to bound the cost. */
 export const TIMED_ATTEMPTS_MAX = 1_000
 
 /** Returns minutes since the epoch, by which call counters are stored. */

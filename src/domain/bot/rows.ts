@@ -48,7 +48,7 @@ export interface UpdateQueueRow {
   allowed_updates: string | null
   /** Updates up to this id are no longer pending, even if their rows still say so; null: all rows are up to date. */
   confirmed_to: number | null
-  /** Updates up to this id were dropped, not confirmed. */
+  /** Updates up to this id were dropped without confirmation. */
   dropped_to: number | null
   /** Set while a change of the delivery mode is being applied: rows above this id are not updated yet. */
   switched_to: number | null
@@ -95,7 +95,7 @@ export interface DeliveryRow {
   bot_id: string
   update_id: number
   update_type: string
-  /** Chat id, or update id of an update without a chat. The server sends deliveries with the same chat_key in order. */
+  /** Chat id, or update id of an update without a chat. Deliveries with the same chat_key are sent in order. */
   chat_key: string
   status: 'pending' | 'delivering' | 'delivered' | 'failed' | 'dead_letter' | 'cancelled'
   cancel_reason: 'dropped' | 'webhook_deleted' | 'expired' | null

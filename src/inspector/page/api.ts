@@ -3,7 +3,7 @@ import type { PAGE_TOKEN } from '../features.js'
 import { signal } from './signal.js'
 
 export interface Failure {
-  /** What went wrong, as a sentence for people. */
+  /** Error message for people, as a sentence. */
   readonly sentence: string
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
@@ -17,10 +17,10 @@ export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
 
-/** Name of the token in requests, and in the storage that this tab has for itself (RULES.md#page). */
+/** Name of the token in requests and in the tab's session storage (RULES.md#page). */
 export const TOKEN: typeof PAGE_TOKEN = 'page-token'
 
-/** Sends a request with the token of this tab; without one the server refuses it. */
+/** Sends a request with the tab's token; the server refuses requests without a token. */
 export const send = (path: string, method = 'GET', body?: unknown): Promise<Response> => {
   const headers = { 'content-type': 'application/json', [TOKEN]: sessionStorage.getItem(TOKEN) ?? '' }
   return fetch(path, { method, headers, body: JSON.stringify(body) })
@@ -43,7 +43,7 @@ export async function call<Data>(method: string, path: string, body?: unknown): 
   return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
 }
 
-/** Notes whether the server accepts the token. */
+/** Records whether the server accepts the token. */
 export function noteSession({ status }: Response): void {
   sessionEnded.value = status === 401
 }

@@ -7,13 +7,13 @@ import { dateTime, relative } from './model/format.js'
 import { announce, changed, serverNow } from './state.js'
 import { log } from './stream.js'
 
-/** Pause between two reads of a view while much happens. */
+/** Ms between two reads of a view during many changes. */
 const PAUSE_MS = 100
 
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
-  /** `wide` hides the column on a narrow screen, `number` aligns it to the right. */
+  /** `wide` hides the column on a narrow screen; `number` aligns it to the right. */
   readonly look?: 'wide' | 'number'
 }
 
@@ -23,7 +23,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
-  /** Sentence that stands in place of a table without rows. */
+  /** Text in place of a table without rows. */
   readonly empty?: ComponentChildren
 }
 
@@ -56,7 +56,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
   )
 }
 
-/** Names with their values; a value of null is left out. */
+/** List of names with values; omits null values. */
 export function KeyValue({
   items,
 }: {
@@ -75,7 +75,7 @@ export function KeyValue({
   )
 }
 
-/** An instant in UTC, with its distance from the time of the server. */
+/** An instant in UTC, with its distance from the server's time. */
 export function Time({ at }: { readonly at: string }) {
   return (
     <time datetime={at} title={at}>
@@ -90,7 +90,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** Tone of an HTTP status; null stands for a response that never came. */
+/** Tone of an HTTP status; null means that no response arrived. */
 const toneOf = (status: number | null): Tone =>
   status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
@@ -134,7 +134,7 @@ export function Failed({ failure, retry }: { readonly failure: Failure; readonly
   )
 }
 
-/** Reads an endpoint when shown, when its path changes, and after each change of `on`. */
+/** Reads an endpoint at first display, when the path changes, and after each change of `on`. */
 export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
   const [state, setState] = useState<{ readonly path: string; readonly result: Result<Data> }>()
   const [round, setRound] = useState(0)
@@ -154,12 +154,12 @@ export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
 interface LoadedProps<Data> {
   readonly path: string
   readonly on?: readonly StateChange[]
-  /** Tells the entries of the stream after which the data is read again. */
+  /** Selects the stream entries after which the data is read again. */
   readonly about?: (entry: Entry) => boolean
   readonly view: (data: Data, reload: () => void) => ComponentChildren
 }
 
-/** What `view` makes of the data of an endpoint; says meanwhile that it loads, and otherwise why it failed. */
+/** Renders the data of an endpoint with `view`; before that a loading text, or the reason of a failure. */
 export function Loaded<Data>({ path, on, about = () => false, view }: LoadedProps<Data>) {
   const { result, reload } = useRead<Data>(path, on)
   useActivity(about, reload)
@@ -167,7 +167,7 @@ export function Loaded<Data>({ path, on, about = () => false, view }: LoadedProp
   return result.ok ? view(result.data, reload) : Failed({ failure: result, retry: reload })
 }
 
-/** Heading of a view, which gets the focus when the view opens. */
+/** Heading of a view; gets the focus when the view opens. */
 export function Heading({
   children,
   more,
@@ -183,9 +183,9 @@ export function Heading({
   )
 }
 
-/** Calls `reload` when the stream shows something new that a view is about. */
+/** Calls `reload` after a new stream entry that concerns a view. */
 function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
-  // The operator's own calls, such as those of this page, change nothing that it shows.
+  // Ignore the operator's own calls, such as those of this page: they change nothing that the page shows.
   const latest = log.entries.findLast((it) => !it.type.startsWith('platform.') && about(it))?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)

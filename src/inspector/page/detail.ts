@@ -1,3 +1,3 @@
-// The views that show what was sent, and the masking of it: a file of their own, which the first view does not load.
+// Views of captured requests and of the masking, in a file of their own, because the first view does not need them.
 export { RequestView } from './request.js'
 export { DeliveryView } from './views/delivery.js'

@@ -7,17 +7,17 @@ import { onChange } from './signal.js'
 import { features, startClock } from './state.js'
 import { followActivity } from './stream.js'
 
-/** Beginning of the fragment of a link. */
+/** Start of a link's fragment. */
 const TICKET = '#ticket='
 
-/** Exchanges the ticket of the address for a token, and reads what this page can show; null without a session. */
+/** Exchanges the ticket in the address for a token, and reads the features of the page; null without a session. */
 async function openSession(): Promise<PageFeatures | null> {
   const [, ticket] = location.hash.split(TICKET)
-  // Remove the ticket first, so that neither history nor a bookmark keeps it.
+  // Remove the ticket first, so that neither history nor bookmarks keep it.
   if (ticket !== undefined) {
     history.replaceState(null, '', location.pathname + location.search)
     const exchange = await send(`${BASE}/session`, 'POST', { ticket })
-    // The ticket of a link that was opened again is used, but this tab may have the token for it.
+    // The ticket of a reopened link is already used, but this tab may still have its token.
     if (exchange.ok) sessionStorage.setItem(TOKEN, ((await exchange.json()) as { token: string }).token)
   }
   const response = await send(`${BASE}/features`)
@@ -30,12 +30,12 @@ async function start(): Promise<void> {
   const show = () => render(<Shell />, document.getElementById('page') as HTMLElement)
   onChange(show)
   show()
-  // A new link in this tab changes only the fragment, for which the browser loads nothing.
+  // A new link in the same tab changes only the fragment, after which the browser does not reload.
   addEventListener('hashchange', () => location.hash.startsWith(TICKET) && location.reload())
   startRouter()
   startClock()
   await followActivity()
 }
 
-// Without await: detail.ts imports from this file, so it would load only after the end of the stream.
+// No await: detail.ts imports from this file, and would otherwise load only after the end of the stream.
 void start()

@@ -9,9 +9,9 @@ interface Place {
   readonly query: URLSearchParams
 }
 
-/** What a view gets from its address. */
+/** Properties of every view. */
 export interface ViewProps {
-  /** Values of the parts of the path, such as `id`. */
+  /** Path parameters, such as `id`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
 }
@@ -21,13 +21,13 @@ const read = (): Place => ({
   query: new URLSearchParams(location.search),
 })
 
-/** Where the page is; each thing has a path of its own. */
+/** Present address of the page; each view and each object has a path. */
 export const place = signal(read())
 
-/** Visits in this tab, so that Escape goes back only to a place of this page. */
+/** Number of visits in this tab: Escape goes back only to a place of this page. */
 let visits = 0
 
-/** Link to a place of the page; each part of the path is escaped. */
+/** Builds a link within the page; escapes each part of the path. */
 export function linkTo(parts: readonly string[], query?: Readonly<Record<string, string>>): string {
   const search = new URLSearchParams(query).toString()
   return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
@@ -39,20 +39,20 @@ function visit(href: string): void {
   place.value = read()
 }
 
-/** Replaces the query of the present place, so that a reload and a copied address keep it. */
+/** Replaces the query of the address, so that a reload or a copied address keeps the filters. */
 export function setQuery(query: URLSearchParams): void {
   const search = query.toString()
   history.replaceState(null, '', location.pathname + (search && `?${search}`))
   place.value = read()
 }
 
-/** Returns to the place before, or to the stream if this page was opened here. */
+/** Returns to the previous place, or to the stream if the page was opened here. */
 export function leave(): void {
   if (visits > 0) history.back()
   else if (place.value.path !== '/') visit(linkTo([]))
 }
 
-/** Follows links of the page without loading it again; leaves others, and clicks for a new tab, to the browser. */
+/** Follows links within the page without a reload. The browser handles other links, and clicks for a new tab. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
     visits = Math.max(0, visits - 1)

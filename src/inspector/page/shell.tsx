@@ -18,17 +18,17 @@ import { VouchersView } from './views/vouchers.js'
 
 interface View {
   /**
-   * Path below the page's address, such as `/requests/:id`. The page leaves the view out if the server does not list its
-   * first part in `features.views`.
+   * Path below the page's address, such as `/requests/:id`. The page omits the view unless the server lists the first
+   * part in `features.views`.
    */
   readonly path: string
-  /** Label in the navigation and the title; a view of one thing has its id as title. */
+  /** Label in the navigation and the title; the view of one object uses its id as title. */
   readonly nav?: string
-  /** The view, or its name in detail.ts, which the page loads when it first shows such a view. */
+  /** The view, or its name in detail.ts, which the page loads on first use. */
   readonly view: ((props: ViewProps) => VNode | null) | keyof typeof import('./detail.js')
 }
 
-/** Every view of the page, in the order of the navigation. */
+/** All views of the page, in navigation order. */
 const views: readonly View[] = [
   { path: '/', nav: 'Stream', view: StreamView },
   { path: '/requests/:id', view: 'RequestView' },
@@ -51,7 +51,7 @@ const keys = [
   ['?', 'These keys'],
 ] as const
 
-/** What detail.ts exports; null if it could not be loaded. */
+/** Exports of detail.ts; null if the file could not be loaded. */
 const detail = signal<typeof import('./detail.js') | null | undefined>(undefined)
 
 async function loadDetail() {
@@ -80,7 +80,7 @@ export function Shell() {
     if (typeof view === 'string') void loadDetail()
   }, [view])
 
-  // Like a browser that loads a page: begin at its top, and let a screen reader read the heading.
+  // Do what a browser does after loading a page: scroll to the top, and let a screen reader read the heading.
   useEffect(() => {
     if (view && !View) return
     if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus()
@@ -94,7 +94,7 @@ export function Shell() {
       const target = event.target as HTMLElement
       const isField = target.matches('input, select, textarea')
       if (event.key === 'Escape') {
-        // Chrome would empty a search field.
+        // Escape would clear the search field in Chrome.
         event.preventDefault()
         if (isField) target.blur()
         else leave()

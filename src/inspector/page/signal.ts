@@ -6,12 +6,12 @@ export interface Signal<Value> {
 let render = () => {}
 let waits = false
 
-/** Sets what renders the page; it runs once for all changes of a moment. */
+/** Sets the function that renders the page; it runs once for all changes of the same moment. */
 export function onChange(listener: () => void): void {
   render = listener
 }
 
-// @preact/signals would take a tenth of the 25 KB that the first view may have; the page is small enough to render as a whole.
+// Replaces @preact/signals, a tenth of the 25 KB for the first view. The page is small enough to render as a whole.
 export function signal<Value>(initial: Value): Signal<Value> {
   let current = initial
   return {

@@ -5,21 +5,21 @@ import { signal } from './signal.js'
 
 export const features = signal<PageFeatures | null>(null)
 
-/** Latest change that the stream reported; a view loads again what it shows of it. */
+/** Latest change that the stream reported, so that a view can read its data again. */
 export const changed = signal<{ readonly what: StateChange; readonly times: number } | null>(null)
 
 export function noteChange(what: StateChange): void {
   changed.value = { what, times: (changed.value?.times ?? 0) + 1 }
 }
 
-/** Difference between the clock of the server, which a test may move, and of this browser, in ms. */
+/** Ms by which the server's clock, which a test may move, is ahead of the browser's clock. */
 const offset = signal(0)
 const tick = signal(Date.now())
 
-/** Time of the server in ms, renewed every second for a component that reads it. */
+/** Time of the server in ms; updates every second in each component that reads it. */
 export const serverNow = (): number => tick.value + offset.value
 
-/** Text that a screen reader speaks; it is also shown for a moment. */
+/** Text that a screen reader speaks, also displayed for a moment. */
 export const announcement = signal('')
 let silence: ReturnType<typeof setTimeout> | undefined
 

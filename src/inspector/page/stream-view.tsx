@@ -7,16 +7,16 @@ import { linkTo, place, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { connection, log, logVersion } from './stream.js'
 
-/** Key of the entry that the keys j and k move from; kept while another view is open. */
+/** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
 
-/** Rows above and below the visible ones that are rendered too. */
+/** Number of rows to render above and below the visible ones. */
 const MARGIN = 8
 
 export function StreamView() {
   const { query } = place.value
   const version = logVersion.value
-  // Every entry is tested again: 10,000 take less than 2 ms.
+  // Filter all entries again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
   return (
     <section class="stream">
@@ -104,7 +104,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
 
 const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
-/** A table of which only the rows in sight exist, newest first. */
+/** A table, newest entry first, that renders only visible rows. */
 function List({ entries }: { readonly entries: readonly Entry[] }) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
@@ -123,7 +123,7 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
     return () => observer.disconnect()
   }, [])
 
-  // Entries that arrive above must not move what somebody reads.
+  // Keep the scroll position when new entries arrive above.
   useLayoutEffect(() => {
     const element = box.current
     const added = entries.findIndex((it) => it.key === newestBefore.current)
@@ -149,7 +149,7 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
       const index = at < 0 ? 0 : Math.min(entries.length - 1, Math.max(0, at + step))
       selected.value = entries[index]?.key ?? null
       focusNext.current = true
-      // The heading of the table covers as much as a row.
+      // The heading of the table covers the height of one row.
       const low = index * row
       element.scrollTop = Math.min(low, Math.max(element.scrollTop, low + 2 * row - element.clientHeight))
     }

@@ -6,16 +6,16 @@ import { signal } from './signal.js'
 import { announce, noteChange, readClock } from './state.js'
 
 export const log = new ActivityLog()
-/** Changes with every addition to `log`, at most once per frame. */
+/** Changes after additions to `log`, at most once per frame. */
 export const logVersion = signal(0)
 export const connection = signal<'Connecting' | 'Live' | 'Disconnected'>('Connecting')
-/** True once the stored entries were received, after which a missing entry is known to be missing. */
+/** True after the stored entries have arrived: from then on, an absent entry does not exist. */
 export const complete = signal(false)
 
 const FIRST_WAIT = 250
 const LONGEST_WAIT = 5000
 
-/** Follows the activity of the server until the token of this tab ends; connects again after an interruption. */
+/** Follows the server's activity until the tab's token ends; reconnects after an interruption. */
 export async function followActivity(): Promise<void> {
   let wait = FIRST_WAIT
   do {
@@ -29,7 +29,7 @@ export async function followActivity(): Promise<void> {
     connection.value = 'Disconnected'
     await new Promise((resolve) => setTimeout(resolve, wait))
     wait = Math.min(LONGEST_WAIT, wait * 2)
-    // Only a new link gives a token.
+    // Stop: only a new link gives a new token.
   } while (!sessionEnded.value)
 }
 
@@ -40,7 +40,7 @@ async function readActivity(onOpen: () => void): Promise<void> {
     noteSession(response)
     if (!response.ok || !response.body) return
     onOpen()
-    // Stored entries come in the first pieces; the server has no mark for their end.
+    // The stored entries come in the first chunks; the server does not mark their end.
     const settled = setTimeout(() => {
       complete.value = true
     }, 500)
@@ -53,7 +53,7 @@ async function readActivity(onOpen: () => void): Promise<void> {
       show()
     }
   } catch {
-    // A stream that breaks ends like one that the server closes.
+    // Treat a broken stream like one that the server closed.
   }
 }
 
@@ -67,7 +67,7 @@ function receive(line: ActivityLine): void {
 
 let shown = true
 
-/** Renders once for all pieces that arrive within a frame. */
+/** Renders once for all chunks of a frame. */
 function show(): void {
   if (!shown) return
   shown = false

@@ -45,7 +45,7 @@ interface Agreement {
   readonly offset: number
 }
 
-/** A running negotiation that concurrent calls share. */
+/** A running negotiation, shared by concurrent calls. */
 interface Renewal {
   readonly result: Promise<AgreementResult>
   readonly abort: AbortController

@@ -15,7 +15,7 @@ abstract class Batch<Value> {
     this.#store = store
   }
 
-  /** Returns what is written for both values of a key. */
+  /** Merges two values of the same key into the value to write. */
   protected abstract merge(older: Value, newer: Value): Value
   protected abstract save(values: ReadonlyMap<string, Value>): Op<void>
 
@@ -24,14 +24,14 @@ abstract class Batch<Value> {
     this.#waiting.set(key, older === undefined ? value : this.merge(older, value))
   }
 
-  /** Discards what is not written, because its state is replaced. */
+  /** Discards unwritten values, because the state that they belong to is replaced. */
   clear(): void {
     this.#waiting = new Map()
   }
 
   /**
-   * Writes the collected values, after a flush that still runs: a reader after `flush` sees every earlier call. After a
-   * failure they stay in memory for the next flush.
+   * Writes the collected values, after any running flush: a reader after `flush` sees every earlier call. After a
+   * failure the values stay in memory for the next flush.
    */
   flush(): Promise<void> {
     const writing = this.#written.then(() => this.#write())

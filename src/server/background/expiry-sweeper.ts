@@ -22,7 +22,7 @@ const expiry: readonly SweepStep[] = [
 ]
 
 /**
- * Deletes expired rows in small writes. Pauses after each write for as long as it took, so that API calls run in
+ * Deletes expired rows in small writes. The pause after each write is as long as the write, so that API calls run in
  * between. Processes of one database share the work: each skips rows that another process has locked.
  */
 export class ExpirySweeper {

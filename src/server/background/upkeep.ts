@@ -5,7 +5,7 @@ import { ExpirySweeper } from './expiry-sweeper.js'
 const COUNTS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
 
-/** What a server does besides calls and deliveries: removes what has expired, applies backlogs, writes its counts. */
+/** Background work of a server except deliveries: removes expired rows, applies backlogs, writes counts. */
 export class Upkeep {
   readonly #deps: Deps
   readonly #report: (error: unknown, what: string) => void
@@ -23,7 +23,7 @@ export class Upkeep {
     ])
   }
 
-  /** Starts the work that waits already; later work starts by notices, timers and moves of the clock. */
+  /** Starts pending work; notices, timers and clock moves start later work. */
   start(): void {
     const { store, clock } = this.#deps
     const sweep = () => this.#sweep()

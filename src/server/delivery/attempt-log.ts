@@ -6,33 +6,33 @@ import { type UpdateSubject, updateSubject } from '../../domain/update.js'
 import { Masking } from '../masking.js'
 import type { AttemptResult, Delivery } from './sender.js'
 
-/** An attempt or a replay that has ended. */
+/** A completed attempt or replay. */
 export interface MadeAttempt extends Pick<Delivery, 'url' | 'headers' | 'body'> {
   readonly deliveryId: string
   readonly updateId: number
   readonly botId: string
-  /** What the update is about; undefined if the sent body tells. */
+  /** Type and voucher of the update; undefined if the sent body has them. */
   readonly subject?: UpdateSubject
-  /** Start by the clock of the server, ms since the epoch. */
+  /** Start by the server's clock, ms since the epoch. */
   readonly startedAt: number
-  /** Arrival of the response by the true clock, ms since the epoch. */
+  /** Arrival of the response by the system clock, ms since the epoch. */
   readonly endedAt: number
-  /** Number in the schedule; null for a manual retry and a replay. */
+  /** Attempt number in the schedule; null for a manual retry and a replay. */
   readonly attempt: number | null
   readonly manual: boolean
   readonly replay: boolean
   readonly result: Pick<AttemptResult, 'statusCode' | 'error' | 'durationMs' | 'response'>
-  /** Secrets that signed, which an application may write into its response. */
+  /** Secrets that signed the delivery; an application may write them into its response. */
   readonly secrets: readonly string[]
 }
 
 export const ATTEMPTS_MAX = 1_000
 export const ATTEMPT_BYTES_MAX = 16 * 1024 * 1024
 
-/** Estimate for the headers and the object of an attempt. */
+/** Estimated bytes for the headers and the object of an attempt. */
 const OVERHEAD_BYTES = 2_048
 
-/** The latest attempts of this process with their responses, in memory only (RULES.md#replays-by-the-operator). */
+/** The latest attempts of this process with their responses, kept only in memory (RULES.md#replays-by-the-operator). */
 export class AttemptLog {
   #made: MadeAttempt[] = []
   #bytes = 0
@@ -47,7 +47,7 @@ export class AttemptLog {
     for (const listener of this.#listeners) listener(made)
   }
 
-  /** Calls `listener` after each attempt and replay. Returns a function that removes it. */
+  /** Calls `listener` after each attempt and replay. Returns a function that removes the listener. */
   listen(listener: (made: MadeAttempt) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -58,7 +58,7 @@ export class AttemptLog {
     return this.#made.filter((it) => it.deliveryId === deliveryId)
   }
 
-  /** Discards all attempts, because the state that they belong to is replaced. */
+  /** Discards all attempts, because their state is replaced. */
   clear(): void {
     this.#made = []
     this.#bytes = 0
@@ -69,7 +69,7 @@ function bytesOf({ body, result }: MadeAttempt): number {
   return OVERHEAD_BYTES + body.byteLength + (result.response?.body.byteLength ?? 0)
 }
 
-/** The line of an attempt in the stream of activity. */
+/** Formats an attempt as a line of the activity stream. */
 export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
   const { type, voucherId } = made.subject ?? updateSubject(Buffer.from(made.body).toString())
   const { statusCode: status, error, durationMs } = made.result
@@ -92,7 +92,7 @@ export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
   }
 }
 
-/** Request and response of an attempt. Hides the secrets that an application writes into its response. */
+/** Request and response of an attempt, without secrets that the application wrote into its response. */
 export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
   const { response, statusCode: status } = result
   return {

@@ -6,19 +6,19 @@ import { type AttemptLimit, connectErrorCode, type ExchangeErrorCode } from './e
 import type { CheckedUrl } from './guard.js'
 
 interface SocketOptions {
-  /** Starts to connect to an IP address. Node performs no look-up, so the socket has exactly this peer. */
+  /** Opens a TCP connection to an IP address. Node performs no look-up, so the peer is exactly this address. */
   readonly connectTcp: (address: string, port: number) => Socket
-  /** Trusted certificate authorities instead of those of Node. */
+  /** Trusted certificate authorities, which replace Node's own. */
   readonly ca: string | undefined
 }
 
 export interface Post {
-  /** The URL, whose origin must be that of the connection. */
+  /** URL of the delivery; it must have the origin of the connection. */
   readonly checked: CheckedUrl
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly limit: AttemptLimit
-  /** Milliseconds for connecting if another address is left to try; otherwise null. */
+  /** Milliseconds to connect if another address remains to be tried; otherwise null. */
   readonly connectTimeoutMs: number | null
 }
 
@@ -29,12 +29,12 @@ interface ResponseHead {
   readonly headers: readonly Buffer[]
 }
 
-/** What the endpoint returned, as far as it was read. */
+/** Response of the endpoint, as far as it was read. */
 export interface EndpointResponse {
   readonly headers: [name: string, value: string][]
   /** The first `maxBodyBytes` of the body. */
   readonly body: Buffer
-  /** Bytes of the body that arrived; more than `body` has if the body is too long. */
+  /** Number of body bytes that arrived; larger than `body` for a body over the limit. */
   readonly bodyBytes: number
 }
 
@@ -57,8 +57,8 @@ const maxResponseBytes = 128 * 1024
 const bodyWaitMs = 2_000
 
 /**
- * Close idle connections after this time: Node servers close theirs after 5 s, and a delivery on a connection that is
- * just closing fails. Endpoints cannot extend the time.
+ * Close idle connections after this many ms: Node servers do so after 5 s, and a delivery on a closing connection
+ * fails. Endpoints cannot extend the time.
  */
 const keepAliveMs = 4_000
 

@@ -8,17 +8,17 @@ import { attemptExchange, type MadeAttempt } from './attempt-log.js'
 import type { EndpointResponse } from './connection.js'
 import { deliveryHeaders, type OpenWebhook, signingSecrets } from './signing.js'
 
-/** Present times in ms: by the clock of the server, and without moves of a test clock. */
+/** Current time in ms: of the server's clock (`now`) and of the system (`trueNow`). */
 interface Times {
   readonly now: number
   readonly trueNow: number
 }
 
-/** The request of the last attempt, or of the next one if there was none. */
+/** Request of the last attempt, or of the next one before any attempt. */
 interface LastRequest {
   readonly of: NonNullable<DeliveryDetail['request']>['of']
   readonly headers: Readonly<Record<string, string>>
-  /** The attempt, if this process holds it. */
+  /** The attempt, if this process has it in memory. */
   readonly made: MadeAttempt | undefined
 }
 
@@ -38,7 +38,7 @@ export function lastRequest(
   return { of: lastAt === null ? 'next_attempt' : 'recomputed', headers, made }
 }
 
-/** The record of a delivery with its signature, for the operator. It has no secret. */
+/** Delivery record with its signature, for the operator. It contains no secret. */
 export function deliveryDetail(
   found: DeliveryWithUpdate,
   webhook: OpenWebhook | null,
@@ -108,7 +108,7 @@ function dissect(
   }
 }
 
-/** Returns what a receiver with these secrets says about a delivery. @param sentAt true time in ms */
+/** Verifies a delivery as a receiver with these secrets does. @param sentAt system time in ms */
 export function verificationOf(
   headers: Readonly<Record<string, string>>,
   rawBody: Uint8Array,
@@ -131,16 +131,16 @@ export function verificationOf(
 interface SentRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** Time of sending by the clock of the server, ms. */
+  /** Time of sending by the server's clock, ms. */
   readonly at: number
   readonly status: number | null
   readonly response: Pick<EndpointResponse, 'headers'> | null
-  /** Arrival of the response by the true clock, ms; null if unknown. */
+  /** Arrival of the response by the system clock, ms; null if unknown. */
   readonly endedAt: number | null
   readonly verification: DeliveryVerification
-  /** True if other bytes were sent than those that were signed. */
+  /** True if the sent bytes differ from the signed bytes. */
   readonly isEdited: boolean
-  /** Milliseconds that the clock of the server is ahead of the true time. */
+  /** Milliseconds by which the server's clock is ahead of the system time. */
   readonly aheadMs: number
 }
 
@@ -149,7 +149,7 @@ const REFUSALS: readonly (number | null)[] = [400, 401, 403, 415]
 
 const TOLERANCE_MS = DEFAULT_TOLERANCE_SECONDS * 1000
 
-/** Returns likely causes for the refusal of a request, the most certain one first; none for other responses. */
+/** Returns likely causes of a refusal, most certain first; empty for other responses. */
 export function hintsOf(sent: SentRequest, { row }: Pick<OpenWebhook, 'row'>): DeliveryHint[] {
   const { status, verification, isEdited, aheadMs, at } = sent
   if (!REFUSALS.includes(status)) return []

@@ -15,7 +15,8 @@ const messages = {
   connection_timeout: 'The endpoint did not accept the connection in time.',
   connection_reset: 'The endpoint closed the connection without a response.',
   certificate_self_signed: 'The certificate of the endpoint is self-signed.',
-  certificate_untrusted: 'The certificate of the endpoint leads to no known authority, or those between are missing.',
+  certificate_untrusted:
+    'The certificate of the endpoint is not signed by a trusted authority, or intermediate certificates are missing.',
   certificate_expired: 'The certificate of the endpoint is expired, or not valid yet.',
   certificate_other_host: 'The certificate of the endpoint is for another host.',
   tls_failed: 'The TLS handshake with the endpoint failed.',

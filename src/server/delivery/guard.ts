@@ -26,7 +26,7 @@ export type UrlRefusalReason =
 type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
 
 export interface UrlPolicy {
-  /** Public addresses and CIDRs. An empty list allows every public address. */
+  /** Addresses and CIDRs that deliveries may use, all public. An empty list allows every public address. */
   readonly allowedIps?: readonly string[] | undefined
   /** Allowed ports of 127.0.0.1, [::1] and localhost, with http or https, for local development. */
   readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'> | undefined
@@ -40,13 +40,13 @@ export interface CheckedUrl {
   readonly port: number
   /** Addresses of an IP literal or of an allowed localhost. Null: the name must be looked up. */
   readonly addresses: readonly string[] | null
-  /** Returns why this address is refused, or null. For looked-up addresses and for the peer of a socket. */
+  /** Returns why an address is refused, or null. For looked-up addresses and for the peer of a socket. */
   readonly refuseAddress: (address: string) => AddressRefusalReason | null
 }
 
 type UrlRefusal<Reason> = { readonly ok: false; readonly reason: Reason }
 
-/** Resolves to all IPv4 and IPv6 addresses of a name. Rejects or returns an empty list if there are none. */
+/** Resolves to all IPv4 and IPv6 addresses of a name. Without one, rejects or returns an empty list. */
 export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 type Block = readonly [network: string, prefix: number]
@@ -122,12 +122,12 @@ export function checkAllowedIp(entry: string): boolean {
 const maxUrlLength = 2048
 
 /**
- * Checks and parses the text of a URL. Checks it before parsing, because the parser drops tabs and line breaks and
- * treats a backslash as a slash.
+ * Checks and parses a URL. The text is checked first, because the parser drops tabs and line breaks and treats a
+ * backslash as a slash.
  */
 function readUrl(text: string): URL | UrlRefusalReason {
   if (text.length > maxUrlLength) return 'too_long'
-  // Includes invisible characters and every kind of space, none of which is valid unescaped in a URL.
+  // Includes invisible characters and every kind of space; a URL must escape them all.
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Z}]/u.test(text)) return 'control_character'
   if (text.includes('\\')) return 'backslash'
   // Refuse `https:host`, `https:/host` and `https:///host`, which the parser would repair.
@@ -272,7 +272,7 @@ export interface AddressList {
   check(address: string, family: 'ipv4' | 'ipv6'): boolean
 }
 
-/** Returns a list of addresses and CIDRs to check addresses against. */
+/** Returns a BlockList of addresses and CIDRs. */
 export function rangesOf(entries: readonly string[]): AddressList {
   return listOf((ranges) => {
     for (const entry of entries) {
@@ -290,7 +290,7 @@ function blockListOf(blocks: readonly Block[], family: 'ipv4' | 'ipv6'): Address
   })
 }
 
-/** Fills the list before its first check: a start would take 3 ms longer with all lists. */
+/** Defers filling a list to its first check, which saves 3 ms of each start. */
 function listOf(fill: (list: BlockList) => void): AddressList {
   let filled: BlockList | undefined
   return {

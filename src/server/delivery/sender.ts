@@ -32,9 +32,9 @@ export interface SenderOptions {
   readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
   /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
   readonly timeoutMs?: number
-  /** Trusted certificate authorities instead of those of Node. */
+  /** Trusted certificate authorities, which replace Node's own. */
   readonly ca?: string
-  /** Starts to connect; default: node:net. The sender checks the peer address afterwards in any case. */
+  /** Opens a TCP connection; default: node:net. The sender checks the peer address afterwards in any case. */
   readonly connectTcp?: (address: string, port: number) => Socket
 }
 
@@ -103,7 +103,7 @@ export function createSender(options: SenderOptions = {}): Sender {
     limits: Pick<Post, 'limit' | 'connectTimeoutMs'>,
   ): Promise<Exchange> {
     // The address has just passed the look-up and allowed_ips of this delivery, and the pool finds connections by
-    // address: a reused connection needs no further check.
+    // address: a reused connection needs no second check.
     const key = `${checked.url.origin} ${address}`
     const connection = idle.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
     try {
@@ -160,7 +160,7 @@ function limitedLookup(lookup: Lookup, host: string, limit: AttemptLimit): Promi
   })
 }
 
-/** Pool of idle connections, by origin and address. Removes a connection that ends. */
+/** Pool of idle connections by origin and address, without connections that have ended. */
 export class IdleConnections {
   readonly #idle = new Map<string, Connection[]>()
 

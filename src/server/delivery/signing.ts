@@ -24,7 +24,7 @@ export function openWebhook(row: WebhookRow, keys: Keyring): OpenWebhook {
   }
 }
 
-/** Returns the secrets that sign: the current one and, during its grace period, the old one. */
+/** Returns the signing secrets: the current one and, during the grace period, the old one. */
 export function signingSecrets({ row, secret, oldSecret }: OpenWebhook, now: number): readonly string[] {
   return oldSecret !== null && (row.old_secret_until ?? 0) > now ? [secret, oldSecret] : [secret]
 }

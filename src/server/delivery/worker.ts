@@ -26,7 +26,7 @@ interface DeliveryWorkerOptions {
   readonly trueNow?: (() => number) | undefined
   /** Maximum of concurrent attempts across all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
-  /** Holds the latest attempts; absent if nobody may read them. */
+  /** Stores the latest attempts; absent if nobody may read them. */
   readonly attempts?: Pick<AttemptLog, 'add'> | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void
@@ -56,14 +56,14 @@ export class DeliveryWorker {
   /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
   #ended: ReportedAttempt[] = []
-  /** Claims that may be committed: the store failed before it reported the result of the commit. */
+  /** Claims whose commit has an unknown result, because the store failed before it reported the result. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
   readonly #inFlight = new Set<Promise<void>>()
   readonly #held = new Map<string | null, number>()
   #expiresLeases = false
   #pass: Promise<void> | null = null
-  /** Counts the states of the store (`forget`): results of attempts of an earlier state are not written. */
+  /** Incremented when the state of the store is replaced (`forget`): results of earlier attempts are then dropped. */
   #generation = 0
   #isPaused = false
   #dueTimer: NodeJS.Timeout | undefined
@@ -82,7 +82,7 @@ export class DeliveryWorker {
    */
   async start({ alone }: { readonly alone: boolean }): Promise<void> {
     const { store, clock } = this.#options
-    // With a steady clock, a forward step of the system clock cannot expire the leases of this process.
+    // Steady clock: a forward step of the system clock cannot expire the leases of this process.
     if (alone) this.#leaseNow = this.#options.trueNow ?? steadyNow
     const rescan = () => this.#startRescan()
     const isBot = (subject: string) => subject !== BACKLOG && subject !== STATE_REPLACED
@@ -110,13 +110,13 @@ export class DeliveryWorker {
     this.#wake()
   }
 
-  /** Waits for the running pass and starts none until `resume`. Attempts in flight go on. */
+  /** Waits for the running pass and starts none until `resume`. Attempts in flight continue. */
   async pause(): Promise<void> {
     this.#isPaused = true
     await this.#pass
   }
 
-  /** Discards all claims and results, because the rows that they belong to are replaced. */
+  /** Discards all claims and results, because their rows are replaced. */
   forget(): void {
     this.#generation += 1
     this.#ended = []
@@ -212,7 +212,7 @@ export class DeliveryWorker {
       throw error
     }
     if (generation !== this.#generation) {
-      // Another process replaced the state meanwhile: the next pass finds out which claims exist.
+      // Another process has replaced the state: the next pass finds out which claims still exist.
       this.#unconfirmed = result.begun
       return
     }
@@ -287,7 +287,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Adds attempts to the log once the store holds their results, so that a reader of the log finds both. */
+  /** Adds attempts to the log after the store has their results, so that a reader of the log finds both. */
   #report(ended: readonly ReportedAttempt[]): void {
     const { attempts, onError } = this.#options
     if (attempts === undefined) return

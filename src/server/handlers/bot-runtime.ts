@@ -110,7 +110,7 @@ async function respondToPoll(
   }
 }
 
-/** Waits until `recheck` finds updates, the time is over, the client has left, or a newer poll ends this one. */
+/** Waits until `recheck` finds updates, the time is over, the client disconnects, or a newer poll ends this one. */
 async function replyWithin(
   { deadline, left }: { readonly deadline: number; readonly left: AbortSignal },
   poll: Poll,
@@ -133,7 +133,7 @@ async function replyWithin(
   }
 }
 
-/** Returns the id of the first of the last `count` updates, for a negative offset. Confirms no updates. */
+/** Returns the first id of the last `count` updates, for a negative offset. Confirms no updates. */
 async function firstOfLast(store: Deps['store'], botId: string, count: number, now: number): Promise<number> {
   let last: updates.LastUpdates | number = { missing: count, before: Number.MAX_SAFE_INTEGER }
   while (typeof last === 'object') {
@@ -143,7 +143,7 @@ async function firstOfLast(store: Deps['store'], botId: string, count: number, n
   return last
 }
 
-/** Joins the stored text of the updates, so that no character changes. */
+/** Joins the stored texts of the updates unchanged. */
 function pollResponse(bodies: updates.UpdateBodies): Reply<GetUpdates> {
   return { ok: true, data: `{"items":[${bodies.join(',')}]}` }
 }

@@ -10,7 +10,7 @@ import type { LimitVerdict } from '../limits.js'
 import { draftOf, validityIssues } from './templates.js'
 import { duplicateScopes, unlessUnavailable } from './tokens.js'
 
-/** Members of a bot's profile that contain URLs, which the pattern of the schema checks only in part. */
+/** Members of a bot's profile with URLs, which the schema's pattern checks only in part. */
 interface WithUrls {
   readonly avatar?: string | null
   readonly cover_url?: string | null

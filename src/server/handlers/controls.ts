@@ -9,7 +9,7 @@ import { invalid, type MakeSome } from '../handler.js'
 /** The test clock (RULES.md#test-clock) and faults (RULES.md#faults). */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
-  /** Checks a time to which the test clock can be moved. */
+  /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {
     const refused = (code: string, message: string) => invalid({ pointer: `/${member}`, code, message })
     const target = parseInstant(text)

@@ -15,14 +15,14 @@ const REPLAYS_MAX = 16
 /** Deliveries in the operator API (RULES.md#replays-by-the-operator). */
 export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }, { read }) => {
   const times = () => ({ now: clock.now(), trueNow: trueTime(clock) })
-  /** Bots of the running replays, one entry for each replay. */
+  /** Bots of running replays, with one entry per replay. */
   const running: string[] = []
   const isBusy = ({ bot, inFlight }: deliveries.DeliveryWithUpdate, webhook: ReplayableDelivery['webhook']) => {
     const ofBot = inFlight + running.filter((botId) => botId === bot.id).length
     return running.length >= REPLAYS_MAX || ofBot >= webhook.max_connections
   }
 
-  /** Reads a delivery while no reset runs. A replay itself passes the gate, so that a reset need not wait for it. */
+  /** Reads a delivery while no reset runs. The replay itself bypasses the gate, so that resets need not wait for it. */
   const readBetweenResets = (deliveryId: string) => gate.run(() => store.read(() => deliveries.show(deliveryId)))
 
   return {
@@ -73,7 +73,7 @@ export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }
           manual: false,
           replay: true,
         }
-        // A reset has replaced the state to which the delivery belongs.
+        // A reset has replaced the state of this delivery.
         if (generation === gate.generation) attempts.add(made)
         const verification = verificationOf(headers, body, secrets, trueNow)
         const isEdited = !isSigned && stored?.equals(body) === false
@@ -102,7 +102,7 @@ function notReplayable(reason: NotReplayable): Refusal<'DELIVERY_NOT_REPLAYABLE'
 interface ReplayableDelivery {
   readonly ok: true
   readonly webhook: NonNullable<deliveries.DeliveryWithUpdate['webhook']>
-  /** The bytes of the update; undefined once they are deleted. */
+  /** The bytes of the update; undefined after their deletion. */
   readonly stored: Buffer | undefined
   /** The bytes to send. */
   readonly body: Buffer
@@ -122,7 +122,7 @@ function checkReplay(
   return { ok: true, webhook, stored, body }
 }
 
-/** Returns the update_id of replaced bytes, which need not be an update. */
+/** Returns the update_id of edited bytes, which need not be an update. */
 function updateIdOf(body: Uint8Array): string | undefined {
   const update = readUpdate(body)
   return update.ok ? update.updateId : undefined

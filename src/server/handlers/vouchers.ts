@@ -34,7 +34,7 @@ function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.Ha
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
 
-/** Refuses an unknown credential, and limits guesses that have a correct check symbol. */
+/** Refuses an unknown credential, and limits guesses with a correct check symbol. */
 async function unknownCredential(
   { limits, store, keys }: Deps,
   caller: Caller,
@@ -45,7 +45,7 @@ async function unknownCredential(
   if (verdict?.allowed === false) {
     return { ...refuse('CREDENTIAL_ATTEMPTS_EXCEEDED'), retryAfterSeconds: verdict.resetSeconds }
   }
-  // After the limit: without the key of another process this reads the vouchers of the application.
+  // After the limit, because without the key of another process this reads the vouchers of the application.
   await store.read(() => requireKeysOfVouchers(keys, caller.applicationId))
   return refuse('VOUCHER_NOT_FOUND')
 }
@@ -166,7 +166,7 @@ export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { re
 /** Hides credentials that applications wrote into keys, references and ids (RULES.md#shown-credentials). */
 const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
-/** Verifications and replays; the store holds all other calls. */
+/** Verifications and replays of the request log; the store has all other calls. */
 function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {
   const isVerified = entry.endpoint === 'vouchers.verify'
   if (!isVerified && !entry.replayed) return []

@@ -113,8 +113,8 @@ async function setWebhook<R extends Refusal>(
 }
 
 /**
- * Delivers the updates of a bot to a URL, as its owner could; a bot that has selected no update types selects all.
- * Returns the types that it had selected before. Changes nothing and returns the origin if the bot has another webhook.
+ * Delivers the updates of a bot to a URL, as its owner could. A bot without selected update types selects all types;
+ * the result has the earlier selection. If the bot has another webhook, it changes nothing and returns its origin.
  */
 export async function deliverTo(
   deps: Deps,

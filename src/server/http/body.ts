@@ -152,7 +152,7 @@ function toNfc(text: string): string {
 /** Maximum of validation issues in a response; the client sees further issues after correcting these. */
 export const ISSUES_MAX = 20
 
-/** The validation issue that reports an unknown member (RULES.md#unknown-members). */
+/** Returns the validation issue for an unknown member (RULES.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

@@ -24,7 +24,6 @@ export interface InnerCall {
   readonly origin: string
 }
 
-/** What a route sends. */
 export interface Reply {
   readonly status: number
   /** Names in lower case. */
@@ -32,16 +31,16 @@ export interface Reply {
   readonly body: string | Buffer | Readable
 }
 
-/** What a route returns. */
+/** Outcome of a route's handler. */
 export type Result = Reply | Refusal
 
 export interface Route {
   readonly method: string
-  /** Its path has parameters such as `:id`; `/*` at its end stands for the path before it and all paths below. */
+  /** Endpoint whose path has parameters such as `:id`; a final `/*` matches the path before it and all below. */
   readonly endpoint: CapturedRoute
-  /** True for a GET without a HEAD. */
+  /** True if the route accepts GET but not HEAD. */
   readonly refusesHead?: boolean
-  /** Refuses a call before anything of its body is read. */
+  /** Refuses a call before any of its body is read. */
   admit?(exchange: Exchange): Refusal | null | Promise<Refusal | null>
   handle(exchange: Exchange): Result | Promise<Result>
 }
@@ -49,31 +48,31 @@ export interface Route {
 /** The authenticated caller: an application or bot (token), an account (JWT), or the operator. */
 export interface Caller {
   readonly kind: CredentialKind
-  /** Empty for the operator. */
+  /** Account of the caller; empty for the operator. */
   readonly accountId: string
   /** Application of the token, or the application linked to the bot; otherwise empty. */
   readonly applicationId: string
-  /** Id of an application token or hash of a bot token; otherwise empty. */
+  /** Application token id or bot token hash; otherwise empty. */
   readonly tokenId: string
-  /** Empty unless the caller is a bot. */
+  /** Bot that calls; otherwise empty. */
   readonly botId: string
-  /** What the history of a voucher shows: id of the application token, or prefix of the bot token; otherwise empty. */
+  /** Caller in the history of a voucher: id of the application token, or prefix of the bot token; otherwise empty. */
   readonly calledBy: string
 }
 
-/** One API call: its request, its caller and route, the headers of its response, and what is recorded of it. */
+/** One API call: request, caller, route, response headers, and data for the log. */
 export interface Exchange {
   readonly id: string
   readonly method: string
   /** Request target as received. */
   readonly url: string
-  /** Path and query by which the route is found. */
+  /** Path and query that select the route. */
   readonly target: string
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]
-  /** For a decrypted call the HTTP exchange of its envelope. */
+  /** HTTP exchange of the call; a decrypted call has the exchange of its envelope. */
   readonly carrier: Carrier
-  /** Null for a call in plain text. A client cannot forge it, unlike a header. */
+  /** Null for a call in plain text. Unlike a header, a client cannot forge this. */
   readonly inner: InnerCall | null
   readonly startedAt: number
 
@@ -82,7 +81,7 @@ export interface Exchange {
   params: Readonly<Record<string, string | undefined>>
   query: Readonly<Record<string, unknown>>
   caller: Caller | null
-  /** Generation of the state in which the caller was authenticated (Gate). */
+  /** Gate generation of the state in which the caller was authenticated. */
   generation: number
 
   readonly replyHeaders: Record<string, string>
@@ -93,7 +92,7 @@ export interface Exchange {
   /** The voucher of a successful call. */
   voucher: VoucherCall | null
   replayed: boolean
-  /** The body as it arrived; null if it was not read. */
+  /** The body as received; null if it was not read. */
   receivedBody: Buffer | null
   sentBody: string | null
 }
@@ -135,7 +134,7 @@ export function plainExchange(id: string, request: IncomingMessage, response: Se
   return newExchange(id, { method, url, headers, rawHeaders }, { request, response }, null)
 }
 
-/** The exchange of a decrypted request; its id is that of the envelope. */
+/** Creates the exchange of a decrypted request, with the id of the envelope's exchange. */
 export function innerExchange(
   id: string,
   carrier: Carrier,
@@ -148,7 +147,7 @@ export function innerExchange(
   return newExchange(id, { method, url, headers, rawHeaders }, carrier, { ...plaintext, body })
 }
 
-/** Completes a reply with the headers of its exchange. */
+/** Adds the headers of the exchange to a reply. */
 export function completeReply(exchange: Exchange, { status, headers, body }: Reply): Reply {
   const { method, replyHeaders } = exchange
   Object.assign(replyHeaders, headers)
@@ -170,7 +169,7 @@ export function writeReply(response: ServerResponse, { status, headers, body }: 
   body.once('error', () => response.destroy())
   response.once('close', () => body.destroy())
   body.pipe(response)
-  // A stream without a line yet would keep its reader waiting for the head.
+  // Send the head now: a stream without a line yet would delay it.
   response.flushHeaders()
 }
 
@@ -180,18 +179,18 @@ export function jsonReply(data: object): Reply {
   return { status: 200, headers, body: JSON.stringify(data) }
 }
 
-/** A reply of lines with JSON, whose end may come much later. */
+/** A streamed reply of JSON lines, which may stay open for long. */
 export function streamReply(body: Readable): Reply {
   return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body }
 }
 
-/** Refuses a body and closes the connection, because the rest of the body may still arrive. */
+/** Refuses a body and closes the connection, because more of the body may still arrive. */
 export function refuseBody({ replyHeaders }: Exchange, refusal: Refusal): Refusal {
   replyHeaders.connection = 'close'
   return refusal
 }
 
-/** Path and query of a request target, by which routes and request fingerprints are computed. */
+/** Path and query of a request target, the basis of routes and request fingerprints. */
 export function targetOf(url: string): string {
   const target = url.startsWith('/') ? url : withoutOrigin(url)
   // Treat % as literal if an escape is malformed, so that a malformed id counts as unknown.
@@ -207,7 +206,7 @@ function withoutOrigin(url: string): string {
 /** False if an escape is malformed. */
 function isDecodable(target: string): boolean {
   try {
-    // The result is used: a bundler may drop a call without one, as if it could not throw.
+    // Use the result: a bundler may drop a call whose result is unused, as if it could not throw.
     return decodeURIComponent(target) !== ''
   } catch {
     return false

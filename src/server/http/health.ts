@@ -10,7 +10,7 @@ import { readJson } from './body.js'
 import { type Exchange, jsonReply, type Route, refuseBody } from './exchange.js'
 import type { Routes } from './routes.js'
 
-/** The names that a page at the address of the connection may use. */
+/** Host names that a page at the address of the connection may use. */
 const ownNames = ({
   carrier: {
     request: { socket },
@@ -42,7 +42,7 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
   get('/metrics', 'health.metrics', async (exchange) => {
     const byKey = isOperator(deps, exchange)
     if (!byKey && !deps.addresses.isLoopback(exchange)) return refuse('ROUTE_NOT_FOUND')
-    // As for the operator API: a server beyond loopback does not know its names, and accepts all with the key.
+    // Like the operator API: a server beyond loopback does not know its names, and accepts all with the key.
     const foreign = byKey && deps.inspector === null ? undefined : refuseHost(ownNames(exchange), exchange)
     return foreign ?? { status: 200, headers: { 'content-type': metrics.contentType }, body: await metrics.text() }
   })

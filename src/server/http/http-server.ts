@@ -5,9 +5,9 @@ import type { Socket } from 'node:net'
 const PIPELINED_MAX = 100
 /** Discard input for this time after the last response: closing immediately could lose the response in a reset. */
 const LINGER_MS_MAX = 5_000
-/** At shutdown, close a connection without a byte for this long: the next request of a busy client arrives sooner. */
+/** At shutdown, close a connection after this many ms without a byte: a busy client would send sooner. */
 const IDLE_MS_MAX = 200
-/** At shutdown, close a connection whose client neither reads its response nor sends the rest of a request so long. */
+/** At shutdown, close a connection after this many ms if its client neither reads nor sends. */
 const STALLED_MS_MAX = 500
 
 /** Makes the response to a message that no route handles: a malformed or incomplete request, or CONNECT. */
@@ -27,7 +27,7 @@ export interface RawResponse {
  */
 export class HttpServer extends http.Server {
   readonly #connections = new Map<Socket, Connection>()
-  /** Requests of one event-loop iteration, which start as a batch: saves up to 40 % of the CPU time of a dispatch. */
+  /** Requests of one event-loop iteration, which start as a batch: saves up to 40 % CPU time per dispatch. */
   #batch: (() => void)[] = []
   #draining = false
 

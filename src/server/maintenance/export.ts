@@ -150,7 +150,7 @@ async function writeExportFile(named: string, pieces: AsyncIterable<string>): Pr
  * ended, or it has written nothing for a day: a new process may have its number, or it ran on another host.
  */
 async function removeAbandonedDrafts(folder: string): Promise<void> {
-  // No such folder, one that cannot be listed, or a file of another user: opening the new draft reports what matters.
+  // Ignore a missing, unlistable or foreign folder: opening the new draft reports the relevant error.
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
     const pid = /^\.tmp-.+-(\d+)-[0-9a-f]{8}$/.exec(name.slice(name.lastIndexOf('.tmp-')))?.[1]

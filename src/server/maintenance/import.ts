@@ -86,7 +86,7 @@ interface TransportKeys {
   readonly text: string
 }
 
-/** Decrypts the transport keys of an export after checking the place's credential keys. @throws KeysUnusable */
+/** Decrypts the transport keys of an export after checking the credential keys. @throws KeysUnusable */
 function openTransportKeys({ header }: ParsedExport, place: MovePlace, name: string): TransportKeys | null {
   const { keys, transport_keys: sealed } = header
   if (keys.length === 0 && sealed === null) return null

@@ -6,18 +6,18 @@ import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
 
 const KEPT = 1_000
-/** Captured exchanges in memory; the oldest are dropped first. */
+/** Maximum bytes of captured exchanges in memory; the oldest are dropped first. */
 const CAPTURED_BYTES = 16 * 1024 * 1024
 
-/** Live lines: a burst of at most BURST, then LINES_PER_WINDOW in each window. */
+/** Limit of live lines: a burst of at most BURST, then LINES_PER_WINDOW in each window. */
 const BURST = 200
 const WINDOW_MS = 100
 const LINES_PER_WINDOW = 2
-/** Time for the exchanges of live lines, in the same way. An exchange takes 100 us, a hostile one up to 20 ms. */
+/** CPU ms for exchanges of live lines, per burst and window. An exchange takes 100 us, a hostile one 20 ms. */
 const BURST_MS = 30
 const MS_PER_WINDOW = 1
 
-/** Requests by which health checks, pages and commands watch the server, or whose effect has a line of its own. */
+/** True for requests by which health checks, pages and commands watch the server, or whose effect has its own line. */
 function isWatching({ endpoint, method }: RequestLogEntry): boolean {
   if (endpoint === null) return false
   if (endpoint.startsWith('health.') || endpoint.startsWith('page.')) return true
@@ -44,15 +44,15 @@ type Event =
 type Item = Event & { readonly seq: number; captured: Captured | null }
 
 interface ActivityOptions {
-  /** Time of the server, ms since 1970. */
+  /** Time of the server's clock, ms since 1970. */
   readonly now: () => number
   /** Monotonic time, ms. */
   readonly elapsed?: () => number
-  /** True to capture exchanges although nobody reads them. */
+  /** True to capture exchanges even without a reader. */
   readonly inspect?: boolean
 }
 
-/** What the server does, for those who follow it (RULES.md#activity). */
+/** Recent and live activity of the server (RULES.md#activity). */
 export class Activity {
   readonly #now: () => number
   readonly #elapsed: () => number
@@ -60,7 +60,7 @@ export class Activity {
   #items: Item[] = []
   #seq = 0
   #capturedBytes = 0
-  /** Items before this index of `#items` have lost their exchange. */
+  /** Items before this index of `#items` no longer have their exchange. */
   #evicted = 0
   readonly #followers = new Followers<Item>()
   #readers = 0
@@ -68,9 +68,9 @@ export class Activity {
   #leftMs = BURST_MS
   #omitted = 0
   #lastOmitted = 0
-  /** Kinds of changes in the present window; true for one that has changed again. */
+  /** Kinds of changes in the present window; true for a kind that has changed again. */
   readonly #changes = new Map<StateChange, boolean>()
-  /** Ends the present window; undefined while the next lines may be a whole burst. */
+  /** Timer of the burst limit; undefined if no line was captured in this window. */
   #window: NodeJS.Timeout | undefined
 
   constructor({ now, elapsed = () => performance.now(), inspect = false }: ActivityOptions) {
@@ -79,7 +79,7 @@ export class Activity {
     this.#inspect = inspect
   }
 
-  /** True if the exchange of a call is captured now: someone will get it, or the server was started so. */
+  /** True if the exchange of a call must be captured: a reader follows, or the server was started with `inspect`. */
   get captures(): boolean {
     return this.#inspect || (this.#readers > 0 && this.#left > 0 && this.#leftMs > 0)
   }
@@ -92,12 +92,12 @@ export class Activity {
   }
 
   addDelivery(made: MadeAttempt): void {
-    // The attempt itself has the body, of up to 1 MiB: only `captured` may refer to it.
+    // The attempt contains a body of up to 1 MiB, so only `captured` may refer to the attempt.
     const delivery = deliveryActivity(made)
     this.#add({ kind: 'delivery', delivery, seq: ++this.#seq, captured: this.captures ? made : null })
   }
 
-  /** Adds a line for a change, for followers one for all changes of a window. */
+  /** Adds a line for a change; followers get one line for all changes of a window. */
   changed(what: StateChange): void {
     if (this.#changes.has(what)) {
       this.#changes.set(what, true)
@@ -113,7 +113,7 @@ export class Activity {
     }, WINDOW_MS).unref()
   }
 
-  /** Streams what is kept; if `follow`, the stream stays open. Exchanges are captured while it is open. */
+  /** Streams the stored lines; if `follow`, the stream stays open, and exchanges are captured meanwhile. */
   stream({ follow, bodies }: { readonly follow: boolean; readonly bodies: boolean }): Readable {
     const newest = this.#seq
     const format = (it: Item) => (it.seq > newest ? this.#liveLine(it, bodies) : JSON.stringify(lineOf(it, bodies)))
@@ -127,9 +127,9 @@ export class Activity {
     return stream
   }
 
-  /** Discards what belongs to a replaced state; followers stay. */
+  /** Discards lines of a replaced state; followers stay. */
   clear(): void {
-    // Followers that read slowly still refer to the items.
+    // Slow followers still refer to the items.
     for (const item of this.#items) this.#evict(item)
     this.#items = []
     this.#evicted = 0
@@ -187,7 +187,7 @@ export class Activity {
     this.#window = isFull ? undefined : setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
   }
 
-  /** A line without its exchange if the time for exchanges is spent. */
+  /** Formats a line, without the exchange if the time for exchanges is spent. */
   #liveLine(item: Item, bodies: boolean): string {
     if (!bodies || this.#leftMs <= 0) return JSON.stringify(lineOf(item, false))
     const startedAt = this.#elapsed()

@@ -7,18 +7,18 @@ import { parseJson } from '../../values/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
 import { hasSecret, isWord, Masking } from '../masking.js'
 
-/** What a route declares about its calls; routes outside the contract have no schemas. */
+/** Properties of a route that masking needs; routes outside the contract have no schemas. */
 export type CapturedRoute = Pick<Endpoint, 'id' | 'path'> &
   Partial<Pick<Endpoint, 'params' | 'query' | 'body' | 'output'>>
 
-/** References to the parts of a call, from which `exchangeOf` makes what is shown. */
+/** References to the parts of a call, which `exchangeOf` converts for display. */
 export interface CapturedCall {
   readonly route: CapturedRoute | undefined
   readonly method: string
   readonly url: string
   /** Names and values in turn. */
   readonly rawHeaders: readonly string[]
-  /** Bytes, or the parsed body of a decrypted request with the length of its plaintext; null if it was not read. */
+  /** Bytes, or the parsed body of a decrypted request with the length of its plaintext; null for an unread body. */
   readonly body: Buffer | { readonly json: unknown; readonly length: number } | null
   /** Null if the client got no response. */
   readonly status: number | null
@@ -28,25 +28,25 @@ export interface CapturedCall {
 
 export type Captured = CapturedCall | MadeAttempt
 
-/** A longer body is not shown: it would be cut, and hiding its secrets would take several milliseconds. */
+/** Maximum length of a body to show. A longer one would be truncated, and hiding its secrets would take several ms. */
 const SHOWN_LENGTH_MAX = 2 * CAPTURED_BYTES_MAX
 
-/** Length of the headers, at most and in most calls. */
+/** Typical maximum bytes of the headers. */
 const HEADERS_BYTES = 1_024
 
-/** Bytes that a captured exchange keeps in memory, roughly. */
+/** Approximate bytes of a captured exchange in memory. */
 export function sizeOf(captured: Captured): number {
   const response = 'result' in captured ? captured.result.response?.body : captured.responseBody
   return (captured.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
-/** The exchange without its secrets (RULES.md#secrets-of-exchanges). */
+/** Returns an exchange without its secrets (RULES.md#secrets-of-exchanges). */
 export const exchangeOf = (it: Captured): Exchange => ('result' in it ? ofDelivery(it) : ofCall(it))
 
 type Header = [name: string, value: string]
 interface Part {
   readonly headers: Header[]
-  /** Null if the body is empty or not shown. */
+  /** Null if the body is empty or hidden. */
   readonly text: string | null
   readonly bytes: number
 }
@@ -81,7 +81,7 @@ function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt): Excha
   return finish(masking, 'POST', `${origin}/…`, request, response)
 }
 
-/** Removes the secrets that any part had from all parts. */
+/** Removes from all parts the secrets that any part contained. */
 function finish(
   masking: Masking,
   method: string,
@@ -103,7 +103,7 @@ function finish(
 const base64Of = (text: string | null) =>
   text === null || text === '' ? null : Buffer.from(text).subarray(0, CAPTURED_BYTES_MAX).toString('base64')
 
-/** Text of a body whose members no schema describes; null for other bytes. */
+/** Masked text of a body without a schema; null if it is not UTF-8. */
 const textOf = (bytes: Uint8Array): string | null =>
   bytes.length <= SHOWN_LENGTH_MAX && isUtf8(bytes) ? hideForms(Buffer.from(bytes).toString()) : null
 
@@ -113,7 +113,7 @@ function pairsOf(raw: readonly string[]): Header[] {
   return pairs
 }
 
-/** Headers whose values are shown: those that HTTP and the contract define, without those of credentials. */
+/** Headers whose values are shown: of HTTP and of the contract, except credentials. */
 const shownHeaders = new Set(
   `accept accept-charset accept-encoding accept-language age allow cache-control connection content-encoding
   content-language content-length content-type date etag expect expires host idempotency-key idempotent-replayed
@@ -126,7 +126,7 @@ const shownHeaders = new Set(
 function showHeaders(headers: readonly (readonly [name: string, value: string])[], masking: Masking): Header[] {
   return headers.map(([name, value]) => {
     if (shownHeaders.has(name.toLowerCase())) return [name, hideForms(value)]
-    // A cookie or a scheme such as Bearer stands before the secret.
+    // The secret follows a cookie name or a scheme such as Bearer.
     for (const part of value.split(/[\s;,=]+/)) masking.remember(part)
     return [name, masking.hide(value)]
   })
@@ -156,7 +156,7 @@ function showUrl(url: string, route: CapturedRoute | undefined, masking: Masking
   return `${shown.join('/')}?${members.join('&')}`
 }
 
-/** True if a schema restricts the form of a path parameter, and the text has this form. */
+/** True if a schema restricts the form of a path parameter and the text has this form. */
 function matches(parameter: Schema | undefined, text: string): boolean {
   const { pattern } = (parameter ?? {}) as { pattern?: string }
   return pattern !== undefined && new RegExp(pattern, 'u').test(text)
@@ -172,7 +172,7 @@ function showRequestBody(
     const text = body.json === undefined ? '' : JSON.stringify(body.json)
     return { text: showJson(body.json, route?.body, masking), bytes: Buffer.byteLength(text) }
   }
-  // What does not parse may hold a secret anywhere, also one of another call.
+  // A text that cannot be parsed may contain a secret anywhere, even one of another call.
   const json = parse(body.toString())
   return { text: json === undefined ? null : showJson(json, route?.body, masking), bytes: body.length }
 }
@@ -215,5 +215,5 @@ function showJson(value: unknown, schema: Schema | undefined, masking: Masking):
   return value === undefined ? '' : JSON.stringify(masking.show(value, schema === undefined ? [] : [schema]))
 }
 
-/** Undefined for a text that is not shown: not JSON, too long, or nested too deep to be walked through. */
+/** Parses JSON; undefined for a text to hide: not JSON, too long, or nested too deep. */
 const parse = (text: string): unknown => (text.length > SHOWN_LENGTH_MAX ? undefined : parseJson(text))

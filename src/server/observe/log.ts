@@ -5,9 +5,9 @@ import pino, { type Logger } from 'pino'
 import { formatInstant } from '../../domain/time.js'
 import type { ServerOptions } from '../options.js'
 
-/** Maximum buffer while the reader of stderr does not read; further lines are dropped and counted. */
+/** Maximum bytes to buffer while the reader of stderr is slow; further lines are dropped and counted. */
 const BUFFER_BYTES_MAX = 1024 * 1024
-/** Write at this size or after FLUSH_MS. Parts of 1 KiB took 2 us more of a verify; SonicBoom writes at most 16 KiB. */
+/** Minimum bytes to write before FLUSH_MS: 1 KiB took 2 us more per verify. SonicBoom writes at most 16 KiB. */
 const WRITE_BYTES_MIN = 15 * 1024
 const FLUSH_MS = 50
 const END_MS_MAX = 500
@@ -19,7 +19,7 @@ export class StderrLog {
     dest: STDERR,
     // Asynchronous writes run in a thread, which a slow reader would block; the thread would keep the process alive.
     sync: true,
-    // SonicBoom counts the bytes of a buffer once, those of a text again with each line.
+    // SonicBoom counts the bytes of a buffer once, but of a text again with each line.
     contentMode: 'buffer',
     minLength: WRITE_BYTES_MIN,
     maxLength: BUFFER_BYTES_MAX,

@@ -20,7 +20,7 @@ type Recorder = ReturnType<typeof recordTo>
 /** Maximum age of rendered metrics, because rendering blocks the server for several milliseconds. */
 const RENDERED_MS = 1_000
 
-/** Prometheus metrics of one server. Loads the library with the first request, because that takes 12 ms. */
+/** Prometheus metrics of one server. Loads the library with the first request, because loading takes 12 ms. */
 export function createMetrics(store: string, now: () => number = () => performance.now()): Metrics {
   let recorder: Recorder | undefined
   let loading: Promise<Recorder> | undefined

@@ -18,14 +18,14 @@ export type LoggedVoucherCall = LoggedRequest & { readonly voucher: VoucherCall 
 /** Log of recent requests, with a live stream (RULES.md#request-log). Entries hold no query, header or body. */
 export class RequestLog {
   #requests: LoggedRequest[] = []
-  /** True if requests since the start are missing. */
+  /** True if the log no longer has all requests since the start. */
   #isCut = false
   readonly #followers = new Followers<RequestLogEntry>()
 
   /** @param startedAt start of the server, ms since the epoch */
   constructor(readonly startedAt: number) {}
 
-  /** @param voucher details that only the history of the voucher shows */
+  /** @param voucher details for the voucher's history only */
   add(entry: RequestLogEntry, voucher: VoucherCall | null = null): void {
     this.#requests.push({ entry, voucher })
     this.#isCut ||= this.#requests.length > KEPT
@@ -45,7 +45,7 @@ export class RequestLog {
     this.#isCut = true
   }
 
-  /** Returns the time from which the log holds every request: the start of the server, or its oldest request. */
+  /** Returns the time from which the log is complete: the start of the server, or the oldest stored request. */
   since(now: number): string {
     return this.#isCut ? (this.#kept[0]?.entry.time ?? formatInstant(now)) : formatInstant(this.startedAt)
   }
@@ -64,7 +64,7 @@ export class RequestLog {
   }
 }
 
-/** What is recorded of a request, plain or decrypted. */
+/** Data of a completed request, plain or decrypted, for the log. */
 export interface CompletedRequest {
   readonly id: string
   readonly method: string

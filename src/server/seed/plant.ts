@@ -11,18 +11,18 @@ import { type Difference, plant, type SeedRows } from '../../store/seed.js'
 import type { Store } from '../../store/store.js'
 import type { Seed, SeedBot, SeedTemplate } from './schema.js'
 
-/** Thrown for a store that has rows and does not hold the seed: planting it would mix two sets of data. */
+/** Thrown for a store with other rows than the seed: planting would mix two sets of data. */
 class SeedRefused extends Error {
   override readonly name = 'SeedRefused'
   readonly code = 'STORE_NOT_EMPTY'
 }
 
-/** Differences that a message names; the others are counted. */
+/** Maximum differences that a message names; the rest is only counted. */
 const NAMED_MAX = 5
 
 /**
  * Writes the records of a valid seed into an empty store in one transaction; changes nothing in a store that already
- * holds them (RULES.md#seeds).
+ * has these records (RULES.md#seeds).
  * @throws SeedRefused
  */
 export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {
@@ -38,7 +38,7 @@ export async function plantSeed(store: Store, seed: Seed, now: number): Promise<
 const wordsOf = ({ id, columns }: Difference) =>
   columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
 
-/** The rows of a valid seed. */
+/** Returns the rows of a valid seed. */
 export function seedRows({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
   return {
     applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
@@ -81,7 +81,7 @@ function botRow(bot: SeedBot, accountId: string, now: number): BotRow {
   }
 }
 
-/** Returns the decided row; a refusal is a bug, because the record is new. */
+/** Returns the row of a decision. A refusal would be a bug, because the record is new. */
 function accepted<R extends object>(decided: R | Refusal): R {
   if ('ok' in decided) throw new RangeError(`a new record was refused: ${decided.code}`)
   return decided

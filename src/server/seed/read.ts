@@ -8,7 +8,7 @@ import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 
-/** A mistake in a seed file, with the place of its name or value. */
+/** A mistake in a seed file, with the position of the name or value. */
 interface SeedProblem extends Place {
   readonly message: string
 }
@@ -43,11 +43,11 @@ export function issueText(issue: ValidationIssue, root: string): string {
   return withoutTokens(`${nameOf(pathOf(issue)) || root} ${message}${hint}`)
 }
 
-/** Writes a path as people do: `applications[0].name`. */
+/** Formats a path as people write it: `applications[0].name`. */
 const nameOf = (path: readonly string[]) =>
   path.map((it, n) => (/^\d+$/.test(it) ? `[${it}]` : `${n === 0 ? '' : '.'}${it}`)).join('')
 
-/** Hides what looks like a token, because messages repeat names that the file has in a wrong place. */
+/** Hides text in the form of a token, because messages repeat misplaced names from the file. */
 const withoutTokens = (text: string) => text.replace(/\b(sop|sbot)_\w{4,}/g, '$1_…')
 
 type CheckedSeed =
@@ -56,9 +56,9 @@ type CheckedSeed =
 
 const validate = lazyValidator(seedSchema)
 
-/** Checks a value as a seed: the rules of the calls that would make its records, and fixed ids and tokens. */
+/** Checks a value as a seed: the rules of the calls that create such records, and fixed ids and tokens. */
 export function checkSeed(value: unknown): CheckedSeed {
-  // The rules for texts in a body (RULES.md#text) hold for texts in a seed too.
+  // Texts of a seed follow the rules for texts in a body (RULES.md#text).
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
   const issues = validate(body.value) ?? rulesOf(body.value as Seed)
@@ -80,7 +80,7 @@ function rulesOf(seed: Seed): ValidationIssue[] {
   return check.issues
 }
 
-/** Collects the issues of the records of a seed, each at the JSON pointer of its record. */
+/** Collects the issues of a seed, each at the JSON pointer of its record. */
 class SeedCheck {
   readonly issues: ValidationIssue[] = []
   readonly #seed: Seed
@@ -127,7 +127,7 @@ class SeedCheck {
     }
   }
 
-  /** Reports a value that an earlier record has; `kind` separates values that may be equal. */
+  /** Reports a value that an earlier record has too; `kind` separates values that may be equal. */
   #unique(pointer: string, kind: string, value: string): void {
     const key = `${kind} ${value}`
     if (this.#taken.has(key)) this.#wrong(pointer, 'unique', 'is that of an earlier record')
@@ -157,7 +157,7 @@ function refuseLink({ account, applications = [] }: Seed, bot: SeedBot): string 
   return isSame ? undefined : 'must be an application of the account of the bot'
 }
 
-/** Says what is wrong with a token, without the token itself; its checksum follows from the rest and is no secret. */
+/** Says what is wrong with a token, without the token itself. The checksum may be shown: it follows from the rest. */
 function refuseToken(prefix: 'sop_' | 'sbot_', value: string): string | undefined {
   if (value.startsWith(prefix) && isWellFormedToken(value)) return undefined
   const checksum = value.startsWith(prefix) ? tokenChecksum(value) : undefined

@@ -24,7 +24,7 @@ interface OpenedDispatch extends Carrier {
 }
 
 interface DispatchEvents {
-  /** @param carries true if the decrypted request is recorded itself */
+  /** @param carries true if the decrypted request has its own record */
   recordRequest(ended: CompletedRequest, status: number, captured: null, carries: boolean): void
   /** Logs a bug or an unusable store and returns the refusal for the client. */
   refusalOfError(id: string, error: unknown): Refusal
@@ -122,7 +122,7 @@ export function createDispatchListener(
     return { ok: true as const, message, live, session, plaintext }
   }
 
-  /** True if the test clock moved after the client had read it: only SECURE_SESSION_EXPIRED makes the client repeat. */
+  /** True if the test clock moved after the client read it; then only SECURE_SESSION_EXPIRED makes it repeat. */
   function isFromBeforeMove(bytes: Uint8Array, { code }: Refusal): boolean {
     if (code !== 'REQUEST_TIMESTAMP_OUT_OF_RANGE' || !(clock instanceof TestClock)) return false
     return clock.earlierNows().some((then) => readDispatch(bytes, then).ok)

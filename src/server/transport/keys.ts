@@ -158,7 +158,7 @@ export class SecureKeys implements TransportKeys {
   }
 }
 
-/** Makes the keys with the first call that needs them: few tests encrypt, and two keys take half the time of a start. */
+/** Creates the keys when a call needs them: few tests encrypt, and two keys take half of the start time. */
 export function lazyKeys(make: () => SecureKeys): TransportKeys {
   let made: SecureKeys | undefined
   const keys = () => {

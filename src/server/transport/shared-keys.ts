@@ -14,7 +14,7 @@ import { SecureKeys, type TransportKeys } from './keys.js'
 export const OWNER = 'transport keys'
 
 /**
- * The static keys of the encrypted transport for all processes of a database, stored there and encrypted with the key
+ * The static keys of the encrypted transport for all processes of a database, which stores them encrypted with the key
  * file. A client may open a session with one process and use it with another. A rotation reaches all processes.
  */
 export class SharedSecureKeys implements TransportKeys {
@@ -36,7 +36,7 @@ export class SharedSecureKeys implements TransportKeys {
   static async open(store: Store, ring: Keyring, random: RandomBytes, clock: Clock): Promise<SharedSecureKeys> {
     const shared = new SharedSecureKeys(store, ring, random)
     await shared.#change(clock.now(), () => {})
-    // If a reload fails, the next expiry sweep reads the keys.
+    // If a reload fails, the next expiry sweep reads the keys again.
     const reload = () => void shared.#reload(clock.now()).catch(() => {})
     store.listen((subject) => subject === storedKeys.SUBJECT && reload(), reload)
     return shared
@@ -70,7 +70,7 @@ export class SharedSecureKeys implements TransportKeys {
     this.#version = found.version
   }
 
-  /** Changes the keys and stores them; starts again if another process has changed them concurrently. */
+  /** Changes and stores the keys; starts again if another process has changed them concurrently. */
   async #change(now: number, change: (keys: SecureKeys) => void): Promise<void> {
     for (;;) {
       const found = await this.#store.read(storedKeys.load)

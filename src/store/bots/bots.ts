@@ -49,7 +49,7 @@ export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
   )
 }
 
-/** Returns the bot if the account owns it; locks its row. */
+/** Returns the bot if the account owns it, and locks the row. */
 export function* owned(accountId: string, botId: string): Op<BotRow | undefined> {
   const row = yield* one<BotRow>('select * from bots where id = $1', [botId], 'row')
   return row?.account_id === accountId ? row : undefined
@@ -103,7 +103,7 @@ export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'
   return row === undefined ? refuse('BOT_NOT_FOUND') : yield* detail(row)
 }
 
-/** Creates a bot, or submits the account's rejected bot of the same username again. */
+/** Creates a bot, or resubmits the account's rejected bot with the same username. */
 export function* apply(
   accountId: string,
   newId: string,
@@ -157,8 +157,8 @@ export function needsFirstToken(bot: Bot): boolean {
 }
 
 /**
- * Reads an approved bot for the first time and creates its token. Only one of several concurrent reads returns it.
- * @param token the new token, of which the store saves only the hash
+ * Reads an approved bot and creates its token. Only one of several concurrent reads returns the token.
+ * @param token the new token; the store saves only its hash
  */
 export function* showToken(
   accountId: string,

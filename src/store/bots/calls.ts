@@ -70,10 +70,10 @@ export function* metrics(
 }
 
 const MINUTES_PER_SLICE = 120
-/** Most bots have fewer counters: their metrics need no pause. */
+/** Minimum number of counters for which reads pause; most bots have fewer. */
 const PAUSE_COUNTS_MIN = 20
 
-/** Sums the calls of the metrics period in slices, between which a bot with many counters lets other calls run. */
+/** Sums the calls of the metrics period in slices; other calls run between the slices of a bot with many counters. */
 function* callCounts(botId: string, after: number): Op<CallCount[]> {
   const counts: CallCount[] = []
   for (let from = after; from <= after + minuteOf(METRICS_MS); from += MINUTES_PER_SLICE) {

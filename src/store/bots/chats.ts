@@ -17,7 +17,7 @@ interface ChatStart {
   readonly botId: string
   readonly userId: string
   readonly type: ChatRow['type']
-  /** Id of the chat if the call creates one. */
+  /** Id for the chat if the call creates one. */
   readonly chatId: string
   readonly now: number
   readonly newDeliveryId: () => string

@@ -2,8 +2,8 @@ import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { notify, type Op, one, run } from '../operation.js'
 
 /**
- * The open poll of a bot, stored for other processes that share the database. `until` is system time in ms, after which
- * other processes ignore the poll: its process may have exited.
+ * The open poll of a bot, stored for other processes that share the database. After `until` (system time in ms) other
+ * processes ignore the poll, because its process may have exited.
  */
 export interface OpenPoll {
   readonly botId: string
@@ -11,7 +11,7 @@ export interface OpenPoll {
   readonly until: number
 }
 
-/** Upper bound of a poll: the longest timeout is 50 s. */
+/** Maximum remaining ms of a poll: the longest timeout is 50 s. */
 const POLL_MS_MAX = 60_000
 
 /** Registers a poll and ends the older poll by a notice. The caller holds the lock of the bot's queue. */
@@ -40,7 +40,7 @@ export function* endPoll({ botId, holder }: OpenPoll): Op<void> {
   yield* run('delete from open_polls where bot_id = $1 and holder = $2', [botId, holder])
 }
 
-/** True if the bot has an open poll. Ignores a poll that would last over a minute: the clock was set back since. */
+/** True if the bot has an open poll. Ignores a poll of over a minute, which means that the clock was set back. */
 export function* isPolled(botId: string, trueNow: number): Op<boolean> {
   const found = yield* one('select holder from open_polls where bot_id = $1 and until > $2 and until <= $3', [
     botId,

@@ -32,7 +32,7 @@ interface AttemptResult {
   readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
   readonly outcome: AttemptOutcome
   readonly endedAt: number
-  /** Set if the store may already hold the attempt: a commit failed without reporting its result. */
+  /** Set if the store may already have the attempt, after a commit whose result is unknown. */
   readonly mayBeWritten?: true
 }
 
@@ -113,7 +113,7 @@ interface EndpointHealth {
   readonly errorMessage: string | null
 }
 
-/** Records the health of each endpoint from its latest attempts, unless its webhook has been replaced since. */
+/** Records the health of each endpoint from its latest attempts, unless the webhook has been replaced meanwhile. */
 export function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
   const latest = new Map<string, EndpointHealth>()
   for (const ended of all) {
@@ -144,7 +144,7 @@ export function* recordEndpointHealth(all: readonly EndedAttempt[]): Op<void> {
   }
 }
 
-/** Records attempts with expired leases as failed; returns their bots. */
+/** Records attempts with expired leases as failed. Returns their bots. */
 export function* expireLeases(before: number, now: number): Op<string[]> {
   const lost = yield* all<DeliveryRow>(
     `select * from deliveries where lease_until is not null and (lease_until <= $1 or lease_until > $2)

@@ -11,7 +11,7 @@ import { countedTotal } from './counts.js'
 /** Rows per transaction: more would take longer than a few milliseconds on either engine. */
 export const BACKLOG_ROWS_PER_WRITE = 200
 
-/** Notice subject: a bot has a backlog to apply. */
+/** Subject of the notice that a bot has a backlog. */
 export const BACKLOG = 'backlog'
 
 /** SQL: true for an update with a delivery attempt. Such an update keeps its body for a retry and does not expire. */
@@ -68,7 +68,7 @@ export function* confirmTo(queue: UpdateQueueRow, updateId: number): Op<void> {
   yield* saveMarkers(queue, after)
 }
 
-/** Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and the number */
+/** Drops all pending updates and their deliveries. @param queue locked @returns the changed queue and a number */
 export function* dropAll(queue: UpdateQueueRow): Op<{ readonly queue: UpdateQueueRow; readonly dropped: number }> {
   const { bot_id: botId, last_update_id: lastUpdateId } = queue
   const dropped = yield* waitingCount(botId)
@@ -99,7 +99,7 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
 }
 
 export interface CancelledTo {
-  /** Pending deliveries up to this id count as cancelled, even if their rows are not updated yet. */
+  /** Pending deliveries up to this id count as cancelled, even before their rows are updated. */
   readonly cancelledTo: number
   /** Cancelled deliveries up to this id have the reason `dropped`. */
   readonly droppedTo: number
@@ -136,7 +136,7 @@ export function* applyBacklog(maker: DeliveryMaker): Op<number> {
   if (left > 0) {
     const isDelivered = yield* hasWebhook(botId)
     if (after.switched_to !== null) after = yield* applySwitched(after, isDelivered ? maker : null, left)
-    // Wake the worker: it may now send deliveries that the markers blocked, also a manual retry of a dropped update.
+    // Wake the worker: it may now send deliveries that the markers blocked, such as a manual retry of a dropped update.
     if (isDelivered) yield* notify(botId)
   }
   yield* saveMarkers(queue, after)
@@ -202,7 +202,7 @@ function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limi
   return { ...queue, switched_to: last }
 }
 
-/** Returns the key of deliveries that are sent in sequence: the chat id, or a key of its own without a chat. */
+/** Returns the key for deliveries that must be sent in sequence: the chat id, or a unique key without a chat. */
 export function chatKey({ update_id: updateId, chat_id: chatId }: Pick<PendingRow, 'update_id' | 'chat_id'>): string {
   return chatId ?? `update ${updateId}`
 }
@@ -229,7 +229,7 @@ function* cancelWaiting(botId: string, ids: readonly number[]): Op<void> {
   )
 }
 
-/** Cancels the deliveries in flight without a backlog: the bot's connections bound their number. */
+/** Cancels deliveries in flight immediately, without a backlog: the bot's connections limit their number. */
 function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
   yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
 }
@@ -247,7 +247,7 @@ function* saveMarkers(before: UpdateQueueRow, after: UpdateQueueRow): Op<void> {
 
 const hasBacklog = (queue: UpdateQueueRow): boolean => queue.confirmed_to !== null || queue.switched_to !== null
 
-/** Pads a list of ids to one of two lengths, so that each statement is prepared once per length. */
+/** Pads a list of ids to one of two lengths, so that only two statements are prepared. */
 const sizeOf = (ids: readonly number[]): number => (ids.length <= 10 ? 10 : BACKLOG_ROWS_PER_WRITE)
 
 const places = (ids: readonly number[], first: number): string =>

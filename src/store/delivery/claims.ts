@@ -5,10 +5,10 @@ import { all, type Op, one, run } from '../operation.js'
 import type { Attempt } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
 
-/** Slots for attempts, and the time at which they are given. */
+/** Free slots for attempts, and the present time. */
 export interface FreeSlots {
   readonly room: number
-  /** Attempts that each account has in flight; an unknown account (null) has none. */
+  /** Number of attempts in flight per account; an unknown account (null) has none. */
   readonly held?: ReadonlyMap<string | null, number>
   readonly now: number
   /** Time in ms by the system clock, for leases. */
@@ -17,9 +17,9 @@ export interface FreeSlots {
 
 export interface Claims {
   readonly begun: readonly Attempt[]
-  /** Bots that may have more due deliveries than there were free slots, or than their account's share of slots. */
+  /** Bots that may have more due deliveries than the free slots or their account's share allowed. */
   readonly waiting: ReadonlyMap<string, string | null>
-  /** Bots with more expired deliveries than one pass of the worker processes. */
+  /** Bots with expired deliveries left for the next pass. */
   readonly unfinished: readonly string[]
 }
 
@@ -31,12 +31,12 @@ export function* claimForBots(bots: ReadonlyMap<string, string | null>, slots: F
     begun.push(attempt)
     held.set(attempt.accountId, (held.get(attempt.accountId) ?? 0) + 1)
   }
-  // An unknown account (null) counts as one without an attempt: it may take a slot while any is free.
+  // An unknown account (null) counts as one without attempts: it may take any free slot.
   const shareOf = (accountId: string | null) => slotsFor(slots.room - begun.length, held.get(accountId) ?? 0)
   const waiting = new Map<string, string | null>()
   const unfinished: string[] = []
   for (const [botId, accountId] of bots) {
-    // Skip the reads for a bot without a free slot: it may have many pending deliveries.
+    // Skip the reads for a bot without a slot: it may have many pending deliveries.
     const left = shareOf(accountId) > 0 ? yield* claim(botId, slots, shareOf, begin) : { waiting: accountId }
     if (left === 'expired') unfinished.push(botId)
     else if (left !== null) waiting.set(botId, left.waiting)
@@ -45,8 +45,8 @@ export function* claimForBots(bots: ReadonlyMap<string, string | null>, slots: F
 }
 
 /**
- * Releases the unconfirmed claims that were committed, so that this pass decides about them again: the webhook may have
- * changed and the bot may be disabled since.
+ * Releases unconfirmed claims that were committed, so that this pass decides again: meanwhile the webhook may have
+ * changed and the bot may be disabled.
  */
 export function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
   for (const { deliveryId, leaseUntil, startedAt, manual, claimed } of unconfirmed) {
@@ -137,8 +137,8 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
     'skip',
   )
   choose(first)
-  // If a few chats with long backlogs fill the window, probe the index once per chat: the known chats (busy or chosen)
-  // and one more chat per free connection are enough.
+  // If a few chats with long backlogs fill the window, probe the index once per chat. The known chats (busy or chosen),
+  // and one more per free connection, are enough.
   if (chosen.length < free && first.length === window) {
     choose(
       yield* all<ReadyDelivery>(

@@ -2,16 +2,16 @@ import type { PageRequest } from '../list-page.js'
 import { BLOCK_UPDATES, deliveryKind } from '../migrations/0002-bot-counts.js'
 import { all, count, interleave, type Op, type Value } from '../operation.js'
 
-/** Rows of a bot of one kind (migrations/0002-bot-counts.ts), on one side of an update id. */
+/** Rows of one kind that belong to a bot (migrations/0002-bot-counts.ts), on one side of an update id. */
 export interface Counted {
-  /** Absent for the deliveries of every kind. */
+  /** Kind of the rows; absent for deliveries of every kind. */
   readonly kind?: string
   readonly side?: '>' | '<='
   readonly id?: number
 }
 
 export interface BlockCount {
-  /** The block of `n` has the update ids from `block * BLOCK_UPDATES`. */
+  /** Number of the block; it starts at update id `block * BLOCK_UPDATES`. */
   readonly block: number
   readonly n: number
 }
@@ -20,9 +20,9 @@ export const DELIVERY_KIND = deliveryKind('deliveries')
 
 const DELIVERY_KINDS = "'pending', 'manual', 'failed', 'delivered', 'dead_letter', 'cancelled'"
 
-/** SQL for the rows with ids from `from` and below `to`, as the indexes have them. @param params gets the parameters */
+/** SQL for the rows with ids from `from` to below `to`, for use of the indexes. @param params gets parameters */
 function rowsOf(botId: string, { kind, side, id = 0 }: Counted, from: number, to: number, params: Value[]): string {
-  // One lower and one upper bound: SQLite reads all rows up to the second of two upper bounds.
+  // Use one lower and one upper bound: with two upper bounds, SQLite reads all rows up to the second one.
   const lowest = side === '>' ? Math.max(from, id + 1) : from
   const end = side === '<=' ? Math.min(to, id + 1) : to
   const bot = `bot_id = $${params.push(botId)}`
@@ -31,7 +31,7 @@ function rowsOf(botId: string, { kind, side, id = 0 }: Counted, from: number, to
   return `deliveries where ${bot}${kind === undefined ? '' : ` and ${DELIVERY_KIND} = $${params.push(kind)}`} and ${bounds}`
 }
 
-/** Reads the counts of a kind, by block or their sum; counts rows only in the block that the id divides. */
+/** Reads the counts of a kind, per block or as a sum. Counts single rows only in the block that contains the id. */
 export function* blockCounts(botId: string, of: Counted, byBlock = true): Op<BlockCount[]> {
   const { kind, id = 0 } = of
   const side = of.side === '>' && id === 0 ? undefined : of.side
@@ -54,7 +54,7 @@ export function* countedTotal(botId: string, of: Counted): Op<number> {
   return (yield* blockCounts(botId, of, false)).reduce((sum, { n }) => sum + Number(n), 0)
 }
 
-/** The deliveries of a status. @param border the id up to which those that wait are cancelled */
+/** Kinds of the deliveries with a status. @param border id up to which pending deliveries are cancelled */
 function partsOf(status: string | undefined, border: number): readonly Counted[] {
   if (status === undefined) return [{}]
   if (status === 'delivered' || status === 'dead_letter') return [{ kind: status }]
@@ -65,8 +65,8 @@ function partsOf(status: string | undefined, border: number): readonly Counted[]
 }
 
 /**
- * Counts the deliveries of a bot by status, and finds one page of their update ids, newest first. Reads only the rows in
- * flight, a part of a block, and those of the page and before it in its block.
+ * Counts a bot's deliveries by status, and finds one page of update ids, newest first. Reads only the rows in flight,
+ * the rows of the page, and part of one block.
  */
 export function* deliveryPage(
   botId: string,
@@ -75,7 +75,7 @@ export function* deliveryPage(
   { page = 1, limit = 0 }: PageRequest = {},
 ): Op<{ readonly total: number; readonly ids: readonly number[] }> {
   let skipped = (page - 1) * limit
-  // The condition on the chat makes the engine choose the index of leases.
+  // The condition on the chat makes the engine use the index of leases.
   const inFlight = yield* all<{ update_id: number; kind: string }>(
     `select update_id, ${DELIVERY_KIND} as kind from deliveries
      where bot_id = $1 and chat_key >= '' and lease_until is not null and status = 'delivering'`,
@@ -91,7 +91,7 @@ export function* deliveryPage(
   for (const counts of yield* interleave(...parts.map((it) => blockCounts(botId, it, limit > 0)))) {
     for (const { block, n } of counts) add(block, Number(n))
   }
-  // A delivery in flight counts under its status before the claim, but has another one.
+  // A delivery in flight is counted under its status before the claim, but its row has another one.
   const others = inFlight.filter(({ kind, update_id: id }) =>
     parts.some((it) => it.kind === kind && (it.side === undefined || id > (it.id ?? 0) === (it.side === '>'))),
   )
@@ -102,7 +102,7 @@ export function* deliveryPage(
   const descending = [...blocks].sort(([one], [next]) => next - one)
   const place = descending.findIndex(([, n]) => skipped < n || (skipped -= n) < 0)
   const end = ((descending[place]?.[0] ?? 0) + 1) * BLOCK_UPDATES
-  // Rows of several kinds are merged here, and those in flight left out.
+  // Merge rows of several kinds here, and leave out rows in flight.
   const offset = parts.length === 1 && others.length === 0 ? skipped : 0
   const some = skipped + limit + others.length - offset
   const found = yield* interleave(...parts.map((it) => idsBelow(botId, it, end, some, offset)))

@@ -22,7 +22,7 @@ export function* list(accountId: string, botId: string, filter: DeliveryFilter):
   return yield* pageOf(botId, filter)
 }
 
-/** Reads one page of a bot's deliveries, in the order of their updates, newest first. */
+/** Reads one page of a bot's deliveries, newest update first. */
 function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter): Op<Page<Delivery>> {
   const { cancelledTo: border } = yield* cancelledTo(botId)
   const { total, ids } = yield* deliveryPage(botId, status, border, { page, limit })
@@ -30,7 +30,7 @@ function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter
   return { items: found.filter((it) => it !== undefined), pagination: paginationOf(total, page, limit) }
 }
 
-/** Lists the deliveries of all bots, or of one. */
+/** Lists the deliveries of all bots or of one bot. */
 export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
   const { bot_id: botId, status } = filter
   if (botId !== undefined) return yield* pageOf(botId, filter)
@@ -53,7 +53,7 @@ const hasStatus = (
   or ${status} = 'cancelled' and status in ('pending', 'failed') and update_id <= ${CANCELLED_TO}
     and (resume_status is null or resume_status = 'failed'))`
 
-/** Applies the backlogs of all bots of the rows; keeps the order. */
+/** Applies the bots' backlogs to delivery rows; keeps the order. */
 function* asCancelledByBot(rows: readonly DeliveryRow[]): Op<DeliveryRow[]> {
   const byBot = new Map<string, CancelledTo>()
   const shown: DeliveryRow[] = []
@@ -65,15 +65,15 @@ function* asCancelledByBot(rows: readonly DeliveryRow[]): Op<DeliveryRow[]> {
   return shown
 }
 
-/** A delivery with all that the operator may see or send of it. */
+/** A delivery with all data that the operator may see or send. */
 export interface DeliveryWithUpdate {
   readonly delivery: Delivery
   readonly schedule: readonly ScheduledAttempt[]
   readonly bot: Pick<BotRow, 'id' | 'name' | 'status'>
   readonly webhook: WebhookRow | null
-  /** JSON text of the update; null once it is deleted. */
+  /** JSON text of the update; null after its deletion. */
   readonly body: string | null
-  /** Deliveries of the bot that have a connection to its endpoint. */
+  /** Number of the bot's deliveries that use a connection to the endpoint. */
   readonly inFlight: number
 }
 
@@ -94,13 +94,13 @@ export function* show(deliveryId: string): Op<DeliveryWithUpdate | Refusal<'DELI
   }
 }
 
-/** Returns the JSON text of a delivery's update; null once it is deleted. */
+/** Returns the JSON text of a delivery's update; null after its deletion. */
 function* bodyOf({ bot_id: botId, update_id: updateId }: DeliveryRow): Op<string | null> {
   const sql = 'select body from updates where bot_id = $1 and update_id = $2'
   return (yield* one<{ body: string }>(sql, [botId, updateId]))?.body || null
 }
 
-/** Returns a delivery row as it will be after the bot's backlog is applied. */
+/** Returns a delivery row with the state that it has after the bot's backlog is applied. */
 function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo): DeliveryRow {
   const waits = (row.status === 'pending' || row.status === 'failed') && (row.resume_status ?? 'failed') === 'failed'
   if (!waits || row.update_id > cancelledTo) return row
@@ -108,10 +108,10 @@ function asCancelled(row: DeliveryRow, { cancelledTo, droppedTo }: CancelledTo):
   return { ...row, status: 'cancelled', cancel_reason: reason, next_attempt_at: null, resume_status: null }
 }
 
-/** Bounds the number of different statements, because each one stays prepared. */
+/** Maximum deliveries per query, which limits the number of prepared statements. */
 const RECORDS_PER_QUERY = 100
 
-/** Adds the latest attempts to deliveries, in one query. Leaves out older attempts: manual retries have no limit. */
+/** Adds the latest attempts to deliveries in one query. Omits older attempts, because manual retries have no limit. */
 function* recordsOf(rows: readonly DeliveryRow[]): Op<Delivery[]> {
   if (rows.length === 0) return []
   const places = rows.map((_, index) => `$${index + 1}`).join(', ')

@@ -16,7 +16,7 @@ export type UpdateBodies = readonly string[]
 /** SQL: false for an expired update without a delivery attempt, even if its row still exists. */
 const ALIVE = `(created_at > $2 or ${attempted('scanned')})`
 
-/** Maximum of pending updates that one operation scans: thousands of them may have expired. */
+/** Maximum pending updates that one operation scans: thousands may have expired. */
 const SCANNED_UPDATES_MAX = 1_000
 
 interface Poll {
@@ -63,8 +63,8 @@ export interface LastUpdates {
 }
 
 /**
- * Finds the id of the first of the last `missing` pending updates: returns 0 if there are fewer, or the progress of an
- * unfinished search. The first call passes a `before` above every id.
+ * Finds the first id of the last `missing` pending updates: 0 if there are fewer, or the progress of an unfinished
+ * search. The first call passes a `before` above every id.
  */
 export function* firstOfLast(botId: string, { missing, before }: LastUpdates, now: number): Op<number | LastUpdates> {
   const seen = yield* aggregate<{ scanned_count: number; reached: number | null; found: number; first: number | null }>(

@@ -50,7 +50,7 @@ interface WebhookSet {
  */
 export function* set(webhook: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = webhook
-  // Every operation that adds updates locks the queue first, so none can add an update meanwhile.
+  // Every operation that adds updates locks the queue first, so no update can be added meanwhile.
   let queue = yield* lockQueue(botId)
   const was = yield* webhookOf(botId, 'row')
   const open = was === null ? null : decryptWebhook(was, sealing.keys)
@@ -84,7 +84,7 @@ function* save(
   { keys, random }: Sealing,
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
-  // Reset the health of the endpoint: a new URL is another endpoint.
+  // Reset the health of the endpoint: a new URL means another endpoint.
   const { failing, ip_address, last_error_at, last_error_message, last_success_at } = {
     ...UNKNOWN_HEALTH,
     ...(urlChanged ? null : was),
@@ -111,7 +111,7 @@ function* save(
   return row
 }
 
-/** Removes the webhook of a bot; undelivered updates can be polled again. Idempotent. */
+/** Removes the webhook of a bot. Undelivered updates can then be polled. Idempotent. */
 export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
   let queue = yield* lockQueue(botId)
   let dropped = 0

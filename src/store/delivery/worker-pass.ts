@@ -14,16 +14,16 @@ import { type Claims, claimForBots, type FreeSlots, releaseClaims } from './clai
 /** Input of one pass of the delivery worker (runWorkerPass). */
 export interface WorkerPass extends FreeSlots {
   readonly ended: readonly EndedAttempt[]
-  /** Claims that may be committed: a commit failed without reporting its result. */
+  /** Claims whose commit has an unknown result. */
   readonly unconfirmed?: readonly Attempt[]
-  /** Bots that may have due deliveries, with their accounts if known, in the order in which they are served. */
+  /** Bots that may have due deliveries, with their accounts if known, in the order of service. */
   readonly bots: ReadonlyMap<string, string | null>
-  /** Expire leases that ended before this system time; null skips the search. */
+  /** Expire leases that ended before this system time; null skips this step. */
   readonly lostBefore: number | null
 }
 
 export interface WorkerPassResult extends Claims {
-  /** True if more leases have expired than one pass of the worker processes. */
+  /** True if expired leases are left for the next pass. */
   readonly moreLost: boolean
   readonly nextDueAt: number | null
 }

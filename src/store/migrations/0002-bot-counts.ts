@@ -1,13 +1,13 @@
 import type { Dialect } from './0001-initial.js'
 
-/** Rows of bots that are counted by kind and block. SQL of a row, whose name is `row`; no kind: not counted. */
+/** Rows of bots that are counted by kind and block. SQL of a row named `row`; a null kind is not counted. */
 interface Counted {
   readonly table: 'deliveries' | 'updates' | 'delivery_attempts'
   readonly kind: (row: string) => string
   readonly block: (row: string) => string
 }
 
-/** Status of a delivery; in flight, that before the claim. `manual` is a retry that the end of a webhook undoes. */
+/** SQL of a delivery's kind: its status, or in flight the one before the claim; `manual` for some retries. */
 export const deliveryKind = (row: string): string => `case
   when (${row}.status = 'pending' or ${row}.status = 'delivering') and coalesce(${row}.resume_status, 'failed') <> 'failed'
     then 'manual'
@@ -16,7 +16,7 @@ export const deliveryKind = (row: string): string => `case
   else 'pending' end`
 
 const minute = (column: string) => (row: string) => `${row}.${column} / 60000`
-/** Update ids in a block of counts. */
+/** Number of update ids per block of counts. */
 export const BLOCK_UPDATES = 1000
 const updateBlock = (row: string) => `${row}.update_id / ${BLOCK_UPDATES}`
 
@@ -38,8 +38,8 @@ const counted: readonly Counted[] = [
 ]
 
 /**
- * Counts that triggers keep, and indexes in the order of each list, which the engines also choose for empty tables. A
- * count may have several rows on PostgreSQL (see `postgresTriggers`): readers add them.
+ * Counts that triggers maintain, and an index for the order of each list, which the engines use even for empty tables.
+ * A count may have several rows on PostgreSQL (see `postgresTriggers`): readers add them.
  */
 export const botCounts = ({ key, int64 }: Dialect, table: string): string => `
 create table bot_counts (
@@ -129,7 +129,7 @@ ${[...new Set(counted.map(({ table }) => table))]
   ])
   .join('')}`
 
-/** @param rows the versions of the changed rows that the trigger sees */
+/** Builds the SQL of a trigger. @param rows versions of the changed rows that the trigger sees */
 function postgresTrigger(table: string, event: string, ...rows: readonly ('new' | 'old')[]): string {
   const of = counted.filter((it) => it.table === table)
   const changes = rows.flatMap((row) =>

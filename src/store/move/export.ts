@@ -45,7 +45,7 @@ export async function* exportText(
   return sums
 }
 
-/** Computes the checksums that an export of this store would end with. @param onPage called for each page */
+/** Computes the checksums that an export of this store would have. @param onPage called for each page */
 export async function sumsOf(source: MoveSource, onPage: () => void = () => {}): Promise<Checksums> {
   const digest = new Digest()
   for (const { table } of await filledTables(source)) {

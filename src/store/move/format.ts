@@ -5,7 +5,7 @@ import { type ExportedTable, exportedTables } from '../tables.js'
 /** Version of the export format; increment it when older versions can no longer read the file. */
 export const FORMAT = 1
 
-/** A credential key of the vouchers: its id, and a check value that detects another key with the same id. */
+/** Id of a voucher credential key, and a check value that detects another key with the same id. */
 export interface KeyCheck {
   readonly key_id: string
   readonly key_check: string
@@ -16,7 +16,7 @@ export interface Header {
   readonly voucherctl: 'export'
   readonly format: number
   readonly version: string
-  /** Schema version of the exported store: the number of migrations that it has run. */
+  /** Schema version of the exported store: the number of completed migrations. */
   readonly schema: number
   readonly dialect: 'sqlite' | 'postgres'
   readonly exported_at: string
@@ -39,7 +39,7 @@ export function rowLines(table: ExportedTable, rows: readonly Row[]): string {
   return text
 }
 
-/** Start of the last line of an export, whose checksums detect missing and changed lines. */
+/** Start of an export's last line, whose checksums detect missing and changed lines. */
 export const END_START = '{"end":'
 
 export const endLine = (sums: Checksums): string => `${END_START}${JSON.stringify(sums)}}\n`

@@ -7,7 +7,7 @@ import { type Checksums, ExportUnusable } from './format.js'
 import type { ParsedExport, RowBatch } from './read.js'
 import type { MoveTarget, Table } from './session.js'
 
-/** Thrown for a target that has rows already: an import does not merge stores. */
+/** Thrown for a target that already has rows: an import does not merge stores. */
 class StoreNotEmpty extends Error {
   override readonly name = 'StoreNotEmpty'
   readonly code = 'STORE_NOT_EMPTY'
@@ -30,8 +30,8 @@ export async function requireEmpty(target: MoveTarget): Promise<void> {
 }
 
 /**
- * Writes an export into an empty store, then reads every row back and compares the checksums with those of the file.
- * The caller commits.
+ * Writes an export into an empty store, then reads every row back and compares checksums with the file. The caller
+ * commits.
  * @param onRows called with the number of rows written; an exception from it ends the import
  * @throws ExportUnusable, StoreUnusable
  */

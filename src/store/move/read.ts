@@ -5,7 +5,7 @@ import { type ExportedTable, exportedTables, isExportedTable } from '../tables.j
 import { type Checksums, Digest, END_START, ExportUnusable, endLine, FORMAT, type Header, rowStart } from './format.js'
 import { PAGE_ROWS } from './session.js'
 
-/** Maximum length of a line. Rows have a few hundred kilobytes at most; a longer line is no export and fills memory. */
+/** Maximum length of a line. Rows have at most a few hundred kilobytes; a longer line is not from an export. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
 const LF = 0x0a
 /** Maximum characters in a batch of rows. */
@@ -28,7 +28,7 @@ export interface ParsedExport {
 type Places = ReadonlyMap<ExportedTable, { readonly first: number; readonly last: number }>
 
 /**
- * Reads an export as a stream. The rows are verified only once the generator has returned.
+ * Reads an export as a stream. The rows are verified only after the generator has returned.
  * @throws ExportUnusable with the line if known
  */
 export async function readExport(chunks: AsyncIterable<Uint8Array | string>): Promise<ParsedExport> {
@@ -122,7 +122,7 @@ function parseRow(text: string, line: number): { readonly table: ExportedTable; 
       const row: unknown = JSON.parse(text.slice(rowStart(table).length, -1))
       if (isRow(row)) return { table, row }
     } catch {
-      // Fall through to the error below, which does not quote the line.
+      // Report the error below, which does not quote the line.
     }
   }
   throw new ExportUnusable(`line ${line} is no row of a table that this version knows`)
@@ -133,7 +133,7 @@ function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && Object.values(value).every(isValue)
 }
 
-/** Describes how the last line differs from the rows of the file. @param sums checksums of the rows that were read */
+/** Describes how the last line differs from the rows of the file. @param sums checksums of the rows read */
 function describeDifference(text: string, line: number, sums: Checksums, header: Header, places: Places): string {
   const lastLine = parseSums(text)
   for (const name of exportedTables) {
@@ -197,7 +197,7 @@ function parseMark(text: string): Partial<Header> {
     if (typeof header === 'object' && (header as Partial<Header> | null)?.voucherctl === 'export')
       return header as Header
   } catch {
-    // Fall through to the error below.
+    // Report the error below.
   }
   throw new ExportUnusable('line 1 is not that of an export; `voucherctl server export` writes one')
 }

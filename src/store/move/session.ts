@@ -43,7 +43,7 @@ export const PAGE_ROWS = 1_000
 
 export const quoted = (names: readonly string[]): string => names.map((it) => `"${it}"`).join(', ')
 
-/** SQL that selects every row in the form of an export, without an order. */
+/** SQL that selects every row in export form, unordered. */
 export function selectOf({ name, columns }: Table): string {
   const other = columnOverrides[name] ?? {}
   const taken = columns.map((it) => (other[it] === undefined ? `"${it}"` : `${other[it]} as "${it}"`))

@@ -42,7 +42,7 @@ const textOf = (value: Value) => (value === null ? null : String(value))
 
 let made = 0
 
-/** A connection discards its plans after this many transactions, then after twice as many, up to REPLAN_MAX. */
+/** Transactions after which a connection discards its plans; each time the number doubles, up to REPLAN_MAX. */
 const REPLAN_FIRST = 64
 const REPLAN_MAX = 4_096
 
@@ -70,7 +70,7 @@ export class Statements {
     this.#prepared.delete(sql)
   }
 
-  /** Counts a transaction. @returns whether it should begin with `discard plans` */
+  /** Counts a transaction. @returns true if it should begin with `discard plans` */
   needReplan(): boolean {
     if (--this.#left > 0) return false
     this.#interval = this.#left = Math.min(this.#interval * 2, REPLAN_MAX)
@@ -90,7 +90,7 @@ export class Batch implements Submittable {
   readonly #results: Result[] = []
   #rows: Row[] = []
 
-  /** @param settled called at the end of the batch; converts an error of pg to a failure */
+  /** @param settled called after the batch; converts an error of pg to a failure */
   constructor(
     queries: readonly Query[],
     statements: Statements,
@@ -151,7 +151,7 @@ export class Batch implements Submittable {
       const result = this.#results[index]
       if (result !== undefined) resolve(result)
       else reject(index === this.#results.length || failure.isOutage ? failure : ABORTED)
-      // PostgreSQL may have parsed the statement already: parse it under a new name next time.
+      // PostgreSQL may have parsed the statement already, so parse it with a new name next time.
       if (this.#prepared[index]?.fields === null) this.#statements.delete(sql)
     }
   }

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../store.js'
 
-/** How the store reacts to an error of the database or of the connection to it. */
+/** Reaction of the store to a database or connection error. */
 export type PostgresProblem =
   /** Serialization failure or deadlock: the store runs the transaction again. */
   | 'conflict'
@@ -71,7 +71,7 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** Wraps a failure of the database for the callers of the store. */
+/** Wraps a database failure for the store's callers. */
 export function unavailable(cause: unknown): StoreUnavailable {
   return cause instanceof StoreUnavailable ? cause : new StoreUnavailable('the database is not available', { cause })
 }

@@ -3,7 +3,7 @@ import { all, type Op } from '../operation.js'
 /** Lock class of credential keys. Includes the schema name: each schema of a database may have its own servers. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
 
-/** Takes session locks that show other processes which credential keys this process has. `$1` is a list of key ids. */
+/** SQL of session locks that tell other processes which credential keys this process has. `$1` is a list of key ids. */
 export const HOLD_KEYS = `select pg_advisory_lock_shared(${LOCK_CLASS}, hashtext(id)) from unnest($1::text[]) as id`
 
 export interface ProcessSession {
@@ -12,7 +12,7 @@ export interface ProcessSession {
   readonly address: string | null
 }
 
-/** Finds running processes of this database that lack a credential key: they hold locks of other keys only. */
+/** Finds running processes of this database that lack a credential key: they hold only locks of other keys. */
 export function* processesWithout(keyId: string): Op<ProcessSession[]> {
   return yield* all<ProcessSession>(
     `select l.pid, host(a.client_addr) as address

@@ -10,8 +10,8 @@ const PROBE_INTERVAL_MS = 5_000
 const PROBE_MS_MAX = 3_000
 
 /**
- * SQL for the name of the NOTIFY channel. Programs and schemas share the channels of a database, so it names this program
- * and the schema of the tables.
+ * SQL for the name of the NOTIFY channel. All programs and schemas of a database share its channels, so the name
+ * contains this program and the schema.
  */
 export const CHANNEL = "'voucherctl_' || (select relnamespace from pg_class where oid = 'credential_keys'::regclass)"
 
@@ -61,7 +61,7 @@ export class Listener {
     this.#probeLater(client)
   }
 
-  /** Takes the locks of these credential keys; after a reconnect the new connection takes the locks again. */
+  /** Takes the locks of these credential keys, and takes them again on each new connection. */
   async holdKeys(keyIds: readonly string[]): Promise<void> {
     if (this.#client === null) throw new Error('the connection ended')
     this.#keyIds = keyIds

@@ -6,9 +6,9 @@ import { migrations } from './migrations.js'
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
 const LOCK_ID = BigInt('0x7663687276636872')
 export const LOCK_MIGRATIONS = `select pg_advisory_xact_lock(${LOCK_ID})`
-/** The same lock until the connection ends. */
+/** SQL of the same lock, held until the connection ends. */
 export const HOLD_MIGRATIONS = `select pg_advisory_lock(${LOCK_ID})`
-/** Maximum wait of a starting server for another process that migrates the schema. */
+/** Maximum wait in ms of a starting server for another process that migrates the schema. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
 
@@ -22,7 +22,7 @@ interface Migration {
 
 type Migrations = Migration['steps']
 
-/** Step that records the schema version; a dry run prints the step, so that psql records the version too. */
+/** Step that records the schema version. A dry run prints the step too, so that psql records the version. */
 export const versionStep = (version: number) => ({
   name: 'version',
   sql: `create table if not exists voucherctl_schema (version integer not null);

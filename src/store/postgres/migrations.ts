@@ -12,10 +12,10 @@ const dialect = {
   busyByKey: ' with (fillfactor = 50)',
 }
 
-/** No key: several rows may count the same. */
+/** No primary key: several rows may belong to the same count. */
 const countRows = ') with (fillfactor = 50);\ncreate index bot_counts_by_kind on bot_counts (bot_id, kind, block)'
 
-/** Tables and indexes that only PostgreSQL needs, because several processes share it. */
+/** Tables and indexes for PostgreSQL only, which several processes share. */
 const own = `
 -- Detects two redemptions of one voucher in the same transaction (GroupCommit in store.ts).
 create unique index redemptions_in_force on redemptions (application_id, voucher_id) where reversed_at is null;
@@ -51,7 +51,7 @@ create unlogged table open_polls (
 );
 `
 
-/** Migrations in order; the schema version is the number of finished ones. Never change a released migration. */
+/** Migrations in order; the schema version is the number of completed ones. Never change a released migration. */
 export const migrations: readonly { readonly name: string; readonly sql: string }[] = [
   { name: '0001-initial', sql: initial(dialect) + own },
   { name: '0002-bot-counts', sql: botCounts(dialect, countRows) + postgresTriggers },

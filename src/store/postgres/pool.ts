@@ -5,16 +5,16 @@ import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 
-/** Maximum connections per process (PostgreSQL allows 100). Separate pools: writes waiting for a row block no reads. */
+/** Connections per process (PostgreSQL allows 100), in two pools: writes that wait for a row block no reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Maximum wait for a free or a new connection. */
+/** Maximum wait in ms for a free or a new connection. */
 const CONNECT_MS_MAX = 3_000
-/** Maximum wait for a row that another transaction has locked (RULES.md#keys-in-flight). */
+/** Maximum wait in ms for a row that another transaction has locked (RULES.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
-/** Bounds how long a process that is suspended during a transaction can lock rows. */
+/** Maximum idle ms in a transaction: limits how long a suspended process can lock rows. */
 const IDLE_MS_MAX = 10_000
-/** PostgreSQL enforces the timeouts above; after this time without a response the client closes the connection. */
+/** Maximum ms for a response, after which the client closes the connection; PostgreSQL's own limits are shorter. */
 const RESPONSE_MS_MAX = 7_000
 
 /** Timeouts of connections that run operations; migrations have their own. */
@@ -81,7 +81,7 @@ export class PooledConnection {
 export class Connections {
   readonly #pools: Readonly<Record<keyof typeof CONNECTIONS_MAX, Pool>>
   readonly #statements = new WeakMap<PoolClient, Statements>()
-  /** Connections opened since the last outage or migration; the pool replaces older ones before each of them fails. */
+  /** Connections opened since the last outage or migration. The pool replaces older connections before they fail. */
   #trusted = new WeakSet<PoolClient>()
 
   constructor(config: PoolConfig) {
@@ -89,7 +89,7 @@ export class Connections {
       const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // Ignore this event: the statements of a connection that ends in use fail. It may end as soon as it is open.
+      // Ignore this event: statements of a connection that ends in use fail anyway.
       pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }
@@ -112,7 +112,7 @@ export class Connections {
         const connection = new PooledConnection(client, statements, () => {
           this.#trusted = new WeakSet()
         })
-        // In a batch of its own: the isolation level of a transaction must precede every other statement of its batch.
+        // In a separate batch: the isolation level of a transaction must precede all other statements of its batch.
         if (statements.needReplan()) await connection.query('discard plans').catch(() => {})
         return connection
       }

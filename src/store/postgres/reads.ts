@@ -95,8 +95,8 @@ export class Reads {
 type Problem = DatabaseFailure['problem'] | null
 
 /**
- * The failure may concern only this connection, or a migration locked two tables in the other order (deadlock). Another
- * operation of the batch causes `aborted`, which is retried each time.
+ * The failure may concern only this connection, or a migration locked two tables in the other order (deadlock).
+ * `aborted` comes from another operation of the batch and is always retried.
  */
 const retriedOnce: readonly Problem[] = ['unavailable', 'stale', 'conflict']
 const rejectedAsUnavailable: readonly Problem[] = ['unavailable', 'busy', 'conflict']

@@ -57,12 +57,12 @@ async function execute(statement: Statement, connection: PooledConnection, write
 /** A long read has a connection of its own, so a slice may take some milliseconds. */
 const withMoreRows = (params: readonly Value[]): Value[] => params.with(-1, Number(params.at(-1)) * 10)
 
-/** Replaces NUL, which PostgreSQL rejects in parameters, by a character that no row contains either. */
+/** Replaces NUL, which PostgreSQL rejects in parameters, with a character that is in no row either. */
 function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uffff') : value
 }
 
-/** Each schema of a database has its own locks: its servers are another platform. */
+/** Each schema of a database has its own locks, because its servers are another platform. */
 const LOCK_SUBJECT = "select pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))"
 
 /** Returns the locking clause. `no key update` lets other transactions insert rows that refer to the locked row. */

@@ -6,20 +6,19 @@ import { connectionOf, type PostgresSettings } from './settings.js'
 
 interface OwnSchema {
   readonly name: string
-  /** Ends the connection that holds the schema. Call it once a store is open, whose listener holds the schema too. */
+  /** Ends the connection that locks the schema. Call this after a store is open, whose listener has the same lock. */
   handOver(): Promise<void>
-  /** Removes the schema with everything in it. @throws StoreUnusable */
+  /** Drops the schema and its contents. @throws StoreUnusable */
   drop(): Promise<void>
 }
 
 const keyOf = (name: string) => `hashtextextended('voucherctl process of ${name}', 0)`
 
-/** Takes the session lock that shows other processes that this one uses a schema. PostgreSQL ends it with the process. */
+/** SQL of the session lock that marks a schema as used. PostgreSQL releases the lock when the process ends. */
 export const holdSchema = (name: string) => `select pg_advisory_lock_shared(${keyOf(name)})`
 
 /**
- * Creates a schema that no other server uses, in a database that others may share, and drops those of processes that
- * were killed.
+ * Creates a schema for one server in a database that others may share, and drops the schemas of killed processes.
  * @throws StoreUnusable
  */
 export async function createSchema(settings: PostgresSettings): Promise<OwnSchema> {
@@ -41,13 +40,13 @@ export async function createSchema(settings: PostgresSettings): Promise<OwnSchem
   }
   const handOver = await connection(async (client) => {
     await dropAbandoned(client)
-    // Lock before the schema exists: another process drops a schema that is not locked.
+    // Lock before the schema exists, because another process drops an unlocked schema.
     await client.query(holdSchema(name))
     await client.query(`create schema ${name}`)
   })
   const drop = async () => {
     await handOver()
-    // Another process may drop the schema as soon as the store has closed: wait for its end.
+    // Another process may drop the schema as soon as the store is closed: wait until it has finished.
     const sql = `select pg_advisory_lock(${keyOf(name)}); drop schema if exists ${name} cascade`
     const end = await connection((client) => client.query(sql))
     await end()
@@ -63,7 +62,7 @@ async function dropAbandoned(client: Client): Promise<void> {
     const sql = `do $$ begin
       if pg_try_advisory_xact_lock(${keyOf(name)}) then drop schema if exists ${name} cascade; end if;
     end $$`
-    // A schema of another database user, or one that is in use: its owner or a later start drops it.
+    // Ignore a schema in use, or of another database user: its owner or a later start drops it.
     await client.query(sql).catch(() => {})
   }
 }

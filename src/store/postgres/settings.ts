@@ -15,7 +15,7 @@ export interface PostgresSettings {
    * PGOPTIONS, PGAPPNAME.
    */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Schema of `createSchema` to use instead of that of the URL and the environment. */
+  /** Schema of `createSchema`, which replaces the configured schema. */
   readonly schema?: string
 }
 
@@ -52,7 +52,7 @@ export async function connectionOf({
       port,
       database,
       ssl,
-      // Always set: otherwise pg reads a password file with rules of its own.
+      // Always set: otherwise pg reads a password file by its own rules.
       password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
       ...(options === undefined ? {} : { options }),
@@ -63,7 +63,7 @@ export async function connectionOf({
 /** Placeholder for the missing host in `postgres://user@/database`, which URL parsers reject. */
 const NO_HOST = 'no-host.invalid'
 
-/** The message does not quote the URL, which may hold a password. */
+/** Do not quote the URL in the message: it may contain a password. */
 function parse(url: string): URL {
   const text = url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/, `$1${NO_HOST}`)
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return new URL(text)
@@ -101,7 +101,7 @@ async function tlsOf(
     rejectUnauthorized: verifies,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    // Without a root certificate, verify-ca would accept every public certificate: verify the host name too.
+    // Verify the host name too: without a root certificate, verify-ca would accept every public certificate.
     ...(verifies && mode !== 'verify-full' && ca !== undefined ? { checkServerIdentity: () => undefined } : {}),
   }
 }

@@ -9,11 +9,11 @@ import { HOLD_MIGRATIONS } from './migrate.js'
 import { migrations } from './migrations.js'
 import { timeouts } from './pool.js'
 
-/** Maximum time of a statement of a save. It bounds the size of a snapshot, so that a restore fits into its own limit. */
+/** Maximum ms of a statement during a save; limits the size of a snapshot, so that a restore is possible. */
 const SAVE_MS_MAX = 120_000
 /** A restore takes 15 times as long as its save, because it writes the indexes too. */
 const RESTORE_MS_MAX = 30 * SAVE_MS_MAX
-/** Size of a copy (about 10,000 vouchers) from which building its indexes anew takes less time than maintaining them. */
+/** Bytes of a copy (about 10,000 vouchers) above which rebuilding indexes is faster than maintaining them. */
 const LARGE_BYTES = 4 * 1024 * 1024
 /** Maximum attempts of a restore that deadlocks with calls of other processes. */
 const RUNS_MAX = 3
@@ -23,13 +23,13 @@ type Entry = StoredSnapshot & { readonly id: number; readonly schema: number }
 interface Connected {
   readonly config: ClientConfig
   readonly write: Store['write']
-  /** Payload of the notice to other processes. */
+  /** Returns the payload of the notice to other processes. */
   payloadOf(subject: string): string
   /** Notifies the listeners of this process. */
   notifyListeners(subject: string): void
 }
 
-/** Sessions, replay marks and polls end with the state that they belong to. */
+/** Sessions, replay marks and polls end with their state. */
 const replacedTables = [...stateTables, ...transientTables]
 
 /**
@@ -48,7 +48,7 @@ export class PostgresSnapshots implements StoreSnapshots {
   }
 
   save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
-    // The copies show one instant and lock no row.
+    // The copies show one instant and lock no rows.
     return this.#alone(SAVE_MS_MAX, 'begin isolation level repeatable read', (client) => save(client, snapshot))
   }
 
@@ -64,7 +64,7 @@ export class PostgresSnapshots implements StoreSnapshots {
       isReplaced = true
       return recordOf(found)
     }
-    // Notify even if the result of the commit is lost: the state may be replaced.
+    // Notify even if the result of the commit is unknown: the state may have been replaced.
     return this.#alone(RESTORE_MS_MAX, 'begin', replace).finally(() => isReplaced && notifyListeners(STATE_REPLACED))
   }
 
@@ -90,7 +90,7 @@ export class PostgresSnapshots implements StoreSnapshots {
     })
   }
 
-  /** Ends what runs; PostgreSQL rolls it back. */
+  /** Aborts running work, which PostgreSQL rolls back. */
   close(): void {
     this.#closed = true
     for (const client of this.#open) client.connection.stream.destroy()
@@ -106,7 +106,7 @@ export class PostgresSnapshots implements StoreSnapshots {
       try {
         await client.connect()
         for (const sql of SETTINGS) await client.query(sql).catch(() => {})
-        // Before the transaction, whose view of the tables must begin after the lock.
+        // Run before the transaction: its snapshot of the tables must begin after the lock.
         await client.query(HOLD_MIGRATIONS)
         await client.query(begin)
         const result = await work(client)
@@ -127,8 +127,8 @@ export class PostgresSnapshots implements StoreSnapshots {
 }
 
 /**
- * Settings, each without effect where PostgreSQL lacks it. It ends the transaction of a killed process within a second
- * (before version 14: after its statement), and writes copies to the disk steadily, so that commits of calls do not wait.
+ * Settings; PostgreSQL ignores any that it lacks. They end the transaction of a killed process within a second (before
+ * version 14: after its statement), and write copies to disk steadily, so that commits of calls do not wait.
  */
 const SETTINGS = ["set client_connection_check_interval = '1s'", "set backend_flush_after = '512kB'"]
 
@@ -145,9 +145,9 @@ const copyOf = ({ id }: Pick<Entry, 'id'>, table: string) => `snapshot_${id}_${t
 
 async function save(client: Client, { name, saved_at, clock }: Omit<StoredSnapshot, 'vouchers'>) {
   const schema = await schemaOf(client)
-  // Of newer tables this process knows neither all names nor all columns.
+  // A newer schema may have tables and columns that this process does not know.
   if (schema !== migrations.length) throw new StoreUnavailable('a newer process has migrated the database')
-  // The tables of the earlier form held the rows as JSON.
+  // Drop the tables of the earlier format, which stored rows as JSON.
   await client.query(`drop table if exists snapshot_rows, snapshots;
     create table if not exists snapshot_list (
       id integer generated always as identity, name text collate "C" primary key, saved_at bigint not null,
@@ -163,7 +163,7 @@ async function save(client: Client, { name, saved_at, clock }: Omit<StoredSnapsh
   return recordOf(entry)
 }
 
-/** Deletes instead of truncating: transactions that began before then see the old rows instead of none. */
+/** Deletes instead of truncating: transactions that began earlier still see the old rows, not empty tables. */
 async function restore(client: Client, entry: Entry): Promise<void> {
   const indexes = await rebuiltIndexes(client, entry)
   await client.query(indexes.length === 0 ? lockState : lockState.replace('exclusive', 'access exclusive'))
@@ -175,7 +175,7 @@ async function restore(client: Client, entry: Entry): Promise<void> {
     ...indexes.map((it) => it.create),
     ...triggers.on,
     ...releaseLeases,
-    // Without new statistics, PostgreSQL could keep plans that it made for much smaller tables.
+    // Without new statistics, PostgreSQL could keep plans for much smaller tables.
     `analyze ${stateTables.join(', ')}`,
   ]
   for (const sql of statements) await client.query(sql)
@@ -183,8 +183,8 @@ async function restore(client: Client, entry: Entry): Promise<void> {
 
 /**
  * Returns SQL for the indexes of tables with large copies. PostgreSQL builds such an index several times faster than it
- * adds each row to it. A primary key stays: its rows come in order, and foreign keys need it. So do the indexes of a
- * partitioned table.
+ * adds each row to it. Primary keys stay, because their rows come in order and foreign keys need them; so do indexes of
+ * partitioned tables.
  */
 async function rebuiltIndexes(client: Client, entry: Entry): Promise<{ drop: string; create: string }[]> {
   const sql = `

@@ -13,13 +13,13 @@ const RUNS_MAX: Partial<Record<PostgresProblem, number>> = { conflict: 8, constr
 
 type PendingWrite = Pending & { readonly conflictKey: string }
 
-/** The failure of a transaction that was not committed, or whose commit result is unknown. */
+/** Failure of a transaction that was not committed, or whose commit has an unknown result. */
 interface Failure {
   readonly cause: unknown
   readonly mayRunAgain: boolean
 }
 
-/** How committed notices reach this process and others. */
+/** Sends committed notices to this process and others. */
 interface Notices {
   payloadOf(subject: string): string
   committed(subjects: readonly string[]): void
@@ -62,7 +62,7 @@ export class Writes {
     this.#groups.delete(group)
   }
 
-  /** Resolves or rejects every operation of a batch. @returns a failure that queued operations would have too */
+  /** Resolves or rejects each operation of a batch. @returns a failure that would affect queued operations too */
   async #commit(batch: readonly PendingWrite[]): Promise<DatabaseFailure | undefined> {
     let common: DatabaseFailure | undefined
     if (batch.length > 1) {
@@ -82,7 +82,7 @@ export class Writes {
     return common
   }
 
-  /** Runs one operation until it resolves or rejects, or returns a failure that other operations would have too. */
+  /** Runs one operation until it resolves or rejects, or returns a failure that would affect other operations too. */
   async #commitAlone(pending: PendingWrite): Promise<DatabaseFailure | undefined> {
     const runs = new Map<PostgresProblem, number>()
     for (;;) {
@@ -134,7 +134,7 @@ export class Writes {
 
 const NOTIFY = `select pg_notify(${CHANNEL}, $1)`
 
-/** @returns the result of each operation. @throws the first cause, after all operations have ended */
+/** Runs all operations. @returns their results @throws the first cause, after all operations have ended */
 async function runAll(
   batch: readonly PendingWrite[],
   connection: PooledConnection,

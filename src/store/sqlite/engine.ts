@@ -94,13 +94,13 @@ export function closeDatabase(db: SqliteDatabase): void {
   try {
     db.exec('pragma locking_mode = normal; select count(*) from sqlite_master')
   } catch {
-    // SQLite cannot read the file; its lock ends with the process.
+    // SQLite cannot read the file; the lock ends with the process.
   } finally {
     db.close()
   }
 }
 
-/** A prepared statement that takes parameters by `$` number and returns rows as objects. */
+/** A prepared statement with parameters by `$` number and rows as objects. */
 export interface PreparedStatement {
   get(params: readonly Value[]): Row | undefined
   all(params: readonly Value[]): Row[]
@@ -174,7 +174,7 @@ function columnsOf(statement: SqliteStatement): string[] | null {
   return statement.columns().map(({ name }) => name)
 }
 
-/** Maximum cached rows of a statement. */
+/** Maximum number of cached rows per statement. */
 const KEPT_MAX = 10_000
 
 /**
@@ -185,10 +185,10 @@ export class RowCache {
   /** Cached rows by SQL, then by parameters. */
   readonly #rows = new Map<string, Map<string, unknown>>()
   readonly #tables = new Set<string>()
-  /** By the SQL of a write: true if the write invalidates the cache. Cleared when a new statement reads the cache. */
+  /** Whether the SQL of a write invalidates the cache. Cleared when a new statement reads the cache. */
   readonly #concerns = new Map<string, boolean>()
 
-  /** Returns the cached row of `statement`, or the result of `read`. */
+  /** Returns the cached row of a statement, or the result of `read`. */
   row({ sql, params }: Statement, read: () => unknown): unknown {
     let rows = this.#rows.get(sql)
     if (rows === undefined) {

@@ -11,7 +11,7 @@ import type { SqliteDatabase } from './engine.js'
 import { migrations } from './migrations.js'
 import { copyTables, replaceTables, withoutForeignKeys } from './table-copies.js'
 
-/** The last line of a file, whose end is a checksum of the line. */
+/** Last line of a snapshot file; it ends with a checksum of the line. */
 interface Seal extends StoredSnapshot {
   readonly schema: number
   /** Length and SHA-256 of the database before the line. */
@@ -19,16 +19,16 @@ interface Seal extends StoredSnapshot {
   readonly sha256: string
 }
 
-/** Runs `work` between the operations of the store. */
+/** Runs `work` between operations of the store. */
 export type RunAlone = <T>(work: () => T, writesStore?: boolean) => Promise<T>
 
-/** Page size of the copies; the rest of the length of a file is the length of its seal. */
+/** Page size of the copies in bytes; the rest of the file is the seal. */
 const PAGE_BYTES = 4_096
 
 /**
- * Snapshots in files of the folder `voucherctl.db.snapshots`, one for each, named after the snapshot in hexadecimal. A
- * file is a database with copies of the tables, followed by a seal. It gets its name when it is complete and on disk,
- * and never changes afterwards. A restore compares every byte with the seal first: SQLite does not notice changed values.
+ * Snapshots in files of the folder `voucherctl.db.snapshots`, one per snapshot, with its name in hexadecimal. A file is
+ * a database with copies of the tables, followed by a seal. It gets its name when it is complete and on disk, and never
+ * changes afterwards. A restore compares every byte with the seal first: SQLite does not notice changed values.
  */
 export class FileSnapshots {
   readonly #db: SqliteDatabase
@@ -44,7 +44,7 @@ export class FileSnapshots {
   }
 
   save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
-    // A killed server leaves its draft to the next save.
+    // The next save overwrites the draft of a killed server.
     const draft = join(this.#folder, 'draft')
     return this.#queue(async () => {
       if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(this.#folder))
@@ -89,21 +89,21 @@ export class FileSnapshots {
       if (found === undefined) return undefined
       await rm(this.#fileOf(name))
       syncFolder(this.#folder)
-      // The folder ends with its last file.
+      // Remove the folder with its last file.
       await rmdir(this.#folder).catch(() => {})
       return recordOf(found)
     })
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no operation runs. */
   close(): Promise<unknown> {
     return this.#last
   }
 
-  /** Runs one operation after the other. */
+  /** Runs operations one after the other. */
   #queue<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work).catch((error: unknown) => {
-      // The server never writes a file here: it may be that of an earlier version.
+      // The path may be a file of an earlier version, which this server never writes.
       if (['ENOTDIR', 'EEXIST'].includes(codeOf(error))) throw new SnapshotsDamaged(this.#folder, { cause: error })
       if (codeOf(error, '') === '') throw error
       throw new StoreUnavailable('the file of a snapshot cannot be read or written', { cause: error })
@@ -126,7 +126,7 @@ export class FileSnapshots {
       const bytes = size - line.length
       await file.read(line, 0, line.length, bytes)
       const found = line.at(-1) === LF ? (parseLine(line.subarray(0, -1)) as Seal | undefined) : undefined
-      // Another name means that somebody renamed the file.
+      // Another name means that somebody has renamed the file.
       if (found?.name !== name || found.bytes !== bytes) throw new SnapshotsDamaged(this.#fileOf(name))
       return found
     } finally {
@@ -134,12 +134,12 @@ export class FileSnapshots {
     }
   }
 
-  /** Returns the number of vouchers. */
+  /** Copies the state to a file; returns the number of vouchers. */
   #copyTo(file: string): number {
-    // SQLite would create the file with the mode of the process.
+    // Create the file first: SQLite would use the default mode of the process.
     closeSync(openSync(file, 'wx', 0o600))
     return this.#attached(file, () => {
-      // A draft needs neither a journal nor a sync: after a failure it is deleted.
+      // A draft needs neither a journal nor a sync, because it is deleted after a failure.
       this.#db.exec(`pragma copy.page_size = ${PAGE_BYTES}; pragma copy.journal_mode = memory`)
       this.#db.exec('pragma copy.synchronous = off')
       return withoutForeignKeys(this.#db, () => copyTables(this.#db))
@@ -177,7 +177,7 @@ async function seal(draft: string, record: Omit<Seal, 'bytes' | 'sha256'>): Prom
   }
 }
 
-/** Hashes the start of a file in parts of about 1 ms, so that calls run meanwhile. */
+/** Hashes the start of a file in parts of about 1 ms, so that calls run in between. */
 async function sha256Of(path: string, bytes: number): Promise<string> {
   const hash = createHash('sha256')
   for await (const part of createReadStream(path, { end: bytes - 1, highWaterMark: 1024 * 1024 })) hash.update(part)

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './engine.js'
 import type { RunAlone } from './file-snapshots.js'
 import { copyTables, emptyTables, replaceTables, withoutForeignKeys } from './table-copies.js'
 
-/** Snapshots of a store in memory: all in one attached database, because SQLite attaches no more than ten. */
+/** Snapshots of a store in memory. All are in one attached database, because SQLite attaches at most ten. */
 export class MemorySnapshots {
   readonly #db: SqliteDatabase
   readonly #alone: RunAlone
@@ -33,8 +33,8 @@ export class MemorySnapshots {
     return this.#alone(() => {
       const saved = this.#saved.get(name)
       if (saved === undefined) return 'missing'
-      // In a transaction of its own: otherwise SQLite keeps the deleted rows for a rollback, which takes half as long
-      // again. The other transaction fails only without memory, as everything then does.
+      // In a separate transaction: otherwise SQLite keeps the deleted rows for a rollback, which takes 50 % longer. The
+      // other transaction fails only if memory is exhausted.
       withoutForeignKeys(this.#db, () => emptyTables(this.#db))
       withoutForeignKeys(this.#db, () => replaceTables(this.#db, prefixOf(name)))
       return saved
@@ -54,7 +54,7 @@ export class MemorySnapshots {
     })
   }
 
-  /** The copies end with the connection. */
+  /** The copies end with the connection, so there is nothing to close. */
   async close(): Promise<void> {}
 
   #drop(name: string): void {
@@ -62,5 +62,5 @@ export class MemorySnapshots {
   }
 }
 
-/** Hexadecimal, because names of tables ignore the case of letters. */
+/** Hexadecimal, because table names are case-insensitive. */
 const prefixOf = (name: string) => `s${Buffer.from(name).toString('hex')}_`

@@ -9,7 +9,7 @@ const rows = ' strict'
 const byKey = ' strict, without rowid'
 const dialect = { key: 'text', int64: 'integer', rows, byKey, busyRows: rows, busyByKey: byKey }
 
-/** Migrations in order; user_version is the number of finished ones. Never change a released migration. */
+/** Migrations in order; user_version is the number of completed ones. Never change a released migration. */
 export const migrations: readonly string[] = [
   initial(dialect),
   botCounts(dialect, `, primary key (bot_id, kind, block))${byKey}`) + sqliteTriggers,

@@ -67,7 +67,7 @@ export function closeSqliteFile(db: SqliteDatabase, path: string): void {
   try {
     if (path !== ':memory:') db.exec('pragma journal_mode = delete')
   } catch {
-    // The disk is full: the journal stays, and the next start reads it.
+    // The disk is full: the next start reads the journal, which stays.
   } finally {
     closeDatabase(db)
   }

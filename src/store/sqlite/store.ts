@@ -19,7 +19,7 @@ import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
 import { triggersOf } from './table-copies.js'
 
-/** Maximum number of operations per commit, so that reads can run in between. */
+/** Maximum operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
 /** Commit immediately once this many writes are queued: each write's share of the fsync is then small. */
 const IMMEDIATE_COMMIT_WRITES = 32
@@ -57,12 +57,12 @@ class SqliteStore implements Store {
   readonly #copies: MemorySnapshots | FileSnapshots
   readonly #listeners = new Set<(subject: string) => void>()
   readonly #reads: Pending[] = []
-  /** Reads that paused. Each tick continues one, so that many of them delay other calls no more than one. */
+  /** Paused reads. Each tick continues only one, so that other calls are delayed by at most one. */
   readonly #paused: (() => void)[] = []
   readonly #writes: Pending[] = []
   /**
-   * Length of the write queue at the end of the last tick. The commit waits while the queue grows, which saves a third
-   * of the fsyncs: callers whose writes share a commit send their next writes within a few ticks.
+   * Write queue length at the end of the last tick. The commit waits while the queue grows, which saves a third of the
+   * fsyncs: callers whose writes share a commit send their next writes within a few ticks.
    */
   #lastQueueLength = 0
   #scheduled = false
@@ -77,7 +77,7 @@ class SqliteStore implements Store {
     this.#db = db
     this.#path = path
     this.#execute = executor(db, prepared)
-    // In exclusive mode no other connection can change cached rows.
+    // In exclusive mode, no other connection can change cached rows.
     this.#memo = pragma(db, 'locking_mode') === 'exclusive' ? new RowCache() : null
     this.#begin = db.prepare('begin immediate')
     this.#commit = db.prepare('commit')
@@ -153,7 +153,7 @@ class SqliteStore implements Store {
     this.#schedule()
   }
 
-  /** Runs a read until it ends or pauses. @param resumed where it paused */
+  /** Runs a read until it ends or pauses. @param resumed position of the pause */
   #evaluate(pending: Pending, resumed?: { readonly steps: Op<unknown>; readonly step: Step }): void {
     try {
       const steps = resumed?.steps ?? pending.op()
@@ -195,8 +195,8 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Commits a batch. Savepoints copy every page before it changes, and operations rarely fail after their first change.
-   * Therefore runs the batch without savepoints, and again with savepoints only if an operation failed after a change.
+   * Commits a batch. Savepoints copy every page before a change, and operations rarely fail after their first change.
+   * The first run is therefore without savepoints; a second run has them if an operation failed after a change.
    */
   #commitBatch(batch: readonly Pending[]): Outcome[] {
     this.#begin.run()
@@ -257,7 +257,7 @@ class SqliteStore implements Store {
 
   /**
    * Runs the queued operations, then `work`, which uses the connection without a transaction of the store. Paused reads
-   * continue later: they may have seconds of work left.
+   * continue later, because they may have seconds of work left.
    * @param writesStore false if `work` writes only snapshots, whose damage leaves the store usable
    */
   readonly #runAlone: RunAlone = async (work, writesStore = false) => {
@@ -270,7 +270,7 @@ class SqliteStore implements Store {
       rollBack(this.#db)
       const problem = sqliteProblemOf(cause)
       if (problem === null) throw cause
-      // The next operation of the store finds damage of the store itself.
+      // `work` on a snapshot leaves the store usable; after work on the store itself, its state is unknown.
       if (writesStore && problem === 'io') this.#broken = cause as Error
       throw new StoreUnavailable('the snapshot could not be written or read', { cause })
     } finally {

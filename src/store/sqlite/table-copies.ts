@@ -4,7 +4,7 @@ import { rollBack, type SqliteDatabase } from './engine.js'
 
 /** Runs `work` in a transaction without foreign keys. */
 export function withoutForeignKeys<T>(db: SqliteDatabase, work: () => T): T {
-  // A pragma for foreign keys has no effect inside a transaction.
+  // The pragma has no effect inside a transaction.
   db.exec('pragma foreign_keys = off')
   try {
     db.exec('begin immediate')
@@ -20,10 +20,9 @@ export function withoutForeignKeys<T>(db: SqliteDatabase, work: () => T): T {
 }
 
 /**
- * Copies the tables of the state to the attached database `copy`; returns the number of vouchers.
- *
- * The copy of a table has the same columns and indexes, so that SQLite copies whole records and index entries without
- * building them again. SQLite skips this for tables with foreign keys or triggers, which are therefore off meanwhile.
+ * Copies the state tables to the attached database `copy`; returns the number of vouchers. The copy of a table has the
+ * same columns and indexes, so that SQLite copies whole records and index entries without building them again. SQLite
+ * skips this for tables with foreign keys or triggers, which are therefore off meanwhile.
  * @param prefix of the names of the copies and their indexes
  */
 export function copyTables(db: SqliteDatabase, prefix = ''): number {
@@ -48,7 +47,7 @@ export function copyTables(db: SqliteDatabase, prefix = ''): number {
   return n
 }
 
-/** Replaces the rows of the tables of the state by those of their copies. */
+/** Replaces the rows of the state tables with the copied rows. */
 export function replaceTables(db: SqliteDatabase, prefix = ''): void {
   emptyTables(db)
   const copies = db.prepare("select name from copy.sqlite_master where type = 'table'").all()
@@ -59,7 +58,7 @@ export function replaceTables(db: SqliteDatabase, prefix = ''): void {
   db.exec([...off, ...insertions, ...on, ...releaseLeases].join(';'))
 }
 
-/** Deletes the rows of the tables of the state. */
+/** Deletes the rows of the state tables. */
 export function emptyTables(db: SqliteDatabase): void {
   const { off, on } = triggersOf(db)
   db.exec([...off, ...stateTables.map((it) => `delete from main.${it}`), ...on].join(';'))

@@ -8,14 +8,14 @@ import type { RequestEvent } from '../listener.js'
 import { updateIdOf } from '../update-id.js'
 import { errorOf, iso } from './deliveries.js'
 
-/** Deliveries of the inbox that a page lists when it opens. */
+/** Maximum deliveries of the inbox that a page lists when it opens. */
 const PAST_MAX = 200
-/** Lines of this run in memory; their responses may not be in the inbox yet. */
+/** Maximum lines of this run in memory, because their responses may not be in the inbox yet. */
 const RECENT_MAX = 200
-/** Longer bodies are explained only when the delivery is opened: finding the mistake takes up to 0.1 s per MiB. */
+/** Maximum bytes to explain immediately: a longer body is explained when opened, at up to 0.1 s per MiB. */
 const EXPLAINED_BYTES_MAX = 64 * 1024
 
-/** Deliveries as they arrive, for the pages that follow them (RULES.md#page-of-a-listener). */
+/** Live deliveries for open pages (RULES.md#page-of-a-listener). */
 export class ActivityFeed {
   readonly #secrets: readonly WebhookSecret[]
   readonly #recent: DeliveryActivity[] = []
@@ -51,12 +51,12 @@ export class ActivityFeed {
     this.#add(this.#replayOf(stored, response))
   }
 
-  /** Streams what the inbox has, and then what arrives. */
+  /** Streams the deliveries of the inbox, then new ones. */
   stream(inbox: Inbox): Readable {
     const known = new Set(this.#recent.map(({ delivery_id }) => delivery_id))
     const past = inbox
       .find({}, PAST_MAX)
-      // A delivery without a response is still running; its line follows.
+      // Skip a delivery without a response: it is still running, and its line follows.
       .filter(({ id, verdict, status }) => !known.has(id) && (verdict === 'refused' || status !== undefined))
       .flatMap(({ id }) => inbox.read(id) ?? [])
       .flatMap((it) => this.#linesOf(it))

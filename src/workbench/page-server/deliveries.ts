@@ -7,23 +7,23 @@ import { pairsOf } from '../header-pairs.js'
 import type { DeliverySummary, RecordedResponse, StoredDelivery } from '../inbox.js'
 import { updateIdOf } from '../update-id.js'
 
-// Deliveries of an inbox in the shapes of the operator API, so that the same page shows them.
+// Converts deliveries of an inbox to operator API shapes, so that the same page can show them.
 
-/** State of a recorded delivery. A refused one never reached an application. */
+/** State of a recorded delivery. A refused delivery never reached an application. */
 export function stateOf({ verdict, status }: Pick<DeliverySummary, 'verdict' | 'status'>): Delivery['status'] {
   if (verdict === 'refused') return 'failed'
   if (status === undefined) return 'delivering'
   return isSuccess(status) ? 'delivered' : 'failed'
 }
 
-/** The delivery without its content. */
+/** Converts a delivery without its content. */
 export function deliveryOf({ id, at, update_id, type, verdict, responses }: StoredDelivery): Delivery {
   const last = responses.at(-1)
   const refusal = verdict === 'refused' ? { last_attempt_at: iso(at), last_status_code: 401 } : undefined
   return {
     id,
     bot_id: '',
-    // The page shows both as text: above 2^53 the digits, and for an unknown type what the update says.
+    // The page shows both as text: all digits of an id above 2^53, and the type as in the update if it is unknown.
     update_id: updateIdOf(update_id) as number,
     update_type: (type ?? 'unverified') as Delivery['update_type'],
     status: stateOf({ verdict, status: last?.status }),
@@ -56,7 +56,7 @@ interface Receiver {
   now(): number
 }
 
-/** The delivery with its signature and its responses. */
+/** Converts a delivery with its signature and its responses. */
 export function detailOf(stored: StoredDelivery, { address, secrets, now }: Receiver): DeliveryDetail {
   const { at, headers, body, url } = stored
   return {
@@ -67,7 +67,7 @@ export function detailOf(stored: StoredDelivery, { address, secrets, now }: Rece
     body: body.toString('base64'),
     request: { of: 'last_attempt', headers: pairsOf(headers) },
     signature: signatureParts(stored, secrets),
-    // As of its arrival: later, every timestamp is stale.
+    // Verify at the time of arrival: later, every timestamp is stale.
     verification: explainDelivery(headers, body, secrets, at),
     schedule: [],
     responses: stored.responses.map((it, index) => attemptOf(stored, it, index)),
@@ -80,7 +80,7 @@ export function detailOf(stored: StoredDelivery, { address, secrets, now }: Rece
 /** Latest Unix second that a page can show as a date. */
 const SECONDS_MAX = 8_640_000_000_000
 
-/** Signatures that the secrets of the listener make over the received bytes and the received timestamp. */
+/** Signatures that the listener's secrets make over the received bytes and timestamp. */
 function signatureParts({ at, headers, body }: StoredDelivery, secrets: readonly WebhookSecret[]) {
   const valueOf = (header: string) =>
     pairsOf(headers).find(([name]) => name.toLowerCase() === header.toLowerCase())?.[1] ?? ''

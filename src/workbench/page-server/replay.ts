@@ -18,7 +18,7 @@ export interface PageReplayTools {
   readonly secrets: readonly WebhookSecret[]
   readonly forwarder: Forwarder
   readonly inbox: { recordResponse(response: RecordedResponse): Promise<void> }
-  /** URL of the application that gets a delivery; undefined if there is none. */
+  /** Returns the URL of the application for a delivery; undefined without one. */
   appOf(type: string | null, body: Buffer): Promise<URL | undefined>
   now(): number
 }
@@ -29,7 +29,7 @@ interface Replayed {
   readonly response: RecordedResponse
 }
 
-/** Sends a recorded delivery to the application that got it, or that gets deliveries of its type now. */
+/** Replays a recorded delivery to the application that got it, or else to the present application for its type. */
 export async function replayFromPage(
   tools: PageReplayTools,
   stored: StoredDelivery,

@@ -19,11 +19,11 @@ export interface PageRouteOptions extends PageReplayTools {
 
 const API = '/_platform/v1'
 const PAGE_ITEMS = 20
-/** Base64 of the longest body that a listener accepts, with the rest of the JSON document. */
+/** Maximum bytes of a replay request: the longest accepted body in base64, and the rest of the JSON. */
 const REPLAY_BYTES_MAX = Math.ceil(BODY_BYTES_MAX / 3) * 4 + 1024
 type Result = { readonly ok: true; readonly data: unknown } | Refusal
 
-/** What the page asks of a listener: its inbox, in the shapes that the page knows from a server. */
+/** Routes of a listener for its page: the inbox, in the shapes of a server. */
 export class PageRoutes {
   readonly #options: PageRouteOptions
   readonly #feed: ActivityFeed
@@ -37,11 +37,11 @@ export class PageRoutes {
   /** Responds to a request with a session of the page. */
   async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = '/' } = request
-    // The path that was checked: `new URL` would resolve dot segments, and take a host from `//host/path`.
+    // Use the path that was checked: `new URL` would resolve dot segments, and take a host from `//host/path`.
     const path = pathOf(url)
     if (method === 'GET' && path === `${API}/activity`) {
       response.writeHead(200, { ...platformHeaders, 'content-type': 'application/x-ndjson; charset=utf-8' })
-      // The page is connected before there is a line.
+      // Connect the page before the first line.
       response.flushHeaders()
       pipeline(this.#feed.stream(this.#openInbox()), response, () => {})
     } else send(response, await this.#resultOf(method, path, request))
@@ -73,7 +73,7 @@ export class PageRoutes {
     return { ok: true, data: { items, pagination: { page, limit: PAGE_ITEMS, total: found.length, pages } } }
   }
 
-  /** The index of the inbox, read again when the files have grown. */
+  /** Returns the index of the inbox, read again after the files have grown. */
   #openInbox(): Inbox {
     const { dir } = this.#options
     const bytes = inboxBytes(dir)
@@ -82,7 +82,7 @@ export class PageRoutes {
   }
 }
 
-/** Reads and checks the body of a replay; undefined if it is none. */
+/** Reads and checks the body of a replay request; undefined for an invalid body. */
 async function readOrder(request: IncomingMessage): Promise<ReplayOrder | undefined> {
   if (!isJson(request)) return undefined
   const read = await readBody(request, REPLAY_BYTES_MAX)

@@ -12,7 +12,7 @@ import { type PageRouteOptions, PageRoutes, send } from './routes.js'
 export interface ListenerPage {
   /** Creates a link that opens the page once. */
   newLink(): string
-  /** Shows a request in the pages that are open. */
+  /** Shows a request in all open pages. */
   add(event: RequestEvent): void
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface ListenerPage {
 const HOST = '127.0.0.1'
 
 /**
- * Serves the page of a listener on a free port of its own, because the listener accepts deliveries on every path
+ * Serves the page of a listener on a separate free port, because the listener accepts deliveries on every path
  * (RULES.md#page-of-a-listener).
  */
 export async function startListenerPage(options: PageRouteOptions): Promise<ListenerPage> {

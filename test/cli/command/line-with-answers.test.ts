@@ -12,7 +12,7 @@ const nameOf = (leaf: Leaf, pointer: string, given: Readonly<Record<string, read
 
 const leafNamed = (name: string) => commands.find((it) => it.name === name)?.leaf as Leaf
 
-test('every member of a call that a command makes is named by a flag or an argument', () => {
+test('every member of an API call is named by a flag or an argument of the command', () => {
   const unnamed = commands.flatMap(({ name, leaf }) => {
     const { endpoint } = leaf as { endpoint?: Endpoint }
     if (endpoint === undefined) return []
@@ -45,6 +45,6 @@ test.each([
   ['templates list', 'limit', {}, '--limit'],
   ['platform clock set', '/now', {}, 'TIME'],
   ['apps create', '/unknown', {}, undefined],
-])('names the member of %s at %s with the flags %j as %s', (name, pointer, given, expected) => {
+])('command line names the member of %s at %s with the flags %j as %s', (name, pointer, given, expected) => {
   expect(nameOf(leafNamed(name), pointer, given as Record<string, string[]>)).toBe(expected)
 })

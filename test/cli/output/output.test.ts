@@ -99,7 +99,7 @@ test('webhook inbox list keeps whole times on a narrow terminal', async () => {
   }
 })
 
-test('a list shows how far a time is from now, if the terminal has the room', async () => {
+test('list shows relative times if the terminal has room', async () => {
   const id = 'app_01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const data = pageOf({ ...app, id, createdAt: '2026-11-21T13:55:43.000Z' })
   const run = (columns: number, at: string) =>
@@ -186,7 +186,7 @@ test('a list command prints the page number below its table if there are several
   expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
 })
 
-test('an empty list names its filter and counts what there is without it', async () => {
+test('empty list names its filter and the number of items without it', async () => {
   const { baseUrl, received } = await stub(({ path }) =>
     success(
       path.includes('status') ? pageOf() : { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } },
@@ -199,7 +199,7 @@ test('an empty list names its filter and counts what there is without it', async
   expect([(await run('--json')).exit, (await run('-q')).stdout, received.length]).toEqual([0, '', 6])
 })
 
-test('a list command says that a page is beyond the last', async () => {
+test('list command reports a page beyond the last one', async () => {
   const data = { items: [], pagination: { page: 9, limit: 20, total: 30, pages: 2 } }
   expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages, 30 in all.\n')
 })

@@ -40,7 +40,7 @@ test('templates list exits 2 for a name in --fields that neither response nor co
   const ran = await against('templates list --fields name,nam,validity.typ', pageOf(template))
   expect([ran.exit, ran.stdout]).toEqual([2, ''])
   expect(ran.stderr).toMatch(
-    /^error: --fields names what is not there: "nam", "validity.typ"\. \(UNKNOWN_FIELD\)\nhint: There are id, /,
+    /^error: Unknown fields "nam", "validity.typ" in --fields\. \(UNKNOWN_FIELD\)\nhint: Fields: id, /,
   )
 })
 

@@ -28,19 +28,19 @@ test('timeInList leaves a text that is not an instant as it is', () => {
 })
 
 describe('wrapMessage', () => {
-  test('breaks lines at spaces and indents the rest of a line like its text', () => {
+  test('wrapMessage() breaks lines at spaces and indents the rest like the first text', () => {
     expect(wrapMessage('hint: one two three\n  four five six\nshort\n', 13)).toBe(
       'hint: one two\n      three\n  four five\n  six\nshort\n',
     )
   })
 
-  test('keeps a suggested command and a long word on one line', () => {
+  test('wrapMessage() keeps a suggested command and a long word on one line', () => {
     expect(wrapMessage('Run `voucherctl apps list`. https://shop.example/long yes', 12)).toBe(
       'Run\n`voucherctl apps list`.\nhttps://shop.example/long\nyes',
     )
   })
 
-  test('ignores colours when it measures a line', () => {
+  test('wrapMessage() ignores colours when it measures a line', () => {
     const coloured = '\u001b[31merror:\u001b[39m one two'
     expect(wrapMessage(coloured, 14)).toBe(coloured)
     expect(wrapMessage(coloured, 13)).toBe('\u001b[31merror:\u001b[39m one\n       two')

@@ -111,7 +111,7 @@ test.each([
   ['bots get', ['bot_01'], [['bot_01', 'Coffee bot, active']]],
   ['bots send --text Hello', ['chat_01'], [[chat.id, 'user-42, private']]],
   ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'One free coffee, draft']]],
-])('the prompt of %s offers what the server has', async (line, replies, words) => {
+])('prompt of %s offers the values of the server', async (line, replies, words) => {
   const { baseUrl } = await shop()
   const ran = await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })
   expect(ran.offered).toEqual([words])
@@ -120,7 +120,7 @@ test.each([
 test.each([
   ['tokens revoke --yes', ['app_01', 'tok_01'], 'tok_01', '--app app_01 tok_01'],
   ['webhook retry', ['bot_01', 'dlv_01'], delivery.id, '--bot bot_01 dlv_01'],
-])('%s asks first for the id that the list of its argument needs', async (line, replies, id, words) => {
+])('%s first prompts for the id that the list of its argument needs', async (line, replies, id, words) => {
   const { baseUrl } = await shop()
   const ran = await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })
   expect([ran.exit, ran.offered.map((it) => it[0]?.[0])]).toEqual([0, [replies[0], id]])
@@ -138,7 +138,7 @@ test('the prompt of webhook inbox show offers the recorded deliveries', async ()
   expect([ran.exit, ran.stdout, ran.offered]).toEqual([0, '{}', [[['1-1', 'message #7, ok, 1970-01-01 00:00:00Z']]]])
 })
 
-test('a prompt offers all pages of a list, never from the cache of completion', async () => {
+test('prompt lists every page from the server and ignores the completion cache', async () => {
   const { baseUrl, received } = await stub(({ path }) => {
     const page = Number(new URL(path, 'http://shop').searchParams.get('page') ?? 1)
     return success({ items: [{ ...app, id: `app_${page}` }], pagination: { page, limit: 100, total: 201, pages: 3 } })
@@ -151,21 +151,21 @@ test('a prompt offers all pages of a list, never from the cache of completion', 
   expect(received.filter((it) => it.path.includes('limit=100'))).toHaveLength(6)
 })
 
-test('a prompt offers no list in a dry run, which sends nothing', async () => {
+test('prompt offers no list in a dry run, which sends nothing', async () => {
   const { baseUrl, received } = await shop()
   const line = `templates submit --dry-run --base-url ${baseUrl}`
   const ran = await cli(line, { env, terminal: true, replies: ['tpl_01'] })
   expect([ran.exit, ran.offered, received]).toEqual([0, [], []])
 })
 
-test('a prompt says that its list is empty, and takes any text', async () => {
+test('prompt reports an empty list and accepts any text', async () => {
   const { baseUrl } = await stub(({ path }) => success(path.endsWith('app_01') ? app : pageOf()))
   const ran = await cli(`apps get --base-url ${baseUrl}`, { env, terminal: true, replies: ['app_01'] })
   expect([ran.exit, ran.offered]).toEqual([0, []])
   expect(ran.stderr).toContain(`The list is empty: there are no applications to choose from on ${baseUrl}.\n`)
 })
 
-test('a prompt takes any text if the server refuses the list', async () => {
+test('prompt accepts any text if the server refuses the list', async () => {
   const { baseUrl } = await stub(({ path }) => (path.endsWith('app_01') ? success(app) : refusal(403, 'FORBIDDEN')))
   const ran = await cli(`apps get --base-url ${baseUrl}`, { env, terminal: true, replies: ['app_01'] })
   expect([ran.exit, ran.offered]).toEqual([0, []])
@@ -217,7 +217,7 @@ test('a printed line never contains a typed credential', async () => {
   expect(ran.stderr).not.toContain('eyJtyped')
 })
 
-test('a list finds words by their name or id and offers another text as typed', () => {
+test('prompt finds list items by name or id and also offers the typed text', () => {
   const words = [
     { value: 'app_1', summary: 'Coffee shop, active' },
     { value: 'app_2', summary: '咖啡店, active' },

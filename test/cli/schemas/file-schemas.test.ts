@@ -26,7 +26,7 @@ test('JSON Schema of template files refuses an unknown member and an invalid val
 })
 
 describe('JSON Schema of scenario files', () => {
-  test('accepts the scenarios of the guide', () => {
+  test('JSON Schema accepts the scenarios of the guide', () => {
     const scenarios = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text as string))
     expect(scenarios.length).toBeGreaterThan(1)
     for (const it of scenarios) expect(scenario.Check(it), it.name).toBe(true)
@@ -50,7 +50,7 @@ describe('JSON Schema of scenario files', () => {
 })
 
 describe('JSON Schemas of the files of a server', () => {
-  test('accept the default seed, and refuse an unknown member and an id of another form', () => {
+  test('JSON Schemas accept the default seed, and refuse an unknown member and a wrong id form', () => {
     const seed = schemaOf('seed')
     expect(seed.Check(defaultSeed)).toBe(true)
     expect(seed.Check({ ...defaultSeed, templates: [] })).toBe(false)

@@ -33,20 +33,20 @@ function contentsOf(events: readonly DiskEvent[], name: string, after = events.l
 }
 
 describe('the model of a disk', () => {
-  it('keeps a write in every state once a sync has covered it', () => {
+  it('disk model keeps a write in every state after a sync has covered it', () => {
     expect(contentsOf([created('a'), ...namesSynced(), written('a', 'text'), ...synced('a')], 'a')).toEqual(
       new Set(['text']),
     )
   })
 
-  it('may lose a write until its sync has ended, and one that began after the sync', () => {
+  it('disk model may lose a write until its sync has ended, or a write after the sync', () => {
     const [begin, end] = synced('a') as [DiskEvent, DiskEvent]
     const events = [created('a'), ...namesSynced(), written('a', 'old'), begin, written('a', 'new'), end]
     expect(contentsOf(events, 'a', events.length - 1)).toContain('')
     expect(contentsOf(events, 'a')).toEqual(new Set(['old', 'oldnew', 'old\0\0\0']))
   })
 
-  it('loses any sectors of 512 bytes of a write that is not synced', () => {
+  it('disk model loses any 512-byte sectors of an unsynced write', () => {
     const text = 'x'.repeat(512) + 'y'.repeat(512)
     const contents = contentsOf([created('a'), ...namesSynced(), written('a', text)], 'a')
     const zeros = '\0'.repeat(512)
@@ -54,33 +54,33 @@ describe('the model of a disk', () => {
     expect(contents).toEqual(new Set(['', text, first, zeros + text.slice(512), first + zeros, zeros + zeros]))
   })
 
-  it('may undo a truncation that is not synced', () => {
+  it('disk model may undo an unsynced truncation', () => {
     const cut: DiskEvent = { kind: 'truncate', path: at('a'), size: 1 }
     const events = [created('a'), ...namesSynced(), written('a', 'text'), ...synced('a'), cut]
     expect(contentsOf(events, 'a')).toEqual(new Set(['text', 't']))
   })
 
-  it('may lose a new name until its folder is synced, even if the file is synced', () => {
+  it('disk model may lose a new name until its folder is synced, even if the file is synced', () => {
     const events = [created('a'), written('a', 'text'), ...synced('a')]
     expect(contentsOf(events, 'a')).toEqual(new Set([undefined, 'text']))
     expect(contentsOf([...events, ...namesSynced()], 'a')).toEqual(new Set(['text']))
   })
 
-  it('may keep a rename and lose the content of the file, which is not synced', () => {
+  it('disk model may keep a rename and lose the unsynced content of the file', () => {
     const renamed: DiskEvent = { kind: 'rename', from: at('draft'), path: at('a') }
     const before = [created('a'), written('a', 'old'), ...synced('a'), ...namesSynced()]
     const contents = contentsOf([...before, created('draft'), written('draft', 'new'), renamed], 'a')
     expect(contents).toEqual(new Set(['old', 'new', '', '\0\0\0']))
   })
 
-  it('loses a folder with its files until the folder above is synced', () => {
+  it('disk model loses a folder with its files until the parent folder is synced', () => {
     const made: DiskEvent = { kind: 'mkdir', path: at('sub') }
     const events = [made, created('sub/a'), written('sub/a', 'text'), ...synced('sub/a'), ...synced('sub')]
     expect(contentsOf(events, 'sub/a')).toEqual(new Set([undefined, 'text']))
     expect(contentsOf([...events, ...namesSynced()], 'sub/a')).toEqual(new Set(['text']))
   })
 
-  it('has the files that the programs saw after all events without a power failure', () => {
+  it('disk model has the files that programs saw after all events without a power failure', () => {
     const linked: DiskEvent = { kind: 'link', from: at('a'), path: at('b') }
     const removed: DiskEvent = { kind: 'remove', path: at('a') }
     const { files } = diskOf([created('a'), written('a', 'text'), linked, removed]).whole(new Random('whole'))

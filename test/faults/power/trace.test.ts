@@ -53,6 +53,6 @@ it('a sync in a trace begins before the calls of other threads that interrupt it
   expect(events.map(({ kind }) => kind)).toEqual(['sync begin', 'write', 'sync end'])
 })
 
-it('a call that the model of a disk lacks ends the reading of a trace', async () => {
+it('trace reader fails at a call that the disk model lacks', async () => {
   await expect(eventsOf([`7 fallocate(18<${hex('/d/a')}>, 0, 0, 4096) = 0`])).rejects.toThrow('no fallocate')
 })

@@ -156,7 +156,7 @@ async function loginWith(context: Context, path: string | undefined): Promise<Ou
   if (kind === undefined) {
     return fail(
       'INVALID_INPUT',
-      'This is no credential of a kind that is known here.',
+      'This does not look like a credential.',
       'It is an account JWT, or begins with sop_, sbot_ or opk_.',
     )
   }

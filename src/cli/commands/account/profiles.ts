@@ -148,7 +148,7 @@ export const profiles: Group = {
       notes: [
         'A production profile shows a banner, and asks before what cannot be undone.',
         'With --secure required, its calls of the interface are encrypted or not made; --origin binds the sessions, --pin names the key of the server, at most two. `voucherctl secure pin --save` pins the key that is served. `voucherctl profiles set --unset secure.mode` undoes --secure.',
-        'With --codes reference, redeem codes are checked for slips of the pen before a call; other servers may form theirs in any way.',
+        'With --codes reference, redeem codes are checked for typing errors before a call; other servers may use another format.',
       ],
       positional: optionalName,
       flags: setFlags,

@@ -56,7 +56,7 @@ export const whoami = leaf({
   },
 })
 
-/** --token-file contains one credential, whose form shows its kind: the other kinds are skipped. */
+/** --token-file contains one credential, whose form shows its kind, so the other kinds are skipped. */
 export const isOtherKind = (globals: Globals, kind: CredentialKind, credential: string) =>
   globals['token-file'] !== undefined && (kindOf(credential) ?? 'token') !== kind
 

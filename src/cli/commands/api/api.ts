@@ -29,7 +29,7 @@ const apiCall = leaf({
   summary: 'Call any route and print the data of its response as JSON',
   notes: [
     'PATH lies under /api/v1 unless it begins with /api/v1, /_platform/v1, /healthz, /readyz or /metrics; its first slash may be left out. `voucherctl api routes` lists every route. The credential follows the route; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
-    'With -F, numbers, true, false and null are what they say, and @FILE is what the file holds, without one final line end. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
+    'With -F, numbers, true, false and null are sent as JSON values, and @FILE sends the content of the file, less one final newline. a.b=c and a[b]=c go inside, a[]=x adds to a list, a[] alone is an empty one. With -f everything is text. In the query of a GET the names stay as they are typed.',
     '-i also prints responses that fail or are not JSON; the exit code stays. --curl has variables where tokens, codes and secrets belong: with those set, the command gets the same response in bash.',
   ],
   positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
@@ -101,7 +101,8 @@ function bodyOf(fields: Parameters<typeof documentOf>[0]) {
 /** Fetches all pages with the query members `page` and `limit`, which every list endpoint has. */
 async function showAll(context: Context, call: AnyCall, mode: SecureMode): Promise<Outcome<unknown>> {
   if (call.method !== 'GET') return usage('--all reads every page of a GET.')
-  if (/[?&](?:page|limit)=/.test(call.path)) return usage('--all reads every page; it goes without page and limit.')
+  if (/[?&](?:page|limit)=/.test(call.path))
+    return usage('--all reads every page and cannot be combined with page or limit in PATH.')
   const { fetchAll } = await import('../../command/paging.js')
   return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {
     const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)

@@ -56,15 +56,15 @@ export function curlOf(
   return { command, variables: Array.from(variables, ([name, holds]) => ({ name, holds })) }
 }
 
-/** A variable without which the shell does not run the command. */
+/** Formats a variable without which the shell does not run the command. */
 const required = (variable: string) => ({ variable: `${variable}:?` })
 
 /** Capitalises a header name, such as `idempotency-key`. */
 const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
 
 /**
- * Puts variables in place of the voucher codes, tokens, webhook secrets and webhook URLs in a body (see
- * RULES.md#hidden-values), and adds what they hold to `variables`.
+ * Replaces the voucher codes, tokens, webhook secrets and webhook URLs of a body with shell variables (see
+ * RULES.md#hidden-values), and adds their values to `variables`.
  */
 function withVariables(body: string, routeId: string | undefined, variables: Map<string, string>): ShellText {
   const names = new SecretNames()
@@ -83,7 +83,7 @@ function withVariables(body: string, routeId: string | undefined, variables: Map
   collect(json)
   const parts = names.split(JSON.stringify(json))
   if (parts.length === 1) return body
-  // The quotes of a JSON string are beside its variable.
+  // The quotes of a JSON string stay outside the variable.
   const last = parts.length - 1
   return parts.map((part, at) =>
     typeof part === 'string' ? `${at === 0 ? '' : '"'}${part}${at === last ? '' : '"'}` : required(part.variable),

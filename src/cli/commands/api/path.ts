@@ -19,7 +19,7 @@ export function readPath(typed: string): PathResult {
     const encoded = path.replace(ENCODED, encodeURIComponent)
     return { ok: true, path: ROOTS.test(encoded) ? encoded : PREFIX + encoded }
   } catch {
-    return { ok: false, message: 'PATH holds half a character.' }
+    return { ok: false, message: 'PATH contains an incomplete Unicode character (a lone surrogate).' }
   }
 }
 

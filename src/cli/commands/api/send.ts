@@ -34,9 +34,9 @@ export interface CallExchange {
   readonly result: CallResult<unknown>
   /** The response as received; undefined if none arrived. */
   readonly response: TransportResponse | undefined
-  /** The credential that the call sent, so that the output can hide it in the response. */
+  /** Response as received; undefined if none arrived. */
   readonly credential: string | undefined
-  /** What the call sent, for the text of its failure. */
+  /** What the call sent, for the message of a failure. */
   readonly facts: CallFacts
 }
 
@@ -89,7 +89,7 @@ export async function sendAny(
   }
 }
 
-/** Transport of each running command, so that several calls share one encrypted session. */
+/** Transport of each running command: several calls of `api` share one encrypted session. */
 const opened = new WeakMap<Context, Promise<Transport>>()
 
 function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<Transport> {
@@ -130,7 +130,7 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
 /** True for routes that respond without the envelope: health checks, and the encrypted transport's own routes. */
 export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
-/** Members of the path and the body of a known route, as its dedicated command would send them. */
+/** Path and body members of a known route, as its dedicated command would send them. */
 function inputOf({ path, body, route }: AnyCall): Record<string, unknown> {
   const segments = path.split(/[?#]/, 1)[0]?.split('/') ?? []
   const params = (route?.path ?? '')

@@ -36,7 +36,7 @@ export function isDataAskedFor({ settings, output }: Context): boolean {
   return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
 }
 
-/** Minimum length of a credential that is hidden: a shorter one may equal an ordinary word of the response. */
+/** Minimum length of a credential to hide: a shorter text may equal an ordinary word of the response. */
 const SHORTEST_SECRET = 8
 
 /** Prints the whole response for `-i`, even of a failed call, without the credential. */

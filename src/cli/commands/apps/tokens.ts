@@ -17,7 +17,7 @@ function readDays(it: string): ParseResult<number | null> {
   return days > 0 ? { ok: true, value: days } : { ok: false, message: 'must be a number of days, or never' }
 }
 
-const trusted = 'Tokens are kept on trusted servers only. Choose the least scopes that do.'
+const trusted = 'Keep tokens on trusted servers only. Choose only the scopes that you need.'
 
 export const tokens: Group = {
   name: 'tokens',

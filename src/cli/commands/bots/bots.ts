@@ -47,7 +47,7 @@ const profileMembers = [
   'webhook.max_connections',
 ]
 
-/** Stores the bot token in the profile and removes it from the output; fails if the token can no longer be shown. */
+/** Stores the bot token in the profile and removes it from the output; fails if the response lacks it. */
 async function storeToken<Data extends { one_time_token?: string }>(
   context: Context,
   botId: string,

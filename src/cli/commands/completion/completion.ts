@@ -111,7 +111,7 @@ const install = (entries: readonly Entry[]): Leaf =>
     },
   })
 
-/** The change that puts the lines into a startup file; undefined if they are there. */
+/** Computes the change that adds the lines to a startup file; undefined if the file has them. */
 function addToStartup({ path, lines }: NonNullable<InstallLocation['startup']>): Change | Failure | undefined {
   const read = readUserFile(path)
   if (!read.ok) return read

@@ -1,7 +1,7 @@
 import type { Word } from '../../host/host.js'
 import type { CommandWords } from './command-words.js'
 
-/** For fish 3 and later. */
+/** Runs in fish 3 and later. */
 export const fishScript = (
   commands: readonly CommandWords[],
 ): string => `# Completion of voucherctl for fish. Made from the command tree: voucherctl completion fish

@@ -2,7 +2,7 @@ import type { Word } from '../../host/host.js'
 import type { CommandWords } from './command-words.js'
 import { WORDS_VARIABLE } from './shells.js'
 
-/** For Windows PowerShell 5.1 and PowerShell 7. It passes words in a variable, because 5.1 drops empty arguments. */
+/** For Windows PowerShell 5.1 and 7. The script passes words in a variable, because 5.1 drops empty arguments. */
 export const powershellScript = (
   commands: readonly CommandWords[],
 ): string => `# Completion of voucherctl for PowerShell. Made from the command tree: voucherctl completion powershell

@@ -115,14 +115,14 @@ class BashReader {
   }
 
   #redirect(): void {
-    // A number before `<` or `>` is that of a stream.
+    // A number before `<` or `>` is the number of a stream.
     if (/^\d+$/.test(this.#word)) this.#started = false
     this.#endWord()
     this.#redirects = true
   }
 
   #endWord(): void {
-    // A word after `<` or `>` is a file name and no word of the command.
+    // A word after `<` or `>` is a file name, not an argument of the command.
     if (this.#started && !this.#redirects) this.#words.push(this.#word)
     if (this.#started) this.#redirects = false
     this.#word = ''

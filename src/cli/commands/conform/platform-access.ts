@@ -17,7 +17,7 @@ interface AccessFlags {
   readonly rate: number | undefined
 }
 
-/** What a run calls the platform with: transports, credentials, the user's objects, and how fast. */
+/** How a run reaches the platform: transports, credentials, resources of the user, and rate limit. */
 export async function platformAccess(context: Context, baseUrl: string, flags: AccessFlags) {
   const plain = await openPlain(context, baseUrl)
   const isPlain = context.settings.secure.mode.value === 'off'

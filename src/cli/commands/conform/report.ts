@@ -16,7 +16,7 @@ export interface ConformReport {
   readonly not_applicable: number
   readonly not_reachable: number
   readonly items: readonly ProbeResult[]
-  /** What the run made and could not remove. */
+  /** Resources that the run created and could not remove. */
   readonly left: readonly Leftover[]
 }
 
@@ -35,7 +35,7 @@ export function reportOf(
 const LABEL_WIDTH = 10
 const INDENT = '    '
 
-/** The report for people: each difference, then what was not tested and why, then what is left. */
+/** Formats the report for people: first each difference, then what was not tested and why, then the resources left. */
 export function linesOf(report: ConformReport, width: number, paint: Paint): string[] {
   const { items, left } = report
   const differences = items.filter((it) => it.result === 'differs')
@@ -74,7 +74,7 @@ function differenceLines(
   ]
 }
 
-/** A run keeps no secrets, so that the reader of a report needs others. */
+/** A run keeps no secrets, so the reader of the report must set variables for them. */
 const variableText = (name: string, owner: string) =>
   `${name} belongs to ${owner}, which the run made: make another one to send the request.`
 
@@ -136,7 +136,7 @@ function summary({ ok, base_url, holds, differs, items, interrupted }: ConformRe
   return `${mark} ${plainLine(base_url)}: ${rules}${specified}${interrupted ? ', interrupted' : ''}.`
 }
 
-/** One suite for each group. */
+/** Creates a JUnit suite for each group. */
 export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
   return groups.flatMap((group) => {
     const own = items.filter((it) => it.group === group)

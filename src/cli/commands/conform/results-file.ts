@@ -14,7 +14,7 @@ export interface ResultsFile {
   append(record: ProbeResult | { readonly left: readonly Leftover[] }): void
 }
 
-/** Results of version 1 had no basis. */
+/** Version of the file format: results of version 1 have no basis. */
 const VERSION = 2
 
 interface Header {
@@ -22,12 +22,12 @@ interface Header {
   readonly base_url: string
 }
 
-/** Opens a file of results, NDJSON with a line for each probe: a new one, or one that `resume` continues. */
+/** Opens a results file (NDJSON, one line per probe): a new file, or one that `resume` continues. */
 export function openResults(host: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
   const file = resolve(host.cwd, path)
   if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
   const header: Header = { version: VERSION, base_url: baseUrl }
-  // A symbolic link counts as a file, also one whose target is missing.
+  // A symbolic link counts as a file, even if its target is missing.
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
     return fail('FILE_UNWRITABLE', `${path} exists.`, 'Continue its run with --resume, or name another file.')
   }
@@ -54,7 +54,7 @@ function readResults(
   let text: string
   try {
     text = readFileSync(file, 'utf8')
-    // A run that was killed may have left a part of a line.
+    // A killed run may have left part of a line.
     if (!text.endsWith('\n')) appendFileSync(file, '\n')
   } catch (error) {
     return unreadable(path, error)
@@ -69,5 +69,5 @@ function readResults(
   return { ok: true, results: results.filter(isFinal), left, append }
 }
 
-/** True for a result that a resumed run need not repeat: what was missing or silent may be there now. */
+/** True for a result that a resumed run need not repeat. Missing resources and timeouts are tried again. */
 const isFinal = ({ result }: ProbeResult) => result === 'holds' || result === 'differs'

@@ -31,7 +31,7 @@ export async function bounded(name: string, timeoutMs: number, check: () => Prom
   try {
     return await Promise.race([check(), late])
   } catch (error) {
-    // An error that is not a system error is a bug.
+    // Any other error is a bug.
     if (!(error instanceof Error && 'syscall' in error)) throw error
     return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check who owns the folder, and its permissions.')
   } finally {

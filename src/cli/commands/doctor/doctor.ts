@@ -96,7 +96,7 @@ function portsOf(dir: string): readonly machine.Port[] {
         const isOurs = server !== undefined && new URL(server.base_url).port === String(SERVER_PORT)
         return isOurs ? `the local server of ${server.data_dir}` : undefined
       },
-      fix: 'Give it another: voucherctl server start --port N.',
+      fix: 'Choose another port: voucherctl server start --port N.',
     },
     {
       name: '`voucherctl webhook listen`',

@@ -111,7 +111,7 @@ export async function checkPort({ name, port, holder, fix }: Port): Promise<Chec
 const MIB = 1024 * 1024
 const LEAST = { fail: 50 * MIB, warn: 500 * MIB }
 
-/** Bytes that this user may still write at a path; the folder may not exist yet. */
+/** Returns how many bytes this user may still write at a path; the folder may not exist yet. */
 export async function freeBytes(dir: string): Promise<number> {
   let there = dir
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there)

@@ -13,7 +13,7 @@ import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
-/** Milliseconds for one request; the command makes two, one after the other, so this keeps the wait short. */
+/** Milliseconds for one request; the command makes two in turn, so the user waits at most twice this time. */
 export const ASK_MS = 2_000
 
 type RequestResult =
@@ -41,7 +41,7 @@ async function ask(context: Context, baseUrl: string, path: string): Promise<Req
   return { ok: false, message: result.ok ? '' : result.message }
 }
 
-/** Result of the first check of the chosen server. */
+/** Result of the first check of a server. */
 interface ServerReport {
   readonly base: Check
   readonly server: Check

@@ -15,7 +15,7 @@ interface TlsOptions {
   readonly baseUrl: string
   readonly mode: SecureMode
   readonly timeoutMs: number
-  /** Certificates to trust in addition to those of Node. */
+  /** Additional trusted certificates, besides Node's own. */
   readonly ca?: ConnectionOptions['ca']
 }
 
@@ -54,7 +54,7 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
 
-/** Connects with TLS to read the certificate; sends no request. */
+/** Connects with TLS to read the certificate, and sends no request. */
 function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): Promise<HandshakeResult> {
   return new Promise((resolve) => {
     const socket = connect({

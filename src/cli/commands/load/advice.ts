@@ -2,7 +2,7 @@ import { numberText } from '../../output/text.js'
 import { WAITING_MAX } from './connection-queue.js'
 import { type LoadReport, NO_VOUCHER } from './report.js'
 
-/** Says what kept a run from its rate, and what to change; undefined if nothing did. */
+/** Says what kept the run below the requested rate, and what to change; undefined if nothing did. */
 export function limitOf({ limited_by, generator }: LoadReport): string | undefined {
   switch (limited_by) {
     case 'generator':
@@ -14,10 +14,10 @@ export function limitOf({ limited_by, generator }: LoadReport): string | undefin
   }
 }
 
-/** For a 429 of a server of the user. */
+/** Advice for a 429 of a server that the user runs. */
 export const rateLimitAdvice = 'A local server has no limits with `voucherctl server start --rate-limit off`.'
 
-/** Explains failures that say nothing about the speed of the server; undefined if there are none. */
+/** Explains failures that say nothing about the speed of the server; undefined without such failures. */
 export function adviceOf({ all }: LoadReport): string | undefined {
   if ('RATE_LIMITED' in all.errors) {
     return `The server limits the rate (429). ${rateLimitAdvice}`

@@ -18,7 +18,7 @@ type Comparison = keyof typeof comparisons
 /** A condition on the result of a run, such as `verify.p99<20ms`. */
 export interface Assertion {
   readonly text: string
-  /** Absent for all calls together. */
+  /** Absent for a condition on all calls together. */
   readonly operation?: Operation
   readonly metric: Metric
   readonly comparison: Comparison
@@ -34,7 +34,7 @@ export interface AssertionResult {
   readonly unit: Assertion['unit']
 }
 
-/** Defines the flag of assertions, whose value is those of all its texts. */
+/** Defines a flag of assertions; its value holds the assertions of all occurrences. */
 export const assertFlag = (summary: string): Flag<readonly Assertion[]> => ({
   value: 'CONDITION,…',
   summary,
@@ -77,10 +77,10 @@ const isComparison = (text: string): text is Comparison => Object.hasOwn(compari
 
 const isLatency = (metric: Metric) => latencies.some((it) => it === metric)
 
-/** Parses a limit in the unit of its metric; returns what is wrong with it. */
+/** Parses a limit in the unit of its metric, or returns the mistake. */
 function limitOf(metric: Metric, text: string): Pick<Assertion, 'limit' | 'unit'> | string {
   if (isLatency(metric)) {
-    // With fractions of a millisecond, and not without a unit, which is seconds in other flags.
+    // The unit is required, because other flags read a plain number as seconds; a limit may have fractions of a ms.
     const [, count, unit] = /^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$/.exec(text) ?? []
     if (unit === undefined) return 'needs a duration with its unit, such as 50ms'
     return { limit: Number(count) * UNITS_MS[unit as 'ms' | 's' | 'm' | 'h'], unit: 'ms' }
@@ -98,7 +98,7 @@ function limitOf(metric: Metric, text: string): Pick<Assertion, 'limit' | 'unit'
 const wrong = (text: string, position: number, found: string, rule: string) =>
   ({ ok: false, message: `"${text}" is wrong at character ${position}, "${found}": it ${rule}` }) as const
 
-/** Compares an assertion with what the calls of its operation, or all calls, showed. */
+/** Compares an assertion with the measurements of one operation, or of all calls. */
 export function judge(
   { text, operation, metric, comparison, limit, unit }: Assertion,
   { items, all }: { readonly items: readonly OperationReport[]; readonly all: OperationReport },

@@ -15,12 +15,12 @@ export class ConnectionQueue {
     this.#connections = connections
   }
 
-  /** Tasks that wait for a connection. */
+  /** Number of tasks that wait for a connection. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** Largest number of tasks that have waited. */
+  /** Peak length of the queue. */
   get waitingMax(): number {
     return this.#waitingMax
   }

@@ -26,7 +26,7 @@ const CONNECTIONS = 64
 const CONNECTIONS_MAX = 1_024
 const MIX: Mix = { issue: 30, verify: 50, redeem: 20 }
 const RECIPIENT = 'load-user'
-/** Calls a second that a production profile allows without --yes. */
+/** Calls per second that a production profile allows without --yes. */
 const PRODUCTION_RATE_MAX = 10
 
 const monotonicClock: LoadClock = {
@@ -138,7 +138,7 @@ const scheduleOf = ({
   seed: seed ?? randomInt(2 ** 32),
 })
 
-/** Refuses flags that do not fit together. */
+/** Refuses flags that contradict each other. */
 function refuseFlags({ warmup = 0, assert }: LoadFlags, schedule: Schedule): Failure | undefined {
   const { durationMs, mix } = schedule
   if (warmup >= durationMs) return usage('--warmup must be shorter than --duration, because it is a part of the run.')
@@ -154,7 +154,7 @@ function refuseFlags({ warmup = 0, assert }: LoadFlags, schedule: Schedule): Fai
   return undefined
 }
 
-/** Asks on a production profile, and requires --yes above the rate of a person's test. */
+/** Asks for confirmation on a production profile, and requires --yes above the rate of a manual test. */
 async function confirmLoad(context: Context, rate: number, action: string): Promise<Failure | undefined> {
   const { production, profileName } = context.settings
   if (production.value && rate > PRODUCTION_RATE_MAX && !context.globals.yes) {

@@ -1,6 +1,6 @@
 import type { ConnectionQueue } from './connection-queue.js'
 
-/** Monotonic time of a run. */
+/** Monotonic clock of a run. */
 export interface LoadClock {
   nowMs(): number
   /** Resolves after a time, or when the signal aborts. With 0 it lets pending responses be processed. */
@@ -9,15 +9,15 @@ export interface LoadClock {
 
 interface OpenLoop<Call extends { readonly dueMs: number }> {
   readonly calls: Iterable<Call>
-  /** One queue for each address; calls take them in turn. */
+  /** One queue per address; the scheduler assigns calls to the addresses in turn. */
   readonly queues: readonly ConnectionQueue[]
   readonly clock: LoadClock
   readonly signal: AbortSignal
-  /** Sends a call. @param dueAt its due time on the clock @param address index of the queue */
+  /** Sends a call. @param dueAt time on the clock at which the call is due @param address index of the queue */
   send(call: Call, dueAt: number, address: number): Promise<void>
   /** Called for each call with the ms by which the generator was late. */
   onDue(call: Call, lateMs: number): void
-  /** Called for a call that is not sent, because too many wait for a connection. */
+  /** Called for a call that is not sent because the queue of its address is full. */
   onNotSent(call: Call): void
 }
 
@@ -25,8 +25,8 @@ interface OpenLoop<Call extends { readonly dueMs: number }> {
 const OVERDUE_BURST = 64
 
 /**
- * Starts each call when it is due, no matter whether earlier calls have responses (RULES.md#load). Resolves when
- * the last response has arrived, or after an abort when the calls in flight have ended.
+ * Starts each call when it is due, no matter whether earlier calls have responses (RULES.md#load). Resolves when the
+ * last response has arrived, or, after an abort, when the calls in flight have ended.
  */
 export async function runOpenLoop<Call extends { readonly dueMs: number }>(loop: OpenLoop<Call>): Promise<void> {
   const { calls, queues, clock, signal } = loop

@@ -1,13 +1,13 @@
 import type { Operation } from './mix.js'
 import type { Statistics } from './statistics.js'
 
-/** Calls of an operation. Latencies are those of successful calls, from the due time on; null without one. */
+/** Counts and latencies of an operation. Latencies are of successful calls, from the due time on; null without one. */
 export interface OperationReport {
   readonly operation: Operation | 'all'
   readonly calls: number
   readonly succeeded: number
   readonly failed: number
-  /** Successful calls a second. */
+  /** Successful calls per second. */
   readonly per_second: number
   readonly min_ms: number | null
   readonly mean_ms: number | null

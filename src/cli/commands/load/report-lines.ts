@@ -13,7 +13,7 @@ const NAME_WIDTH = 10
 const CALLS_WIDTH = 10
 const NUMBER_WIDTH = 8
 
-/** The report for people: a line for each operation, failures by code, the generator, and assertions. */
+/** Formats the report for people: a line for each operation, failures by code, the generator, and assertions. */
 export function linesOf(report: LoadReport, paint: Paint): string[] {
   const { items, all, assertions } = report
   const operationsOfTable = items.length > 1 ? [...items, all] : items

@@ -4,17 +4,17 @@ import { type OperationReport, operationReport } from './operation-report.js'
 import type { Shape } from './schedule.js'
 import { Statistics } from './statistics.js'
 
-/** How the machine that made the calls kept up. */
+/** Load on the machine that made the calls. */
 export interface GeneratorReport {
   /** CPU time of this process in percent of one core. */
   readonly cpu_percent: number
-  /** How long after their due times calls were started, because this process was busy. */
+  /** Median delay in ms between the due time of a call and its start, because this process was busy. */
   readonly late_p50_ms: number | null
   readonly late_p99_ms: number | null
   readonly late_max_ms: number | null
-  /** Connections to each address. */
+  /** Connections per address. */
   readonly connections: number
-  /** Most calls that waited for a connection to one address. */
+  /** Peak number of calls that waited for a connection to one address. */
   readonly waiting_max: number
 }
 
@@ -28,7 +28,7 @@ export interface LoadReport {
   readonly rate: number
   readonly mix: Mix
   readonly seed: number
-  /** Time that was measured: without the warm-up, until the last response. */
+  /** Measured time: from the end of the warm-up to the last response. */
   readonly duration_ms: number
   readonly warmup_ms: number
   readonly interrupted: boolean
@@ -37,16 +37,16 @@ export interface LoadReport {
   readonly items: readonly OperationReport[]
   readonly all: OperationReport
   readonly generator: GeneratorReport
-  /** What kept the run from the rate: this process, or the number of connections; null if nothing did. */
+  /** What kept the run below the rate: this process, or the number of connections; null if nothing did. */
   readonly limited_by: 'generator' | 'connections' | null
   readonly assertions: readonly AssertionResult[]
 }
 
-/** Codes of calls that were due and not sent. */
+/** Code of calls that were due but not sent. */
 export const NOT_SENT = 'NOT_SENT'
 export const NO_VOUCHER = 'NO_VOUCHER'
 
-/** p99 of lateness in ms from which the generator spoils the latencies. Timers alone are up to 2 ms late. */
+/** p99 of lateness in ms above which latencies include delays of this process. Timers alone are up to 2 ms late. */
 const LATE_MS = 10
 
 type Settings = Omit<LoadReport, 'ok' | 'items' | 'all' | 'limited_by' | 'assertions'>

@@ -10,35 +10,35 @@ import { type DueCall, dueCalls, type Schedule, seededRandom, totalsOf } from '.
 import { Statistics } from './statistics.js'
 import type { Target } from './targets.js'
 
-/** Vouchers among which verify picks. */
+/** Number of issued vouchers from which verify calls pick. */
 const VERIFIED_MAX = 10_000
 
 export interface LoadOptions {
   readonly targets: readonly Pick<Target, 'call' | 'callWithRetries'>[]
   readonly connections: number
   readonly schedule: Schedule
-  /** Calls that are due before this time of the run are not counted. */
+  /** Calls due before this time of the run, in ms, are not counted. */
   readonly warmupMs: number
   readonly template: string
-  /** Users to whom the vouchers are issued, in turn. */
+  /** Users to whom vouchers are issued, in turn. */
   readonly recipients: readonly string[]
-  /** Begins external issue ids and idempotency keys, so that two runs share none. */
+  /** Prefix of external issue ids and idempotency keys, so that two runs share none. */
   readonly runId: string
   readonly timeoutMs: number
   readonly clock: LoadClock
   readonly signal: AbortSignal
 }
 
-/** Load on a platform: vouchers are issued ahead, then the calls of the schedule are sent. */
+/** Load on a platform: issues vouchers ahead, then sends the calls of the schedule. */
 export class LoadRun {
   readonly statistics: Readonly<Record<Operation, Statistics>> = {
     issue: new Statistics(),
     verify: new Statistics(),
     redeem: new Statistics(),
   }
-  /** How long after their due times calls were started. */
+  /** Delay between the due time of each call and its start. */
   readonly lateness = new Statistics()
-  /** Vouchers that `prepare` issues. */
+  /** Number of vouchers that `prepare` issues. */
   readonly ahead: number
   readonly #options: LoadOptions
   readonly #queues: readonly ConnectionQueue[]
@@ -54,7 +54,7 @@ export class LoadRun {
     setMaxListeners(0, signal)
     this.#options = options
     this.#queues = targets.map(() => new ConnectionQueue(connections))
-    // At least one for each address, so that the trial finds one that does not respond.
+    // At least one per address, so that the trial calls find an address that does not respond.
     this.ahead = Math.max(totalsOf(schedule).ahead, targets.length)
     this.#vouchers = new VoucherPool(schedule.mix.redeem > 0, seededRandom(schedule.seed))
   }
@@ -109,7 +109,7 @@ export class LoadRun {
     return undefined
   }
 
-  /** Sends the calls of the schedule. Resolves when each has its response or, after an abort, has ended. */
+  /** Sends the calls of the schedule. Resolves when each call has a response or, after an abort, has ended. */
   async run(): Promise<void> {
     const { targets, schedule, warmupMs, clock, signal } = this.#options
     await runOpenLoop<DueCall>({
@@ -177,7 +177,7 @@ export class LoadRun {
 
 const failureIn = (result: CallResult<unknown>) => (result.ok ? undefined : result)
 
-/** True if the platform certainly did not act: no connection, 429 or 503. */
+/** True if the platform certainly did not act on the call: no connection, 429 or 503. */
 const wasNotProcessed = ({ status, outcomeUnknown }: CallFailure) =>
   !outcomeUnknown && (status === 0 || status === 429 || status === 503)
 
@@ -201,17 +201,17 @@ class VoucherPool {
     this.#added += 1
   }
 
-  /** Takes a voucher that no call has redeemed; undefined if there is none. */
+  /** Takes a voucher that no call has redeemed; undefined if the pool has none. */
   takeUnredeemed(): Credential | undefined {
     return this.#unredeemed.pop()
   }
 
-  /** Returns a voucher that was certainly not redeemed. */
+  /** Returns a voucher to the pool whose redemption certainly failed. */
   giveBack(credential: Credential): void {
     this.#unredeemed.push(credential)
   }
 
-  /** A random one of the vouchers that were issued last, redeemed or not; undefined if there is none. */
+  /** Picks a random one of the latest vouchers, redeemed or not; undefined if none was issued. */
   pick(): Credential | undefined {
     return this.#recent[Math.floor(this.#random() * this.#recent.length)]
   }

@@ -5,11 +5,11 @@ export type Shape = (typeof shapes)[number]
 
 export interface Schedule {
   readonly shape: Shape
-  /** Calls a second at the highest point of the shape. */
+  /** Calls per second at the peak of the shape. */
   readonly rate: number
   readonly durationMs: number
   readonly mix: Mix
-  /** Decides the order of the operations. */
+  /** Seed of the random order of operations. */
   readonly seed: number
 }
 
@@ -19,7 +19,7 @@ export interface DueCall {
   readonly operation: Operation
 }
 
-/** Yields the calls of a schedule in the order of their due times; the same seed yields the same calls. */
+/** Yields the calls of a schedule by due time; the same seed yields the same calls. */
 export function* dueCalls(schedule: Schedule): Generator<DueCall, void> {
   const order = shuffledMix(schedule.mix, schedule.seed)
   for (let index = 0; ; index += 1) {
@@ -35,7 +35,7 @@ const SPIKE_BASE = 0.2
 const BURST_START = 0.4
 const BURST_END = 0.6
 
-/** Ms from the start after which the shape has planned `index` calls. */
+/** Time in ms from the start at which call number `index` is due. */
 function dueTimeOf(index: number, { shape, rate, durationMs }: Schedule): number {
   switch (shape) {
     case 'steady':
@@ -77,14 +77,14 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** What a schedule will send. */
+/** Calls of a schedule by operation, and vouchers that it needs. */
 interface ScheduleTotals {
   readonly calls: Readonly<Record<Operation, number>>
-  /** Vouchers to issue before the run: one for each redeem that issue calls do not supply in time, and for a trial. */
+  /** Vouchers to issue before the run: for the trial, and for each redeem that issue calls cannot supply in time. */
   readonly ahead: number
 }
 
-/** Ms that an issue of the run may take before a redeem counts on its voucher. */
+/** Ms that an issue call of the run may take; only later redeems use its voucher. */
 const ISSUE_MS = 5_000
 
 export function totalsOf(schedule: Schedule): ScheduleTotals {
@@ -104,7 +104,7 @@ export function totalsOf(schedule: Schedule): ScheduleTotals {
   return { calls, ahead: missing + 1 }
 }
 
-/** Number of calls of a schedule, without walking along it. */
+/** Computes the number of calls of a schedule without generating them. */
 export function callCount({ shape, rate, durationMs }: Omit<Schedule, 'mix' | 'seed'>): number {
   const share = { steady: 1, ramp: 0.5, spike: SPIKE_BASE + (1 - SPIKE_BASE) * (BURST_END - BURST_START) }[shape]
   return Math.max(1, Math.round((rate * share * durationMs) / 1000))

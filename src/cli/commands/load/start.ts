@@ -18,7 +18,7 @@ interface ReportOptions {
 
 const INTERRUPTED = 130
 
-/** Prepares and runs a load, with a live line on stderr. */
+/** Prepares and runs a load, and shows its progress in one line on stderr. */
 export async function runLoad(
   context: Context,
   reportOptions: ReportOptions,
@@ -41,7 +41,7 @@ export async function runLoad(
     const elapsedMs = options.clock.nowMs() - startedAt
     const report = describeRun(run, options, reportOptions, elapsedMs, (user + system) / 1000)
     const limit = limitOf(report)
-    // Before the warning, which would stand on the same line.
+    // End the progress line first: the warning would stand on the same line.
     endLine()
     if (limit !== undefined) context.output.warn(limit)
     return { ok: true, data: report, exit: report.interrupted ? INTERRUPTED : report.ok ? 0 : 1 }
@@ -50,7 +50,7 @@ export async function runLoad(
   }
 }
 
-/** Converts the failure of a call before the run. */
+/** Converts the failure of a call that was made before the run. */
 async function failureOf(context: Context, { addresses }: ReportOptions, refused: CallFailure): Promise<Failure> {
   if (refused.status === 426) await forbidPlaintext(context, addresses[0] as string, refused.code)
   // The command has no --idempotency-key: a repeated run is a new run.
@@ -67,7 +67,7 @@ function describeRun(
   cpuMs: number,
 ): LoadReport {
   const { shape, rate, mix, seed, durationMs } = schedule
-  // The time between the last due time and the end of the duration belongs to the run too.
+  // The run lasts until the end of the duration, even if the last call is due earlier.
   const wholeMs = signal.aborted ? elapsedMs : Math.max(elapsedMs, durationMs)
   const settings = {
     addresses,

@@ -1,12 +1,12 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 
-/** Longest latency that a histogram distinguishes: one hour in µs. */
+/** Longest latency in µs that a histogram distinguishes (one hour). */
 const LONGEST_US = 3_600_000_000
 
-/** Creates an HDR histogram of µs with three significant digits. */
+/** Creates an HDR histogram for µs with three significant digits. */
 const newHistogram = () => createHistogram({ lowest: 1, highest: LONGEST_US, figures: 3 })
 
-/** Counts calls and their latencies. Latencies are those of successful calls. */
+/** Counts calls, and measures the latencies of successful calls. */
 export class Statistics {
   readonly #histogram: RecordableHistogram = newHistogram()
   readonly #failures = new Map<string, number>()
@@ -20,7 +20,7 @@ export class Statistics {
     this.#failures.set(code, (this.#failures.get(code) ?? 0) + count)
   }
 
-  /** Adds all calls of other statistics. */
+  /** Adds the calls and latencies of other statistics. */
   merge(other: Statistics): void {
     this.#histogram.add(other.#histogram)
     for (const [code, count] of other.#failures) this.addFailure(code, count)
@@ -39,7 +39,7 @@ export class Statistics {
     return Object.fromEntries([...this.#failures].sort(([, one], [, other]) => other - one))
   }
 
-  /** Latency in ms that a share of the successful calls did not exceed; null without such a call. */
+  /** Latency in ms that this percentage of successful calls did not exceed; null without a successful call. */
   percentileMs(percent: number): number | null {
     return this.#ms(this.#histogram.percentile(percent))
   }

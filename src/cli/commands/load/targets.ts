@@ -9,7 +9,7 @@ import type { Failure } from '../../failures/failure.js'
 export interface Target {
   /** Makes a call once. */
   readonly call: Call
-  /** Makes a call and retries transient failures, for the vouchers that a run needs. */
+  /** Makes a call and retries transient failures; for vouchers that a run needs. */
   readonly callWithRetries: Call
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ interface OpenedTargets {
   readonly targets: readonly Target[]
 }
 
-/** Opens pooled connections to each address, encrypted as the settings say. */
+/** Opens pooled connections to each address, in the encryption mode of the settings. */
 export async function openTargets(
   context: Context,
   addresses: readonly string[],

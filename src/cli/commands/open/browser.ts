@@ -5,10 +5,10 @@ import { withoutSecrets } from '../server/detach.js'
 
 type Command = readonly [program: string, ...args: string[]]
 
-/** The program with which a platform opens a URL in the user's browser, and its arguments. */
+/** Returns the program, with arguments, that opens a URL in the user's browser on a platform. */
 export function openerOf(platform: NodeJS.Platform, url: string): Command {
   if (platform === 'darwin') return ['open', url]
-  // `start` would need cmd, a shell that interprets & and %.
+  // `start` would need cmd, a shell that interprets & and % in the URL.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler', url]
   return ['xdg-open', url]
 }

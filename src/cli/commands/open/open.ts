@@ -45,12 +45,12 @@ export const open: Leaf = leaf({
   },
 })
 
-/** Refuses a server that can have no page, as far as this machine knows without a call. */
+/** Refuses, without a call, a server that is known to have no page. */
 function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failure | undefined {
   const running = findRunningServers(host, settings.config)
   const local = running.find((it) => it.base_url === baseUrl || isAddressOf(it, baseUrl))
   if (local?.operator_key_file === null) return withoutOperator(baseUrl)
-  // A server on all interfaces is reached by a loopback address too.
+  // A server that listens on all interfaces can also be reached at a loopback address.
   const { hostname, secure } = parseBaseUrl(local?.base_url ?? baseUrl)
   if (!secure && isLoopbackHost(hostname)) return undefined
   if (local === undefined) {
@@ -70,13 +70,13 @@ const withoutOperator = (baseUrl: string) =>
     'Stop it, and start it with the operator API: `voucherctl server start --detach --operator on`.',
   )
 
-/** The failure that a server without a page returns, with the reason that this machine knows. */
+/** The failure that a server without a page returns, with a reason that is known on this machine. */
 const pageOff = (message: string, hint: string): Failure => ({
   ...fail('INVALID_INPUT', message, hint),
   code: 'PAGE_OFF',
 })
 
-/** The failure with the command that starts a server that has a page. */
+/** Adds the command that starts a server with a page to the failure. */
 async function explain(context: Context, baseUrl: string, failure: Failure): Promise<Failure> {
   const { code } = failure
   if (code === 'ROUTE_NOT_FOUND') return withoutOperator(baseUrl)
@@ -87,10 +87,10 @@ async function explain(context: Context, baseUrl: string, failure: Failure): Pro
   return { ...failure, hint: (await startHint(context)) ?? `Start a server there: ${start}.` }
 }
 
-/** The link of a server, which another program opens; undefined for another kind of URL. */
+/** Link to the page of a server, for another program to open; undefined for a URL that is not http or https. */
 function linkOf(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
-  // The parser drops or encodes control characters and spaces.
+  // URL parsing drops or encodes control characters and spaces.
   const { protocol, hostname, href } = new URL(text)
   return protocol === 'http:' && isLoopbackHost(hostname) ? href : undefined
 }

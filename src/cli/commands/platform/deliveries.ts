@@ -15,9 +15,9 @@ import { drawDelivery, drawReplay } from './delivery-drawing.js'
 
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
-/** Exit codes as of `webhook replay` (RULES.md#replay-of-deliveries). */
+/** Exit codes of a replay, the same as for `webhook replay` (RULES.md#replay-of-deliveries). */
 function exitOf(replay: DeliveryReplay): number {
-  // The spread accepts a response that is no object.
+  // Copy the members: a response that is not an object then has none.
   const { error, status } = { ...replay }
   if (!error) return 0
   return status === null || status >= 500 ? 9 : 8

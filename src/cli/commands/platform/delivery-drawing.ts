@@ -16,10 +16,10 @@ const requestTitles = {
   next_attempt: 'Signature that an attempt would have now',
 }
 
-/** Draws a delivery: its attempts, what was signed, and why the application may have refused it. */
+/** Draws a delivery: its attempts, the signed text, and why the application may have refused it. */
 export function drawDelivery(detail: DeliveryDetail, { paint, width }: Screen): string {
   const { delivery, bot_name, url, voucher_id, request, schedule, responses, hints } = detail
-  // Distances are from the clock of the server, which may be a test clock.
+  // Relative times count from the server's clock, which may be a test clock.
   const now = Date.parse(detail.now)
   const facts = { bot: `${bot_name} (${delivery.bot_id})`, url: url ?? 'none: the bot has no webhook', voucher_id }
   const due = schedule.flatMap(({ at, attempt, state }) =>
@@ -35,7 +35,7 @@ export function drawDelivery(detail: DeliveryDetail, { paint, width }: Screen): 
   ].join('\n\n')
 }
 
-/** Draws the response to a replay, and what a receiver with the secret of the server says about the request. */
+/** Draws the response to a replay, and whether a receiver with the server's secret accepts the request. */
 export function drawReplay({ exchange, verification, hints }: DeliveryReplay, { paint, width }: Screen): string {
   return [
     ...(exchange.response === null ? [] : [drawResponse(exchange, 'Response', { paint, width })]),

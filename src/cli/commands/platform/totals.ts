@@ -8,7 +8,7 @@ import { plainLine, withTimes } from '../../output/text.js'
 
 const BAR_COLUMNS = 18
 
-/** A beginning, or seconds before the end, which is the present time of the server's clock. */
+/** Start of the range: a time, or seconds before the present time of the server's clock. */
 type Since = { readonly from: string } | { readonly seconds: number }
 
 function parseSince(text: string): Since | undefined {
@@ -47,7 +47,7 @@ function sum({ items, until, complete }: Totals): string {
   return complete ? counts : `At least ${counts} There are too many to count all.`
 }
 
-/** Draws the periods as two columns of bars with one scale. */
+/** Draws the periods as two columns of bars with a common scale. */
 function chart({ items }: Totals): string {
   const largest = Math.max(1, ...items.flatMap((it) => [it.issued, it.redeemed]))
   const digits = Math.max('REDEEMED'.length, String(largest).length)

@@ -10,7 +10,7 @@ const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'exte
 /** Draws a voucher and its events from top to bottom, the oldest first. */
 export function drawHistory(history: VoucherHistory, { paint, width }: Screen): string {
   const { voucher, events, older_redemptions, log_since, server_started_at } = history
-  // Distances are from the clock of the server, which may be a test clock.
+  // Relative times count from the server's clock, which may be a test clock.
   const now = Date.parse(history.now)
   const at = (instant: string) => timeInList(plainLine(instant), now)
   const since =

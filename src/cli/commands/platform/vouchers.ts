@@ -14,7 +14,7 @@ import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../vouchers/credential-input.js'
 import { drawHistory } from './voucher-timeline.js'
 
-/** Flag whose value stays as typed, so that an empty list can repeat it. */
+/** Flag whose value stays as typed, so that the message of an empty list can repeat it. */
 const since: Flag<string | undefined> = {
   ...one('TIME', 'Only those issued since this time, or in the last 10m', (text) =>
     durationMs(text) === undefined && parseTime(text) === undefined

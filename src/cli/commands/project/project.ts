@@ -35,7 +35,7 @@ const view = {
   next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: `voucherctl project allow`' : undefined),
 }
 
-/** Describes the project file. @param projects the allowed files, if this command has just changed them */
+/** Describes the project file. @param projects the list of allowed files, if this command has just changed them */
 function show({ host, settings }: Context, projects = settings.config.projects): ProjectReport {
   const { project, passedOver, profile, config } = settings
   const none = { path: null, base_url: null, allowed: null, reason: 'no project file', content: {} } as const
@@ -54,7 +54,7 @@ function find({ settings: { project, passedOver } }: Context): { ok: true; proje
   return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json counts here.', reasons.join(' ') || where)
 }
 
-/** Stores or removes the permission for exactly the text of the project file that this command has read and shows. */
+/** Allows or forbids the project file. A permission covers exactly the text that this command has read and shown. */
 async function decide(context: Context, isAllowed: boolean) {
   const found = find(context)
   if (!found.ok) return found

@@ -12,7 +12,7 @@ import type { StartedServer, Walkthrough } from './walkthrough.js'
 /** Profile in which --keep stores the credentials. */
 export const PROFILE = 'quickstart'
 
-/** Starts a server in the background that outlives the walkthrough, in a folder of its own. */
+/** Starts a server in the background, in a folder of its own; the server continues after the walkthrough. */
 export async function startKeptServer(context: Context, webhookPort: number): Promise<StartedServer | Failure> {
   const { host, settings } = context
   const dir = `${defaultDataDir(host)}-quickstart`
@@ -53,7 +53,7 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
   }
 }
 
-/** The receiver of the walkthrough ends with it; without a webhook the bot can be polled. */
+/** The receiver ends with the walkthrough, so remove the webhook: without one the bot can be polled. */
 async function removeWebhook(walkthrough: Walkthrough): Promise<void> {
   const { botId } = walkthrough
   if (botId === undefined) throw new Error('the walkthrough must have made a bot')

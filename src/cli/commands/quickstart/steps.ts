@@ -185,7 +185,7 @@ function watchWire(secrets: readonly string[]) {
       },
     /** Describes the last request, such as `POST /api/v1/secure/dispatch, 612 bytes and 1034 back`. */
     summary: () => last,
-    /** True if one of the secrets was sent in plain text. */
+    /** True if a request contained one of the secrets as plain text. */
     readable: () => seen.some((text) => secrets.some((it) => it !== '' && text.includes(it))),
   }
 }

@@ -76,9 +76,9 @@ export class Walkthrough {
   readonly #aloud: boolean
   readonly #pauses: boolean
   #isInterrupted = false
-  /** The bot of the walkthrough, once a step has made it. */
+  /** Bot of the walkthrough; undefined until a step has created it. */
   botId: string | undefined
-  /** Time in ms that the walkthrough waited for keys. */
+  /** Time in ms that the walkthrough waited for a key press. */
   pausedMs = 0
 
   constructor(context: Context, baseUrl: string, { isPrinted, pauses }: { isPrinted: boolean; pauses: boolean }) {

@@ -71,7 +71,7 @@ export const scenario: Group = {
   ],
 }
 
-/** Runs the files once. */
+/** Runs all scenario files once. */
 async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const read = await readScenarios(context, files)
   if (!read.ok) return read
@@ -91,7 +91,7 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit, envFile })
 }
 
-/** Runs the files, and again whenever one of them changes, until Ctrl-C. Mistakes and failures do not end it. */
+/** Runs the files, and again after each change of a file, until Ctrl-C. Mistakes and failures do not end the loop. */
 async function watchFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const { host, output } = context
   if (files.includes('-')) return usage('--watch needs files, not standard input.')

@@ -28,7 +28,7 @@ interface SecureReport {
 interface Session {
   readonly sid: string
   readonly brand: string
-  /** Web origin to which the encrypted session is bound; empty if it is bound to none. */
+  /** Web origin to which the encrypted session is bound; empty without an origin. */
   readonly origin: string
   readonly kid: string
   /** Expiry of the encrypted session in milliseconds since 1970, by the server's clock. */

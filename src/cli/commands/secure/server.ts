@@ -45,7 +45,7 @@ export async function reach(context: Context): Promise<{ readonly ok: true; read
   }
 }
 
-/** Result of the bootstrap call; `offset` is by how many milliseconds the server's clock is ahead. */
+/** Result of the bootstrap call; `offset` is the lead of the server's clock in milliseconds. */
 type Description =
   | { readonly ok: true; readonly bootstrap: Bootstrap; readonly offset: number }
   | { readonly ok: true; readonly bootstrap: DisabledBootstrap }

@@ -242,7 +242,11 @@ async function takeDispatch(
     const { status, body } = opened.response
     const code = asMembers(parseJson(body))?.code
     const inner = said(status, typeof code === 'string' ? code : undefined)
-    return { ok: true, value: true, result: `six fields repeated, tag verified; inner status ${inner}` }
+    return {
+      ok: true,
+      value: true,
+      result: `repeats the six fields of the request, its tag is valid; inner status ${inner}`,
+    }
   })
 }
 

@@ -12,13 +12,13 @@ const POLL_MS = 50
 
 type Status = { readonly running: boolean; readonly ready: boolean } & (Place | LocalServer)
 
-/** Where no server runs: in a data folder, or at a base URL that was given for this call. */
+/** Place without a server: a data folder, or the base URL of this call. */
 interface Place {
   readonly data_dir: string | null
   readonly base_url: string | null
 }
 
-/** The members of server.json for users. */
+/** Members of server.json that are shown to users. */
 const shownOf = ({ instance_id: _instance, process_start: _start, ...shown }: LocalServer) => shown
 
 const noServer = ({ data_dir, base_url }: Place) =>

@@ -17,9 +17,9 @@ export interface ReadyLine {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
-  /** Whether this start wrote the seed, or found it in the store; absent without a seed. */
+  /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Decisions that differ from the rules (RULES.md#differences); absent if none does. */
+  /** Rules that this server changes (RULES.md#differences); absent if it follows all rules. */
   readonly differences?: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export async function startDetached(
     windowsHide: true,
   })
   closeSync(log)
-  // A process that ended early does not read: its error object says why.
+  // A process that has ended no longer reads its input; its error object explains why.
   child.stdin?.on('error', () => {}).end(seed)
   const line = await firstLine(child, host.signal)
   const ready = line === undefined ? undefined : parseObject(line)

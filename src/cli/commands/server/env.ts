@@ -67,8 +67,8 @@ export const env = leaf({
 })
 
 /**
- * The server of --data, or of the data folder if a seed is given: VOUCHERCTL_BASE_URL may be left from an earlier run of
- * this command. Else the server that other commands would call.
+ * The server of --data, or of the data folder if a seed is given, because an earlier run of this command may have set
+ * VOUCHERCTL_BASE_URL. Otherwise the server that other commands call.
  */
 function baseUrlOf(context: Context, { seed, data }: { seed: string | undefined; data: string | undefined }) {
   const isNamed = data !== undefined

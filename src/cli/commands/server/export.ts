@@ -72,7 +72,7 @@ export const exportStore = leaf({
   },
 })
 
-/** Writes a backup to stdout. It fails if the reader closes the pipe, because the backup is then incomplete. */
+/** Writes a backup to stdout. Fails if the reader closes the pipe, because the backup is then incomplete. */
 function stdoutOf({ host, output }: Context) {
   return {
     async write(text: string) {

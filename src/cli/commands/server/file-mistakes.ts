@@ -7,9 +7,9 @@ interface Problem {
 }
 
 /**
- * Returns the failure for a file with mistakes, with the place of each.
- * @param what names the contents of the file, such as `The seed`
- * @param name names the file
+ * Returns the failure for a file with mistakes, with the place of each mistake.
+ * @param what describes the contents, such as `The seed`
+ * @param name name of the file
  */
 export function fileMistakes(what: string, name: string, problems: readonly Problem[], hint: string): Failure {
   const errors = problems.map((it) => ({ pointer: `${name}:${it.line}:${it.column}`, message: it.message }))

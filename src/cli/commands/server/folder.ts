@@ -53,8 +53,8 @@ type ServerLookup =
   | { readonly ok: true; readonly dir: undefined; readonly baseUrl: string }
 
 /**
- * Finds the server that `server status` and `server stop` act on: that of --data, else at the base URL of a flag or the
- * environment, else at the loopback URL of a profile without a folder, else in the folder of the profile. `dir` is
+ * Finds the server for `server status` and `server stop`: in the folder of --data, else at the base URL of a flag or
+ * the environment, else at the loopback URL of a profile without a folder, else in the profile's folder. `dir` is
  * undefined if no local server runs at a base URL that was given for this call.
  */
 export function findServer({ host, settings }: Context, data: string | undefined): ServerLookup | Failure {

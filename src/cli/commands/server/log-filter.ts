@@ -21,7 +21,7 @@ export const filterFlags = {
 
 type LogFilter = Pick<ValuesOf<typeof filterFlags>, 'status' | 'endpoint' | 'request-id'>
 
-/** Requests by which commands watch a server, such as those of `server logs` itself. */
+/** Requests that watch a server, such as those of `server logs` itself. */
 const watching: readonly unknown[] = [platformActivity.requests.id, 'health.live', 'health.ready']
 
 export const isWatching = ({ endpoint }: LogEntry) => watching.includes(endpoint)

@@ -59,7 +59,7 @@ async function refuseUnknownEndpoints(ids: readonly string[]): Promise<Failure |
 
 type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly credential: string | undefined }
 
-/** Finds the server whose log to print: from --base-url or a remote profile, else that of the data folder. */
+/** Finds the server whose log to print: at --base-url or of a remote profile, else in the data folder. */
 async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
   const { settings } = context
   const remote = data === undefined && !isGivenForCall(settings.baseUrl) ? remoteOf(settings) : undefined
@@ -100,7 +100,7 @@ async function readRequests(
   const unknown = fields && refuseUnknownInContract(fields, requestLogEntry)
   if (unknown !== undefined) return unknown
   const target = { baseUrl, token }
-  // The stream of a follower does not mark where the past ends, so read the past for --tail separately.
+  // The stream does not mark where past entries end, so --tail reads them with a separate call.
   const past =
     follow && tail === undefined ? undefined : await openStream(context, target, platformActivity.requests, {})
   if (past?.ok === false) return past
@@ -127,7 +127,7 @@ async function readAll(entries: AsyncGenerator<LogEntry, Failure | undefined>): 
   }
 }
 
-/** Yields past entries, then those of a stream that match. */
+/** Yields past entries, then the matching entries of a stream. */
 async function* withNew(
   past: readonly LogEntry[],
   entries: AsyncGenerator<LogEntry, Failure | undefined>,

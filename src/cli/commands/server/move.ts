@@ -33,7 +33,7 @@ export function countsOf({ rows }: { readonly rows: Readonly<Record<string, numb
   return counts.map(([name, count]) => `  ${name.padEnd(width)}  ${count.padStart(digits)}`).join('\n')
 }
 
-/** Shows progress on stderr while the work runs. */
+/** Shows progress on stderr during a long operation. */
 export async function watched<T>(
   context: Context,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,

@@ -106,7 +106,7 @@ export const startFlags = {
   ),
   brand: matching(
     'NAME',
-    'Of the encrypted transport, default platform',
+    'Part of the session keys, default platform',
     (it) => /^[a-z0-9._-]{1,64}$/i.test(it),
     'must be 1 to 64 letters, digits, dots, _ and -',
   ),

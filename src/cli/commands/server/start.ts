@@ -136,7 +136,7 @@ async function runHere(
   return { ok: true, printed: true }
 }
 
-/** How the log is written to stderr: lines for people on a terminal, else JSON, and JSON if the output is JSON. */
+/** Log format on stderr: lines for people on a terminal, otherwise JSON; always JSON with JSON output. */
 async function logFormatOf({ host, globals, output }: Context): Promise<Pick<ServerOptions, 'formatLog'>> {
   const { stderr, env } = host
   if (stderr.isTTY !== true || output.options.format !== 'table') return {}
@@ -161,7 +161,7 @@ async function announce({ output }: Context, ready: ReadyLine, view: View<ReadyL
   for (const it of warnings) output.notice(`warning: ${it}`)
 }
 
-/** Converts a start error to a failure; adds the port, host or folder that a bare system error code does not name. */
+/** Converts a start error to a failure. A bare system error code gets the port, host or folder that failed. */
 function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
   const code = codeOf(error)
   const known: Partial<Record<string, readonly [message: string, hint: string]>> = {

@@ -157,7 +157,7 @@ async function submit(
   return submitted.ok ? { ok: true, data: { ...lineOf(defined, submitted.data, []), action } } : submitted
 }
 
-/** Names the template that failed, and what the command had done before. */
+/** Adds to a failure which template failed and what the command had already done. */
 function withProgress(failure: Failure, { external_template_id: id }: DefinedTemplate, items: readonly ApplyLine[]) {
   const changed = items.filter(({ action }) => action === 'created' || action === 'submitted')
   const done = changed.length === 0 ? '' : ` Done before: ${changed.map((it) => it.external_template_id).join(', ')}.`
@@ -165,7 +165,7 @@ function withProgress(failure: Failure, { external_template_id: id }: DefinedTem
   return { ...failure, hint: hint.trim(), details: { ...failure.details, external_template_id: id } }
 }
 
-/** Formats templates in columns, the differences of each below it. */
+/** Formats templates in columns, each followed by its differences. */
 function linesOf(items: readonly (TemplateLine & { readonly word: string })[]): string {
   const widthOf = (text: (item: (typeof items)[number]) => string) => Math.max(0, ...items.map((it) => text(it).length))
   const [idWidth, wordWidth] = [widthOf((it) => it.external_template_id), widthOf((it) => it.word)]

@@ -30,12 +30,12 @@ import { required } from '../../prompts/required.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
-/** The same flag for the id of a template: without an application token the bot is looked up. */
+/** The same flag for commands with a template id: without an application token they look up the bot. */
 export const ownerBotFlag = { bot: { ...botFlag.bot, ownerOf: 'templates' } } as const
-/** The command that shows whether a change took place. */
+/** Command that shows whether a change took place. */
 const CHECK = { check: suggested`templates list` }
 
-/** @param definition members of the call; the server checks their values */
+/** Creates a template. @param definition members of the call; the server checks their values */
 export const createTemplate = ({ call }: Context, definition: object, bot: string | undefined) =>
   bot === undefined
     ? call(contract.create, definition as TemplateInput, CHECK)
@@ -46,7 +46,7 @@ export const submitTemplate = ({ call }: Context, templateId: string, bot: strin
     ? call(contract.submit, { templateId }, CHECK)
     : call(botContract.submitTemplate, { botId: bot, templateId }, CHECK)
 
-/** Marks a flag as required in help: the command takes its value from --file too, and asks for it last. */
+/** Marks a flag as required in help: --file can also supply the value, and the command asks for it last. */
 const inFile = <T>(flag: Flag<T>, mark = 'required'): Flag<T> => ({ ...flag, needed: { mark, unless: 'file' } })
 
 const flags = {
@@ -60,7 +60,7 @@ const flags = {
   'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
   'valid-days': inFile(
     integer('N', 'Valid for N days from its issue', 1, 1_000_000),
-    'required, or --valid-from and --valid-to',
+    'required, or --valid-from with --valid-to',
   ),
   'delay-days': needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days'),
   'not-after': needing(instant('Never valid after this time'), 'valid-days'),
@@ -156,7 +156,7 @@ async function readDefinition(context: Context, given: CreateFlags): Promise<Def
     if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]
   const missing = needed.filter(([member]) => value[member] === undefined)
   const names = missing.map(([member, flag]) =>
-    member === 'validity' ? '--valid-days, or --valid-from and --valid-to' : `--${flag}`,
+    member === 'validity' ? '(--valid-days, or --valid-from with --valid-to)' : `--${flag}`,
   )
   for (const [member, flag, question] of missing) {
     const asked = await askFor(

@@ -82,13 +82,13 @@ function checkValidity(source: Source, path: Path, validity: Members): void {
 }
 
 interface Difference {
-  /** Member as the file names it, such as `validity.duration_days`. */
+  /** Path of the member in the file, such as `validity.duration_days`. */
   readonly member: string
   readonly file: unknown
   readonly server: unknown
 }
 
-/** How a template of a file stands on the server; only `same` needs nothing. */
+/** Result of comparing a template of a file with the server; only `same` needs no change. */
 export type TemplateState = 'missing' | 'differs' | 'draft' | 'rejected' | 'same'
 
 export interface Comparison {
@@ -96,12 +96,12 @@ export interface Comparison {
   readonly differences: readonly Difference[]
 }
 
-/** Values of members that the file omits. */
+/** Values of members that a file may omit. */
 const defaults = { description: null, metadata: {} }
 const relativeDefaults = { delay_days: 0, not_after: null }
 const instants = new Set(['starts_at', 'ends_at', 'not_after'])
 
-/** Compares a template of a file with that of the server. */
+/** Compares a template of a file with the server's template. */
 export function compareTemplates(defined: TemplateInput, stored: Template | undefined): Comparison {
   if (stored === undefined) return { state: 'missing', differences: [] }
   const { validity, ...others }: Members = { ...defaults, ...withoutNull(defined) }
@@ -122,7 +122,7 @@ function validityDifferences(validity: Members, stored: Members | undefined): Di
   return differencesOf(expected, stored, 'validity.')
 }
 
-/** Compares the members that the server names; another implementation may name fewer. */
+/** Compares only members that the server returns; another implementation may return fewer. */
 const differencesOf = (expected: object, stored: Members, prefix: string): Difference[] =>
   Object.entries(expected).flatMap(([name, file]) => {
     const server = stored[camelCase(name)]

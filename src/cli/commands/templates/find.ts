@@ -24,7 +24,7 @@ async function fetchPage(
   return { ok: true, data: { items, pages: Number(asMembers(fetched.data.pagination)?.pages) } }
 }
 
-/** Finds the template with an external id: the one that is not rejected, or else the newest rejected one. */
+/** Finds the template with an external id: the unrejected one, otherwise the newest rejected one. */
 export async function findByExternalId(
   context: Context,
   externalId: string,

@@ -19,7 +19,7 @@ export const credentialOperand = {
   member: 'credential',
 }
 
-/** The member of a call that both flags supply too. */
+/** Name for the member of a call that both flags can set. */
 export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
 
 /** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (RULES.md#codes-as-arguments). */
@@ -40,12 +40,12 @@ export async function readCredential(
 /** Asks for a credential if none was given. */
 interface Question {
   readonly text: string
-  /** What to give on the command line instead. */
+  /** What to pass on the command line instead. */
   readonly instead: string
 }
 const credentialQuestion: Question = { text: 'Redeem code or QR data', instead: '--code or --qr-token' }
 
-/** Reads a credential as typed, which may also be another value that the command takes in its place. */
+/** Reads a typed credential, or another value that the command accepts in the same place. */
 export async function readTyped(
   context: Context,
   operand: string | undefined,
@@ -77,7 +77,7 @@ export function credentialOf(
   return checkCode(context, value) ?? { ok: true, value: { type: 'redeem_code', value } }
 }
 
-/** All forms in which a server may repeat a typed code, with and without separators, so that all can be hidden. */
+/** Returns all spellings with which a server may repeat a typed code, with and without separators, to hide them. */
 export function formsOf(code: string): string[] {
   const symbols = code.replace(/[\s-]/g, '').toUpperCase()
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
@@ -89,7 +89,7 @@ async function askCode(context: Context, question: Question): Promise<Ok<string>
     () => required([question.instead]),
     (questions) => questions.text(question.text, (it) => mistakeIn(context, it.trim())),
   )
-  // The printed line must not contain the code, so it reads the code from stdin.
+  // The printed command line reads the code from stdin, so that it does not contain the code.
   if (asked.ok) context.line.answer(0, ['-'])
   return asked
 }

@@ -44,7 +44,7 @@ export const issueMany = bulkLeaf({
   },
   rows: issuanceRows,
   isKeyedByRun: false,
-  // Without metadata, which does not identify a voucher (RULES.md#issue).
+  // Leave out metadata, which does not identify a voucher (RULES.md#issue).
   keyParts: (values, _run, { template }) => [template, values.external_issue_id, values.recipient_user_id],
   parameters: ({ template }) => ({ template }),
   word: ({ template }) => template,
@@ -62,6 +62,6 @@ export const issueMany = bulkLeaf({
   },
   id: 'voucher_id',
   errorIds: ['external_issue_id', 'recipient_user_id'],
-  // An exhausted quota fails single rows: the server still returns vouchers that exist.
+  // An exhausted quota fails only single rows: the server still returns vouchers that exist.
   runFailures: ['TEMPLATE_NOT_FOUND', 'TEMPLATE_NOT_ACTIVE', 'TEMPLATE_VALIDITY_ENDED'],
 })

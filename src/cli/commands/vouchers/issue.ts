@@ -9,7 +9,7 @@ import { matching, pairs, required, requiredUnless, text, toggle } from '../../f
 import { textOf } from '../../output/text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
-/** The redeem code or QR token of an issued voucher; undefined if the response lacks it. */
+/** Returns the redeem code or QR token of an issued voucher; undefined if the response lacks both. */
 export function credentialOf(voucher: unknown, type: 'redeem_code' | 'qr_token'): string | undefined {
   const credentials = asMembers(voucher)?.credentials
   if (!Array.isArray(credentials)) return undefined

@@ -3,7 +3,7 @@ import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
 import { textOf } from '../../output/text.js'
 
-/** What happened to the voucher after the call whose response the server replays (RULES.md#replays). */
+/** Changes of the voucher after the call whose response the server replays (RULES.md#replays). */
 interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string

@@ -59,7 +59,7 @@ export const sheet = leaf({
     const { out, title, paper = 'a4', force, open } = flags
     const path = resolve(context.host.cwd, out)
     if (!force && existsSync(path)) return exists(out)
-    // With a static import, help of the group would load the modules that run a command.
+    // Import on demand: help of the group must not load the modules that run a command.
     const [{ interrupted, readLabels }, { CARDS_PER_PAGE, htmlOf }, { withProgress }] = await Promise.all([
       import('./sheet/labels.js'),
       import('./sheet/html.js'),

@@ -34,7 +34,7 @@ const redemptionMembers = [
   'voucher.redeemable',
 ]
 
-/** A command for a file of vouchers. Together they are as large as the other commands of the group. */
+/** A command for a file of vouchers, loaded on demand: these commands are as large as the rest of the group. */
 const fileCommand = (name: FileCommand): LazyNode => ({
   name,
   load: async () => (await import('./file-commands.js')).fileCommands[name],

@@ -6,7 +6,7 @@ import { applyOverride, readOverride } from '../../../workbench/synthetic.js'
 import type { Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 
-/** Applies `--set path=value` to a recorded update; without changes its bytes stay as they are. */
+/** Applies `--set path=value` to a recorded update; without a change it returns the recorded bytes. */
 export function changedDelivery(stored: StoredDelivery, texts: readonly string[]): Ok<StoredDelivery> | Failure {
   if (texts.length === 0) return { ok: true, value: stored }
   const update = asMembers(parseJson(stored.body.toString('utf8')))

@@ -79,7 +79,7 @@ export function timeline(delivery: Partial<Delivery>, now: number): string {
 }
 
 function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt, now: number): string {
-  // The status is enough to explain an HTTP failure; other failures need their message.
+  // The status explains an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
     error ? '✗' : '✓',

@@ -14,7 +14,7 @@ export const recordedFlags = {
   inbox: needing(inboxFlag.inbox, 'id'),
 }
 
-/** Converts errors of the file system and of the inbox format to failures; rethrows others, which are bugs. */
+/** Converts file system and inbox format errors to failures; rethrows others, which are bugs. */
 export function inboxFailure(error: unknown, dir: string): Failure {
   const code = error instanceof Error ? codeOf(error) : ''
   if (error instanceof Error && code === 'INBOX_FORMAT')

@@ -95,7 +95,7 @@ function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | unde
   return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
 }
 
-/** Message for an empty list: names the filter, and what the inbox contains besides. */
+/** Message for an empty list: names the filter, and what else the inbox contains. */
 function nothingFound({ type, verdict, failed }: ListFlags, since: number | undefined, opened: OpenedInbox): string {
   const { inbox, dir } = opened
   if (inbox.count === 0) return `Nothing to show: the inbox ${dir} is empty.`

@@ -15,22 +15,22 @@ export class Goal {
     this.#arrived = new Map([...expected.keys()].map((type) => [type, new Set()]))
   }
 
-  /** Adds a request. Returns true if all has arrived. */
+  /** Adds a request. Returns true if everything has arrived. */
   add({ update, verdict }: RequestEvent): boolean {
     if (update?.type) this.#arrived.get(update.type)?.add(update.id)
     if (verdict === 'ok') this.#events += 1
     return this.#events === this.#eventsMax || (this.#expected.size > 0 && this.#missing().length === 0)
   }
 
-  /** Says what has not arrived within the time limit. */
+  /** Returns the failure that names what did not arrive within the time limit; undefined if nothing is missing. */
   failure(limitMs: number): Failure | undefined {
     const missing = this.#missing()
     if (missing.length > 0) {
       const inWords = missing.map(({ type, expected, arrived }) => `${type} ${arrived} of ${expected}`).join(', ')
       return fail(
         'NOT_ALL_ARRIVED',
-        `Within ${limitMs / 1000} s not all that was expected arrived: ${inWords}.`,
-        'See what did with `voucherctl webhook inbox list`.',
+        `Timed out after ${limitMs / 1000} s; arrived: ${inWords}.`,
+        'List what arrived with `voucherctl webhook inbox list`.',
         { missing },
       )
     }

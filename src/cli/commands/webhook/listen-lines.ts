@@ -131,14 +131,14 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   return parts.filter((it) => it !== '').join('  ')
 }
 
-/** Describes why a request failed, and how to fix it. */
+/** Says why a request failed and how to fix the cause. */
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
   if (event.failure !== null) return `${event.reason}: ${event.failure}`
   const hint = hintOf(event, secrets)
   return hint === undefined ? undefined : `hint: ${hint}`
 }
 
-/** Explains a signature that does not match by trying known mistakes. */
+/** Explains a wrong signature by trying known mistakes. */
 function hintOf(
   { reason, verdict, headers, rawBody, at }: RequestEvent,
   secrets: readonly string[],
@@ -147,5 +147,7 @@ function hintOf(
   if (reason === 'method_not_allowed' || reason === 'body_too_large' || reason === 'inbox_unwritable') return undefined
   const found = explainMismatch({ headers: pairsOf(headers), rawBody, secrets, now: at })
   if (found !== null) return `${found.explanation} ${found.fix}`
-  return reason === 'bad_signature' ? 'No known mistake explains it: most often another secret has signed.' : undefined
+  return reason === 'bad_signature'
+    ? 'The signature matches no known mistake; most likely the secret differs.'
+    : undefined
 }

@@ -154,7 +154,7 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
   }
 }
 
-/** What the listener and its page share. */
+/** Objects that the listener and its page share. */
 type Tools = Omit<PageRouteOptions, 'address'> & { readonly secrets: readonly string[]; readonly inbox: InboxWriter }
 
 async function withInbox(
@@ -224,7 +224,7 @@ async function listenUntilEnd(
     await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
   } finally {
     clearTimeout(timer)
-    // End --delay for deliveries that have arrived: forward them now.
+    // End --delay early: forward the deliveries that have arrived.
     pauses.abort()
     await listener.close()
     await page?.close()

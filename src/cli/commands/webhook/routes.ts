@@ -6,7 +6,7 @@ import { readReceiverUrl } from './receiver-url.js'
 /** Milliseconds that a jq expression may take for one delivery. */
 const JQ_MS = 2_000
 
-/** Sends deliveries to an application: those of a type, of types that match a wildcard, or that fit a jq expression. */
+/** Target for deliveries of one type, of types that match a wildcard, or that match a jq expression. */
 interface Route {
   readonly kind: 'type' | 'wildcard' | 'jq'
   readonly condition: string
@@ -42,7 +42,7 @@ export function matchesWildcard(pattern: string, type: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(type)
 }
 
-/** Selects the application of a delivery. Routes of an exact type come first, then the others in their order. */
+/** Selects the application for a delivery: routes of an exact type first, then the others in order. */
 export class Router {
   readonly #routes: readonly Route[]
   readonly #jq: JqThread
@@ -69,7 +69,7 @@ export class Router {
     return undefined
   }
 
-  /** Returns the URL of the first route that fits. @param body JSON of a verified delivery */
+  /** Returns the URL of the first matching route. @param body JSON of a verified delivery */
   async select(type: string | null, body: Buffer): Promise<URL | undefined> {
     for (const { kind, condition, to } of this.#routes) {
       const fits =

@@ -20,9 +20,9 @@ interface VerifyReport {
   readonly message: string
   readonly update_id: number | string | null
   readonly type: string | null
-  /** Number of the secret that signed the delivery, from 1; null if none did. */
+  /** Position of the secret that signed the delivery, from 1; null if no secret matches. */
   readonly secret: number | null
-  /** Only with --explain: the cause of a signature mismatch, or null. */
+  /** Cause of a signature mismatch, or null; absent without --explain. */
   readonly cause?: string | null
   readonly explanation?: string | null
   readonly fix?: string | null
@@ -148,7 +148,7 @@ type HeadersResult = { readonly ok: true; readonly pairs: HeaderPairs } | Failur
 const unreadable = (message: string) =>
   fail('INVALID_INPUT', message, 'It holds a line `Name: value` for each header, or a JSON object of them.')
 
-/** Parses a headers file: JSON, or `Name: value` lines, maybe after a request line. Duplicate names are preserved. */
+/** Parses a headers file: JSON, or `Name: value` lines, with or without a request line. Keeps duplicate names. */
 function headersOf(text: string): HeadersResult {
   return /^\s*[{[]/.test(text) ? fromJson(text) : fromLines(text)
 }

@@ -30,7 +30,7 @@ const modeMembers = [
   'warnings',
 ]
 
-/** Returns the secret from a file or the environment, or generates one; undefined lets the server decide. */
+/** Returns the secret from a file or the environment, or generates one; undefined if the server shall decide. */
 async function chooseSecret(
   context: Context,
   file: string | undefined,

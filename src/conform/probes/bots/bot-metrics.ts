@@ -7,7 +7,7 @@ import { membersOrNone } from '../../wire.js'
 
 const { bots, webhook } = contract
 
-/** A count may fall when a minute of yesterday leaves the 24 hours: then the probe counts once more. */
+/** Counts are retried once: they fall when a minute leaves the 24 hours. */
 const ATTEMPTS = 2
 
 async function metrics(run: ProbeContext): Promise<BotMetrics> {
@@ -15,7 +15,7 @@ async function metrics(run: ProbeContext): Promise<BotMetrics> {
   return run.needs(await run.call(bots.metrics, { botId }), 'metrics')
 }
 
-/** Requires that a count of the metrics grows with what `act` does. */
+/** Requires that `act` increases a count of the metrics. */
 async function grows(
   run: ProbeContext,
   what: string,
@@ -36,7 +36,7 @@ const probe = probesOf('bot-metrics', { needs, partly: ['calls', 'errors', 'quot
 const issuingTwo = probe.with({ needs: [...needs, 'token', 'template'], vouchers: 2 })
 const accountProbe = probe.with({ needs: ['jwt'] })
 
-/** Sends a call that the platform refuses. */
+/** Sends a call that the platform must refuse. */
 async function refused(run: ProbeContext) {
   const response = await run.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
   if (response.status < 400) run.notApplicable('Needs a refused call.')

@@ -54,7 +54,7 @@ const STARTED_MS = 200
 
 const urlOf = (length: number) => 'https://example.com/'.padEnd(length, 'x')
 
-/** A value of each member that a PATCH changes, other than the default. */
+/** Values other than the default for each member that a PATCH changes. */
 const profile = {
   avatar: 'https://example.com/conform.png',
   description: 'conform: description',
@@ -76,7 +76,7 @@ const usernames = [
   ['with-a-hyphen', 'A username with a hyphen is refused with 400.', 'conform-bot'],
 ] as const
 
-/** What the regeneration of the token of the run's bot did to the old one, which holds a poll at that time. */
+/** Regenerates the token of the run's bot while the old token holds a poll; returns what happened to the old token. */
 function regenerated(run: ProbeContext) {
   return run.resources.once('regenerated token', async () => {
     const { id: botId } = await approvedBot(run)
@@ -93,7 +93,7 @@ function regenerated(run: ProbeContext) {
   })
 }
 
-/** The last calls that tell whether a PATCH changed the record. */
+/** Reads the time of the last change, which tells whether a PATCH changed the record. */
 async function updatedAt(run: ProbeContext, botId: string): Promise<string> {
   return (await listedBot(run, botId)).updated_at
 }
@@ -252,7 +252,7 @@ export const botRecords = [
 
 const holding = probe.with({ waitsMs: HELD_S * 1000 })
 
-/** These probes end the token of the run's bot: they run last. */
+/** These probes revoke the token of the run's bot, so they run last. */
 export const regeneratedTokens = [
   probe('regenerate', 'A regeneration returns bot_id, one_time_token and token_prefix.', async (run) => {
     const { response, request, botId } = await regenerated(run)

@@ -7,7 +7,7 @@ const chatProbe = probesOf('chats', { needs: ['bot'] })
 
 const TEXT_MAX = 4_096
 const SECONDS_MAX = 100_000_000_000
-/** A user may write a message between two of the bot. */
+/** Retried because a user may write a message between two messages of the bot. */
 const ATTEMPTS = 3
 
 const send = (run: ProbeContext, text: string) =>

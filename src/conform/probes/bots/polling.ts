@@ -16,26 +16,26 @@ const webhookProbe = probe.with({ needs: [...needs, 'jwt', 'bot id', 'webhook'] 
 const FAR = 1_000_000
 const HELD_S = 1
 const OLDER_S = 3
-/** Time in which a poll that was sent reaches the platform. */
+/** Milliseconds after which a poll has certainly reached the platform. */
 const STARTED_MS = 300
-/** Clocks of both sides may differ a little in their speed. */
+/** Minimum measured ms of a poll held for 1 s: the clocks of both sides may differ in speed. */
 const HELD_MIN_MS = 900
-/** Longest polls, through HTTP and through the encrypted transport. */
+/** Maximum seconds of a held poll, over HTTP and over the encrypted transport. */
 const HELD_MAX_S = 50
 const INNER_MAX_S = 10
 
 const idsOf = (items: readonly Update[]) => items.map(({ update_id }) => update_id)
 
-/** Ids of the updates that wait, ascending. */
+/** Ids of waiting updates, in ascending order. */
 const waitingIds = async (it: ProbeContext, count: number) => idsOf(await waiting(it, count)).sort((a, b) => a - b)
 
-/** Ids of the updates that no poll has confirmed. */
+/** Ids of updates that no poll has confirmed. */
 const unconfirmed = async (it: ProbeContext) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
 
-/** Holds a poll, sends calls meanwhile, and returns its response. */
+/** Holds a poll, sends calls meanwhile, and returns the response to the poll. */
 async function during(context: ProbeContext, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
   const older = poll(context, { timeout: OLDER_S, ...input })
-  // If `run` ends the probe, nothing else handles a failure of this poll.
+  // If `run` ends the probe, the failure of this poll stays unhandled otherwise.
   older.catch(() => {})
   await context.resources.pause(STARTED_MS)
   await run()
@@ -110,7 +110,7 @@ export const polling = [
   }),
   starting('timeout-too-long', 'A timeout above 50 s, or 10 s when encrypted, is refused with 400.', async (run) => {
     const timeout = (run.wire.isEncrypted ? INNER_MAX_S : HELD_MAX_S) + 1
-    // A newer poll ends this one if the platform holds it.
+    // If the platform holds this poll, a newer poll ends it.
     run.refuses(await during(run, { timeout }, () => poll(run)), 400)
   }),
   issuing('longest-timeout', 'A poll may have a timeout of 50 s, or 10 s when encrypted.', async (run) => {

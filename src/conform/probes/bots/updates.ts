@@ -32,7 +32,7 @@ const isAbout = (update: Update, { id, externalIssueId }: IssuedVoucher) => {
   return text.includes(id) || text.includes(externalIssueId)
 }
 
-/** Reads and confirms updates until one of a type is about a voucher, or no more arrive in time. */
+/** Reads and confirms updates until one of the type is about a given voucher, or no more arrive in time. */
 async function arrives(
   run: ProbeContext,
   type: UpdateType,
@@ -57,7 +57,7 @@ async function voucherOfBot(run: ProbeContext): Promise<IssuedVoucher> {
   return run.notApplicable('Needs a bot that is linked to the application of the token.')
 }
 
-/** Makes an update of a type with a call about a voucher. */
+/** Creates an update of a type with a call about a voucher. */
 async function cause(run: ProbeContext, type: (typeof voucherTypes)[number]): Promise<IssuedVoucher> {
   const issued = await voucherOfBot(run)
   if (type === 'voucher_issued') return issued
@@ -120,7 +120,7 @@ export const updates = [
   ),
 ]
 
-/** The part of a response that holds the updates. */
+/** Matches the part of a response with the updates. */
 const itemsText = (text: string) => /"items":\s*(\[.*\])/s.exec(text)?.[1] ?? text
 
 export const updateTypeProbes = [

@@ -14,7 +14,7 @@ const WRITTEN_AFTER_MS = 61_000
 const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
   expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS
 
-/** A token that was revoked after it worked. */
+/** Creates a token, uses it, and revokes it. */
 function revoked(run: ProbeContext) {
   return run.resources.once('revoked token', async () => {
     const { id: appId } = await application(run)

@@ -15,7 +15,7 @@ const probe = probesOf('applications', {
 const issuing = probe.with({ vouchers: 1 })
 const { apps, templates, vouchers } = contract
 
-/** Every runtime call, with objects that do not exist. */
+/** All runtime calls, with ids of objects that do not exist. */
 const runtimeCalls: readonly (readonly [Endpoint, (it: ProbeContext) => Readonly<Record<string, unknown>>])[] = [
   [templates.list, () => ({})],
   [templates.create, (it) => templateInput(it)],
@@ -45,13 +45,13 @@ async function whileDisabled<T>(context: ProbeContext, run: (as: Caller) => Prom
   }
 }
 
-/** The run's application as the platform has it now. */
+/** Reads the present record of the run's application. */
 async function current(run: ProbeContext): Promise<Application> {
   const { id: appId } = await application(run)
   return run.needs(await run.call(apps.get, { appId }), 'an application')
 }
 
-/** The run's application with its bot linked, and what the calls for the link returned. */
+/** Links the run's bot to the run's application, and returns the responses. */
 function linked(run: ProbeContext) {
   return run.resources.once('linked bot', async () => {
     const { id: appId } = await application(run)
@@ -77,7 +77,7 @@ async function whileUnlinked(context: ProbeContext, run: (link: Link) => Promise
   }
 }
 
-/** When the application and the bot of a link changed last. */
+/** Returns when the application and the bot of a link last changed. */
 async function timesOf(run: ProbeContext, botId: string): Promise<string[]> {
   return [(await current(run)).updatedAt, (await listedBot(run, botId)).updated_at]
 }
@@ -162,7 +162,7 @@ export const applications = [
     'A bot of another application cannot be linked: 409 BOT_ALREADY_LINKED.',
     async (run) => {
       const { id: botId, application_id: owner } = await userBot(run)
-      // Without the application to which it is linked, the link could not be put back.
+      // Without the id of the linked application, the link could not be restored.
       if (typeof owner !== 'string') return run.notApplicable('Needs a bot with application_id, which is linked.')
       const { id: appId } = await application(run)
       const response = await run.call(apps.linkBot, { appId, botId })

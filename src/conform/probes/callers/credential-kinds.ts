@@ -19,7 +19,7 @@ const { apps, bots, templates, tokens, vouchers, webhook } = contract
 
 const url = 'https://example.com/conform'
 
-/** Members of calls that need some; objects that they name do not exist. */
+/** Input of the calls that need one; the named objects do not exist. */
 const inputs = new Map<Endpoint, (it: ProbeContext) => Readonly<Record<string, unknown>>>([
   [templates.create, (it) => templateInput(it)],
   [vouchers.issue, () => unknownIssue],

@@ -17,7 +17,7 @@ const { bots, templates, vouchers } = contract
 
 type Call = readonly [endpoint: Endpoint, input: (it: ProbeContext) => Readonly<Record<string, unknown>>]
 
-/** The calls that a scope allows. */
+/** Calls that each scope allows. */
 const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
   'vouchers:read': [
     [templates.list, () => ({})],
@@ -33,7 +33,7 @@ const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
   'vouchers:reverse': [[vouchers.reverse, () => ({ redemptionId: 'rdm_conform' })]],
 }
 
-/** Makes the calls of a scope, and registers a template that one of them creates. */
+/** Makes the calls of a scope, and registers a created template for removal. */
 async function makeCalls(
   run: ProbeContext,
   scope: Scope,

@@ -6,7 +6,7 @@ import type { Caller, ProbeContext } from '../../probe-context.js'
 
 const { tokens, vouchers } = contract
 
-/** A code that no voucher has, and ids that no object has: a call that is allowed changes nothing. */
+/** A code without a voucher and ids without an object, so that permitted calls change nothing. */
 export const unknownCredential = { type: 'redeem_code', value: '0000-0000-0000-0000' }
 export const unknownIssue = {
   template_id: 'tpl_conform',
@@ -14,25 +14,25 @@ export const unknownIssue = {
   recipient_user_id: 'conform',
 }
 
-/** A token of the run's application with every scope, the same one for all probes. */
+/** Token of the run's application with every scope, shared by all probes. */
 export function fullToken(run: ProbeContext): Promise<CreatedToken> {
   return run.resources.once('token with every scope', async () =>
     applicationToken(run, (await application(run)).id, scopes),
   )
 }
 
-/** Sends the create call of a token of the run's application. */
+/** Sends the call that creates a token of the run's application. */
 export async function createOwnToken(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   return createToken(run, (await application(run)).id, { scopes: ['vouchers:read'], ...changes })
 }
 
-/** Revokes tokens that no other probe uses: an application has at most 20 active ones. */
+/** Revokes tokens that no other probe uses, because an application has at most 20 active tokens. */
 export async function revokeAll(run: ProbeContext, made: readonly CreatedToken[]): Promise<void> {
   const { id: appId } = await application(run)
   for (const { id: tokenId } of made) await run.call(tokens.revoke, { appId, tokenId })
 }
 
-/** Runs calls with a token of the run's application that has these scopes, and revokes it. */
+/** Runs calls with a token of the run's application that has the given scopes; then revokes the token. */
 export async function withToken<T>(
   context: ProbeContext,
   granted: readonly Scope[],
@@ -46,7 +46,7 @@ export async function withToken<T>(
   }
 }
 
-/** A voucher of the run's application, from a template that the platform approves, and how it was issued. */
+/** Issues a voucher of the run's application, from a template that the platform approves; returns it with the call. */
 export function applicationVoucher(run: ProbeContext) {
   return run.resources.once('voucher of the application', async () => {
     const as = { credential: (await fullToken(run)).token }
@@ -61,7 +61,7 @@ export function applicationVoucher(run: ProbeContext) {
   })
 }
 
-/** Id of an active template of the run's application. */
+/** Id of the run's active template. */
 function applicationTemplate(run: ProbeContext, as: Caller): Promise<string> {
   return run.resources.once('template of the application', () => activeTemplate(run, {}, { as }))
 }

@@ -9,7 +9,7 @@ const probe = probesOf('token-form', { needs: ['jwt'], partly: ['application-tok
 const botRead = probe.with({ needs: ['bot'], reads: true })
 const { bots, templates } = contract
 
-/** Another symbol than the one that is there, of the same alphabet. */
+/** Replaces a symbol with another one of the same alphabet. */
 const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 
 export const tokenForm = [
@@ -60,7 +60,7 @@ const jwtProbe = probesOf('account-tokens', { needs: ['jwt'], reads: true })
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
 
-/** The parts of the account JWT, which the platform accepts. */
+/** Parts of an account JWT that the platform accepts. */
 async function parts(run: ProbeContext) {
   run.needs(await run.call(contract.apps.list, {}), 'an account JWT that works')
   const [head = '', payload = '', signature = ''] = run.resources.credential('jwt').split('.')
@@ -100,7 +100,7 @@ const botProbe = secretProbe.with({ needs: ['bot'] })
 const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
 
-/** Requires that a refusal does not repeat what was sent. */
+/** Requires that a refusal does not repeat the sent value. */
 function hides(run: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
   if (fault === undefined) run.notApplicable('Needs a refusal.')
   const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))

@@ -19,7 +19,7 @@ const { templates, vouchers } = contract
 
 const BYTES_MAX = 65_536
 
-/** Media types and codings that the platform refuses, by the names of their probes. */
+/** Media types and content codings that the platform refuses, by probe name. */
 const refusedTypes = [
   ['media-type', 'the media type text/plain', { 'content-type': 'text/plain' }],
   ['charset', 'the charset iso-8859-1', { 'content-type': 'application/json; charset=iso-8859-1' }],
@@ -32,7 +32,7 @@ const malformed = [
   ['text', 'a JSON string', '"conform"'],
 ] as const
 
-/** Adds a member named __proto__ to JSON. */
+/** Adds a member named __proto__ to a JSON text. */
 const withProto = (json: string, where: string) => json.replace(where, `${where}"__proto__":{"a":"b"},`)
 
 /** Reverses a new redemption. */
@@ -44,7 +44,7 @@ async function reverse(run: ProbeContext, headers: Readonly<Record<string, strin
   return run.send({ method: 'POST', path, as: 'token', headers: all, ...(body === undefined ? {} : { body }) })
 }
 
-/** Observes that a reversal needs no body, on a platform that reverses with one. */
+/** Tests that a reversal needs no body; the platform must accept one with a body. */
 async function reversesWithout(run: ProbeContext, headers: Readonly<Record<string, string>>): Promise<void> {
   needsStatus(run, await run.resources.once('calls reversal', () => reverse(run, jsonType, '{}')), '2xx')
   run.succeeds(await reverse(run, headers))

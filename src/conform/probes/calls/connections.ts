@@ -11,7 +11,7 @@ const { list } = contract.templates
 const { issue } = contract.vouchers
 
 const NOT_HTTP = 'conform\r\n\r\n'
-/** The platform waits 15 s for the rest of a request; it may look for late ones every few seconds. */
+/** Ms to wait for a platform to end an incomplete request: its limit is 15 s, checked every few seconds. */
 const INCOMPLETE_MS = 20_000
 
 /** Bytes of a GET without a credential. */

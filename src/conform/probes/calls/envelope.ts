@@ -34,7 +34,7 @@ const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
 const listed = (it: ProbeContext) => it.call(templates.list, {})
 
-/** Defines a probe that observes the names of the members of a record. */
+/** Defines a probe that tests the member names of a record. */
 const namesOf = (
   define: DefineProbe,
   name: string,
@@ -49,7 +49,7 @@ const namesOf = (
     run.equals('members with other names', others, [])
   })
 
-/** Defines a probe that observes the status of a success. */
+/** Defines a probe that tests the status of a success. */
 const statusOf = (
   define: DefineProbe,
   name: string,

@@ -27,7 +27,7 @@ const { apps, bots, templates, vouchers } = contract
 
 const unknownToken = (it: ProbeContext) => listAs(it, 'conform')
 
-/** Defines a probe of a failure whose code only the table of failures names: the rule of its check names the status. */
+/** Defines a probe for a failure code that only the failure table specifies; another rule specifies the status. */
 const hasCode = (
   define: DefineProbe,
   what: string,

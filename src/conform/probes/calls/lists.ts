@@ -68,7 +68,7 @@ export const lists = [
   }),
   probe('status-filter', 'A list of templates with a status has only templates of that status.', async (run) => {
     await twoTemplates(run)
-    // The drafts of the run must not appear among the active templates.
+    // Drafts of the run must not appear among the active templates.
     const { items } = run.needs(await run.call(list, { status: 'active', limit: 100 }), 'a list')
     run.equals(
       'statuses that are not active',

@@ -23,12 +23,12 @@ const { apps, bots, templates, vouchers } = contract
 
 const UNKNOWN_CHAT = 'chat_00000000000000000000000000'
 
-/** Longer than the 64 KiB of a body. */
+/** Longer than the limit of 64 KiB for a body. */
 const TOO_LONG = 'a'.repeat(65_536)
 
 /**
- * Defines a probe that observes which of two checks is first, by a call that fails both. Each check alone must refuse
- * with its own status, so that a platform without one of them is not reported here.
+ * Defines a probe that sends a call which fails two checks, to test which check is first. Each check alone must refuse
+ * with its own status, so that a platform without either check is not reported here.
  */
 const pair = (
   define: DefineProbe,
@@ -46,10 +46,10 @@ const pair = (
     run.equals('refusal', `status ${status} ${code}`, wanted)
   })
 
-/** A call without a credential that reads another path. */
+/** Sends a GET of `path` without a credential. */
 const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
 
-/** Changes the policy of the application of the run for some calls. */
+/** Changes the policy of the run's application during some calls. */
 async function withPolicy<T>(run: ProbeContext, changes: Readonly<Record<string, string>>, calls: () => Promise<T>) {
   const { id: appId } = await application(run)
   run.needs(await run.call(apps.update, { appId, ...changes }), 'an application with another policy')

@@ -13,13 +13,13 @@ const { templates, vouchers } = contract
 const SOON_MS = 2_000
 const readRedemption = (it: ProbeContext, redemptionId: string) => it.call(vouchers.redemption, { redemptionId })
 
-/** Why a voucher cannot be redeemed by its recipient, or by another one. */
+/** Returns why a voucher cannot be redeemed, for its recipient and for another one. */
 async function reasonOf(run: ProbeContext, one: Parameters<typeof credentialOf>[1], recipient_user_id: string) {
   const input = { credential: credentialOf(run, one), recipient_user_id }
   return run.needs(await run.call(vouchers.verify, input), 'a verification').reason
 }
 
-/** Observes that a voucher with a reason has the same reason for another recipient. */
+/** Tests that a voucher which cannot be redeemed has the same reason for another recipient. */
 async function reasonIsFirst(
   run: ProbeContext,
   one: Parameters<typeof credentialOf>[1] & Pick<Voucher, 'recipientUserId'>,
@@ -31,7 +31,7 @@ async function reasonIsFirst(
   run.equals('reason', await reasonOf(run, one, 'conform-other'), reason)
 }
 
-/** Two vouchers of a template whose validity has ended; the first one is redeemed. */
+/** Two vouchers whose validity has ended; the first one is redeemed. */
 const ended = (run: ProbeContext) =>
   run.resources.once('calls ended vouchers', async () => {
     const clock = run.needs(

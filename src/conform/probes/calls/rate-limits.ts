@@ -10,25 +10,25 @@ const chatProbe = probe.with({ needs: ['bot', 'chat', 'template', 'token'] })
 const botProbe = probe.with({ needs: ['bot'], reads: true })
 const { templates, vouchers, webhook } = contract
 const WINDOW_S = 60
-/** More than the processes of a platform that may count separately. */
+/** More calls than a platform has processes that count separately. */
 const REFUSED_CALLS = 5
 
 const listed = (it: ProbeContext, limit = 1) => it.call(templates.list, { limit })
 
-/** Calls and seconds of a window, from RateLimit-Policy. */
+/** Reads the calls and seconds of a window from RateLimit-Policy. */
 function policyOf({ headers }: Observed) {
   const [, calls, seconds] = /;\s*q=(\d+)\s*;\s*w=(\d+)/.exec(headers['ratelimit-policy'] ?? '') ?? []
   return calls === undefined ? undefined : { calls: Number(calls), seconds: Number(seconds) }
 }
 
-/** Calls that are left in the window, from RateLimit. */
+/** Reads the remaining calls of the window from RateLimit. */
 const remainingOf = ({ headers }: Observed) => Number(/;\s*r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
 
 const reversal = async (run: ProbeContext) =>
   run.call(vouchers.reverse, { redemptionId: 'rdm_00000000000000000000000000' })
 const redemption = async (it: ProbeContext) => (await redeemed(it)).response
 
-/** Defines a probe that observes the limit of a window. */
+/** Defines a probe that tests the limit of a window. */
 const allows = (
   define: DefineProbe,
   name: string,
@@ -65,7 +65,7 @@ export const rateLimits = [
     }
     if (left.some(Number.isNaN)) run.notApplicable('Needs the header RateLimit.')
     const [first = 0, last = 0] = [left[0], left.at(-1)]
-    // A higher number at the end means that a new window has begun.
+    // If the number has grown, a new window has begun.
     if (last > first) run.notApplicable('Needs calls in one window.')
     run.holds(last < first, 'fewer calls left after each refused call', left)
   }),

@@ -16,59 +16,59 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const { bots, templates, tokens, vouchers } = contract
 
-/** Ids that no object has. */
+/** Ids of objects that do not exist. */
 export const UNKNOWN_REDEMPTION = 'rdm_00000000000000000000000000'
 export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
 
 export const jsonType = { 'content-type': 'application/json' } as const
 
-/** Ends the probe as not applicable unless the response has this status, or one of this class. */
+/** Ends the probe as not applicable unless the response has this status or status class. */
 export function needsStatus(run: ProbeContext, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
   const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
   if (!isWanted) run.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
 }
 
-/** The response to the creation of the draft of the group. */
+/** Response that created the group's draft template. */
 export const createdTemplate = (run: ProbeContext): Promise<Observed<Template>> =>
   shared(run, 'calls template', () => createTemplate(run))
 
-/** The idempotency key of the first issue of the group. */
+/** Idempotency key of the group's first issue. */
 export const issueKey = ({ resources }: ProbeContext): string => `conform-${resources.run}-issue`
 
-/** The response to the first issue of the group. */
+/** Response to the group's first issue. */
 export const issued = (run: ProbeContext): Promise<Observed<IssuedVoucher>> =>
   shared(run, 'calls issue', async () => run.call(vouchers.issue, await issueInput(run), { key: issueKey(run) }))
 
-/** A voucher of the group that is never redeemed. */
+/** A voucher that no probe of the group redeems. */
 export const unredeemed = async (run: ProbeContext): Promise<IssuedVoucher> =>
   run.needs(await issued(run), 'an issued voucher')
 
-/** A voucher of the group that is redeemed, and the response to its redemption. */
+/** A redeemed voucher of the group, with the response to its redemption. */
 export async function redeemed(run: ProbeContext) {
   const one = await run.resources.once('calls redeemed', () => voucher(run))
   const credential = credentialOf(run, one)
   return { voucher: one, response: await shared(run, 'calls redeem', () => run.call(vouchers.redeem, { credential })) }
 }
 
-/** The response to the creation of a token of the application of the run. */
+/** Response that created a token of the run's application. */
 export const createdToken = (run: ProbeContext): Promise<Observed<CreatedToken>> =>
   shared(run, 'calls token', async () => createToken(run, (await application(run)).id, { scopes: ['vouchers:verify'] }))
 
-/** The response to an issue by the bot of the user into the chat of the user. */
+/** Response to an issue by the user's bot into the user's chat. */
 export const botIssued = (run: ProbeContext) =>
   shared(run, 'calls bot issue', async () => {
     const { recipient_user_id: _, ...input } = await issueInput(run)
     return run.call(bots.issue, { ...input, chat_id: run.resources.offer.chat })
   })
 
-/** A token with the scope vouchers:verify alone, of the application that issues. */
+/** A token with only the scope vouchers:verify, of the application that issues. */
 export const verifyToken = (run: ProbeContext) =>
   run.resources.once('calls verify token', async () => {
     const { applicationId } = await unredeemed(run)
     return { credential: (await applicationToken(run, applicationId, ['vouchers:verify'])).token }
   })
 
-/** Tokens of the application of the run: one for templates, one without that scope, and one that is revoked. */
+/** Tokens of the run's application: one for templates, one without that scope, and a revoked one. */
 export const tokensOfRun = (run: ProbeContext) =>
   run.resources.once('calls tokens', async () => {
     const { id: appId } = await application(run)
@@ -79,7 +79,7 @@ export const tokensOfRun = (run: ProbeContext) =>
     return { reading: reading.token, narrow: narrow.token, revoked: revoked.token }
   })
 
-/** JSON of a valid verify call of a voucher that is not redeemed, with other members. */
+/** JSON of a valid verify call for an unredeemed voucher, with changed members. */
 export async function verifyJson(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}): Promise<string> {
   return JSON.stringify({ credential: credentialOf(run, await unredeemed(run)), ...changes })
 }
@@ -88,12 +88,12 @@ export async function verifyJson(run: ProbeContext, changes: Readonly<Record<str
 export const verifyWith = (run: ProbeContext, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
   run.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
 
-/** A read without a credential. */
+/** Sends a read without a credential. */
 export const anonymousRead = (it: ProbeContext) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
 
-/** Lists templates with this credential. */
+/** Lists templates with the given credential. */
 export const listAs = (it: ProbeContext, credential: string) => it.call(templates.list, {}, { as: { credential } })
 
-/** Verifies a voucher that is not redeemed. */
+/** Verifies an unredeemed voucher. */
 export const verification = async (run: ProbeContext) =>
   run.call(vouchers.verify, { credential: credentialOf(run, await unredeemed(run)) })

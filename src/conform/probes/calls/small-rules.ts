@@ -12,7 +12,7 @@ const voucherProbe = timeProbe.with({ needs: ['token', 'template'] })
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Observes the members that the record has: a missing one is no deviation of this rule. */
+/** Tests only members that the record has; another rule reports a missing one. */
 function areInstants(run: ProbeContext, times: Readonly<Record<string, unknown>>): void {
   const present = Object.entries(times).filter(([, time]) => time !== undefined)
   if (present.length === 0) run.notApplicable('Needs a record with times.')
@@ -53,7 +53,7 @@ export const times = [
   ),
 ]
 
-/** Defines a probe that observes an id which the platform has just made. */
+/** Defines a probe that tests a newly created id. */
 const idOf = (
   prefix: string,
   what: string,
@@ -81,7 +81,7 @@ export const ids = [
 
 const YEAR_MS = 365 * DAY_MS
 
-/** Ms since the epoch of a header Deprecation, `@` and Unix seconds (RFC 9745). */
+/** Parses a Deprecation header (RFC 9745: `@` and Unix seconds) to ms since the epoch. */
 const deprecatedAt = (value: string) => Number(/^@(\d+)$/.exec(value)?.[1]) * 1000
 
 export const versions = [

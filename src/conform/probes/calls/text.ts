@@ -8,7 +8,7 @@ const probe = probesOf('text', { needs: ['token'] })
 const voucherProbe = probe.with({ needs: ['token', 'template'] })
 const { vouchers } = contract
 
-/** The Kelvin sign, which NFC turns into K. */
+/** The Kelvin sign, which NFC converts to K. */
 const KELVIN = '\u212a'
 
 /** A name of one base character with this many combining marks. */
@@ -17,7 +17,7 @@ const withMarks = (marks: number) => `e${'\u0323'.repeat(marks)}`
 const pairs = (count: number, key = 'key', value = 'value') =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}${key}`, value]))
 
-/** The name of a new template, as the platform returns it. */
+/** Creates a template and returns the name in the response. */
 async function nameOf(run: ProbeContext, name: string): Promise<string> {
   const created = run.needs(await createTemplate(run, { name }), 'a template')
   return created.name ?? run.notApplicable('Needs a template with a name.')
@@ -79,7 +79,7 @@ export const text = [
     const { voucher, response } = await redeemed(run)
     run.needs(response, 'a redemption')
     const [credential] = voucher.credentials
-    // The voucher is redeemed already, so that the call changes nothing even if the platform accepts the reference.
+    // The voucher is already redeemed, so that the call changes nothing even if the platform accepts the reference.
     run.refuses(await run.call(vouchers.redeem, { credential, reference: 'conform 1' }), 400)
   }),
   probe('case-of-ids', 'Ids of other systems are case-sensitive.', async (run) => {

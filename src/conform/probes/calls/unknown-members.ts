@@ -11,11 +11,11 @@ const plainRead = probe.with({ needs: ['token'], reads: true, plain: true })
 const { list } = contract.templates
 const code = 'VALIDATION_FAILED'
 
-/** A verify call with more members. */
+/** Sends a verify call with additional members. */
 const verified = async (run: ProbeContext, changes: Readonly<Record<string, unknown>>) =>
   verifyWith(run, await verifyJson(run, changes))
 
-/** The members of each entry of details.errors. */
+/** Returns the member names of each entry in details.errors. */
 function errorsOf(run: ProbeContext, response: Observed) {
   needsStatus(run, response, 400)
   const { errors } = response.details

@@ -34,18 +34,18 @@ const probe = probesOf('bootstrap-and-session', {
 })
 const reading = probe.with({ reads: true })
 
-/** Times may differ by this much, because several servers may have slightly different clocks. */
+/** Maximum difference of two times in ms: several servers may have slightly different clocks. */
 const CLOCKS_MS = 2_000
 
-/** Least time in milliseconds: a number of seconds is smaller for the next 30,000 years. */
+/** Smallest plausible time in ms since 1970; a time in seconds is below it for the next 30,000 years. */
 const MILLISECONDS_MIN = 1_000_000_000_000
 
-/** Refusals of an envelope that have nothing to do with its keys. */
+/** Codes that refuse an envelope for other reasons than its keys. */
 const otherReasons: readonly string[] = dispatchEndpoint.failures.filter((it) => it !== 'DECRYPTION_FAILED')
 
 const isText = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** Session call of the shared response, on which several probes look. */
+/** Session call whose response several probes share. */
 const opened = (run: ProbeContext) =>
   run.resources.once('session call', async () => {
     const before = membersOrNone((await readsBootstrap(run)).json).serverTime
@@ -66,7 +66,7 @@ const newKey = () => ({ clientPublicKey: encodeBase64url(newKeyPair().publicKey)
 const acceptsSession = (run: ProbeContext, { status, code }: Observed) =>
   run.holds(status === 200 || status === 201, 'a session', `status ${status} ${code ?? ''}`)
 
-/** A key pair whose shared secret begins with a zero byte: one of 256 does. */
+/** Finds a key pair whose shared secret begins with a zero byte, as one of 256 does. */
 function leadingZeroPair(serverPublicKey: Uint8Array) {
   const ecdh = createECDH('prime256v1')
   do ecdh.generateKeys()
@@ -205,7 +205,7 @@ export const bootstrapAndSession = [
 
 const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
 
-/** Says that a session call is refused for its key; one that is accepted deviates from the rule of public keys. */
+/** Tests that a session call is refused because of its key; an accepted key violates the rule of public keys. */
 async function refusedKey(run: ProbeContext, members?: Readonly<Record<string, unknown>>): Promise<void> {
   const response = await callSession(run, members)
   if (response.status < 400) run.notApplicable('Needs a platform that refuses such a key.')
@@ -223,7 +223,7 @@ const withFirst = (first: (sign: number) => number) => (point: Buffer) => {
   return point
 }
 
-/** The last of 87 characters has two unused bits: setting one gives another text of the same bytes. */
+/** The last of 87 characters has two unused bits; setting one bit gives another text for the same bytes. */
 function withUnusedBit(): string {
   const text = encodeBase64url(newKeyPair().publicKey)
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

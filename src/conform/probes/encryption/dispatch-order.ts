@@ -27,7 +27,7 @@ const OTHER_ORIGIN = { origin: 'https://elsewhere.example' }
 const UNKNOWN_SID = 'ss_AAAAAAAAAAAAAAAAAAAAAA'
 const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
 
-/** The envelope with one bit of its tag flipped. */
+/** Flips one bit of an envelope's tag. */
 function withOtherTag(envelope: Envelope): Envelope {
   const bytes = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
@@ -37,7 +37,7 @@ function withOtherTag(envelope: Envelope): Envelope {
 const withShortIv = (envelope: Envelope): Envelope => ({ ...envelope, iv: encodeBase64url(Buffer.alloc(11)) })
 
 type Send = (it: ProbeContext, through: Session) => Promise<Observed>
-/** The rule names no code for some statuses: the rule of failure codes does. */
+/** Status, and a code unless only the rule of failure codes names it. */
 type Code = readonly [status: number, code?: string]
 
 const MEDIA: Code = [415]
@@ -50,13 +50,13 @@ const KID: Code = [409, 'SECURE_SESSION_MISMATCH']
 const ORIGIN: Code = [403, 'SECURE_SESSION_ORIGIN_MISMATCH']
 const TAG: Code = [400, 'DECRYPTION_FAILED']
 
-/** `ts` that differs by some ms from the server's clock. */
+/** Returns a `ts` that differs by some ms from the server's clock. */
 const tsOf = ({ offsetMs }: Session, ms: number) => ({ ts: Date.now() + offsetMs + ms })
 
-/** Fields that the tag covers, with a fault. */
+/** Makes faulty envelope fields that the tag covers. */
 type Head = (through: Session) => Partial<EnvelopeHead>
 
-/** Sends an envelope with a fault. */
+/** Sends an envelope with a given fault. */
 const faulty =
   (head: Head, change: (envelope: Envelope) => Members | Envelope | string = (it) => it, headers = {}): Send =>
   (run, through) =>
@@ -82,7 +82,7 @@ const single = {
   tag: faulty(none, withOtherTag),
 }
 
-/** What is refused with this code. @param isOwned false if another rule says that it is refused at all */
+/** Defines a probe for a refusal with a code. @param isOwned false if another rule requires the refusal itself */
 const refused = (name: string, title: string, [status, code]: Code, send: Send, isOwned = true) =>
   probe(name, title, async (run) => {
     const response = await send(run, await session(run))
@@ -90,7 +90,7 @@ const refused = (name: string, title: string, [status, code]: Code, send: Send, 
     run.refuses(response, status, code)
   })
 
-/** Of two faults the first is reported. @param first sends the first fault alone */
+/** Defines a probe that the first of two faults is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
   probe(name, title, async (run) => {
     const through = await session(run)

@@ -11,19 +11,19 @@ const probe = probesOf('envelopes', {
 })
 const marks = probesOf('replay-marks', { needs: ['secure'], specified: ['after-other-calls'] })
 
-/** Says that an outer request is refused; which code it gets is a statement of the dispatch order. */
+/** Tests that an outer request is refused; the probes of the dispatch order test the code. */
 const isRefused = (run: ProbeContext, what: string, { status }: Observed) =>
   run.holds(status >= 400 && status <= 499, `a refusal of ${what}`, `status ${status}`)
 
 const isAccepted = (run: ProbeContext, what: string, { status, code }: Observed) =>
   run.holds(status < 400, `${what} accepted`, `status ${status} ${code ?? ''}`)
 
-/** An envelope as text, with white space up to a number of bytes. */
+/** Formats an envelope as JSON, padded with white space to a number of bytes. */
 export const padded = (envelope: object, bytes: number) => JSON.stringify(envelope).padEnd(bytes, ' ')
 
 const ridOf = (length: number) => 'r'.repeat(length - 1)
 
-/** A response to a call in the shared session, and its envelope. */
+/** Makes a call in the shared session; returns the response and the envelope. */
 async function exchange(run: ProbeContext) {
   const through = await session(run)
   const sent = sealed(through, anyCall(run))
@@ -116,7 +116,7 @@ export async function replay(run: ProbeContext, through: Awaited<ReturnType<type
   return dispatch(run, through, envelope)
 }
 
-/** Calls between an envelope and its replay: a window or a small cache of marks has lost it by then. */
+/** Calls between an envelope and its replay: enough to leave a short window or small cache of used envelopes. */
 const CALLS_BETWEEN = 40
 
 export const replayMarks = [

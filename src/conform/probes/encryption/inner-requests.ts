@@ -50,7 +50,7 @@ const passedHeaders = [
   'ratelimit-policy',
 ]
 
-/** A read with the application token, and other members. */
+/** A read with the application token and changed members. */
 const read = (it: ProbeContext, changes: Members = {}) => anyCall(it, changes)
 
 const headersOf = (run: ProbeContext) => ({
@@ -58,13 +58,13 @@ const headersOf = (run: ProbeContext) => ({
   authorization: `Bearer ${run.resources.credential('token')}`,
 })
 
-/** Makes a read without a fault first, so that a refusal is due to the fault. */
+/** Makes a valid read first, so that a later refusal is due to the fault. */
 async function needsRead(run: ProbeContext): Promise<Inner> {
   const inner = await inside(run, read(run))
   return isInnerSuccess(inner) ? inner : run.notApplicable(`Needs an inner success: ${said(inner)}.`)
 }
 
-/** The plaintext of a verification whose body has white space up to a number of bytes, or a long value. */
+/** Plaintext of a verification whose body is padded with white space, or has a long value. */
 function verification(run: ProbeContext, { text = '', value = '' }): string {
   const headers = { ...headersOf(run), 'content-type': 'application/json' }
   const head = JSON.stringify({ method: 'POST', path: verify.path, query: {}, headers })

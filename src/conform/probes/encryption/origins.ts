@@ -24,7 +24,7 @@ const probe = probesOf('session-origins', {
   partly: ['other-origin', 'missing-origin', 'added-origin', 'not-allowed'],
 })
 
-/** Sends a call of a session with these headers in place of its own origin, and says that it is refused. */
+/** Tests that a call of a session is refused if it has these headers in place of the session's origin. */
 async function refusedFrom(run: ProbeContext, bound: string, headers: WireRequest['headers']): Promise<void> {
   const through = await session(run, bound)
   const { status } = await dispatch(run, { origin: '' }, sealed(through, anyCall(run)), { headers })
@@ -33,7 +33,7 @@ async function refusedFrom(run: ProbeContext, bound: string, headers: WireReques
 
 const listing = probe.with({ needs: ['secure', 'jwt'] })
 
-/** Makes a read with a token of an application that allows only one origin, in a session with `origin`. */
+/** Makes a read in a session with `origin`, with a token of an application that allows only one origin. */
 async function readOf(run: ProbeContext, origin: string): Promise<Inner> {
   const { id: appId } = await application(run)
   const { token } = await run.resources.once('token of an origin', () =>

@@ -9,8 +9,8 @@ const probe = probesOf('required-encryption', { needs: ['secure', 'jwt'], specif
 const { apps, templates, vouchers } = contract
 
 /**
- * Does something while the application of this run requires the encrypted transport. Its token goes over the wire in
- * plain text, has one scope and ends with the run.
+ * Runs calls while the run's application requires the encrypted transport. Its token goes over the wire in plain text,
+ * has one scope, and ends with the run.
  */
 async function whileRequired<T>(run: ProbeContext, act: (authorization: string) => Promise<T>): Promise<T> {
   const { id: appId } = await application(run)
@@ -25,7 +25,7 @@ async function whileRequired<T>(run: ProbeContext, act: (authorization: string) 
   }
 }
 
-/** The response to a call in plain text; a platform that requires encryption of everybody needs no application. */
+/** Response to a plain-text call. A platform that always requires encryption needs no application for this. */
 async function plainResponse(
   run: ProbeContext,
   request: Pick<WireRequest, 'method' | 'path' | 'body'>,

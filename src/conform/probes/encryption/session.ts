@@ -17,12 +17,12 @@ import { type Members, parseJson } from '../../../values/json.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone, type WireRequest } from '../../wire.js'
 
-/** A session is shared for this long, and lasts 600 s. */
+/** Ms for which probes share a session, which lasts 600 s. */
 const SHARED_MS = 300_000
 
 export const TEMPLATES = contract.templates.list.path
 
-/** Bootstrap of the platform, and the ms by which its clock is ahead of this one. */
+/** Bootstrap document of the platform, and the lead of its clock in ms. */
 interface Server extends Bootstrap {
   readonly offsetMs: number
 }
@@ -73,7 +73,7 @@ interface SessionOptions {
   readonly keyPair?: ClientKeyPair
 }
 
-/** Opens a session and derives its keys, which nothing has confirmed yet. */
+/** Opens a session and derives its keys; no call has confirmed the keys yet. */
 export async function openSession(run: ProbeContext, { origin = '', keyPair = newKeyPair() }: SessionOptions = {}) {
   const server = await bootstrap(run)
   const { offsetMs } = server
@@ -83,16 +83,16 @@ export async function openSession(run: ProbeContext, { origin = '', keyPair = ne
   return { ...read.session, offsetMs } satisfies Session
 }
 
-/** Origin of a bound session; a policy other than `*` refuses it. */
+/** Origin of a bound session, which a policy other than `*` refuses. */
 export const ORIGIN = 'https://conform.example'
 
 const slot = () => Math.floor(Date.now() / SHARED_MS)
 
-/** The session of most probes before a call has confirmed its keys. */
+/** Session of most probes before a call has confirmed its keys. */
 export const unconfirmedSession = (run: ProbeContext, origin = ''): Promise<Session> =>
   run.resources.once(`session ${slot()} ${origin}`, () => openSession(run, { origin }))
 
-/** A session whose calls the platform accepts, with responses that can be decrypted. */
+/** Session in which the platform has accepted a call and returned a response that can be decrypted. */
 export const session = (run: ProbeContext, origin = ''): Promise<Session> =>
   run.resources.once(`confirmed session ${slot()} ${origin}`, async () => {
     const opened = await unconfirmedSession(run, origin)
@@ -101,14 +101,14 @@ export const session = (run: ProbeContext, origin = ''): Promise<Session> =>
     return inner === undefined ? run.notApplicable('Needs a session whose calls the platform accepts.') : opened
   })
 
-/** A call that changes nothing; with a credential if the user offers one. */
+/** A call that changes nothing, with a credential if the user offers one. */
 export function anyCall(run: ProbeContext, changes: Members = {}): Members {
   const { token } = run.resources.offer.credentials
   const headers = { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
   return { method: 'GET', path: TEMPLATES, query: { limit: 1 }, headers, body: null, ...changes }
 }
 
-/** Encrypts a call. `head` changes the fields that the tag covers. @param call members, or the whole plaintext */
+/** Encrypts a call. `head` overrides fields that the tag covers. @param call members, or the whole plaintext */
 export function sealed(session: Session, call: Members | string, head: Partial<EnvelopeHead> = {}): Envelope {
   const { kid, sid, keyC2s, offsetMs } = session
   const fields = { kid, sid, rid: encodeBase64url(randomBytes(16)), ts: Date.now() + offsetMs, ...head }
@@ -117,7 +117,7 @@ export function sealed(session: Session, call: Members | string, head: Partial<E
 
 interface DispatchOptions {
   readonly headers?: WireRequest['headers']
-  /** Of the outer request, with its question mark. */
+  /** Query of the outer request, with its question mark. */
   readonly query?: string
 }
 
@@ -137,7 +137,7 @@ export function dispatch(
   })
 }
 
-/** Decrypts a response, whatever its status and other fields are; undefined if nothing can be decrypted. */
+/** Decrypts a response, whatever its status and other fields are; undefined if decryption fails. */
 export function innerOf(outer: Observed, sent: Envelope, { keyS2c }: Session): Inner | undefined {
   const binary = decodeBinary(membersOrNone(outer.json))
   const plaintext = binary && open(keyS2c, 's2c', { ...sent, ...binary })
@@ -158,7 +158,7 @@ export async function inside(
   return inner ?? run.notApplicable(`Needs an encrypted response: status ${outer.status} ${outer.code ?? ''}.`)
 }
 
-/** What a response inside an envelope says, for a report. */
+/** Summarises a response inside an envelope for a report. */
 export const said = ({ status, body: { code } }: Inner) =>
   `inner status ${status}${typeof code === 'string' ? ` ${code}` : ''}`
 

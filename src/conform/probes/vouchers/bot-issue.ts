@@ -49,7 +49,7 @@ export const botIssue = [
     let expected = second + 1
     let next = await messageId(run)
     if (next !== expected) {
-      // The user may have written in between: only a second observation counts.
+      // Count a difference only if it appears twice, because the user may write a message in between.
       run.needs(await run.call(issue, input), 'a repeated issue')
       expected = next + 1
       next = await messageId(run)

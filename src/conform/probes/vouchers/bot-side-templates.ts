@@ -16,23 +16,23 @@ const userProbe = probe.with({ needs: ['token', 'jwt', 'bot id'] })
 
 type TemplateList = Observed<{ readonly items: readonly Template[] }>
 
-/** Ids of the templates with an external id, even if the platform ignores the filter. */
+/** Ids of templates with an external id, even if the platform ignores the filter. */
 const idsIn = (run: ProbeContext, list: TemplateList, externalId: string) => {
   const { items } = run.needs(list, 'a list of templates')
   return items.filter(({ externalTemplateId }) => externalTemplateId === externalId).map(({ id }) => id)
 }
 
-/** Ids of the templates with an external id that the list of a bot shows. */
+/** Ids of templates with an external id in the list of a bot. */
 async function listedByBot(run: ProbeContext, botId: string, external_template_id: string): Promise<string[]> {
   return idsIn(run, await run.call(bots.templates, { botId, external_template_id }), external_template_id)
 }
 
-/** Ids of the templates with an external id that the list of an application shows. */
+/** Ids of templates with an external id in the list of an application. */
 async function listed(run: ProbeContext, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
   return idsIn(run, await run.call(templates.list, { external_template_id }, { as }), external_template_id)
 }
 
-/** Needs the user's bot to be linked to the application of the user's token. Returns a draft of that application. */
+/** Creates a draft of the user's application; the probe ends unless the user's bot is linked to that application. */
 async function draftOfLinkedApplication(run: ProbeContext): Promise<Template> {
   const draft = await keptDraft(run)
   const bot = run.needs(await run.call(bots.get, { botId: botIdOf(run) }), 'the bot')
@@ -49,7 +49,7 @@ const draftsOfBot = (run: ProbeContext) =>
     return { botId: id, free, taken }
   })
 
-/** Links the bot to an application that uses the external id of one of its drafts. */
+/** Links the bot to an application with a template that has the same external id as one of the bot's drafts. */
 const linkedBot = (run: ProbeContext) =>
   keep(run, 'linked bot', async () => {
     const { botId, free, taken } = await draftsOfBot(run)
@@ -61,13 +61,13 @@ const linkedBot = (run: ProbeContext) =>
     return { botId, appId, free, taken, as }
   })
 
-/** What the application lists of the draft whose external id it does not use. */
+/** Entry of the draft with a unique external id in the application's list. */
 async function listOfApplication(run: ProbeContext): Promise<string[]> {
   const { free, as } = await linkedBot(run)
   return keep(run, 'list of the application', () => listed(run, free.externalTemplateId, as))
 }
 
-/** What the linked bot lists of the draft whose external id the application uses. */
+/** Entry of the draft with the shared external id in the linked bot's list. */
 async function listWhileLinked(run: ProbeContext): Promise<string[]> {
   const { botId, taken } = await linkedBot(run)
   return keep(run, 'list of the linked bot', () => listedByBot(run, botId, taken.externalTemplateId))

@@ -22,13 +22,13 @@ const SYMBOL = '[0-9A-HJKMNP-TV-Z]'
 const CODE = new RegExp(`^${SYMBOL}{4}(?:-${SYMBOL}{4}){3}$`)
 const QR_TOKEN = new RegExp(`^VQ1-${SYMBOL}{33}$`)
 
-/** A redeem code of 15 symbols, with its check symbol and dashes. */
+/** Formats 15 symbols as a redeem code, with check symbol and dashes. */
 const redeemCodeOf = (symbols: string) => `${symbols}${checkSymbol(symbols)}`.replaceAll(/(.{4})(?=.)/g, '$1-')
 
-/** Another symbol than this one. */
+/** Returns a symbol other than the given one. */
 const otherSymbol = (symbol: string) => (symbol === '0' ? '1' : '0')
 
-/** Codes that no voucher has: 75 and 160 bits make one by chance impossible. */
+/** Credentials of no voucher; with 75 and 160 bits, a match by chance is impossible. */
 const UNKNOWN_CODE = redeemCodeOf('0101Z7QX1010K3W')
 const UNKNOWN_SYMBOLS = '01Z7QX10K3WM9S34601Z7QX10K3WM9S3'
 const UNKNOWN_QR_TOKEN = `VQ1-${UNKNOWN_SYMBOLS}${checkSymbol(UNKNOWN_SYMBOLS)}`
@@ -38,7 +38,7 @@ const check = (run: ProbeContext, type: string, value: string): Promise<Observed
 
 const valueOf = async (it: ProbeContext, type: CredentialType) => credentialOf(it, await issued(it), type).value
 
-/** A probe that verifies the code of a voucher in another form. */
+/** Defines a probe that verifies a voucher code in another spelling. */
 const normalises = (name: string, form: string, change: (code: string) => string) =>
   probe(name, `A redeem code ${form} is the same code.`, async (run) => {
     const { id } = await issued(run)
@@ -46,11 +46,11 @@ const normalises = (name: string, form: string, change: (code: string) => string
     run.equals('id of the voucher', run.succeeds(await check(run, 'redeem_code', change(code))).voucher.id, id)
   })
 
-/** A probe of a value that is malformed. */
+/** Defines a probe for a malformed value. */
 const isMalformed = (name: string, title: string, type: string, value: string) =>
   probe.with({ needs: ['token'] })(name, title, async (it) => it.refuses(await check(it, type, value), 400))
 
-/** A probe of a well-formed value that no voucher has. */
+/** Defines a probe for a well-formed value of no voucher. */
 const isUnknown = (name: string, title: string, type: CredentialType, value: string) =>
   tokenRead(name, title, async (run) => run.refuses(await check(run, type, value), 404, 'VOUCHER_NOT_FOUND'))
 

@@ -27,7 +27,7 @@ const issuing = probe.with({ vouchers: 1 })
 const tokensProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
 const issuingTwo = probe.with({ vouchers: 2 })
 
-/** The shared redemption, sent again. */
+/** Repeats the shared redemption. */
 async function again(run: ProbeContext, options: { readonly key?: string; readonly credential?: string } = {}) {
   const first = await redeemed(run)
   const { input, key } = await redeemCall(run)
@@ -36,12 +36,12 @@ async function again(run: ProbeContext, options: { readonly key?: string; readon
   return { first, response: await run.call(redeem, input, { key: options.key ?? key, as }) }
 }
 
-/** Requires a response to repeat the first redemption: without its record it would be a second one, which is refused. */
+/** Requires the replay of the first redemption: without its record, a second redemption would be refused. */
 function repeats(run: ProbeContext, response: Observed, firstId: string): void {
   run.equals('id of the redemption', membersOrNone(run.accepts(response)).id, firstId)
 }
 
-/** The shared redemption as bytes, over the plain transport. */
+/** Builds the shared redemption as a plain request, so that a probe can choose the bytes of the body. */
 async function redeemRequest(run: ProbeContext, body: string) {
   await redeemed(run)
   const { key } = await redeemCall(run)
@@ -49,7 +49,7 @@ async function redeemRequest(run: ProbeContext, body: string) {
   return { method: 'POST', path: redeem.path, headers, body }
 }
 
-/** The shared issue, sent again under its key. */
+/** Repeats the shared issue with its idempotency key. */
 const replay = (run: ProbeContext) =>
   keep(run, 'replay of an issue', async () => {
     await issued(run)
@@ -250,7 +250,7 @@ export const idempotencyKeys = [
   }),
 ]
 
-/** Sends a redemption through an encrypted session of its own; resolves to its id, or to the code of a 409. */
+/** Sends a redemption through a separate encrypted session; resolves to its id, or to the code of a 409. */
 async function encryptedId(run: ProbeContext, request: Awaited<ReturnType<typeof redeemRequest>>): Promise<unknown> {
   const plain: Transport = async ({ method, path, headers, body }) => {
     const sent = { method, path, headers, plain: true, ...(body === undefined ? {} : { body }) } as const

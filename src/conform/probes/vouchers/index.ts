@@ -13,7 +13,7 @@ import { verifyProbes } from './verify.js'
 import { voucherRecords } from './vouchers.js'
 
 export const vouchers: readonly Probe[] = [
-  // First: a voucher of these probes ends while the others run.
+  // Run these first: one of their vouchers expires while other probes run.
   ...validity,
   ...idempotencyKeys,
   ...keysInFlight,

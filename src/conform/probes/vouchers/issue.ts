@@ -15,7 +15,7 @@ const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const { issue } = contract.vouchers
 const idMembers = ['external_issue_id', 'recipient_user_id'] as const
 
-/** The shared issue, sent again under another idempotency key. */
+/** Repeats the group's issue call with another idempotency key. */
 const repeated = (run: ProbeContext) =>
   keep(run, 'repeated issue', async () => {
     const voucher = await issued(run)
@@ -23,7 +23,7 @@ const repeated = (run: ProbeContext) =>
     return { voucher, response: await run.call(issue, input) }
   })
 
-/** Members of an issue with an id of `length` symbols, unique for this run. */
+/** Members of an issue call with an id of `length` symbols, unique for this run. */
 const idOf = (run: ProbeContext, member: (typeof idMembers)[number], length: number) => ({
   [member]: run.resources.name().padEnd(length, '~'),
 })

@@ -13,7 +13,7 @@ const issuing = probe.with({ vouchers: 1 })
 const read = async (run: ProbeContext, redemptionId: string) =>
   run.needs(await run.call(redemption, { redemptionId }), 'a redemption')
 
-/** Second redemption of the redeemed voucher. */
+/** Redeems the redeemed voucher again. */
 const second = (run: ProbeContext) =>
   keep(run, 'second redemption', async () => {
     const first = await redeemed(run)

@@ -17,17 +17,17 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const { apps, bots, templates, vouchers } = contract
 
-/** A call with what it was sent with, for a probe that repeats it. */
+/** A response with the input of its call, for a probe that repeats the call. */
 interface Sent<Data> {
   readonly input: Readonly<Record<string, unknown>>
   readonly key: string
   readonly response: Observed<Data>
 }
 
-/** `shared` under a name that only the probes of this group use. */
+/** Like `shared`, with a name that only the probes of this group use. */
 export const keep = <R>(it: ProbeContext, name: string, call: () => Promise<R>) => shared(it, `vouchers: ${name}`, call)
 
-/** Issue of a voucher that no probe redeems. */
+/** Issues a voucher that no probe redeems. */
 export function issueCall(run: ProbeContext): Promise<Sent<IssuedVoucher>> {
   return keep(run, 'issue', async () => {
     const input = await issueInput(run)
@@ -39,7 +39,7 @@ export function issueCall(run: ProbeContext): Promise<Sent<IssuedVoucher>> {
 /** A voucher that no probe redeems. */
 export const issued = async (it: ProbeContext) => it.needs((await issueCall(it)).response, 'an issued voucher')
 
-/** Redemption of a voucher by its redeem code; no probe reverses it. */
+/** Redeems a voucher by its redeem code; no probe reverses this redemption. */
 export function redeemCall(run: ProbeContext): Promise<Sent<Redemption> & { readonly voucher: IssuedVoucher }> {
   return keep(run, 'redeem', async () => {
     const one = await voucher(run)
@@ -61,7 +61,7 @@ export async function newRedemption(run: ProbeContext, changes: Readonly<Record<
   return { voucher: one, input, key, redemption }
 }
 
-/** Reversal of a redemption, whose voucher no probe redeems again. */
+/** Reverses a redemption; no probe redeems its voucher again. */
 export function reversal(run: ProbeContext) {
   return keep(run, 'reversal', async () => {
     const { voucher: one, redemption } = await newRedemption(run)
@@ -71,11 +71,11 @@ export function reversal(run: ProbeContext) {
   })
 }
 
-/** Reverses a redemption. The body is `{}`: that it may be absent is another statement. */
+/** Reverses a redemption. Sends the body `{}`, because another probe tests that the body may be absent. */
 export const reverse = (run: ProbeContext, redemptionId: string, key: string | null = run.resources.name()) =>
   run.call(vouchers.reverse, { redemptionId }, { key, body: '{}' })
 
-/** A template with an issue limit of 1, and its voucher. */
+/** A template with an issue limit of 1, and its only voucher. */
 export function limited(run: ProbeContext) {
   return keep(run, 'limited template', async () => {
     const template_id = await activeTemplate(run, { issue_limit: 1 })
@@ -83,7 +83,7 @@ export function limited(run: ProbeContext) {
   })
 }
 
-/** Issue of a second voucher from that template, before any probe reverses a redemption of the first. */
+/** Issues a second voucher from that template, before any probe reverses a redemption of the first. */
 export async function issueBeyondLimit(run: ProbeContext): Promise<Observed<IssuedVoucher>> {
   const { template_id } = await limited(run)
   return keep(run, 'issue beyond the limit', () => tryIssue(run, { template_id }))
@@ -98,7 +98,7 @@ export function future(run: ProbeContext) {
   })
 }
 
-/** Its verification, before any probe tries to redeem it. */
+/** Verifies that voucher before any probe tries to redeem it. */
 export const futureVerified = async (run: ProbeContext) => {
   const { voucher: one } = await future(run)
   return keep(run, 'verification of the voucher of tomorrow', () => verify(run, one))
@@ -108,7 +108,7 @@ export function verify(run: ProbeContext, one: IssuedVoucher): Promise<Observed<
   return run.call(vouchers.verify, { credential: credentialOf(run, one) })
 }
 
-/** Ms after the start of a fixed validity at which it ends. */
+/** Ms from the start to the end of a fixed validity. */
 const FIXED_MS = 2_000
 
 /** Two vouchers whose fixed validity ends soon; the second one is redeemed. */
@@ -128,7 +128,7 @@ export function ending(run: ProbeContext) {
   })
 }
 
-/** The same vouchers after their end, with a verification of the first one. */
+/** These vouchers after the end of their validity, with a verification of the first one. */
 export function ended(run: ProbeContext) {
   return keep(run, 'ended vouchers', async () => {
     const vouchersBefore = await ending(run)
@@ -147,7 +147,7 @@ async function verifyAfterEnd(run: ProbeContext, one: IssuedVoucher, endsAt: num
   return run.notApplicable('The clock of the platform stands still.')
 }
 
-/** Creation of a draft that no probe submits, and the local time of its response. */
+/** Creates a draft that no probe submits; returns also the local time of the response. */
 export function draftCall(run: ProbeContext): Promise<{ readonly response: Observed<Template>; readonly at: number }> {
   return keep(run, 'draft', async () => {
     const response = await create(run, templateInput(run))
@@ -163,7 +163,7 @@ export async function create(run: ProbeContext, input: Readonly<Record<string, u
   return registered(run, await run.call(templates.create, input))
 }
 
-/** The same call of a bot. */
+/** Creates a template by a bot, with the same rules. */
 export async function createByBot(
   run: ProbeContext,
   input: Readonly<Record<string, unknown>>,
@@ -172,11 +172,11 @@ export async function createByBot(
   return registered(run, await run.call(bots.createTemplate, { botId, ...input }))
 }
 
-/** Submits a template; the body is `{}`: that it may be absent is another statement. */
+/** Submits a template. Sends the body `{}`, because another probe tests that the body may be absent. */
 export const submit = (run: ProbeContext, templateId: string) =>
   run.call(templates.submit, { templateId }, { body: '{}' })
 
-/** The same call of a bot. */
+/** Submits a template by a bot. */
 export const submitByBot = (run: ProbeContext, botId: string, templateId: string) =>
   run.call(bots.submitTemplate, { botId, templateId }, { body: '{}' })
 
@@ -197,7 +197,7 @@ export const chatIssue = (it: ProbeContext) => keep(it, 'issue into the chat', (
 /** A voucher in the user's chat. */
 export const delivered = async (it: ProbeContext) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
 
-/** Bot of this run, which the platform must approve: it is linked to no application, except within a probe. */
+/** Bot of this run, which the platform must approve. Outside of single probes it is linked to no application. */
 export function ownBot(run: ProbeContext): Promise<{ readonly id: string; readonly token: string | undefined }> {
   return keep(run, 'bot of the vouchers', async () => {
     const scopes = ['vouchers:read', 'vouchers:templates:write', 'vouchers:issue']
@@ -209,7 +209,7 @@ export function ownBot(run: ProbeContext): Promise<{ readonly id: string; readon
   })
 }
 
-/** Links a bot until `unlink`, or the end of the run. */
+/** Links a bot; the link ends with `unlink` or the run. */
 export async function link(run: ProbeContext, appId: string, botId: string): Promise<void> {
   run.needs(await run.call(apps.linkBot, { appId, botId }), 'a linked bot')
   run.resources.removes('link', `${appId} ${botId}`, async () =>
@@ -228,7 +228,7 @@ export async function platformTime(run: ProbeContext, plusMs: number): Promise<s
   return new Date(timeOf(run, createdAt) + Date.now() - at + plusMs).toISOString()
 }
 
-/** Ms since the epoch. @throws NotApplicable for a time in another form, which the rule of times reports */
+/** Parses a time to ms since the epoch. @throws NotApplicable for another form, which the rule of times reports */
 export function timeOf(run: ProbeContext, text: string): number {
   const time = Date.parse(text)
   return Number.isNaN(time) ? run.notApplicable('Needs times in the form of RFC 3339.') : time

@@ -14,7 +14,7 @@ const { templates } = contract
 const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 const POLL_MS = 250
 
-/** A draft that is submitted, and the response. */
+/** Submits a draft and returns the response. */
 const submission = (run: ProbeContext) =>
   keep(run, 'submission', async () => {
     const template = run.needs(await create(run, templateInput(run)), 'a template')

@@ -27,15 +27,15 @@ const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 
 type Changes = (it: ProbeContext) => Record<string, unknown>
 
-/** A probe of a create call with changed members that is a success. */
+/** Defines a probe of a create call with changed members that must succeed. */
 const accepts = (name: string, title: string, changes: Changes) =>
   probe(name, title, async (it) => void it.succeeds(await create(it, { ...templateInput(it), ...changes(it) })))
 
-/** A probe of a create call with changed members that is refused with 400. */
+/** Defines a probe of a create call with changed members that must be refused with 400. */
 const refuses = (name: string, title: string, changes: Changes) =>
   probe(name, title, async (it) => it.refuses(await create(it, { ...templateInput(it), ...changes(it) }), 400))
 
-/** An id of a template with `length` symbols, out of all that it may have. */
+/** Makes an external template id of `length` symbols, with all permitted symbols. */
 const externalId = (it: ProbeContext, length: number) => `${it.resources.name()}.AZ_az:09-`.padEnd(length, 'x')
 
 async function issuedCount(run: ProbeContext): Promise<number> {

@@ -21,7 +21,7 @@ import {
 const probe = probesOf('validity', { needs: ['token'] })
 const waiting = probe.with({ waitsMs: 3_000 })
 const { redeem } = contract.vouchers
-/** A platform may read its clock twice during an issue. */
+/** Tolerance in ms: a platform may read its clock twice during an issue. */
 const TOLERANCE_MS = 1_000
 
 const relative = (changes: object) => ({ type: 'relative', duration_days: 1, ...changes })
@@ -36,7 +36,7 @@ const isRefused = (name: string, title: string, validity: object) =>
     run.refuses(await create(run, { ...templateInput(run), validity }), 400)
   })
 
-/** Creation of a template whose validity ended an hour ago. */
+/** Creates a template whose validity ended an hour ago. */
 const endedTemplate = (run: ProbeContext) =>
   keep(run, 'ended template', async () => {
     const starts_at = await platformTime(run, -2 * 3_600_000)
@@ -108,7 +108,7 @@ export const validity = [
   ),
 ]
 
-/** Waits for the end of a voucher that a probe of `validity` has issued. */
+/** Waits for the end of a voucher that a probe of `validity` issued. */
 export const validityAfterTheEnd = [
   waiting('at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
     const { unused } = await ended(run)
@@ -116,7 +116,7 @@ export const validityAfterTheEnd = [
   }),
 ]
 
-/** Codes of refusals whose rules name only the status. */
+/** Defines probes for codes of refusals whose rules name only the status. */
 const hasCode = (
   name: string,
   what: string,

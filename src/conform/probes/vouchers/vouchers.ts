@@ -8,10 +8,10 @@ const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const chatProbe = probe.with({ needs: ['bot', 'chat', 'template'] })
 const { list } = contract.templates
 
-/** The record of the voucher that no probe redeems. */
+/** Record of the voucher that no probe redeems. */
 const record = async (it: ProbeContext) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
 
-/** The record of the redeemed voucher. */
+/** Record of the redeemed voucher. */
 async function redeemedRecord(run: ProbeContext) {
   await redeemed(run)
   return run.needs(await verify(run, (await redeemCall(run)).voucher), 'a verification').voucher

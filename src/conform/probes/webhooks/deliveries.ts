@@ -31,7 +31,7 @@ const attempt = probesOf('delivery-attempts', { ...deliveryRule, specified: ['ti
 const records = probesOf('deliveries', { needs: ['jwt', 'bot id'], specified: ['failed'], partly: ['statuses'] })
 const deliveries = records.with(deliveryRule)
 
-/** The headers of the shared delivery. */
+/** Headers of the shared delivery. */
 async function signed(run: ProbeContext) {
   const { arrival } = await delivered(run)
   const valueOf = (name: keyof typeof webhookHeaders) => arrival.headers[webhookHeaders[name].toLowerCase()]
@@ -39,10 +39,10 @@ async function signed(run: ProbeContext) {
 }
 
 const FIRST_DELAY_MS = 60_000
-/** Times of a record and of its retry may differ by this much. */
+/** Maximum difference in ms between a recorded time and its retry. */
 const ROUNDING_MS = 2_000
 
-/** Ms from the end of a failed attempt to the next one, by the record of the delivery. */
+/** Ms between the end of a failed attempt and the next attempt, by the delivery record. */
 function delayOf(run: ProbeContext, { attempts, next_attempt_at: next }: Awaited<ReturnType<typeof settled>>): number {
   const last = attempts.at(-1)
   if (last === undefined || next === null) return run.notApplicable('Needs a failed delivery with a next attempt.')

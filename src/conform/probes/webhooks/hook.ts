@@ -12,26 +12,26 @@ import { membersOrNone } from '../../wire.js'
 
 const { bots, webhook: calls } = contract
 
-/** How long a delivery of a local or near platform takes at most. */
+/** Maximum ms until a delivery arrives from a platform on this machine or nearby. */
 export const ARRIVAL_MS = 3_000
 const POLL_MS = 50
 
-/** What a probe of deliveries needs. */
+/** Needs of each probe of deliveries. */
 export const deliveryNeeds = ['jwt', 'bot id', 'webhook', 'token', 'template'] as const
 export const deliveryRule = { needs: deliveryNeeds, vouchers: 2, waitsMs: ARRIVAL_MS }
 
-/** The user's bot, whose webhook belongs to the run. */
+/** The user's bot; during the run, the run controls its webhook. */
 interface Target {
   readonly botId: string
-  /** Set while the webhook has the settings of `setWebhook` without changes. */
+  /** True while the webhook has the default settings of `setWebhook`. */
   isSet: boolean
-  /** Whether the run has ever set the webhook, and with it the selected update types. */
+  /** True if the run has ever set the webhook, and with it the selected update types. */
   wasSet: boolean
 }
 
 export interface Hook extends Target {
   readonly receiver: WebhookReceiver
-  /** End of the URL, by which the receiver finds its deliveries. */
+  /** End of the webhook URL, by which the receiver finds the run's deliveries. */
   readonly end: string
   readonly url: string
   readonly secret: string
@@ -42,7 +42,7 @@ export const target = (run: ProbeContext): Promise<Target> =>
   run.resources.once('bot of webhooks', async () => {
     const { botId } = run.resources.offer
     if (botId === undefined) return run.resources.lacking('bot id')
-    // Not the record of the bot alone: its first read shows the bot's token, once.
+    // Read the list: the first read of the bot's record would show its token, once.
     const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
     const found = items.find((one) => one.id === botId) ?? run.notApplicable('Needs a bot of the account.')
     const hasNone = found.delivery_mode === undefined ? await readsNone(run, found) : found.delivery_mode === 'polling'
@@ -54,14 +54,14 @@ export const target = (run: ProbeContext): Promise<Target> =>
     return bot
   })
 
-/** Whether the record of a bot, whose list has no delivery_mode, says that there is no webhook. */
+/** True if the record of the bot shows no webhook; for lists without delivery_mode. */
 async function readsNone(run: ProbeContext, { id, has_token }: Bot): Promise<boolean> {
   if (!has_token) return run.notApplicable('Needs a bot with a token.')
   const { webhook: settings } = run.needs(await run.call(bots.get, { botId: id }), 'a record of a bot')
   return settings === null
 }
 
-/** Deletes the webhook, after the update types that were selected before are selected again. */
+/** Restores the selected update types, then deletes the webhook. */
 async function restore(run: ProbeContext, { botId, wasSet }: Target, selected: readonly string[]) {
   if (!wasSet) return undefined
   const allowed = isDeepStrictEqual(selected, defaultUpdateTypes) ? [] : selected
@@ -92,7 +92,7 @@ export async function setWebhook(run: ProbeContext, changes: Readonly<Record<str
   return run.call(calls.set, { botId, url, secret_token, allowed_updates: ['voucher_issued'], ...changes })
 }
 
-/** The webhook of the run, set. */
+/** Sets the run's webhook if it is not set. */
 export async function webhook(run: ProbeContext): Promise<Hook> {
   const own = await hook(run)
   own.receiver.respond(own.end, () => 200)
@@ -102,7 +102,7 @@ export async function webhook(run: ProbeContext): Promise<Hook> {
   return own
 }
 
-/** The webhook of the run, deleted; no update waits. */
+/** Deletes the run's webhook; afterwards no update waits. */
 export async function noWebhook(run: ProbeContext): Promise<Hook> {
   const own = await webhook(run)
   own.isSet = false
@@ -110,7 +110,7 @@ export async function noWebhook(run: ProbeContext): Promise<Hook> {
   return own
 }
 
-/** Ends a probe unless the bot token is that of --bot. */
+/** Ends a probe unless the bot token belongs to the bot of --bot. */
 export const sameBot = (run: ProbeContext): Promise<void> =>
   run.resources.once('token of the bot', async () => {
     const { url } = await webhook(run)
@@ -139,7 +139,7 @@ export async function arrivalsWith({ receiver, end }: Hook, text: string, count 
   }
 }
 
-/** Issues a voucher while the webhook is set; resolves to its delivery, if one arrives. */
+/** Issues a voucher while the webhook is set; resolves to the delivery, if one arrives. */
 export async function firstArrival(
   run: ProbeContext,
   own: Hook,
@@ -151,7 +151,7 @@ export async function firstArrival(
   return arrival
 }
 
-/** Like `firstArrival` on a platform that has delivered an update to this run before. */
+/** Like `firstArrival`, on a platform that has already delivered an update to this run. */
 export async function newArrival(run: ProbeContext, own: Hook, reply?: Responder): Promise<Arrival | undefined> {
   await delivered(run)
   return firstArrival(run, own, reply)
@@ -164,7 +164,7 @@ export const newEvent = async (run: ProbeContext, own: Hook, reply?: Responder):
 const eventOf = (run: ProbeContext, arrival: Arrival | undefined): Event =>
   arrival === undefined ? noArrival(run) : { arrival, updateId: updateIdOf(arrival) }
 
-/** A responder that waits for `release`, and then responds with a status. */
+/** Creates a responder that waits for `release` and then responds with a status. */
 export function heldResponse(status: number) {
   let release = () => {}
   const held = new Promise<number>((resolve) => {
@@ -188,7 +188,7 @@ export const failed = (run: ProbeContext): Promise<Event & { readonly record: De
     return { ...event, record: await settled(run, event.updateId) }
   })
 
-/** The record of an update's delivery as soon as it fits, or as it is after `ms`; undefined if there is none. */
+/** Waits up to `ms` for an update's delivery record that fits; then returns the present record, or undefined. */
 export async function recordOf(
   run: ProbeContext,
   updateId: number,
@@ -204,7 +204,7 @@ export async function recordOf(
   }
 }
 
-/** The record of a delivery whose attempts, at least `attempts`, have ended. */
+/** Record of a delivery after at least `attempts` attempts have ended. */
 export async function settled(run: ProbeContext, updateId: number, attempts = 1, ms = ARRIVAL_MS): Promise<Delivery> {
   const fits = (one: Delivery) => one.attempts.length >= attempts && !['pending', 'delivering'].includes(one.status)
   const record = await recordOf(run, updateId, fits, ms)

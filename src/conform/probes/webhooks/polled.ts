@@ -3,10 +3,10 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { noWebhook, removeWebhook, sameBot, setWebhook } from './hook.js'
 
 const POLL_SECONDS = 2
-/** The platform has begun to hold a poll by then. */
+/** Ms after which the platform holds a poll. */
 const BEGUN_MS = 400
 
-/** Responses to calls that set a webhook while a poll is held: one with a valid URL, one with a URL to refuse. */
+/** Responses to calls that set a webhook during a held poll: one with a valid URL, one with a URL to refuse. */
 export const polled = (run: ProbeContext): Promise<{ readonly goodUrl: Observed; readonly badUrl: Observed }> =>
   run.resources.once('polled', async () => {
     await sameBot(run)
@@ -15,14 +15,14 @@ export const polled = (run: ProbeContext): Promise<{ readonly goodUrl: Observed;
     const poll = run.call(contract.bots.updates, { timeout: POLL_SECONDS }).finally(() => {
       isOver = true
     })
-    // If a call below fails, nobody waits for the poll.
+    // Handle the rejection here: if a call below fails, nobody awaits the poll.
     poll.catch(() => {})
     await run.resources.pause(BEGUN_MS)
     const badUrl = await setWebhook(run, { url: 'http://hooks.conform.example/x' })
     const goodUrl = await setWebhook(run)
     const isHeld = !isOver
     if (goodUrl.isSuccess) await removeWebhook(run, own.botId, true)
-    // A newer poll ends the one that is held.
+    // A newer poll ends the held one.
     await run.call(contract.bots.updates, {})
     await poll
     return !isHeld ? run.notApplicable('Needs a poll that the platform holds.') : { goodUrl, badUrl }

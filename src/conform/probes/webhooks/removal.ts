@@ -26,7 +26,7 @@ const deliveries = probesOf('deliveries', deliveryRule)
 const retries = probesOf('manual-retries', deliveryRule)
 const { bots, webhook: calls } = contract
 
-/** Deletes the webhook while a delivery is failed, and sets it again. */
+/** Deletes the webhook during a failed delivery, and sets it again. */
 const cancelled = (run: ProbeContext) =>
   run.resources.once('cancelled', async () => {
     if (run.resources.offer.credentials.bot !== undefined) await sameBot(run)
@@ -51,7 +51,7 @@ async function polledIds(run: ProbeContext): Promise<readonly number[]> {
   return items.map((one) => one.update_id)
 }
 
-/** Drops an update that waits, with a DELETE as given. */
+/** Drops a waiting update with the given DELETE call. */
 async function drops(
   run: ProbeContext,
   remove: (botId: string) => Promise<Observed<{ pending_update_count: number }>>,
@@ -64,7 +64,7 @@ async function drops(
   run.equals('pending_update_count', run.accepts(await remove(botId)).pending_update_count, 0)
 }
 
-/** Sends a DELETE with a body, and perhaps a query. */
+/** Sends a DELETE with a body, optionally with a query. */
 const removeWithBody = (run: ProbeContext, botId: string, query: string, drop: boolean) =>
   run.send({
     method: 'DELETE',

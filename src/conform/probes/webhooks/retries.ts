@@ -25,7 +25,7 @@ const retries = probesOf('manual-retries', { ...deliveryRule, specified: ['by-de
 const order = probesOf('delivery-order', deliveryRule)
 const { retry } = contract.webhook
 
-/** A delivery that does not wait for another one has arrived by then. */
+/** Ms after which an unblocked delivery has arrived. */
 const QUIET_MS = 500
 
 const bodyOf = ({ arrival }: Event) => arrival.rawBody.toString('utf8')
@@ -33,7 +33,7 @@ const bodyOf = ({ arrival }: Event) => arrival.rawBody.toString('utf8')
 const retried = async (run: ProbeContext, { botId }: Hook, deliveryId: string, force?: boolean) =>
   run.call(retry, { botId, deliveryId, ...(force === undefined ? {} : { force }) })
 
-/** Retries a failed delivery, which fails again; says that it was attempted. */
+/** Retries a failed delivery, which fails again; tests that an attempt was made. */
 async function attemptsAgain(
   run: ProbeContext,
   idOf: (event: Awaited<ReturnType<typeof failed>>) => string,

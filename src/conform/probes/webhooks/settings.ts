@@ -35,20 +35,20 @@ const pollingProbe = botProbe.with({ waitsMs: 2_500 })
 const header = ({ headers }: Arrival, name: keyof typeof webhookHeaders) =>
   String(headers[webhookHeaders[name].toLowerCase()] ?? '')
 
-/** The signatures of a delivery, and those that the secrets make. */
+/** Signatures of a delivery, and the signatures that the secrets make. */
 const signatures = (arrival: Arrival, ...secrets: readonly string[]) => ({
   received: header(arrival, 'signature'),
   expected: secrets.map((it) => signatureOf(arrival.rawBody, it, header(arrival, 'timestamp'))).join(','),
 })
 
-/** The webhook of a platform that signs with its secret. */
+/** Webhook of a platform that signs with the webhook's secret. */
 async function signing(run: ProbeContext) {
   const own = await webhook(run)
   const { received, expected } = signatures((await delivered(run)).arrival, own.secret)
   return received === expected ? own : run.notApplicable('Needs deliveries with a signature by the secret.')
 }
 
-/** Sets a webhook without a secret, twice. */
+/** Sets a webhook twice, without a secret. */
 const created = (run: ProbeContext) =>
   run.resources.once('created secret', async () => {
     const own = await noWebhook(run)

@@ -7,7 +7,7 @@ import { polled } from './polled.js'
 
 const HOST = 'hooks.conform.example'
 
-/** Longest URL in characters. */
+/** Maximum length of a URL in characters. */
 const LENGTH_MAX = 2_048
 
 type Refused = readonly [name: string, what: string, url: string]
@@ -80,7 +80,7 @@ const loopback: readonly Refused[] = [
   ['ipv6-loopback', '::1', 'https://[::1]/x'],
 ]
 
-/** Sets a webhook with a URL that should be refused; deletes the webhook if it is not. */
+/** Sets a webhook with a URL that the platform should refuse; deletes the webhook if it was accepted. */
 async function trySet(run: ProbeContext, url: string): Promise<Observed> {
   const bot = await target(run)
   const response = await run.call(contract.webhook.set, { botId: bot.botId, url })
@@ -93,7 +93,7 @@ async function trySet(run: ProbeContext, url: string): Promise<Observed> {
   return response
 }
 
-/** Ends the probe for a conflict with a poll that the platform still holds: it says nothing about the URL. */
+/** Ends the probe if the call conflicts with a held poll, which says nothing about the URL. */
 function needsNoPoll(run: ProbeContext, { status }: Observed): void {
   if (status === 409) run.notApplicable('Needs a bot that is not polled: status 409.')
 }

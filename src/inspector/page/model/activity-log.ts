@@ -2,9 +2,9 @@ import type { ActivityLine } from '../../../contract/platform/activity.js'
 
 type Shown = Extract<ActivityLine, { kind: 'request' | 'delivery' }>
 
-/** A request or an attempt of a delivery, with the members by which it is listed and filtered. */
+/** A request or a delivery attempt, with the members for lists and filters. */
 export interface Entry {
-  /** The same for the same thing, also when a restarted stream sends it again. */
+  /** Identifies the entry; a restarted stream repeats the same key. */
   readonly key: string
   readonly kind: Shown['kind']
   /** Id of the request or the delivery. */
@@ -23,9 +23,9 @@ export interface Entry {
   line: Shown
 }
 
-/** Most entries that the page keeps. */
+/** Maximum number of entries in the page. */
 export const ENTRIES_MAX = 10_000
-/** Most characters of bodies that the page keeps, in base64; older bodies are dropped first. */
+/** Maximum characters of bodies in the page, in base64; the oldest bodies are dropped first. */
 export const BODIES_MAX = 32 * 1024 * 1024
 
 export function entryOf(line: Shown): Entry {
@@ -66,10 +66,10 @@ export function entryOf(line: Shown): Entry {
 const bodyLength = ({ line: { exchange } }: Entry) =>
   (exchange?.request.body?.length ?? 0) + (exchange?.response?.body?.length ?? 0)
 
-/** Entries in the order of their arrival, bounded in number and in the length of their bodies. */
+/** Entries in order of arrival, limited in number and in total length of bodies. */
 export class ActivityLog {
   entries: Entry[] = []
-  /** Lines that the server left out of a burst. */
+  /** Number of lines that the server dropped in bursts. */
   omitted = 0
   readonly #byKey = new Map<string, Entry>()
   #bodies = 0
@@ -89,7 +89,7 @@ export class ActivityLog {
     this.entries.push(entry)
     this.#bodies += bodyLength(entry)
     while (this.#bodies > BODIES_MAX) this.#dropBodies()
-    // Removing one entry at a time would move all others each time.
+    // Remove many at a time: each removal moves all other entries.
     if (this.entries.length > ENTRIES_MAX * 1.1) this.#dropOldest(this.entries.length - ENTRIES_MAX)
   }
 

@@ -6,7 +6,7 @@ interface Bar {
   readonly height: number
 }
 
-/** Rectangles of a chart that stand on its lower edge; one is at least a unit high unless it is 0. */
+/** Rectangles of a bar chart; a value above 0 has a height of at least one unit. */
 export function barsOf(
   items: readonly { readonly issued: number; readonly redeemed: number }[],
   width: number,

@@ -1,10 +1,10 @@
 import { hideForms } from '../../../contract/values/secrets.js'
 
-/** Bytes of base64 as the server writes it. */
+/** Decodes base64 as the server writes it. */
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
 
-/** Text of UTF-8; null for other bytes. A mark of the byte order stays, because it is part of what was sent. */
+/** Decodes UTF-8; null for other bytes. Keeps a byte order mark, which is part of the sent body. */
 export function textOf(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -13,14 +13,14 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** Bytes to show: the page gets those that were signed, in which an application may have written a credential. */
+/** Bytes to display. The page gets the signed bytes, in which an application may have written a credential. */
 export function withoutSecrets(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const text = textOf(bytes) ?? ''
   const shown = hideForms(text)
   return shown === text ? bytes : new TextEncoder().encode(shown)
 }
 
-/** Offset, 16 bytes in hex and their ASCII characters on each line. */
+/** Formats each line as offset, 16 bytes in hex and ASCII characters. */
 export function hexDump(bytes: Uint8Array): string {
   const lines: string[] = []
   for (let at = 0; at < bytes.length; at += 16) {

@@ -1,14 +1,14 @@
 import type { Forecast } from '../../../contract/platform/controls.js'
 import { count } from './format.js'
 
-/** Positions of the slider in seconds from now: near times finely, far ones coarsely. */
+/** Positions of the slider in seconds from now: small steps near now, large steps later. */
 export const steps: readonly number[] = [
   ...[0, 1, 5, 15, 30].map((it) => it * 60),
   ...[1, 2, 4, 8, 16].map((it) => it * 3600),
   ...[1, 2, 3, 5, 7, 10, 14, 21, 31, 45, 60, 90, 120, 180, 270, 365].map((it) => it * 86_400),
 ]
 
-/** First position that is not before a distance. */
+/** First slider position at or after a distance. */
 export function stepOf(seconds: number): number {
   const step = steps.findIndex((it) => it >= seconds)
   return step < 0 ? steps.length - 1 : step
@@ -21,7 +21,7 @@ const events = [
   ['tokens_expiring', 'token expires', 'tokens expire'],
 ] as const
 
-/** What a move of the clock triggers, in a sentence. */
+/** Describes in a sentence what a move of the clock triggers. */
 export function sentenceOf(forecast: Forecast): string {
   const parts = events
     .filter(([name]) => forecast[name])

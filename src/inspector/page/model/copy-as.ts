@@ -4,9 +4,9 @@ import { curlCommand } from '../../../contract/values/curl.js'
 import { splitAt } from '../../../contract/values/secrets.js'
 import { bytesOf, textOf } from './bytes.js'
 
-// Texts that repeat a call elsewhere. None of them has a secret: the server replaced them by HIDDEN.
+// Texts that repeat a call elsewhere. They contain no secret, because the server has replaced secrets with HIDDEN.
 
-/** Environment variables of the command line for credentials, by the paths of the calls that take them. */
+/** Environment variables with the credentials of the command line, by path. */
 const variables = [
   [/^\/_platform\//, 'VOUCHERCTL_OPERATOR_KEY'],
   [/^\/api\/v1\/(bots\/(applications|my)|open-platform\/applications)(\/|$)/, 'VOUCHERCTL_JWT'],
@@ -23,19 +23,19 @@ type Sent = Exchange['request']
 export const isWhole = ({ body, body_bytes }: Sent): boolean =>
   body_bytes <= CAPTURED_BYTES_MAX && (body !== null || body_bytes === 0)
 
-/** Headers that curl writes itself, or that belong to one connection. */
+/** Headers that curl sets itself, or that belong to one connection. */
 const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent)$/i
 
 /**
  * Path and query of a request at this server. A client chooses the target that it sends: `//host/path` would name
- * another host if it were resolved, and of `http://host/path` the server reads the path.
+ * another host if it were resolved, and the server uses only the path of `http://host/path`.
  */
 function pathOf({ url }: Pick<Sent, 'url'>): string {
   const path = url.replace(/^[^/]+\/\/[^/?]*/, '')
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** A command that sends the request to this server again, with the credential from the environment. */
+/** Formats a command that repeats the request to this server, with the credential from the environment. */
 export function curlOf(request: Sent, baseUrl: string): string {
   const { method, headers, body } = request
   const path = pathOf(request)
@@ -60,10 +60,10 @@ export function curlOf(request: Sent, baseUrl: string): string {
 
 type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
 
-/** Integers of queries; every other member of a path or a query is text. */
+/** Query members with integer values; all other members of path and query are text. */
 const integers = ['page', 'limit', 'seconds', 'buckets']
 
-/** Flat input of the call: members of path, query and body; null for a body that is no JSON object. */
+/** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
 function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
   const { body } = request
   const { pathname, searchParams } = new URL(`http://localhost${pathOf(request)}`)
@@ -82,7 +82,7 @@ function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null 
   }
 }
 
-/** What a step or a test says of a call; null if neither can make it. */
+/** Common parts of a step and a test; null if neither can make the call. */
 function partsOf(call: Call, request: Sent) {
   const input = inputOf(call, request)
   if (input === null || call.endpoint === null) return null
@@ -90,7 +90,7 @@ function partsOf(call: Call, request: Sent) {
   return { endpoint: call.endpoint, input, key }
 }
 
-/** JSON in a scenario: `$` before a brace is doubled, because it would begin a variable. */
+/** Formats JSON for a scenario; doubles a `$` before a brace, which would begin a variable. */
 const yaml = (value: unknown): string =>
   JSON.stringify(value, null, 2)
     .replaceAll('${', () => '$${')
@@ -108,7 +108,7 @@ ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.co
 `
 }
 
-/** Apart from the file's text, whose imports are none of this module. */
+/** A constant, so that no tool takes generated imports for imports of this module. */
 const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */

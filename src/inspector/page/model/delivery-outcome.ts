@@ -2,12 +2,12 @@ import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
 
 type Outcome = readonly [tone: 'good' | 'bad' | 'note', sentence: string]
 
-/** What became of a delivery so far. */
+/** Outcome of a delivery so far. */
 export function outcomeOf({ delivery, verification }: Pick<DeliveryDetail, 'delivery' | 'verification'>): Outcome {
   const { status, last_status_code: code, last_error, cancel_reason, attempts } = delivery
   if (status === 'delivered') return ['good', `The app accepted it with ${code}.`]
   if (cancel_reason) return ['note', `It was cancelled: ${cancel_reason.replace('_', ' ')}.`]
-  // A listener refuses what it does not pass on to an application.
+  // A listener does not forward a delivery that it refuses.
   if (verification?.ok === false && !attempts.length) {
     return ['bad', `It was refused: ${verification.reason?.replaceAll('_', ' ')}.`]
   }

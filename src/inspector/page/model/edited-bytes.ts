@@ -11,18 +11,18 @@ export function base64Of(bytes: Uint8Array): string {
 
 export const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')
 
-/** Bytes of hex digits, with or without space between them; null for anything else. */
+/** Decodes hex digits, with optional space between bytes; null for other text. */
 export function fromHex(written: string): Bytes | null {
   const digits = written.replace(/\s/g, '')
   if (!/^(?:[0-9a-f]{2})*$/i.test(digits)) return null
   return Uint8Array.from(digits.match(/../g) ?? [], (it) => Number.parseInt(it, 16))
 }
 
-/** True if a text area keeps every byte and shows no credential: it holds text, and turns CR into LF. */
+/** True if a text area preserves the bytes and shows no credential: text areas convert CR to LF. */
 export const isEditableText = (bytes: Bytes): boolean =>
   textOf(bytes)?.includes('\r') === false && withoutSecrets(bytes) === bytes
 
-/** Writes bytes for a text area; hex has 16 bytes on a line. */
+/** Formats bytes for a text area, as text or as hex with 16 bytes per line. */
 export function writeBytes(bytes: Uint8Array, format: ByteFormat): string {
   if (format === 'text') return textOf(bytes) ?? ''
   return hexOf(bytes)
@@ -31,6 +31,6 @@ export function writeBytes(bytes: Uint8Array, format: ByteFormat): string {
     .trim()
 }
 
-/** Reads what a text area holds; null for malformed hex. */
+/** Parses the content of a text area; null for malformed hex. */
 export const readBytes = (written: string, format: ByteFormat): Bytes | null =>
   format === 'hex' ? fromHex(written) : new TextEncoder().encode(written)

@@ -1,12 +1,12 @@
 import type { Entry } from './activity-log.js'
 
-/** Members of the query by which the stream is filtered. */
+/** Query members that filter the stream. */
 export const filterNames = ['find', 'type', 'status', 'application', 'voucher'] as const
 
-/** Values of `type` for all requests and all deliveries; every other value is an endpoint or an update type. */
+/** Values of `type` for all requests and for all deliveries; other values are an endpoint or an update type. */
 const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'request', deliveries: 'delivery' }
 
-/** Values of `status` besides a number and a code. */
+/** Values of `status` other than a number or a code. */
 export const statuses = {
   ok: 'Succeeded',
   failed: 'Failed',
@@ -15,7 +15,7 @@ export const statuses = {
   none: 'No response',
 }
 
-/** True for an entry that worked: a response below 400 without an error, and a verified delivery. */
+/** True for a successful entry: a response below 400 without an error code, or a verified delivery. */
 const isSuccess = ({ status, code }: Entry) =>
   status !== null && status < 400 && (code === null || code === 'duplicate')
 
@@ -27,7 +27,7 @@ function hasStatus(entry: Entry, wanted: string): boolean {
   return String(entry.status) === wanted || entry.code === wanted
 }
 
-/** Whether an entry passes the filters of a query. */
+/** Returns the test for entries that match the filters of a query. */
 export function filterOf(query: URLSearchParams): (entry: Entry) => boolean {
   const [find = '', type, status, application, voucher] = filterNames.map(
     (name) => query.get(name)?.trim() || undefined,

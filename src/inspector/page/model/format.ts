@@ -1,4 +1,4 @@
-// Instants and numbers as the page writes them. No browser API, so that tests run in Node.
+// Formats instants and numbers for the page. Uses no browser API, so that tests run in Node.
 
 const units = [
   ['d', 86_400],
@@ -7,7 +7,7 @@ const units = [
   ['s', 1],
 ] as const
 
-/** Time between an instant and now, in its largest unit: `5 s ago`, `in 3 d`. */
+/** Formats the distance of an instant from now in its largest unit: `5 s ago`, `in 3 d`. */
 export function relative(at: string, now: number): string {
   const seconds = Math.round((Date.parse(at) - now) / 1000)
   const size = Math.abs(seconds)
@@ -17,7 +17,7 @@ export function relative(at: string, now: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`
 }
 
-/** Date and time of an instant in UTC, as the command line prints it but without T, fraction and zone. */
+/** Formats date and time of an instant in UTC like the command line, without T, fraction and zone. */
 export const dateTime = (at: string): string => at.slice(0, 19).replace('T', ' ')
 
 export function duration(ms: number): string {
@@ -28,5 +28,5 @@ export function duration(ms: number): string {
 
 export const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KiB`)
 
-/** Number with a comma between thousands. */
+/** Formats a number with a comma between thousands. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

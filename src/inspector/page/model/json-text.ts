@@ -1,7 +1,7 @@
-/** Levels that are indented; a hostile body can have 30,000. */
+/** Maximum levels to indent (a hostile body can have 30,000). */
 const INDENTED_MAX = 30
 
-/** Indents JSON without changing its tokens, so that long numbers keep their digits; null for anything but JSON. */
+/** Indents JSON without changing its tokens, so that long numbers keep their digits; null for other text. */
 export function indentJson(text: string): string | null {
   try {
     JSON.parse(text)
@@ -22,7 +22,7 @@ export function indentJson(text: string): string | null {
     .replace(/([{[])\n[\n ]*([}\]])/g, '$1$2')
 }
 
-/** Parts of JSON text: each odd one is a name with its colon, a string, a number or a literal. */
+/** Splits JSON text into parts; each odd part is a name with its colon, a string, a number or a literal. */
 export const jsonParts = (text: string): string[] =>
-  // A string without an end reaches to the end: otherwise each quote in it would be tried as a beginning.
+  // An unclosed string reaches to the end of the text: otherwise each quote in the string would be tried as a start.
   text.split(/("(?:[^"\\]|\\[^]?)*(?:":?|$)|[\w.+-]+)/)

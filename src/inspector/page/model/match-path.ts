@@ -1,6 +1,6 @@
 import { decodePart } from '../../../contract/values/path-part.js'
 
-/** Values of the parts of a path that begin with a colon in the pattern; null if the path is another one. */
+/** Values of the pattern's parts that begin with a colon; null if the path does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {
   const parts = path.split('/').filter(Boolean)
   const wanted = pattern.split('/').filter(Boolean)

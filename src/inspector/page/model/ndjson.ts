@@ -1,4 +1,4 @@
-/** Splits pieces of NDJSON text into its lines; a piece may end in the middle of a line. */
+/** Creates a function that splits chunks of NDJSON into lines; a chunk may end within a line. */
 export function lineSplitter(): (piece: string) => string[] {
   let rest = ''
   return (piece) => {

@@ -3,7 +3,7 @@ import type { SecretVerdict } from './signature-check.js'
 
 type Verdict = readonly [tone: 'good' | 'bad', text: string]
 
-/** What a pasted secret says about a delivery, in words. */
+/** Says in words whether a pasted secret made the signature of a delivery. */
 export function verdictOf(
   found: SecretVerdict,
   { signature, delivery }: Pick<DeliveryDetail, 'signature' | 'delivery'>,

@@ -1,15 +1,15 @@
-// Checks in the page, with Web Crypto, which secret makes a signature: a pasted secret never leaves the browser.
+// Finds in the page, with Web Crypto, which secret made a signature. A pasted secret never leaves the browser.
 import { type Bytes, base64Of, fromHex, hexOf } from './edited-bytes.js'
 
-/** A signed delivery: its signatures cover the timestamp, a dot and the bytes of the body. */
+/** A signed delivery. Its signatures cover the timestamp, a dot and the body bytes. */
 interface SignedDelivery {
-  /** The timestamp and the dot. */
+  /** Timestamp and dot, which precede the body in the signed text. */
   readonly prefix: string
   readonly body: Bytes
   readonly signatures: readonly string[]
 }
 
-/** `index` of the signature that a secret makes, and by what it differs from the one that is set; null for none. */
+/** `index` of the signature that the secret made, and the mistake in the secret, if any; null without a match. */
 export type SecretVerdict = { readonly index: number; readonly difference: string } | null
 
 const utf8 = new TextEncoder()
@@ -20,11 +20,11 @@ async function hmacOf(secret: Bytes, prefix: string, body: Bytes): Promise<strin
   return hexOf(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)))
 }
 
-/** Compares a secret with the signatures of a delivery, as it is written and then without known mistakes. */
+/** Compares a secret with the signatures of a delivery, as typed and with known mistakes corrected. */
 export async function checkSecret(written: string, delivery: SignedDelivery): Promise<SecretVerdict> {
   for (const [difference, spelling] of spellingsOf(written)) {
     const secret = typeof spelling === 'string' ? utf8.encode(spelling) : spelling
-    // Web Crypto takes no empty key.
+    // Web Crypto refuses an empty key.
     if (!secret?.length) continue
     const index = delivery.signatures.indexOf(await hmacOf(secret, delivery.prefix, delivery.body))
     if (index >= 0) return { index, difference }
@@ -48,7 +48,7 @@ function spellingsOf(written: string): readonly (readonly [difference: string, s
   ]
 }
 
-/** Bytes of base64 or base64url; null for anything else. */
+/** Decodes base64 or base64url; null for other text. */
 function fromBase64(written: string): Bytes | null {
   try {
     return Uint8Array.from(atob(written.replaceAll('-', '+').replaceAll('_', '/')), (it) => it.charCodeAt(0))

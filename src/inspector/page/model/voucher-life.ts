@@ -4,9 +4,9 @@ import { relative } from './format.js'
 export interface LifeItem {
   readonly title: string
   readonly at: string
-  /** Time since the event before, in words; empty for the first one. */
+  /** Time since the previous event, in words; empty for the first event. */
   readonly gap: string
-  /** Null for what the clock alone will bring about. */
+  /** Null for a future event that only the clock causes. */
   readonly event: VoucherEvent | null
 }
 
@@ -16,7 +16,7 @@ function titleOf({ type, endpoint, reason }: VoucherEvent): string {
   return type === 'replayed' ? `${title}: ${endpoint}` : title
 }
 
-/** What happened to a voucher, oldest first, then what will happen if nobody redeems it. */
+/** Lists the events of a voucher, oldest first, then the future events if nobody redeems it. */
 export function lifeOf({ voucher, events, now }: VoucherHistory): LifeItem[] {
   const ahead = [
     { title: 'Becomes valid', at: voucher.validFrom, event: null },

@@ -8,22 +8,22 @@ import { indentJson, jsonParts } from '../model/json-text.js'
 import { signal } from '../signal.js'
 import { Choice } from './choice.js'
 
-/** How bodies are shown; kept while the page is open. */
+/** Selected format of bodies; kept while the page is open. */
 const bodyFormat = signal('Indented')
 
 interface BytesProps {
-  /** Base64; null if empty or not shown. */
+  /** Base64; null if empty or hidden. */
   readonly body: string | null
-  /** Length before the body was cut. */
+  /** Length before truncation. */
   readonly length: number
   readonly name: string
 }
 
-/** A body as indented JSON, as the text that was sent, or in hex. Everything in it is a text node. */
+/** A body as indented JSON, as sent text, or in hex. All content is in text nodes. */
 export function Bytes({ body, length, name }: BytesProps) {
   const { bytes, forms } = useMemo(() => formsOf(body ?? ''), [body])
   const chosen = forms[bodyFormat.value] ? bodyFormat.value : (Object.keys(forms)[0] ?? '')
-  // The same element is not compared again when the page renders.
+  // Preact skips an identical element when the page renders.
   const shown = useMemo(
     () => (
       <pre tabindex={0} aria-label={name} role="region">
@@ -55,7 +55,7 @@ export function Bytes({ body, length, name }: BytesProps) {
   )
 }
 
-/** Ways in which a body can be shown, the most readable first. */
+/** Formats for a body, the most readable first. */
 function formsOf(body: string) {
   const bytes = withoutSecrets(bytesOf(body))
   const text = textOf(bytes)

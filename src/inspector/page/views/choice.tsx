@@ -5,7 +5,7 @@ interface ChoiceProps<Value> {
   readonly choose: (value: Value) => void
 }
 
-/** Buttons of which one is pressed. */
+/** A group of buttons, one of which is pressed. */
 export function Choice<Value>({ label, options, value, choose }: ChoiceProps<Value>) {
   return (
     <span class="choice" role="group" aria-label={label}>

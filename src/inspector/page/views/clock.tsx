@@ -10,7 +10,7 @@ const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
 
 const START = 'voucherctl server start --test-clock --memory --port 0'
 
-/** The test clock as a slider, which says beforehand what a move triggers. */
+/** The test clock as a slider that says in advance what a move triggers. */
 export function ClockView() {
   return (
     <article>
@@ -36,7 +36,7 @@ function TestClock() {
   const [target, setTarget] = useState('')
   const there = target || instantOf(now)
   const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock', 'reset'])
-  // Shows the forecast before until the next one is there.
+  // Shows the previous forecast until the next one arrives.
   const forecast = useRef('')
   if (result) forecast.current = result.ok ? sentenceOf(result.data) : result.sentence
   const advance = async (event: Event) => {

@@ -10,7 +10,7 @@ import { Response } from './response.js'
 import { Signature } from './signature.js'
 import { StateBadge } from './state-badge.js'
 
-/** A delivery: why it failed, its signature taken apart, its attempts, the responses of the app, and its replay. */
+/** A delivery: the cause of a failure, signature, attempts, responses of the app, and replay. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {
   return (
     <article>
@@ -50,7 +50,7 @@ function Detail({ detail, reload }: DetailProps) {
         {responses.length > 0 ? (
           responses.toReversed().map((it, index) => <Response key={it.at} exchange={it} open={index === 0} />)
         ) : (
-          <p class="empty">None is kept. They are while a page is open.</p>
+          <p class="empty">None was captured: responses are captured only while a page is open.</p>
         )}
       </section>
       <Replay detail={detail} reload={reload} />
@@ -58,7 +58,7 @@ function Detail({ detail, reload }: DetailProps) {
   )
 }
 
-/** What happened, why, and what to do. */
+/** The problem, its cause and the fix. */
 function Cause(detail: DeliveryDetail) {
   const { verification, hints } = detail
   const [tone, title] = outcomeOf(detail)

@@ -10,14 +10,14 @@ const kinds: readonly (readonly [kind: (typeof faultKinds)[number], label: strin
   ['error', 'Fail with 503'],
 ]
 const rates = [0.01, 0.05, 0.2, 0.5, 1]
-/** Endpoints that have switches, besides those that have a fault. */
+/** Endpoints that always have switches; others have one only with a fault. */
 const usual = ['vouchers.redeem', 'vouchers.issue', 'vouchers.verify', 'vouchers.reverse', 'bots.issue']
 
 type Change = readonly [method: string, path: string, body: object]
 
 const remove = (id: string): Change => ['DELETE', `/faults/${id}`, {}]
 
-/** Faults of the endpoints as switches, and the list of those that are on. */
+/** Faults of endpoints as switches, and a list of active faults. */
 export function FaultsView() {
   return (
     <article>
@@ -73,7 +73,7 @@ interface SwitchesProps {
 
 function Switches({ endpoint, faults, change }: SwitchesProps) {
   const [chosen, setChosen] = useState(0.05)
-  // A switch shows a fault that goes on until it is removed.
+  // A switch stands for a fault without an end.
   const own = faults.filter((it) => it.endpoint === endpoint && it.rate && !it.times)
   const rate = own[0]?.rate ?? chosen
   const add = (kind: string, share: number, delay_ms?: number | null): Change => [

@@ -9,14 +9,14 @@ interface Page<Row> {
 }
 
 interface ListProps<Row> {
-  /** Name of the list in the addresses of the page and of the operator API. */
+  /** Name of the list in page addresses and in the operator API. */
   readonly name: string
   readonly query: URLSearchParams
   readonly columns: readonly Column<Row>[]
   readonly about: (entry: Entry) => boolean
 }
 
-/** A page of a list of the operator API, filtered by the query, with links to the other pages. */
+/** One page of an operator API list, filtered by the query, with links to other pages. */
 export function List<Row extends { readonly id: string }>({ name, query, columns, about }: ListProps<Row>) {
   const link = (to: number, label: string) => (
     <a href={linkTo([name], { ...Object.fromEntries(query), page: String(to) })}>{label}</a>

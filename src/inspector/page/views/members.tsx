@@ -8,11 +8,11 @@ export const wordsOf = (name: string) => name.replace(/_|(?=[A-Z])/g, ' ').toLow
 interface MembersProps {
   readonly of: object
   readonly names: readonly string[]
-  /** Members that link to a place of the page: its path, and the member of its query if it is a list. */
+  /** Members that link within the page: the path, and the query member if the target is a list. */
   readonly links?: Readonly<Record<string, readonly [path: string, query?: string]>>
 }
 
-/** Members of a record by their names; those without a value are left out. */
+/** Selected members of a record; omits members without a value. */
 export function Members({ of, names, links = {} }: MembersProps) {
   const shown = (name: string): ComponentChildren => {
     const value = (of as Readonly<Record<string, unknown>>)[name]

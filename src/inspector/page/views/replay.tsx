@@ -13,7 +13,7 @@ interface ReplayProps {
   readonly reload: () => void
 }
 
-/** Sends the delivery to the app once more, with its bytes or with edited ones. Its state stays as it is. */
+/** Sends the delivery to the app again, with original or edited bytes. The state of the delivery does not change. */
 export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
   const [editing, setEditing] = useState(false)
   const [sending, setSending] = useState(false)
@@ -79,7 +79,7 @@ interface ByteEditorProps {
   readonly send: (bytes: Bytes, signed: boolean) => void
 }
 
-/** Edits bytes as UTF-8 text, or in hex where a text area would change them. */
+/** Editor for bytes as UTF-8 text, or as hex where a text area would change the bytes. */
 function ByteEditor({ original, sending, send }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))

@@ -8,7 +8,7 @@ interface ResponseProps {
   readonly open: boolean
 }
 
-/** Status, headers and body of a response, as the app sent them. */
+/** Status, headers and body of a response as the app sent it. */
 export function Response({ exchange, open }: ResponseProps) {
   const { status, error, duration_ms, response, at, attempt, replay } = exchange
   const kind = replay || !at ? 'Replay' : attempt ? `Attempt ${attempt}` : 'Attempt by hand'

@@ -7,7 +7,7 @@ import { verdictOf } from '../model/secret-verdict.js'
 import { checkSecret } from '../model/signature-check.js'
 import { Message } from '../request.js'
 
-/** What is signed, with which secret, and whether a pasted secret makes the same signature. */
+/** The signed text, the secrets that signed it, and a check of a pasted secret. */
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
   const { signature, request, body } = detail
   if (!signature || body === null) {
@@ -63,11 +63,11 @@ interface CheckProps {
   readonly signature: NonNullable<DeliveryDetail['signature']>
 }
 
-/** Signatures in the header of the request. */
+/** Signatures in the request header. */
 const sentWith = ({ request }: DeliveryDetail) =>
   request?.headers.flatMap(([name, value]) => (/^x-platform-signature-v2$/i.test(name) ? value.split(',') : [])) ?? []
 
-/** Field for the secret of the app, which stays in this page. */
+/** Field for the app's secret, which never leaves this page. */
 function Check({ detail, body, signature: { prefix, secrets } }: CheckProps) {
   const [secret, setSecret] = useState('')
   const [verdict, setVerdict] = useState<ReturnType<typeof verdictOf>>()

@@ -1,7 +1,7 @@
 import { Badge, type Tone } from '../components.js'
 import { wordsOf } from './members.js'
 
-/** Tones of what is not plain: states of vouchers, deliveries and templates, and events of a voucher. */
+/** Tones of special states and events: vouchers, deliveries and templates. */
 export const tones: Readonly<Record<string, Tone>> = {
   issued: 'note',
   redeemed: 'good',
@@ -21,7 +21,7 @@ export function StateBadge({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? 'plain'}>{wordsOf(status)}</Badge>
 }
 
-/** Options of a field that filters by state. */
+/** Options of a select field that filters by state. */
 export const stateOptions = (states: readonly string[]) => (
   <>
     <option value="">Any</option>

@@ -8,7 +8,7 @@ import { Choice } from './choice.js'
 import { List } from './list.js'
 import { StateBadge } from './state-badge.js'
 
-/** Seconds and number of bars. */
+/** Periods in seconds, with their number of bars. */
 const periods = [
   ['3600&buckets=30', 'Last hour'],
   ['86400&buckets=24', 'Last day'],
@@ -78,7 +78,7 @@ const periodColumns: readonly Column<Period>[] = [
   ...series.map((name): Column<Period> => ({ head: name, cell: (it) => count(it[name]), look: 'number' })),
 ]
 
-/** Two bars for each period, and the same numbers in a table. */
+/** Two bars per period, with the same numbers in a table. */
 function Chart({ items, complete }: Totals) {
   return (
     <figure>

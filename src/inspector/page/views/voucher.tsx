@@ -8,7 +8,7 @@ import { AttemptLine } from './attempt-line.js'
 import { Members } from './members.js'
 import { StateBadge, tones } from './state-badge.js'
 
-/** Everything that happened to a voucher, and what will, on a line of time. */
+/** Timeline of a voucher with past and future events. */
 export function VoucherView({ params: { id = '' } }: ViewProps) {
   return (
     <article>

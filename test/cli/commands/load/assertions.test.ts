@@ -42,17 +42,17 @@ test.each([
   expect(results(text).map((it) => it.holds)).toEqual([holds])
 })
 
-test('an assertion about latencies or error shares does not hold without a call', () => {
+test('assertion about latencies or error shares fails without a call', () => {
   for (const it of results('issue.p99<1s,issue.max>0ms,issue.errors<1%')) {
     expect(it).toMatchObject({ holds: false, observed: null })
   }
 })
 
-test('a limit of a latency keeps fractions of a millisecond', () => {
+test('latency limit of an assertion keeps fractions of a millisecond', () => {
   expect(parseAssertions('p50<0.25ms')).toMatchObject({ ok: true, value: [{ limit: 0.25 }] })
 })
 
-test('the flag joins the conditions of all its texts', () => {
+test('--assert joins the conditions of all its values', () => {
   const read = assertFlag('').read(['p99<50ms,errors<0.1%', 'rate>10'])
   const found = read.ok ? read.value.map(({ metric, limit, unit }: Assertion) => [metric, limit, unit]) : read
   expect(found).toEqual([

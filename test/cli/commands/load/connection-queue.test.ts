@@ -18,7 +18,7 @@ function recording(connections: number) {
   return { queue, started, add, end }
 }
 
-test('runs as many tasks as there are connections, then the others in their order', async () => {
+test('connection queue runs as many tasks as connections, then the others in order', async () => {
   const { queue, started, add, end } = recording(2)
   for (const it of [1, 2, 3, 4]) add(it)
   expect([started, queue.waiting]).toEqual([[1, 2], 2])
@@ -28,14 +28,14 @@ test('runs as many tasks as there are connections, then the others in their orde
   expect([started, queue.waiting, queue.waitingMax]).toEqual([[1, 2, 3, 4], 0, 2])
 })
 
-test('refuses a task when 10,000 wait', () => {
+test('connection queue refuses a task when 10,000 wait', () => {
   const { queue, add } = recording(1)
   add(0)
   for (let i = 1; i <= WAITING_MAX; i += 1) expect(add(i)).toBe(true)
   expect([add(1), queue.waiting]).toEqual([false, WAITING_MAX])
 })
 
-test('idle() resolves after the last task, and immediately without a task', async () => {
+test('ConnectionQueue.idle() resolves after the last task, and immediately without a task', async () => {
   const { queue, add, end } = recording(1)
   await queue.idle()
   add(1)
@@ -50,7 +50,7 @@ test('idle() resolves after the last task, and immediately without a task', asyn
   await idle
 })
 
-test('clear() removes tasks that wait, not those that run', async () => {
+test('ConnectionQueue.clear() removes waiting tasks, not running ones', async () => {
   const { queue, started, add, end } = recording(1)
   add(1)
   add(2)

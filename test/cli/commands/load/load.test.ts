@@ -88,7 +88,7 @@ test.each([
   expect(report.assertions.map((it: { assertion: string }) => it.assertion)).toEqual(assertion.split(','))
 })
 
-test('load shows each assertion with its observed value, marked as it holds', async () => {
+test('load marks each assertion that holds and prints its observed value', async () => {
   const { exit, stdout } = await run([...short.split(' '), '--assert', 'errors<0.1%,errors>=1'])
   expect(exit).toBe(1)
   expect(stdout).toMatch(/^✗ 20 of 20 calls succeeded/)
@@ -104,7 +104,7 @@ test('load counts refused calls by code, and exits with 1 if no call succeeded',
   expect(stdout).toContain('Failed\n        20  verify    RATE_LIMITED\n')
 })
 
-test('load tells on a terminal how to start a local server without limits after a 429', async () => {
+test('load on a terminal explains after a 429 how to start a local server without limits', async () => {
   const { baseUrl } = await platform((_, index) => (index < 3 ? undefined : refusal(429, 'RATE_LIMITED')))
   const { exit, stderr } = await cli(`${short} --mix verify=100`, { ...atPlatform(baseUrl), terminal: true })
   expect([exit, stderr]).toEqual([0, expect.stringContaining('`voucherctl server start --rate-limit off`')])
@@ -122,13 +122,13 @@ test('load exits with 5 before the run if the template does not exist', async ()
   expect([exit, stderr]).toEqual([5, expect.stringContaining('TEMPLATE_NOT_FOUND')])
 })
 
-test('load exits with 7 before the run if the platform limits the calls ahead', async () => {
+test('load exits 7 before the run if the platform limits the calls that issue vouchers ahead', async () => {
   const { baseUrl } = await platform(() => refusal(429, 'RATE_LIMITED'))
   const { exit, stderr } = await cli(`${short} --retries 0`, atPlatform(baseUrl))
   expect([exit, stderr]).toEqual([7, expect.stringContaining('--rate-limit off')])
 })
 
-test('load goes on when the server drops connections, and counts NETWORK_ERROR', async () => {
+test('load continues when the server drops connections, and counts NETWORK_ERROR', async () => {
   const { baseUrl } = await platform((_, index) => (index < 12 ? undefined : { drop: true }))
   const { exit, stdout } = await cli(`${short} --mix verify=100 --json`, atPlatform(baseUrl))
   expect(exit).toBe(0)
@@ -168,7 +168,7 @@ test('load calls the base URL and each --address in turn', async () => {
   expect([verified(one), verified(other)].sort()).toEqual([10, 11])
 })
 
-test('load sends a credential of the profile only to the server that it is for', async () => {
+test('load sends a stored credential only to the server for which it was stored', async () => {
   const [own, other] = [await platform(), await platform()]
   const home = temporaryDir()
   const profile = {

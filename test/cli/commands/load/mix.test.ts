@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseMix } from '../../../../src/cli/commands/load/mix.js'
 
-test('a mix has the share of each named operation and 0 for the others', () => {
+test('mix has the share of each named operation, and 0 for the others', () => {
   expect(parseMix('verify=60,issue=40')).toEqual({ ok: true, value: { issue: 40, verify: 60, redeem: 0 } })
   expect(parseMix('redeem=100')).toEqual({ ok: true, value: { issue: 0, verify: 0, redeem: 100 } })
 })
@@ -23,6 +23,6 @@ test.each([
   expect(parseMix(text)).toMatchObject({ ok: false, message })
 })
 
-test('a mistyped operation of a mix gets a suggestion', () => {
+test('error for a mix suggests the operation that was mistyped', () => {
   expect(parseMix('isue=100')).toMatchObject({ ok: false, hint: 'Did you mean issue?' })
 })

@@ -48,20 +48,20 @@ async function simulate({ dueMs, serviceMs, connections = 1_000, addresses = 1, 
 
 const every = (ms: number, count: number) => Array.from({ length: count }, (_, i) => i * ms)
 
-test('starts each call when it is due, although the server has not responded to any', async () => {
+test('open loop starts each call when it is due, although no earlier call has a response', async () => {
   const dueMs = every(10, 5)
   const { startMs, latencyMs } = await simulate({ dueMs, serviceMs: () => 1_000 })
   expect(startMs).toEqual(dueMs)
   expect(latencyMs).toEqual(Array(5).fill(1_000))
 })
 
-test('counts the wait for a connection in the latency, from the due time on', async () => {
+test('open loop counts the wait for a connection in the latency, from the due time on', async () => {
   const { startMs, latencyMs } = await simulate({ dueMs: every(10, 4), serviceMs: () => 25, connections: 1 })
   expect(startMs).toEqual([0, 25, 50, 75])
   expect(latencyMs).toEqual([25, 40, 55, 70])
 })
 
-test('shows a stall of the server in every call that was due during the stall', async () => {
+test('open loop shows a stall of the server in every call that was due during the stall', async () => {
   const stallEnd = 100
   const { latencyMs } = await simulate({
     dueMs: every(10, 12),
@@ -70,7 +70,7 @@ test('shows a stall of the server in every call that was due during the stall', 
   expect(latencyMs.sort((one, other) => one - other)).toEqual([1, 1, 1, 1, 10, 20, 30, 40, 50, 60, 70, 80])
 })
 
-test('reports how late this process started calls, and catches up with those that are overdue', async () => {
+test('open loop reports late calls and catches up with overdue ones', async () => {
   const { lateMs, startMs } = await simulate({
     dueMs: every(10, 5),
     serviceMs: () => 1,
@@ -80,12 +80,12 @@ test('reports how late this process started calls, and catches up with those tha
   expect(startMs).toEqual([0, 35, 35, 35, 40])
 })
 
-test('calls the addresses in turn', async () => {
+test('open loop calls the addresses in turn', async () => {
   const { addresses } = await simulate({ dueMs: every(1, 5), serviceMs: () => 1, addresses: 2 })
   expect(addresses).toEqual([0, 1, 0, 1, 0])
 })
 
-test('does not send calls beyond 10,000 that wait for a connection', async () => {
+test('open loop does not send calls beyond 10,000 that wait for a connection', async () => {
   const dueMs = Array(10_011).fill(0)
   const { notSent, startMs } = await simulate({ dueMs, serviceMs: () => 1, connections: 100_000 })
   expect([notSent, startMs.length]).toEqual([0, 10_011])
@@ -93,7 +93,7 @@ test('does not send calls beyond 10,000 that wait for a connection', async () =>
   expect([stuck.notSent, stuck.startMs]).toEqual([10, [0]])
 })
 
-test('after an abort starts no further call and resolves when those in flight have ended', async () => {
+test('open loop starts no call after an abort and resolves when those in flight have ended', async () => {
   const { startMs, latencyMs } = await simulate({
     dueMs: every(10, 10),
     serviceMs: () => 50,

@@ -10,12 +10,12 @@ function statistics() {
   return { issue, verify, redeem }
 }
 
-test('the progress line counts the vouchers ahead before the run', () => {
+test('progress line counts the vouchers issued ahead before the run', () => {
   const progress = { issuedAhead: 120, ahead: 1_001, statistics: statistics(), waiting: 0 }
   expect(progressLine(progress, schedule, undefined)).toBe('issuing 120 of 1,001 vouchers ahead')
 })
 
-test('progress line shows time, calls, rate and p99, and failures and waiting calls only if any', () => {
+test('progress line shows time, calls, rate and p99, and failures and waiting calls if any', () => {
   const progress = { issuedAhead: 1, ahead: 1, statistics: statistics(), waiting: 0 }
   expect(progressLine(progress, schedule, 10_000)).toBe('10 of 30 s  2,000 calls  200/s  p99 4.0 ms')
   progress.statistics.issue.addFailure('TIMEOUT')

@@ -24,20 +24,20 @@ function reportOfVerify(latenciesMs: readonly number[], failures: readonly strin
   return reportOf(settings, { issue: new Statistics(), verify, redeem: new Statistics() }, [])
 }
 
-test('the table has three digits of each latency, and a dash where no call succeeded', () => {
+test('load table shows three digits of each latency, and a dash without a successful call', () => {
   expect(linesOf(reportOfVerify([0.5, 12.34, 1_500]), paint)[1]).toBe(
     'verify             3       0       3    12.3   1,500   1,500   1,500   1,500',
   )
   expect(linesOf(reportOfVerify([], ['TIMEOUT']), paint)[1]).toMatch(/(?: +-){5}$/)
 })
 
-test('the table of calls that waited says how many waited for a connection', () => {
+test('load table shows how many calls waited for a connection', () => {
   expect(linesOf(reportOfVerify([1]), paint).at(-1)).toBe(
     'This machine: CPU 12 % of a core, calls started 0.50 ms late (p99 1.00 ms), up to 3 waited for a connection.',
   )
 })
 
-test('a code from a server is printed without control characters', () => {
+test('load table prints a failure code of a server without control characters', () => {
   const lines = linesOf(reportOfVerify([], ['\u001b[2JOWNED']), paint)
   expect(lines.join('\n')).not.toContain('\u001b')
 })
@@ -61,6 +61,6 @@ test('advice explains 429 and NO_VOUCHER, and nothing else', () => {
   expect(adviceOf(reportOfVerify([1], ['TIMEOUT']))).toBeUndefined()
 })
 
-test('a report without a successful call is not ok, although no assertion failed', () => {
+test('load report without a successful call is not ok, even if no assertion failed', () => {
   expect([reportOfVerify([1]).ok, reportOfVerify([]).ok]).toEqual([true, false])
 })

@@ -80,7 +80,7 @@ test('prepare() returns the failure of the first call and makes no other', async
   expect(calls).toHaveLength(1)
 })
 
-test('prepare() returns the failure of an operation that the token may not make', async () => {
+test('prepare() returns the failure of an operation that the token does not permit', async () => {
   const { run } = runOn({
     failureOf: ({ operation }) => (operation === 'redeem' ? refusal(403, 'INSUFFICIENT_SCOPE') : undefined),
   })
@@ -102,7 +102,7 @@ test('run() makes the calls of the mix once each, and redeems each voucher once'
   expect([run.statistics.verify.minMs, run.statistics.verify.maxMs]).toEqual([1, 1])
 })
 
-test('all calls have different idempotency keys and external ids, and the recipients take turns', async () => {
+test('calls of a load differ in idempotency key and external id, and recipients alternate', async () => {
   const { run, calls } = runOn()
   await run.prepare()
   await run.run()
@@ -112,7 +112,7 @@ test('all calls have different idempotency keys and external ids, and the recipi
   expect(issues.slice(0, 3).map((it) => it.recipient_user_id)).toEqual(['user-2', 'user-1', 'user-2'])
 })
 
-test('counts failures by code, without a retry', async () => {
+test('load run counts failures by code and does not retry', async () => {
   const { run, calls } = runOn({
     failureOf: ({ hasRetries }) => (hasRetries ? undefined : refusal(429, 'RATE_LIMITED')),
     schedule: { mix: { issue: 0, verify: 100, redeem: 0 } },
@@ -123,7 +123,7 @@ test('counts failures by code, without a retry', async () => {
   expect(calls.filter((it) => !it.hasRetries)).toHaveLength(100)
 })
 
-test('a voucher whose redeem got a 429 is redeemed by a later call', async () => {
+test('later call of a load redeems a voucher whose redeem got a 429', async () => {
   const { run } = runOn({
     failureOf: ({ operation, hasRetries }, index) =>
       operation === 'redeem' && !hasRetries && index % 2 === 0 ? refusal(429, 'RATE_LIMITED') : undefined,
@@ -135,7 +135,7 @@ test('a voucher whose redeem got a 429 is redeemed by a later call', async () =>
   expect([succeeded, errors]).toEqual([50, { RATE_LIMITED: 50 }])
 })
 
-test('a voucher whose redeem has an unknown outcome is not redeemed again', async () => {
+test('load does not redeem a voucher again after an unknown outcome', async () => {
   const { run, calls } = runOn({
     failureOf: ({ hasRetries }) => (hasRetries ? undefined : refusal(0, 'TIMEOUT', true)),
     schedule: { mix: { issue: 0, verify: 0, redeem: 100 } },
@@ -160,7 +160,7 @@ test('redeem calls count as NO_VOUCHER and are not sent when issue calls fail', 
   expect(succeeded + run.statistics.redeem.failed).toBe(1_000)
 })
 
-test('calls that are due during the warm-up are made and not counted', async () => {
+test('load makes calls that are due during the warm-up but does not count them', async () => {
   const { run, calls } = runOn({ options: { warmupMs: 300 }, schedule: { mix: { issue: 100, verify: 0, redeem: 0 } } })
   await run.prepare()
   await run.run()
@@ -176,7 +176,7 @@ test('prepare() tries every address, and run() uses them in turn', async () => {
   expect(calls.slice(before, before + 4).map((it) => it.address)).toEqual([0, 1, 2, 0])
 })
 
-test('after an abort, calls that end aborted are not counted', async () => {
+test('load does not count calls that an abort has ended', async () => {
   const stop = new AbortController()
   const { run, clock } = runOn({
     options: { signal: stop.signal },

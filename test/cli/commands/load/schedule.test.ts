@@ -22,19 +22,19 @@ const perSecond = (changes?: Partial<Schedule>) => {
   return counts
 }
 
-test('a steady load has calls in equal distances, the first one at its start', () => {
+test('steady load has equal distances between calls, and starts with the first one', () => {
   expect(dueTimes({ rate: 4, durationMs: 1_000 })).toEqual([0, 250, 500, 750])
   expect(perSecond()).toEqual(Array(10).fill(100))
 })
 
-test('a ramp has in each second more calls than before, half of a steady load in all', () => {
+test('ramp has more calls in each second than before, and in total half of a steady load', () => {
   expect(perSecond({ shape: 'ramp' })).toEqual(
     [5, 15, 25, 35, 45, 55, 65, 75, 85, 95].map((it) => expect.closeTo(it, -0.5)),
   )
   expect(dueTimes({ shape: 'ramp' })).toHaveLength(500)
 })
 
-test('a spike has a fifth of the rate, and all of it in the middle fifth of the run', () => {
+test('spike has a fifth of the rate, and the full rate in the middle fifth of the run', () => {
   expect(perSecond({ shape: 'spike' })).toEqual([20, 20, 20, 20, 100, 100, 20, 20, 20, 20])
 })
 
@@ -54,7 +54,7 @@ test.each(shapes)('due times of the shape %s never decrease and end before the d
   }
 })
 
-test('each hundred calls have exactly the mix, in another order', () => {
+test('every hundred calls have exactly the mix, in different orders', () => {
   const calls = [...dueCalls(scheduleOf())].map((it) => it.operation)
   const hundreds = [calls.slice(0, 100), calls.slice(100, 200)]
   for (const hundred of hundreds) {
@@ -71,7 +71,7 @@ test('the same seed repeats the order of operations, another seed changes it', (
   expect(orderOf(7)).not.toEqual(orderOf(8))
 })
 
-test('seeded random numbers are spread over the range from 0 to below 1', () => {
+test('seeded random numbers are spread from 0 to below 1', () => {
   const random = seededRandom(1)
   const tenths = Array(10).fill(0)
   for (let i = 0; i < 10_000; i += 1) tenths[Math.floor(random() * 10)] += 1
@@ -84,14 +84,14 @@ test('a load without issue calls issues a voucher ahead for every redeem and the
   expect([calls.redeem, ahead]).toEqual([1_000, 1_001])
 })
 
-test('load with more issues than redeems issues ahead only for redeems of the first seconds', () => {
+test('load with more issues than redeems issues ahead only for the redeems of the first seconds', () => {
   const { calls, ahead } = totalsOf(scheduleOf({ durationMs: 60_000 }))
   expect(calls).toEqual({ issue: 1_800, verify: 3_000, redeem: 1_200 })
   expect(ahead).toBeGreaterThanOrEqual(100)
   expect(ahead).toBeLessThan(130)
 })
 
-test('the vouchers ahead cover each redeem if issues take less than 5 s', () => {
+test('vouchers issued ahead suffice for every redeem if issues take less than 5 s', () => {
   const schedule = scheduleOf({ shape: 'ramp', durationMs: 30_000, mix: { issue: 40, verify: 20, redeem: 40 } })
   const calls = [...dueCalls(schedule)]
   let left = totalsOf(schedule).ahead

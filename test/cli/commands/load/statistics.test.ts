@@ -16,7 +16,7 @@ test('percentiles of 10,000 known latencies are exact to three digits', () => {
   expect(statistics.meanMs).toBeCloseTo(500.05, 0)
 })
 
-test('statistics without a call have no latency instead of zero', () => {
+test('statistics without a call have null latencies instead of zero', () => {
   const { minMs, meanMs, maxMs, succeeded, failed } = new Statistics()
   expect([minMs, meanMs, maxMs, new Statistics().percentileMs(50), succeeded, failed]).toEqual([
     null,
@@ -28,7 +28,7 @@ test('statistics without a call have no latency instead of zero', () => {
   ])
 })
 
-test('a latency of zero, a negative one and one above an hour are recorded at the limits', () => {
+test('statistics record latencies of zero, below zero and above an hour at the limits', () => {
   const statistics = new Statistics()
   for (const ms of [0, -5, 7_200_000]) statistics.addSuccess(ms)
   expect(statistics.succeeded).toBe(3)

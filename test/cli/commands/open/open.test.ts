@@ -46,7 +46,7 @@ test('open on a terminal starts the browser with the link as one argument and no
   expect(stderr).toContain('within two minutes')
 })
 
-test('open says that no program opens a browser, and still prints the link', async () => {
+test('open reports a missing browser and still prints the link', async () => {
   const { exit, stdout, stderr } = await cli('open', {
     env: { ...server.env, PATH: temporaryDir() },
     terminal: true,
@@ -70,14 +70,14 @@ test.each([
   ['win32', ['rundll32', 'url.dll,FileProtocolHandler']],
   ['linux', ['xdg-open']],
   ['freebsd', ['xdg-open']],
-] as const)('opener of %s is a program without a shell, with the link as last argument', (platform, command) => {
+] as const)('opener on %s is a program without a shell, with the link as last argument', (platform, command) => {
   const url = 'http://127.0.0.1:8420/_platform/ui/#ticket=A&B'
   expect(openerOf(platform, url)).toEqual([...command, url])
 })
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
 
-test('open with a server that does not run names the command that starts it', async () => {
+test('open names the command that starts a stopped server', async () => {
   const port = await closedPort()
   const start = `\`voucherctl server start --detach --port ${port}\`.`
   const args = `open --json --retries 0 --base-url http://127.0.0.1:${port}`

@@ -3,7 +3,7 @@ import { cli, secrets, stub, success } from '../../../support/cli/cli.js'
 import { leafCalls } from '../../../support/cli/samples.js'
 
 test.each(['list', 'save seeded', 'restore seeded', 'remove seeded'])(
-  'platform snapshots %s prints the name alone with -q',
+  'platform snapshots %s -q prints only the name',
   async (args) => {
     const { baseUrl } = await stub(({ method }) =>
       success(leafCalls[`platform snapshots ${method === 'GET' ? 'list' : 'save'}`]?.data),

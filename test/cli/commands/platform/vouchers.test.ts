@@ -25,7 +25,7 @@ test.each([
   expect(ran.stderr).not.toContain(redeemCode)
 })
 
-test('platform vouchers show names the kind of an id that is not that of a voucher', async () => {
+test('platform vouchers show names the kind of an id that belongs to no voucher', async () => {
   const { baseUrl, received } = await stub(() => refusal(404, 'VOUCHER_NOT_FOUND'))
   const ran = await cli(`platform vouchers show tpl_01 --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(5)
@@ -92,7 +92,7 @@ const drawn = async (history: object, given: object = {}) => {
   return ran.stdout
 }
 
-test('history is drawn as a line of time that fits 80 columns', async () => {
+test('history of a voucher is drawn as a timeline that fits 80 columns', async () => {
   const text = await drawn(life)
   expect(text.split('\n').filter((line) => line.length > 80)).toEqual([])
   const timeline = text.slice(text.indexOf('●'))
@@ -144,18 +144,18 @@ test('history is drawn as a line of time that fits 80 columns', async () => {
   )
 })
 
-test('history of an open voucher ends with its expiry', async () => {
+test('history of an open voucher ends with the expiry', async () => {
   const open = { ...voucherHistory, voucher: { ...voucher, status: 'issued', validUntil: at(70) } }
   expect(await drawn(open)).toMatch(/^◌ expires {4}2026-11-21 10:01:10Z \(in 1m\)$/m)
 })
 
-test('history says since when the request log is complete and that older redemptions are missing', async () => {
+test('history names the start of a complete request log and missing older redemptions', async () => {
   const text = await drawn({ ...life, older_redemptions: true, log_since: at(4) })
   expect(text).toContain('Only the newest redemptions are shown.')
   expect(text.replaceAll('\n', ' ')).toMatch(/known since 2026-11-21 10:00:04Z \(\w+ ago\), the beginning of the log/)
 })
 
-test('history has colours, and no control sequence of the server', async () => {
+test('history has colours, and no control sequence from the server', async () => {
   const hostile = {
     ...life,
     events: [call('reversed', 1, { reason: 'a\u001b[31mb\u0007', token_name: '\u001b]0;x\u0007' })],

@@ -38,12 +38,12 @@ test.each(['explain', 'help'])('%s explains a code in any case, as JSON too', as
   expect(JSON.parse((await cli(`${command} BASE_URL_REQUIRED --json`)).stdout)).toMatchObject({ status: null, exit: 3 })
 })
 
-test('explain names no causes where meaning and fix say them', async () => {
+test('explain omits causes if meaning and fix say enough', async () => {
   expect((await cli('explain VOUCHER_EXPIRED')).stdout).not.toContain('Causes:')
   expect(JSON.parse((await cli('explain VOUCHER_EXPIRED --json')).stdout)).toMatchObject({ causes: null })
 })
 
-test('explain suggests a known code for a mistyped one, and npx where voucherctl runs under npx', async () => {
+test('explain suggests a known code for a mistyped one, with npx if npx runs voucherctl', async () => {
   const mistyped = await cli('explain VOUCHER_EXPIRD')
   expect([mistyped.exit, mistyped.stderr]).toEqual([2, expect.stringContaining('Did you mean VOUCHER_EXPIRED?')])
   expect((await cli('explain nonsense')).stderr).toContain('`voucherctl help exit-codes`')

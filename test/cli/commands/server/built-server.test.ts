@@ -7,7 +7,7 @@ import { built } from '../../../support/cli/built-cli.js'
 import { temporaryDir } from '../../../support/cli/cli.js'
 
 // A bundler may drop a call whose only effect is that it throws, so this rule is tested on the bundle.
-test('built server answers 404 to POST targets with malformed escapes, and goes on', async () => {
+test('built server responds 404 to POST targets with malformed escapes and keeps running', async () => {
   const child = built.start(['server', 'start', '--memory', '--port', '0', '--json'], temporaryDir())
   const [line] = await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')
   const { port } = new URL(JSON.parse(line).base_url)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
-test('server start refuses unknown differences with their line, the list and no server', async () => {
+test('server start refuses a file with unknown differences, names the line and does not start', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'theirs.yaml'), 'reversal:\n  window_days: 30\nlists:\n  limit: 50\n')
   const { exit, stdout, stderr } = await cli('server start --memory --port 0 --differences theirs.yaml --json', { cwd })
@@ -15,7 +15,7 @@ test('server start refuses unknown differences with their line, the list and no 
   expect(error.hint).toMatch(/^No server was started\. What can be switched: .*reversal \(window_days\)/)
 })
 
-test('server start names its differences in the ready line, and server status does too', async () => {
+test('server start names its differences in the ready line, and server status too', async () => {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, 'theirs.yaml'), 'reversal: { window_days: 30 }\n')
   const end = new AbortController()

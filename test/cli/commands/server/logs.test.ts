@@ -71,7 +71,7 @@ test('server logs --endpoint refuses an unknown endpoint and suggests the closes
   expect([exit, stderr]).toEqual([2, expect.stringContaining('Did you mean vouchers.redeem?')])
 })
 
-test('a log line fits a terminal of 80 columns by the loss of the beginning of its path', async () => {
+test('log line drops the beginning of a path to fit a terminal of 80 columns', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'server.log'), `${JSON.stringify(entry(404, 'vouchers.redeem', 'r1'))}\n`)
   const env = { NO_COLOR: '1' }
@@ -86,7 +86,7 @@ test('server logs colours the status on a terminal', async () => {
   expect(stdout).toContain('\u001b[33m404\u001b[39m')
 })
 
-test('server logs --follow --tail prints each entry of the past once, then new ones', async () => {
+test('server logs --follow --tail prints each past entry once, then new ones', async () => {
   const lines = (...entries: object[]) => entries.map((it) => `${JSON.stringify(it)}\n`).join('')
   const [a, b, c] = ['a', 'b', 'c'].map((id) => entry(200, 'vouchers.redeem', id)) as [object, object, object]
   const server = createServer((request, response) => {

@@ -54,7 +54,7 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
-  test('server list passes over what it cannot remove from the registry, and what is no server', async () => {
+  test('server list skips registry entries that are no servers or that it cannot remove', async () => {
     const home = temporaryDir()
     const { registry } = register(home, 'no URL')
     mkdirSync(join(registry, 'folder.json'))
@@ -72,7 +72,7 @@ describe('server list', () => {
 })
 
 describe('a command without a base URL', () => {
-  test('a command without a base URL names the in-memory servers that run', async () => {
+  test('command without a base URL names the running in-memory servers', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     register(home, baseUrl)
@@ -90,7 +90,7 @@ hint: Use --base-url URL, or set VOUCHERCTL_BASE_URL: \`voucherctl server env --
     )
   })
 
-  test('doctor names the in-memory servers that run if no server is chosen', async () => {
+  test('doctor names the running in-memory servers if no server is chosen', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     register(home, baseUrl)
@@ -102,7 +102,7 @@ hint: Use --base-url URL, or set VOUCHERCTL_BASE_URL: \`voucherctl server env --
 })
 
 describe('a base URL of a local server', () => {
-  test('server status finds the server at --base-url and says folder and URL', async () => {
+  test('server status finds the server at --base-url and prints its folder and URL', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
     const { dir } = register(home, baseUrl)
@@ -160,7 +160,7 @@ describe('a profile whose local server does not run', () => {
     },
   )
 
-  test('the hint names the login if the server of the folder runs on another port', async () => {
+  test('hint names the login if the server of the folder runs on another port', async () => {
     const { home, dir } = await stopped()
     const { baseUrl } = await localStub()
     const server = { instance_id: INSTANCE, pid: process.pid, base_url: baseUrl, data_dir: dir, started_at: '' }
@@ -169,7 +169,7 @@ describe('a profile whose local server does not run', () => {
     expect(stderr).toContain(`runs on ${baseUrl} now. Log in there: \`voucherctl login --local --account demo\`.`)
   })
 
-  test('the hint names start and login if the data folder of a server in memory is gone', async () => {
+  test('hint names start and login if the data folder of an in-memory server is gone', async () => {
     const { home } = await stopped({ data_dir: '/nonexistent/data' })
     const { stderr } = await cli('apps list --retries 0', { home })
     expect(stderr).toMatch(/is gone.*`voucherctl server start --detach --port \d+`.*`voucherctl login --local/)
@@ -179,7 +179,7 @@ describe('a profile whose local server does not run', () => {
 describe('an expired account JWT', () => {
   const expired = () => localStub(() => refusal(401, 'TOKEN_EXPIRED'))
 
-  test('the hint names the complete login to the local server of the profile', async () => {
+  test('hint names the complete login to the local server of the profile', async () => {
     const home = temporaryDir()
     const { baseUrl } = await expired()
     const { dir } = register(home, baseUrl)
@@ -189,7 +189,7 @@ describe('an expired account JWT', () => {
     expect([exit, errorOf(stderr).hint]).toEqual([4, 'Log in again: `voucherctl login --local --account demo`.'])
   })
 
-  test('the hint says to unset VOUCHERCTL_JWT if the variable holds the JWT', async () => {
+  test('hint says to unset VOUCHERCTL_JWT if the variable holds the JWT', async () => {
     const home = temporaryDir()
     const { baseUrl } = await expired()
     const { dir } = register(home, baseUrl)

@@ -35,7 +35,7 @@ describe('server start --seed', () => {
     expect(JSON.parse((await start(home, '')).stdout)).not.toHaveProperty('seed')
   })
 
-  test('server start --seed exits 6 if the store has records and not those of the seed', async () => {
+  test('server start --seed exits 6 if the store has other records than the seed', async () => {
     const home = temporaryDir()
     writeSeed(home)
     await start(home)
@@ -68,7 +68,7 @@ describe('server start --seed', () => {
     },
   )
 
-  test('server start --seed exits 2 with the line of each mistake before it makes anything', async () => {
+  test('server start --seed exits 2 with the line of each mistake before it creates anything', async () => {
     const home = temporaryDir()
     writeSeed(home, { account: 'acme', applications: [{ id: 'app_tea' }], bot: [] })
     const { exit, stdout, stderr } = await start(home)

@@ -21,19 +21,19 @@ async function run(command: string, stored: readonly object[], file = templateFi
 }
 
 describe('templates apply', () => {
-  test('creates and submits a template that the server lacks', async () => {
+  test('templates apply creates and submits a template that the server lacks', async () => {
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml --json', [])
     expect([exit, changes]).toEqual([0, ['', '/tpl_01/submit']])
     expect(JSON.parse(stdout).items).toMatchObject([{ id: 'tpl_01', action: 'created', status: 'reviewing' }])
   })
 
-  test('submits a draft and leaves an equal template as it is', async () => {
+  test('templates apply submits a draft and leaves an equal template unchanged', async () => {
     expect((await run('templates apply -f templates.yaml', [template])).changes).toEqual(['/tpl_01/submit'])
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [active])
     expect([exit, changes, stdout]).toEqual([0, [], 'coffee  unchanged  active     tpl_01\n'])
   })
 
-  test('exits with 6 and names each difference that it cannot change', async () => {
+  test('templates apply exits 6 and names each difference that it cannot change', async () => {
     const stored = { ...active, name: 'Free tea', validity: { ...template.validity, durationDays: 10 } }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [stored])
     expect([exit, changes]).toEqual([6, []])
@@ -42,7 +42,7 @@ describe('templates apply', () => {
     expect(stdout).toContain('A template cannot be changed: give the new version an external_template_id of its own.')
   })
 
-  test('creates a corrected template anew, but submits no rejected one again', async () => {
+  test('templates apply creates a corrected template anew, but resubmits no rejected one', async () => {
     const rejected = { ...template, status: 'rejected', rejectionReason: 'No coffee' }
     const { exit, changes, stdout } = await run('templates apply -f templates.yaml', [rejected])
     expect([exit, changes]).toEqual([6, []])
@@ -51,7 +51,7 @@ describe('templates apply', () => {
     expect([corrected.exit, corrected.changes]).toEqual([0, ['', '/tpl_01/submit']])
   })
 
-  test('sends nothing if the file has mistakes, and names their lines', async () => {
+  test('templates apply sends nothing if the file has mistakes, and names their lines', async () => {
     const file = 'templates:\n  - { external_template_id: a, nam: x, validity: { type: fixed } }\n'
     const { exit, stderr, received } = await run('templates apply -f templates.yaml', [], file)
     expect([exit, received]).toEqual([2, []])
@@ -92,7 +92,7 @@ test('templates get exits with 5 for an unknown template', async () => {
   expect([exit, stderr]).toEqual([5, expect.stringContaining('No template has the id or external id tpl_02.')])
 })
 
-test('init writes a file that names its JSON Schema, and never overwrites one', async () => {
+test('templates init writes a file that names its JSON Schema, and never overwrites one', async () => {
   const home = temporaryDir()
   for (const [group, name] of [
     ['templates', 'templates'],
@@ -108,7 +108,7 @@ test('init writes a file that names its JSON Schema, and never overwrites one', 
   }
 })
 
-test('init names a schema below node_modules by a relative path', async () => {
+test('templates init names a schema below node_modules by a relative path', async () => {
   const self = [process.execPath, '/project/node_modules/voucherctl/bin/voucherctl.js'] as const
   const { stdout } = await cli('templates init -', { cwd: '/project', self })
   expect(stdout.split('\n')[0]).toBe(

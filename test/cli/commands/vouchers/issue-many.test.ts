@@ -309,7 +309,7 @@ test('a second issue-many on the same files exits 6, unless the first process wa
   expect(existsSync(lock)).toBe(false)
 })
 
-test('issue-many breaks a lock of before a restart of the machine, even if its PID runs again', async () => {
+test('issue-many breaks a lock from before a restart, even if its PID is in use again', async () => {
   const bulk = Bulk.of(['a'])
   const { baseUrl } = await issuer()
   const { hostname } = await import('node:os')

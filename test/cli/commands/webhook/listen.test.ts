@@ -121,7 +121,7 @@ test('webhook listen prints Ready, one line per delivery and why a signature is 
   expect(stderr).toContain(`Ready on ${url}. Ctrl-C stops it.`)
   expect(stderr).toContain(`Passes on to http://localhost:${port}/hook.`)
   expect(stderr).toContain('hint: The body here ends with a line break that was not signed')
-  expect(stderr).toContain('hint: No known mistake explains it')
+  expect(stderr).toContain('hint: The signature matches no known mistake')
   expect(stdout + stderr).not.toContain(secret)
 })
 
@@ -240,7 +240,7 @@ test('webhook listen --expect exits 124 after --timeout and names the missing de
   expect(exit).toBe(124)
   expect(JSON.parse(stderr).error).toMatchObject({
     code: 'NOT_ALL_ARRIVED',
-    message: 'Within 0.4 s not all that was expected arrived: message 1 of 2, ping 0 of 1.',
+    message: 'Timed out after 0.4 s; arrived: message 1 of 2, ping 0 of 1.',
     details: {
       missing: [
         { type: 'message', expected: 2, arrived: 1 },

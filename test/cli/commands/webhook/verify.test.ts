@@ -135,7 +135,7 @@ test('webhook verify without --explain prints the reason but no cause', async ()
 
 test('webhook verify --explain says if no known mistake explains a wrong signature', async () => {
   const { exit, stdout } = await verify({ secrets: ['another'], flags: '--explain' })
-  expect([exit, stdout.split('\n')[2]]).toEqual([10, expect.stringContaining('No known mistake')])
+  expect([exit, stdout.split('\n')[2]]).toEqual([10, expect.stringContaining('The signature matches no known mistake')])
 })
 
 test.each([

@@ -9,7 +9,7 @@ const SYNC = /\b(?:fsync|fsyncSync|fdatasync|fdatasyncSync|datasync|syncFolder|m
 /** Files with a function that calls fsync for others; the campaign needs the fsync in each of those. */
 const helpers = ['files/sync-folder.ts', 'cli/commands/vouchers/bulk/appender.ts', 'store/postgres/batch.ts']
 
-it('every file of src/ that calls fsync has a workload that loses something without it', () => {
+it('every file of src/ that calls fsync has a workload that loses data without the fsync', () => {
   const calling = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && SYNC.test(readFileSync(join(src, path), 'utf8')))
     .filter((path) => !helpers.includes(path))

@@ -33,7 +33,7 @@ test('activity log drops the oldest bodies beyond its limit and keeps their head
   expect(log.request('req_1')?.line.exchange?.request.headers).toEqual([['x', 'y']])
 })
 
-test('activity log counts what a burst left out, and is empty after a reset of the server', () => {
+test('activity log counts the lines that a burst omits, and is empty after a server reset', () => {
   const log = new ActivityLog()
   log.add(requestLine())
   log.add({ seq: 3, kind: 'omitted', count: 5 })

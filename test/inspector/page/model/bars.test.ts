@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { barsOf } from '../../../../src/inspector/page/model/bars.js'
 
-test('bars stand on the lower edge, and the highest takes the whole height', () => {
+test('bars stand on the lower edge, and the highest has the full height', () => {
   const bars = barsOf([{ issued: 10, redeemed: 5 }], 100, 50)
   expect(bars.map(({ y, height }) => [y, height])).toEqual([
     [0, 50],
@@ -9,7 +9,7 @@ test('bars stand on the lower edge, and the highest takes the whole height', () 
   ])
 })
 
-test('a bar of 0 has no height, and a small one can still be seen', () => {
+test('bar of 0 has no height, and a small bar is visible', () => {
   const bars = barsOf(
     [
       { issued: 100_000, redeemed: 1 },

@@ -48,7 +48,7 @@ test('curl command sends URL, headers and body unchanged, with the credential of
   ])
 })
 
-test('curl command sends a body that is no text byte for byte', () => {
+test('curl command sends a binary body byte for byte', () => {
   const bytes = '\x01\xff\xfe\n\x7f'
   const { words, input } = runCurl(curlOf({ ...sent, body: Buffer.from(bytes, 'latin1').toString('base64') }, BASE_URL))
   expect([words.slice(-2), input]).toEqual([['--data-binary', '@-'], bytes])
@@ -71,7 +71,7 @@ test.each([
   expect(command).toContain(`"Authorization: Bearer \${${credential}}"`)
 })
 
-test('scenario step of a recorded target with another host is made of its path', () => {
+test('scenario step of a recorded target with another host uses only the path', () => {
   const { request } = exchangeOf('', { url: '//[/templates?limit=5', body: null })
   expect(stepOf(call, request)).toContain('"limit": 5')
 })
@@ -116,7 +116,7 @@ test('scenario step takes its input from path and query, with the numbers of the
   ])
 })
 
-test('integers of queries in the contract are those that a copied call writes as numbers', () => {
+test('copied call converts the same query members to integers as the contract', () => {
   const members = endpoints.flatMap(({ query }) => Object.entries(query?.properties ?? {}))
   const integers = members
     .filter(([, schema]) => (schema as { type?: string }).type === 'integer')
@@ -137,7 +137,7 @@ test('test file calls the same method with the same input and compares the resul
   expect(text).toContain("assert.deepEqual([result.status, result.code], [409, 'VOUCHER_EXPIRED'])")
 })
 
-test('test file calls the operator for an endpoint of the platform', () => {
+test('test file calls `operator` for an endpoint of the operator API', () => {
   const { request } = requestLine({ endpoint: 'platform.advanceClock', path: '/_platform/v1/clock/advance' })
   const text = testOf(request, exchangeOf('{"seconds":60}').request)
   expect(text).toContain('await server.operator.advanceClock({\n    "seconds": 60\n  })')

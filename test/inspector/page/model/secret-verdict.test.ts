@@ -8,20 +8,20 @@ const secrets = [
 ]
 const detailOf = (status: string) => ({ signature: { secrets }, delivery: { status } }) as unknown as DeliveryDetail
 
-test('a secret that makes no signature is said to be a different one', () => {
+test('verdict on a secret that makes no signature is that it is a different one', () => {
   expect(verdictOf(null, detailOf('failed'))).toEqual([
     'bad',
     'This secret gives another signature: the app uses a different secret.',
   ])
 })
 
-test('a secret that made the sent signature without being in use is bad', () => {
+test('verdict on a secret that signed but is not in use is bad', () => {
   const [tone, text] = verdictOf({ index: 2, difference: '' }, detailOf('failed'))
   expect(tone).toBe('bad')
   expect(text).toContain('not in use')
 })
 
-test('a secret that matches is good, and of a failed delivery the bytes are in doubt', () => {
+test('verdict on a matching secret is good, but doubts the bytes of a failed delivery', () => {
   const found = { index: 0, difference: '' }
   const [tone, text] = verdictOf(found, detailOf('failed'))
   expect(tone).toBe('good')
@@ -30,12 +30,12 @@ test('a secret that matches is good, and of a failed delivery the bytes are in d
   expect(verdictOf(found, detailOf('delivered'))[1]).not.toContain('other bytes')
 })
 
-test('a secret that matches only without a mistake is bad, and the mistake is named', () => {
+test('verdict on a secret that matches after a correction is bad and names the mistake', () => {
   const [tone, text] = verdictOf({ index: 0, difference: 'quotes' }, detailOf('failed'))
   expect(tone).toBe('bad')
   expect(text).toContain('quotes')
 })
 
-test('a secret whose signature was not sent is not the one to look at', () => {
+test('verdict on a secret whose signature was not sent says that it is not the cause', () => {
   expect(verdictOf({ index: 1, difference: '' }, detailOf('failed'))[0]).toBe('bad')
 })

@@ -13,25 +13,25 @@ const signedWith = (...secrets: (string | Uint8Array)[]) => ({
 })
 
 describe('checkSecret', () => {
-  test('names the signature that the secret makes', async () => {
+  test('checkSecret() names the signature that the secret makes', async () => {
     const delivery = signedWith('new-secret', 'old-secret')
     expect(await checkSecret('new-secret', delivery)).toEqual({ index: 0, difference: '' })
     expect(await checkSecret('old-secret', delivery)).toEqual({ index: 1, difference: '' })
   })
 
-  test('returns null for another secret, and for one with another case', async () => {
+  test('checkSecret() returns null for another secret, and for another case', async () => {
     const delivery = signedWith('right-secret')
     expect(await checkSecret('wrong-secret', delivery)).toBeNull()
     expect(await checkSecret('RIGHT-SECRET', delivery)).toBeNull()
   })
 
-  test('returns null for an empty secret and for one of spaces', async () => {
+  test('checkSecret() returns null for an empty secret and for spaces', async () => {
     const delivery = signedWith('right-secret')
     expect(await checkSecret('', delivery)).toBeNull()
     expect(await checkSecret('   ', delivery)).toBeNull()
   })
 
-  test('returns null if a byte of the body is another one', async () => {
+  test('checkSecret() returns null if a byte of the body differs', async () => {
     expect(await checkSecret('right-secret', { ...signedWith('right-secret'), body: body.slice(1) })).toBeNull()
   })
 
@@ -49,7 +49,7 @@ describe('checkSecret', () => {
     ],
     ['text of which base64 was set', 'right-secret', Buffer.from('right-secret').toString('base64')],
     ['hex of the bytes of the key', Buffer.from(bytes).toString('hex'), bytes],
-  ])('finds the mistake of a secret with %s', async (_, written, secret) => {
+  ])('checkSecret() finds the mistake of a secret with %s', async (_, written, secret) => {
     const found = await checkSecret(written, signedWith(secret))
     expect(found?.index).toBe(0)
     expect(found?.difference).not.toBe('')

@@ -13,7 +13,7 @@ const historyOf = (status: string, events: object[], validFrom = day(1)) =>
 
 const issued = { type: 'issued', at: day(1), endpoint: 'vouchers.issue', reason: null }
 
-test('an issued voucher ends with its expiry, which lies ahead', () => {
+test('timeline of an issued voucher ends with a future expiry', () => {
   const life = lifeOf(historyOf('issued', [issued]))
   expect(life.map(({ title, at, event }) => [title, at, event !== null])).toEqual([
     ['Issued', day(1), true],
@@ -21,18 +21,18 @@ test('an issued voucher ends with its expiry, which lies ahead', () => {
   ])
 })
 
-test('a voucher that is not valid yet becomes valid before it expires', () => {
+test('timeline of a future voucher shows its start before its expiry', () => {
   const life = lifeOf(historyOf('issued', [issued], day(7)))
   expect(life.map((it) => it.title)).toEqual(['Issued', 'Becomes valid', 'Expires'])
 })
 
-test('nothing lies ahead of a redeemed or expired voucher', () => {
+test('timeline of a redeemed or expired voucher has no future event', () => {
   const redeemed = { type: 'redeemed', at: day(2), endpoint: 'vouchers.redeem', reason: null }
   expect(lifeOf(historyOf('redeemed', [issued, redeemed])).map((it) => it.title)).toEqual(['Issued', 'Redeemed'])
   expect(lifeOf(historyOf('expired', [issued], day(7))).map((it) => it.title)).toEqual(['Issued'])
 })
 
-test('titles tell the result of a verification and the endpoint of a replay', () => {
+test('titles of events name the result of a verification and the endpoint of a replay', () => {
   const events = [
     { type: 'verified', at: day(1), endpoint: 'vouchers.verify', reason: null },
     { type: 'verified', at: day(1), endpoint: 'vouchers.verify', reason: 'already_redeemed' },
@@ -45,7 +45,7 @@ test('titles tell the result of a verification and the endpoint of a replay', ()
   ])
 })
 
-test('gaps are the time since the event before, and none within a second', () => {
+test('gap of an event is the time since the previous one, and empty within a second', () => {
   const soon = { type: 'replayed', at: '2026-11-01T10:00:00.400Z', endpoint: 'vouchers.issue', reason: null }
   expect(lifeOf(historyOf('issued', [issued, soon])).map((it) => it.gap)).toEqual(['', '', '(29 d later)'])
 })

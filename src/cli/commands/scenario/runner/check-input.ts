@@ -10,10 +10,10 @@ interface InputMistake {
   readonly message: string
 }
 
-/** Finds the mistakes in the input of a call, in which texts may refer to variables. */
+/** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
 export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputMistake[]
 
-/** True unless the step expects a refusal from before the handler, such as that of an invalid input. */
+/** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
 export const mayReachHandler = ({ failures }: Endpoint, { status, code }: StepExpectation) =>
   code === undefined ? (status ?? 0) < 400 : failures.some((it) => it === code)
 

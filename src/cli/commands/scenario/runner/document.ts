@@ -36,7 +36,7 @@ interface StepCommon {
 
 export interface CallStep extends StepCommon {
   readonly kind: 'call'
-  /** What to call, such as `vouchers.issue` or `POST /open-platform/…`. */
+  /** Target of the call, such as `vouchers.issue` or `POST /open-platform/…`. */
   readonly target: Endpoint | RawTarget
   readonly as: CredentialKind | 'none'
   readonly with: unknown
@@ -71,6 +71,6 @@ export interface Scenario {
   readonly webhookResponses: readonly [ScriptedResponse, ...ScriptedResponse[]]
   readonly vars: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
-  /** Steps that always run at the end, even after a failed step, and all of them even if one fails. */
+  /** Steps that run at the end, even after a failed step; a failure does not stop the others. */
   readonly teardown: readonly ScenarioStep[]
 }

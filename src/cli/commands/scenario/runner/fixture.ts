@@ -15,7 +15,7 @@ import { openInbox, type ScenarioInbox } from './inbox.js'
 
 type CredentialResult = Ok<string> | Failure
 
-/** What the steps of a scenario need: a server, a webhook receiver, and the first credentials. */
+/** Requirements of a scenario before its first step: a server, a webhook receiver, and credentials. */
 export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox

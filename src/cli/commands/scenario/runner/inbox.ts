@@ -12,7 +12,7 @@ export interface ScenarioDelivery {
   readonly body: unknown
 }
 
-/** The webhook receiver of a scenario on this machine. */
+/** Webhook receiver of a scenario on this machine. */
 export interface ScenarioInbox {
   readonly port: number
   readonly url: string

@@ -56,7 +56,7 @@ class Parser {
   readonly #source: Source
   readonly #routes: readonly ApiRoute[]
   readonly #checkInput: InputCheck
-  /** Names of the variables that have a value before the current step, including `env.NAME`. */
+  /** Variables that have a value before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
 
   constructor(source: Source, routes: readonly ApiRoute[], checkInput: InputCheck) {

@@ -13,7 +13,7 @@ export class Appender {
 
   /**
    * Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line.
-   * @throws errors of the file system, or that of `refuseForeign`
+   * @throws errors of the file system and of `refuseForeign`
    */
   static async resume(path: string, end: number): Promise<Appender> {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
@@ -28,7 +28,7 @@ export class Appender {
     }
   }
 
-  /** Offset of the end of the file in bytes. */
+  /** End offset of the file in bytes. */
   get end(): number {
     return this.#end
   }

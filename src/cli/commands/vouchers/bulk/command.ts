@@ -12,7 +12,7 @@ import type { BulkRun, BulkSummary } from './run.js'
 interface BulkCommand<F extends Flags> extends BulkAction {
   readonly summary: string
   readonly notes: readonly string[]
-  /** Flags beside those of every bulk command. */
+  /** Flags that only this bulk command has. */
   readonly flags: F
   readonly outSummary: string
   readonly examples: readonly Example[]
@@ -24,7 +24,7 @@ interface BulkCommand<F extends Flags> extends BulkAction {
   exit?(summary: BulkSummary, flags: ValuesOf<F>): number
 }
 
-/** Concurrent calls: twice the server's group commit, so that the server has work while responses are being read. */
+/** Concurrent calls: twice the server's group commit, so that the server works while this process reads responses. */
 const CONCURRENCY = 64
 const CONCURRENCY_MAX = 256
 /** Exit code of a run with failed rows. */
@@ -56,7 +56,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
     changes: mutates(endpoint),
     view: {
       headline: (it: BulkSummary) => failedSentence(it) ?? command.headline?.(it) ?? doneSentence(it, words.state[0]),
-      // With `in`, because a view is not shown if it reads a missing member.
+      // Test with `in`: reading a missing member would drop the view.
       isGood: (it) => it.failed === 0 && !('not_redeemable' in it && it.not_redeemable !== 0),
       members: [...members, 'out', 'errors', 'journal'],
       next: ({ next }) => next ?? undefined,
@@ -110,13 +110,13 @@ function failedSentence({ total, failed, failures }: BulkSummary): string | unde
   return `${numberText(failed)} of ${numberText(total)} rows failed: ${codes.join(', ')}.`
 }
 
-/** Members of the rows, with the check of redeem codes if this server's codes are known to have a check symbol. */
+/** Members of the rows; redeem codes are checked only if this server's codes have a known check symbol. */
 function rowsOf(context: Context, { rows, checksCodes }: BulkAction): RowMembers {
   if (checksCodes === undefined) return rows
   return context.settings.hasReferenceCodes ? { ...rows, checksCodes } : rows
 }
 
-/** The command line that continues the run. */
+/** Command line that continues the run. */
 const resumeCommand = ({ line }: Context, name: string) =>
   line.given.has('resume')
     ? String(line)
@@ -163,7 +163,7 @@ async function planFirst(
   const { prepareCall } = await import('../../../../client/call.js')
   const { planRequest } = await import('../../../command/dry-run.js')
   const { keyOf } = await import('./key.js')
-  // The real run has another id, so a key that contains it differs from this one.
+  // The real run has another id; if the key contains it, this key differs.
   const key = action.endpoint.idempotent ? keyOf(action, row.values, host.newId(), parameters) : undefined
   const keyed = key === undefined ? {} : { idempotencyKey: key }
   const prepared = await prepareCall(action.endpoint, action.input(row, parameters), { token }, keyed)

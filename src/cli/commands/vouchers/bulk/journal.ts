@@ -7,7 +7,7 @@ import type { BulkAction, Parameters } from './action.js'
 export interface RunIdentity extends Parameters {
   /** Base URL of the server. */
   readonly server: string
-  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by their keys. */
+  /** SHA-256 of the input file; null for a pipe, whose rows are recognised only by key. */
   readonly input_sha256: string | null
 }
 
@@ -21,7 +21,7 @@ const PROGRAM = 'voucherctl vouchers '
 const VERSION = 2
 const START = `{"journal":"${PROGRAM}`
 
-/** True for the begin of a journal, which a power failure may have replaced by zeros. */
+/** True for the start of a journal. A power failure may have replaced the text with zeros. */
 const isStart = (bytes: Buffer) => bytes[0] === 0 || START.startsWith(bytes.toString('latin1', 0, START.length))
 
 /** @param run random id that the idempotency keys of redeem-many and reverse-many contain */
@@ -32,8 +32,8 @@ export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
 export interface LoadedJournal {
   /**
-   * Identity from the first line; undefined if that line is damaged, of another version, or unfinished: damaged and the
-   * only one, as a power failure leaves it before the first call.
+   * Identity from the first line. Undefined if that line is damaged, of another version, or unfinished: a power failure
+   * before the first call leaves one damaged line.
    */
   readonly identity: Parameters | undefined
   readonly problem: 'damaged' | 'unfinished' | 'another version' | undefined

@@ -7,7 +7,7 @@ import { openInMode, openPool, withRetries } from '../../../command/transport.js
 import { refuseImpostor } from '../../../config/local-server.js'
 import type { Failure } from '../../../failures/failure.js'
 
-/** Thrown for a 429 response, which is no failure of the row: the row is tried again later. */
+/** Thrown for a 429 response. The row has not failed and is tried again later. */
 export class TooManyCalls extends Error {
   override readonly name = 'TooManyCalls'
   readonly retryAfterMs: number | null
@@ -24,7 +24,7 @@ interface OpenedCall {
   close(): Promise<void>
 }
 
-/** Opens pooled connections, encrypted as the settings say. Calls retry transient failures except a 429. */
+/** Opens pooled connections in the encryption mode of the settings. Calls retry transient failures except a 429. */
 export async function openCall(
   context: Context,
   baseUrl: string,

@@ -50,7 +50,7 @@ export class Results {
   readonly #closing = new AbortController()
   #error: unknown
 
-  /** @param tallied counts the values of the column that the command tallies */
+  /** @param tallied gets the count of each value in the column that the command tallies */
   constructor(files: ResultFiles, action: ResultAction, tallied: Map<string, number>) {
     this.#files = files
     this.#action = action

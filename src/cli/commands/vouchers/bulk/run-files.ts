@@ -17,7 +17,7 @@ import { keyOf } from './key.js'
 import { headOf } from './output-lines.js'
 import { countUp, type ResultFiles } from './results.js'
 
-/** Paths of the output files of a run. */
+/** Output paths of a run. */
 export interface RunPaths {
   readonly out: string
   readonly journal: string
@@ -50,9 +50,9 @@ export function checkPaths({ out, errors }: RunPaths, input: string, folder: str
 export interface RunFiles {
   readonly ok: true
   readonly files: ResultFiles
-  /** The run id: of the run that goes on, or a new one. */
+  /** The id of the resumed run, or a new one. */
   readonly run: string
-  /** True for a row whose result is already in the results file. */
+  /** True for a row with a result in the results file. */
   isDone(row: InputRow, key: string): boolean
   readonly doneCount: number
   /** Counts of the values that the command tallies, in the results of earlier runs. */
@@ -68,7 +68,7 @@ interface RunRequest {
   readonly parameters: Parameters
   readonly identity: RunIdentity
   readonly resume: boolean
-  /** Id of the run if it is a new one. */
+  /** Id for a new run. */
   readonly newRun: string
 }
 
@@ -114,7 +114,7 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
   await journal.sync()
   const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
   if (results.end === 0) await results.append(headOf(resultColumnsOf(action), format))
-  // A power failure must leave both files: one without the other cannot be resumed.
+  // A power failure must leave both files, because a run cannot be resumed with only one.
   for (const folder of new Set([paths.journal, paths.out].map(dirname))) syncFolder(folder)
   await errors.clear()
   const isFresh = begun === undefined
@@ -145,7 +145,7 @@ async function countResults(
   const tallied = new Map<string, number>()
   const { tally } = action
   if (begun === undefined || (begun.damaged.length === 0 && tally === undefined)) return { doneLines, tallied }
-  // Rows of a pipe, which may come in another order, are recognised only if their key needs no credential.
+  // Rows of a pipe may come in another order, so they are recognised only if their key needs no credential.
   const findsLines = begun.damaged.length > 0 && identity.input_sha256 !== null
   for await (const line of readResults(out, begun.resultsEnd, formatOf(out) as BulkFormat)) {
     if (tally !== undefined) countUp(tallied, line[tally])
@@ -208,7 +208,7 @@ function differenceOf(before: Parameters, now: RunIdentity): string | undefined 
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
 
-/** Reads the lines of a results file up to a byte offset. An empty value of CSV is absent. */
+/** Reads the lines of a results file up to a byte offset. An empty CSV value is absent. */
 async function* readResults(
   path: string,
   bytes: number,

@@ -69,7 +69,7 @@ function failureOf(run: Run, { results: { error }, host }: RowsOptions): Failure
   return run.failure ?? (host.signal.aborted ? fail('ABORTED', 'Interrupted.') : undefined)
 }
 
-/** Data of a result, and whether it is that of an earlier call. */
+/** Data of a result, and whether it comes from an earlier call. */
 type KeptResult = Pick<CallSuccess<unknown>, 'data'> & { readonly replayed?: boolean }
 
 class Run {
@@ -93,7 +93,7 @@ class Run {
     if (options.host.signal.aborted) this.#interrupt()
   }
 
-  /** Makes calls until the input or the run ends; several workers run this concurrently. A bug stops all of them. */
+  /** Makes calls until the input or the run ends; several workers run this concurrently. A bug stops all workers. */
   async work(): Promise<void> {
     try {
       await this.#takeRows()
@@ -218,8 +218,8 @@ async function* eachOf(
 }
 
 /**
- * What a failure affects. `row`: only this row. `run`: every row. `unreachable`: the server is down, directly or behind
- * a proxy. `server_error`: any other 5xx.
+ * Scope of a failure. `row`: only this row. `run`: every row. `unreachable`: the server is down, directly or behind a
+ * proxy. `server_error`: any other 5xx.
  */
 type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 
@@ -242,13 +242,13 @@ function scopeOf(failure: CallFailure, action: BulkAction): FailureScope {
   return exit === 9 ? 'server_error' : 'row'
 }
 
-/** The code of a row in all forms in which a server may repeat it; empty for issue-many and reverse-many. */
+/** All forms in which a server may repeat the code of a row; empty for issue-many and reverse-many. */
 function secretsOf({ values: { redeem_code: code, qr_token: token } }: InputRow): readonly string[] {
   const secret = code ?? token
   return secret === undefined ? [] : formsOf(secret)
 }
 
-/** Removes the code of a row from a message of the server. */
+/** Removes the code of a row from a server's message. */
 const withoutCode = (message: string, row: InputRow) =>
   secretsOf(row).reduce((text, form) => text.replaceAll(form, redactCode(form)), message)
 

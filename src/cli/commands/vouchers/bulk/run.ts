@@ -30,11 +30,11 @@ export interface BulkRun {
   readonly token: string
   /** Number of input rows; null for a pipe. */
   readonly total: number | null
-  /** The command that continues the run. */
+  /** Command that continues the run. */
   readonly again: string
 }
 
-/** Summary of a run: the only result that the command prints, with a counter named after the action of a row. */
+/** Summary of a run, and the only result that the command prints. One counter has the name of the row's action. */
 export interface BulkSummary {
   readonly total: number
   readonly failed: number
@@ -44,7 +44,7 @@ export interface BulkSummary {
   /** Path of the errors file; null if no row failed. */
   readonly errors: string | null
   readonly journal: string
-  /** What to run next, if rows failed. */
+  /** Next command, if rows failed. */
   readonly next: string | null
   readonly duration_ms: number
   readonly redeemable?: number
@@ -77,7 +77,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
       parameters,
       run: opened.run,
       isDone: opened.isDone,
-      // For a file, its validation has already marked duplicate rows.
+      // For a file, the validation has already marked duplicate rows.
       rows: input.isFile ? rows : markDuplicates(rows, run.rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,

@@ -7,18 +7,18 @@ import type { Throttle } from './throttle.js'
 export interface Counters {
   /** Number of rows in the input: known in advance for a file, null for a pipe until it ends. */
   total: number | null
-  /** Rows that the results of earlier runs hold, known before they are skipped. */
+  /** Rows in the results of earlier runs, counted before they are skipped. */
   readonly earlier: number
   /** Rows that the server processed in this run. */
   done: number
-  /** Rows that an earlier call had processed, but whose response did not reach the results file. */
+  /** Rows with a replayed response: the response to an earlier call did not reach the results file. */
   replayed: number
-  /** Rows whose result an earlier run has written. */
+  /** Rows with a result of an earlier run. */
   skipped: number
   failed: number
   /** Failed rows by code. */
   readonly failures: Map<string, number>
-  /** Results, also of earlier runs, by the value that the command tallies. */
+  /** Number of results, even of earlier runs, by the value that the command tallies. */
   readonly tallied: Map<string, number>
 }
 
@@ -31,9 +31,9 @@ export const processedOf = ({ done, replayed, skipped, failed }: RowCounts) => d
 
 /** Milliseconds over which the displayed rate is averaged. */
 const RATE_MS = 5_000
-/** Milliseconds over which the time left is estimated: they include the pauses of a server that limits the rate. */
+/** Milliseconds over which the remaining time is estimated; long enough to include pauses of a rate limit. */
 const ESTIMATE_MS = 60_000
-/** Milliseconds without an estimate: the first responses wait for connections, and say little about the others. */
+/** Milliseconds without an estimate: the first responses wait for connections and are not typical. */
 const WARM_UP_MS = 3_000
 
 /** Shows the progress of a run on stderr. Returns a function that ends the display. */
@@ -53,7 +53,7 @@ export function showProgress(
 interface Rates {
   /** Responses per second over the last seconds. */
   readonly perSecond: number
-  /** Responses per second for the estimate of the time left; 0 as long as nothing can be said. */
+  /** Responses per second, to estimate the remaining time; 0 while there are too few samples. */
   readonly estimated: number
 }
 
@@ -73,7 +73,7 @@ export class Speed {
     this.#samples.push(last)
     while (last.at - (this.#samples[1]?.at ?? last.at) > ESTIMATE_MS) this.#samples.shift()
     const [first = last] = this.#samples
-    // The last sample before the period, so that the period is covered; the first one at the start.
+    // Start with the last sample before the period, to cover all of it; at the start with the first one.
     const at = this.#samples.findIndex((it) => last.at - it.at <= RATE_MS)
     const recent = this.#samples[Math.max(0, at - 1)] ?? last
     const since = (start: typeof last) =>

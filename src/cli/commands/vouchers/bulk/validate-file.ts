@@ -9,7 +9,7 @@ import { markDuplicates, readRows } from './input/read-rows.js'
 import { type BadRow, type InputRow, isBad, UnreadableInput } from './input/row.js'
 import type { BulkRun } from './run.js'
 
-/** Maximum number of bad rows in the failure message; the errors file lists all of them. */
+/** Maximum bad rows in the failure message; the errors file lists every bad row. */
 const SHOWN_MAX = 10
 
 /** Result of validating an input file before the first call. */

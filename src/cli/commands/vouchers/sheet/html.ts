@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { modulesOf, svgOf } from '../../../output/qr.js'
 
-/** Sizes of paper in millimetres. */
+/** Paper sizes in millimetres. */
 const papers = {
   a4: { width: 210, height: 297 },
   letter: { width: 215.9, height: 279.4 },
 } as const
 type Paper = keyof typeof papers
 
-/** A voucher has the size of a business card in millimetres: ten fit on a page of both papers, with a margin. */
+/** Card in millimetres, the size of a business card: ten fit on a page of both papers, with a margin. */
 const card = { width: 88.9, height: 50.8, columns: 2, rows: 5 } as const
-/** Characters of a code that fit two lines; a longer one is printed smaller. */
+/** Maximum characters of a code in the normal font size, which fit two lines; a longer code is printed smaller. */
 const LONG_CODE = 38
 export const CARDS_PER_PAGE = card.columns * card.rows
 
-/** What a sheet shows of one voucher. */
+/** Texts of one voucher on a sheet. */
 export interface Label {
   /** Line of the input file. */
   readonly line: number
@@ -41,7 +41,7 @@ async function* pagesOf({ labels }: Sheet, signal: AbortSignal) {
   }
 }
 
-/** Font sizes in points of cards with at most this many units of text; a character beyond Latin counts two units. */
+/** Font sizes in points by the maximum units of text on a card; a character beyond Latin counts two units. */
 const sizes = [
   { size: 8, units: 170 },
   { size: 6.5, units: 280 },
@@ -49,7 +49,7 @@ const sizes = [
   { size: 4, units: Number.POSITIVE_INFINITY },
 ] as const
 
-/** Writes a sheet as one HTML file that loads nothing and runs no script. */
+/** Writes a sheet as one HTML file without external resources and scripts. */
 export async function htmlOf(sheet: Sheet, signal: AbortSignal): Promise<Uint8Array[]> {
   const style = styleOf(papers[sheet.paper])
   const hash = createHash('sha256').update(style).digest('base64')
@@ -83,7 +83,7 @@ async function cardOf({ qrToken, title, issuer, code, details }: Label): Promise
   return `<article class="size${size}">\n${svg}<div>\n<div>\n${lines.join('')}</div>\n${element('code', code, (code?.length ?? 0) > LONG_CODE ? ' class="long"' : '')}</div>\n</article>\n`
 }
 
-/** With dir="auto", a right-to-left text is in order and moves no text around it. */
+/** dir="auto" displays right-to-left text correctly, without an effect on the text around it. */
 const element = (name: string, text: string | undefined, attribute = '') =>
   text === undefined ? '' : `<${name} dir="auto"${attribute}>${escapeHtml(text)}</${name}>\n`
 

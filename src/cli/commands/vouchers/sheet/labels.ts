@@ -32,7 +32,7 @@ const SHOWN_MAX = 10
 /** Maximum number of vouchers of a sheet: 2,000 pages. */
 const VOUCHERS_MAX = 20_000
 
-/** Maximum number of characters on a card: the texts of the interface at their longest, in a size that can be read. */
+/** Maximum characters on a card: the longest texts that the interface allows, in a readable size. */
 const TEXT_MAX = 700
 
 /** Reads the vouchers of a file. One row that cannot be printed is enough to refuse the file. */
@@ -69,7 +69,7 @@ export async function readLabels(
 
 export const interrupted = fail('ABORTED', 'Interrupted before the sheet was written.')
 
-/** Refuses a file because of some of its rows, of which it names the first. */
+/** Refuses a file because of some of its rows; the message names the first ones. */
 function refuseRows(issues: readonly ValidationIssue[], total: number): Failure {
   const count = `${numberText(issues.length)} of ${numberText(total)} rows cannot be printed.`
   const more = issues.length - SHOWN_MAX
@@ -77,7 +77,7 @@ function refuseRows(issues: readonly ValidationIssue[], total: number): Failure 
   return fail('INVALID_INPUT', `${count} Nothing was written.`, 'Correct the file, or remove the row.', details)
 }
 
-/** Refuses a row that does not fit a card; for a token that fits no QR code, the QR library would throw. */
+/** Refuses a row that does not fit on a card or in a QR code, for which the QR library would throw. */
 function withSize(row: InputRow | BadRow, title: string | undefined): InputRow | BadRow {
   if (isBad(row)) return row
   const { qr_token: token = '', ...texts } = row.values
@@ -93,7 +93,7 @@ function withSize(row: InputRow | BadRow, title: string | undefined): InputRow |
 function labelOf({ line, values }: InputRow, title: string | undefined, now: number): Label {
   const { qr_token: qrToken, valid_from: from, valid_until: until } = values
   const recipient = printable(values.recipient_user_id)
-  // Prints a start that cannot be read: the card must not look valid from now on.
+  // Print a start that cannot be parsed: the card must not look valid from now on.
   const isLater = from !== undefined && !(Date.parse(from) <= now)
   return {
     line,
@@ -110,14 +110,14 @@ function labelOf({ line, values }: InputRow, title: string | undefined, now: num
   }
 }
 
-/** Makes a text one line without control characters, and composes letters with their accents, for fonts without combining accents. */
+/** Puts a text on one line without control characters; composes accents, for fonts without combining ones. */
 const printable = (text: string | undefined) =>
   text
     ?.normalize('NFC')
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim() || undefined
 
-/** Formats an instant to the minute. @param round so that no printed time is outside the validity */
+/** Formats an instant to the minute. @param round rounds so that no printed time is outside the validity */
 function timeOf(text: string, round: (minutes: number) => number): string {
   if (!isInstant(text)) return printable(text) ?? ''
   const minute = new Date(round(Date.parse(text) / 60_000) * 60_000).toISOString()

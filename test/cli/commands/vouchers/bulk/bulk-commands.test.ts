@@ -192,7 +192,7 @@ test('redeem-many refuses a file with a mistyped, missing or repeated code and r
   ])
 })
 
-test('verify-many exits 0 whatever it finds, and 6 with --check if a voucher is not redeemable', async () => {
+test('verify-many exits 0 for any results, and 6 with --check if a voucher is not redeemable', async () => {
   const input = tokens('1', '2', '3', '4')
   const { baseUrl, received } = await platform((subject) =>
     subject === 'TOKEN-2'

@@ -42,7 +42,7 @@ test('the progress line shows no time left in the first 3 seconds after the firs
   expect(estimatesAt(slowStart)).toEqual([0, 0, 0, 0, 1_000])
 })
 
-test('the time left counts the pauses of a server that limits the rate', () => {
+test('remaining time includes the pauses of a server that limits the rate', () => {
   const times = Array.from({ length: 10 }, (_, n) => [
     [n * 6_000, 1 + n * 600] as const,
     [n * 6_000 + 500, (n + 1) * 600] as const,
@@ -51,7 +51,7 @@ test('the time left counts the pauses of a server that limits the rate', () => {
   for (const estimate of estimates) expect([estimate > 85, estimate < 215]).toEqual([true, true])
 })
 
-test('the time left of a resumed run leaves out the rows that earlier runs have done', () => {
+test('remaining time of a resumed run excludes rows of earlier runs', () => {
   const resumed = { total: 1_000_000, earlier: 999_000, done: 0, replayed: 0, skipped: 10, failed: 0 }
   expect(progressLine({ counters: resumed, perSecond: 100, estimated: 100, pauseMs: 0 }, 100)).toContain('  10 s left')
 })

@@ -36,7 +36,7 @@ function assemble(lines: readonly ReadLine[], final: boolean) {
   return { records, rest: lines.slice(at) }
 }
 
-/** Finds the record that begins at a line, and its number of lines; undefined if the record needs more lines. */
+/** Finds the record that begins at a line, with its number of lines; undefined if more lines are needed. */
 function recordAt(
   lines: readonly ReadLine[],
   start: number,

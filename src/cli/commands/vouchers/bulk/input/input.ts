@@ -11,7 +11,7 @@ export interface BulkInput {
   readonly name: string
   /** File format; undefined if the first byte of the content decides. */
   readonly format: BulkFormat | undefined
-  /** False for a pipe, which can be read only once: its rows are validated while vouchers are being issued. */
+  /** False for a pipe, which can be read only once: validation of its rows overlaps with the calls. */
   readonly isFile: boolean
   chunks(): AsyncIterable<Uint8Array | string>
   close(): Promise<void>
@@ -19,7 +19,7 @@ export interface BulkInput {
 
 const CHUNK_BYTES = 64 * 1024
 
-/** Opens a file, a FIFO or standard input (`-`). A file is read twice, to validate and to issue, so it stays open. */
+/** Opens a file, a FIFO or standard input (`-`). A file stays open, because the run reads it twice. */
 export async function openInput(host: Host, path: string): Promise<{ ok: true; input: BulkInput } | Failure> {
   if (path === '-') {
     const input = { name: 'standard input', format: undefined, isFile: false }

@@ -59,7 +59,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
   if (held.length > 0 && !skipping) yield linesOf(held, number)
 }
 
-/** Drops a UTF-8 byte order mark. @throws UnreadableInput for that of UTF-16, as which Excel saves "Unicode text" */
+/** Drops a UTF-8 byte order mark. @throws UnreadableInput for a UTF-16 mark: Excel saves "Unicode Text" as UTF-16 */
 function withoutMark(start: Buffer): Buffer {
   const [first, second] = start
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {

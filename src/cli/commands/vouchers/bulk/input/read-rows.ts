@@ -137,7 +137,7 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
   return values
 }
 
-/** True for a text in the form of a redeem code or QR token: the message must not repeat one. */
+/** True for a text in the form of a redeem code or QR token, which a message must not repeat. */
 const mayBeSecret = (name: string) => name.length > 15 && (/\d/.test(name) || !/[a-z]/.test(name))
 
 /** Suggests the column whose name is spelled almost like this one. */

@@ -1,16 +1,16 @@
 import { checkRedeemCode } from '../../../../../contract/credential-symbols.js'
 import { asMembers } from '../../../../../values/json.js'
 
-/** Members of the rows of a command. */
+/** Members that the rows of a command may have. */
 export interface RowMembers {
-  /** Groups of members; a row needs one of each, and the first that it has counts. */
+  /** Groups of members. A row needs one member of each group; the first one present counts. */
   readonly needed: readonly (readonly string[])[]
   readonly optional: readonly string[]
-  /** Columns of the results of other commands, so that these files can be the input. */
+  /** Result columns of other commands, ignored so that their results can be the input. */
   readonly ignored: readonly string[]
   /** True if a row may have metadata. */
   readonly metadata: boolean
-  /** Members that are meant by other names, in lower case without separators. */
+  /** Other spellings of members, in lower case without separators. */
   readonly spellings: Readonly<Record<string, string>>
   /** True if a redeem code with a wrong check symbol is refused before it is sent. */
   readonly checksCodes?: true
@@ -24,7 +24,7 @@ export interface InputRow {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** Why a row is refused before it is sent. */
+/** Reason to refuse a row without a call. */
 interface RowFault {
   readonly code:
     | 'VALUE_MISSING'
@@ -37,7 +37,7 @@ interface RowFault {
   readonly message: string
 }
 
-/** A row that is refused before it is sent, with those of its values that could be read. */
+/** A row that is refused without a call, with its readable values. */
 export interface BadRow {
   readonly line: number
   readonly fault: RowFault
@@ -52,7 +52,7 @@ export const bad = (line: number, code: RowFault['code'], message: string): BadR
   fault: { code, message },
 })
 
-/** Thrown for input without readable rows; no call is made then. */
+/** Thrown for input without readable rows; no call has been made. */
 export class UnreadableInput extends Error {
   override readonly name = 'UnreadableInput'
   readonly hint: string | null
@@ -62,18 +62,18 @@ export class UnreadableInput extends Error {
   }
 }
 
-/** Member of a row that no other row may repeat. */
+/** Member that must differ in all rows. */
 export const uniqueIn = ({ needed: [first = []] }: RowMembers, values: InputRow['values']) =>
   first.find((name) => values[name] !== undefined) ?? ''
 
-/** Reads the members of a row that are texts, and the name of the first member that must be a text and is none. */
+/** Reads the text members of a row. Returns also the name of the first member that is not a text. */
 function textsIn(members: Readonly<Record<string, unknown>>, { ignored }: RowMembers) {
   const values: Record<string, string> = {}
   let wrong: string | undefined
   for (const [name, value] of Object.entries(members)) {
     if (value === undefined || value === '' || name === 'metadata' || ignored.includes(name)) continue
     if (typeof value === 'string') values[name] = value
-    // A member that is null in NDJSON is an empty cell in CSV.
+    // Treat a null of NDJSON like an empty cell of CSV.
     else if (value !== null) wrong ??= name
   }
   return { values, wrong }
