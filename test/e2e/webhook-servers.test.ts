@@ -17,7 +17,10 @@ const secret = 'whsec_test_secret_0123456789abcdef'
 /** Pause in ms between the parts of a slow body; the 2 s of `webhook trigger` would slow the test. */
 const PACE_MS = 200
 
-beforeAll(() => mkdirSync(dir, { recursive: true }))
+beforeAll(() => {
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, 'receive.mjs'), named('verifyWebhook(')[0] as string)
+})
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 /** Starts the program of the webhook guide that contains `words`. */
@@ -43,8 +46,8 @@ const reportPort = `data:text/javascript,${encodeURIComponent(`
   }
 `)}`
 
-test('the webhook guide has a sender and one server each for node:http, Express and Fastify', () => {
-  for (const words of ["'node:http'", "'express'", "'fastify'", 'fetch(']) expect(named(words)).toHaveLength(1)
+test('the webhook guide has a receiver and one server each for node:http, Express and Fastify', () => {
+  for (const words of ["'node:http'", "'express'", "'fastify'", 'verifyWebhook(']) expect(named(words)).toHaveLength(1)
   expect(programs).toHaveLength(4)
 })
 
@@ -96,12 +99,6 @@ describe.each([
       expect([fault, isDelivered(posted)]).toEqual([fault, faultRules[fault].right === 'accepted'])
       if (!isDelivered(posted)) expect(posted.status).toBe(401)
     }
-  })
-
-  test('a server of the guide accepts the delivery that the sender of the guide sends', async () => {
-    const { child, output } = start('fetch(', port)
-    await once(child, 'close')
-    expect(output.stdout).toBe('204\n')
   })
 })
 
