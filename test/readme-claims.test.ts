@@ -41,10 +41,10 @@ it.each(promises)('test/README.md names existing proof that %s', (_promise, proo
   expect(proof).not.toContain('"')
 })
 
-test('src/guides/page.md quotes existing tests for each threat to the page', () => {
-  const [, safety = ''] = read('src/guides/page.md').split('\n## Safety\n')
+test('src/inspector/README.md quotes existing tests for each threat to the page', () => {
+  const [, safety = ''] = read('src/inspector/README.md').split('\n## Safety\n')
   const files = [...safety.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => read(path)).join('\n')
-  const threats = tablesOf('src/guides/page.md', 'Safety')
+  const threats = tablesOf('src/inspector/README.md', 'Safety')
   expect(threats.length).toBeGreaterThan(8)
   for (const [threat, , tests = ''] of threats) {
     const names = [...tests.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name)
