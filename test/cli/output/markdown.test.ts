@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { wrapMarkdown } from '../../../src/cli/output/markdown.js'
 import { cli } from '../../support/cli/cli.js'
 
-const isTopic = (name: string) => name === 'rules'
+const isTopic = (name: string) => name === 'page'
 
 test('a Markdown table is formatted with aligned columns and cells wrapped at spaces', () => {
   const table =
@@ -22,22 +22,22 @@ test('a Markdown table is formatted with aligned columns and cells wrapped at sp
   )
 })
 
-test('a Markdown table whose words do not fit side by side is shown as one paragraph for each row', () => {
+test('a Markdown table whose words do not fit side by side is shown row by row as paragraphs', () => {
   const table = '| name | meaning |\n|---|---|\n| LONG_NAME_1 | unbreakable |\n| LONG_NAME_2 | two words |'
   expect(wrapMarkdown(table, 20)).toBe('LONG_NAME_1\nmeaning: unbreakable\n\nLONG_NAME_2\nmeaning: two words')
 })
 
-test('links of Markdown become their text, with the address of a web page or the help topic of a guide', () => {
+test('a Markdown link becomes its text, with the web address or the help topic of a guide', () => {
   const links =
-    '[Text](#a), [the rules](../contract/RULES.md#a), [jq](https://jqlang.org), [source](../store/README.md)'
+    '[Text](#a), [the page](src/guides/page.md), [jq](https://jqlang.org), [source](other.txt)'
   expect(wrapMarkdown(links, 100, isTopic)).toBe(
-    'Text, the rules [voucherctl help rules], jq (https://jqlang.org), source',
+    'Text, the page [voucherctl help page], jq (https://jqlang.org), source',
   )
   expect(wrapMarkdown(`![A page](page.png)`, 80)).toBe('(Picture: A page)')
 })
 
 test('paragraphs and lists of Markdown are wrapped at spaces, with code blocks unchanged', () => {
-  const code = `\`\`\`sh\n| echo ${'x'.repeat(40)} [a](b.md)\n\`\`\``
+  const code = `\`\`\`sh\n| echo ${'x'.repeat(40)} [a](#b)\n\`\`\``
   expect(wrapMarkdown(`one two three\n- four five six\n12. seven eight\n\n${code}\n`, 10)).toBe(
     `one two\nthree\n- four\n  five six\n12. seven\n    eight\n\n${code}\n`,
   )
