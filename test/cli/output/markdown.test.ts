@@ -28,8 +28,7 @@ test('a Markdown table whose words do not fit side by side is shown row by row a
 })
 
 test('a Markdown link becomes its text, with the web address or the help topic of a guide', () => {
-  const links =
-    '[Text](#a), [the page](src/guides/page.md), [jq](https://jqlang.org), [source](other.txt)'
+  const links = '[Text](#a), [the page](src/guides/page.md), [jq](https://jqlang.org), [source](other.txt)'
   expect(wrapMarkdown(links, 100, isTopic)).toBe(
     'Text, the page [voucherctl help page], jq (https://jqlang.org), source',
   )
