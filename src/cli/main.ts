@@ -17,8 +17,11 @@ const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 export async function main(version: () => string, document: (path: string) => string): Promise<void> {
   const interruption = new AbortController()
   let interrupted: number | undefined
+  let isPaging = false
   for (const [signal, exit] of Object.entries(exitOfSignal)) {
     process.on(signal, () => {
+      // Ctrl-C goes to the pager too, which decides what it means.
+      if (isPaging && signal === 'SIGINT') return
       // The first signal interrupts the command; a second one ends the process without cleanup.
       if (interrupted !== undefined) process.exit(exit)
       interrupted = exit
@@ -46,6 +49,13 @@ export async function main(version: () => string, document: (path: string) => st
     signal: interruption.signal,
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./prompts/questions.js')).terminalQuestions(interruption.signal),
+    async page(text) {
+      const { showInPager } = await import('./host/pager.js')
+      isPaging = true
+      return showInPager(text, process.env).finally(() => {
+        isPaging = false
+      })
+    },
   }
   if (process.argv[2] === '__complete') {
     const { candidates } = await import('./completion/candidates.js')

@@ -55,18 +55,23 @@ const outputOf = ({ given }: CommandLine, host: Host, formatOf: () => unknown, f
 /** Prints help or the version; as a JSON document if a flag or the environment requests JSON. */
 async function show(line: CommandLine, output: Output): Promise<number> {
   const isText = output.options.format === 'table'
-  const content = await pageOf(line, isText, output.host)
-  if (isText) output.say(String(content))
+  const content = await pageOf(line, isText, output)
+  if (isText && line.topic !== undefined) await output.page(String(content))
+  else if (isText) output.say(String(content))
   else await output.print(content)
   return output.filterError === undefined ? 0 : output.fail(output.filterError)
 }
 
 /** Returns the page that the line asks for: a text for people, or data for scripts. */
-async function pageOf({ shows, topic, node, path }: CommandLine, isText: boolean, host: Host): Promise<unknown> {
+async function pageOf(
+  { shows, topic, node, path }: CommandLine,
+  isText: boolean,
+  { host, width }: Output,
+): Promise<unknown> {
   if (shows === 'version') return isText ? host.version() : { version: host.version() }
   const isFlags = topic === 'flags'
   if (topic !== undefined && !isFlags) {
-    const page = (await import('./command/topics.js')).topicText(topic, host)
+    const page = (await import('./command/topics.js')).topicText(topic, host, width)
     return isText ? page.text : page.data
   }
   if (isText) {

@@ -6,6 +6,7 @@ import { formats } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
 import { explanationText } from '../output/failure-text.js'
+import { wrapMarkdown } from '../output/markdown.js'
 import { rows, wrap } from '../output/text.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
@@ -76,31 +77,23 @@ const topicTexts = {
 /** The topic `flags` has no document: help renders it from the global flags. */
 export type Topic = keyof typeof topicTexts | 'flags'
 
-/** Returns the text of a help topic or of a known failure code. */
-export function topicText(name: string, host: Host): TopicText {
+/** Returns the text of a help topic or of a known failure code. @param width columns of the terminal, if there is one */
+export function topicText(name: string, host: Host, width?: number): TopicText {
   const found = explanationOf(name, host.env)
-  return found === undefined
-    ? topicTexts[name as keyof typeof topicTexts](host)
-    : { text: explanationText(found), data: found }
+  const { text, data } =
+    found === undefined
+      ? topicTexts[name as keyof typeof topicTexts](host, width)
+      : { text: explanationText(found), data: found }
+  const shown = width === undefined ? text : wrapMarkdown(text, width, (it) => it in topicTexts)
+  return { text: shown, data }
 }
 
 /** Creates a help topic from a document of the npm package. */
-function guide(path: string): (host: Host) => TopicText {
-  return (host) => {
+function guide(path: string): (host: Host, width?: number) => TopicText {
+  return (host, width) => {
     const text = host.document(path)
-    return { text: wrapMarkdown(text.trimEnd()), data: { path, text } }
+    return { text: width === undefined ? wrapMarkdown(text.trimEnd()) : text.trimEnd(), data: { path, text } }
   }
-}
-
-/** Wraps paragraphs and lists of a Markdown text, but not its code blocks and tables. */
-function wrapMarkdown(text: string): string {
-  let isCode = false
-  const lines = text.split('\n').flatMap((line) => {
-    const isFence = line.startsWith('```')
-    if (isFence) isCode = !isCode
-    return isCode || isFence || line.startsWith('|') ? [line] : wrap(line, 80, line.startsWith('- ') ? '  ' : '')
-  })
-  return lines.join('\n')
 }
 
 function exitCodes(): TopicText {

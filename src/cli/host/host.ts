@@ -56,4 +56,6 @@ export interface Host {
   readonly self: readonly [program: string, ...args: string[]]
   /** Loads the prompts, which need a terminal. */
   questions(): Promise<Questions>
+  /** Shows a text in the pager of the terminal until it ends; false if there is no pager. */
+  page?(text: string): Promise<boolean>
 }

@@ -119,6 +119,11 @@ export class Output {
     this.host.stdout.write(`${text}\n`)
   }
 
+  /** Shows a help topic in the pager if stdout is a terminal and there is one, else prints it. */
+  async page(text: string): Promise<void> {
+    if (this.width === undefined || !(await this.host.page?.(`${text}\n`))) this.say(text)
+  }
+
   printBytes(bytes: Uint8Array): void {
     this.host.stdout.write(bytes)
   }
@@ -197,7 +202,7 @@ export class Output {
 
   /** Number of columns of the terminal; undefined without a terminal, where lines may have any length. */
   get width(): number | undefined {
-    return this.host.stdout.isTTY === true ? (this.host.stdout.columns ?? DEFAULT_COLUMNS) : undefined
+    return this.host.stdout.isTTY === true ? this.host.stdout.columns || DEFAULT_COLUMNS : undefined
   }
 
   /** Maximum columns of a report line; unlimited without a terminal. */

@@ -152,15 +152,15 @@ function cutId(name: string, id: string, room: number): string {
   return `${head}…${id.slice(head.length + 1 - room)}`
 }
 
-const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[] = []): number[] =>
+export const widthsOf = (rows: readonly (readonly string[])[], above: readonly number[] = []): number[] =>
   (rows[0] ?? []).map((_head, i) =>
     rows.reduce((widest, row) => Math.max(widest, widthOf(row[i] ?? '')), above[i] ?? 0),
   )
 
-const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
+export const totalOf = (widths: readonly number[]) => widths.reduce((sum, it) => sum + it + GAP, -GAP)
 
 /** Narrows the widest of some columns first until all columns fit, but no column below its minimum width. */
-function narrow(natural: readonly number[], floors: readonly number[], width: number): number[] {
+export function narrow(natural: readonly number[], floors: readonly number[], width: number): number[] {
   const widths = [...natural]
   while (totalOf(widths) > width) {
     const widest = Math.max(...widths.filter((it, i) => it > (floors[i] ?? 0)))
