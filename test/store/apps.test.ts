@@ -66,7 +66,7 @@ describe('settings of an application', () => {
     expect(await get()).toEqual(before)
   })
 
-  it('operator changes suspension and features separately, whoever owns the application', async () => {
+  it('operator changes suspension and features independently, for any account', async () => {
     const before = await get()
     const suspended = { ...before, status: 'suspended', updatedAt: iso(LATER) }
     expect(await operatorChange({ suspended: true })).toEqual(suspended)

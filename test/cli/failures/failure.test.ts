@@ -40,7 +40,7 @@ describe('suggestionsOf', () => {
     expect(suggestionsOf({ npm_command: 'exec' }, given({}))('`voucherctl login`')).toBe('`npx voucherctl login`')
   })
 
-  test('a suggested help page inherits no flag', () => {
+  test('suggested `help` commands carry no global flags', () => {
     const suggest = suggestionsOf({}, given({ profile: 'shop' }))
     expect(suggest('See `voucherctl vouchers --help`.')).toBe('See `voucherctl vouchers --help`.')
   })

@@ -138,7 +138,7 @@ test('the prompt of webhook inbox show offers the recorded deliveries', async ()
   expect([ran.exit, ran.stdout, ran.offered]).toEqual([0, '{}', [[['1-1', 'message #7, ok, 1970-01-01 00:00:00Z']]]])
 })
 
-test('a prompt offers all pages of a list, never from the cache of completion', async () => {
+test('prompt lists every page from the server and ignores the completion cache', async () => {
   const { baseUrl, received } = await stub(({ path }) => {
     const page = Number(new URL(path, 'http://shop').searchParams.get('page') ?? 1)
     return success({ items: [{ ...app, id: `app_${page}` }], pagination: { page, limit: 100, total: 201, pages: 3 } })

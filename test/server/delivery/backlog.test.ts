@@ -161,7 +161,7 @@ describe('backlog of updates', () => {
     expect(waiting.map((it) => it.update_id)).toEqual([BACKLOG])
   })
 
-  it('webhook changes and polls have the same result whether backlog rows change before or later', async () => {
+  it('webhook changes and polls give equal results before and after the backlog is applied', async () => {
     const [eager, lazy] = [await botWithBacklog(), await botWithBacklog()]
     type Call = (bot: typeof eager) => Promise<{ readonly status: number; readonly text: string }>
     const calls: Call[] = [

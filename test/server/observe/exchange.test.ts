@@ -216,7 +216,7 @@ describe('exchange', () => {
     expect(leaksIn(JSON.stringify(request), handedIn)).toEqual([])
   })
 
-  it('shows ids and known members of a URL', () => {
+  it('captured exchange keeps ids and declared query members of its URL', () => {
     const { redemption } = contract.vouchers
     const url = redemption.path.replace(':redemptionId', 'rdm_01JDKQ4Z8N6W2T5Y9RB3CV7HXN')
     expect(shown(call(redemption, { url })).url).toBe(url)

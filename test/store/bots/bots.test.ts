@@ -246,7 +246,7 @@ describe.each(engines)('bots on $name', ({ create, hasOneWriter }) => {
       expect(await get('bot_2')).toMatchObject({ review_status: 'rejected', review_note: 'Unclear' })
     })
 
-    it('caller of a bot token has the bot, its application and the time of revocation', async () => {
+    it('lookup of a bot token returns its bot, application and revocation time', async () => {
       await approved('bot_1')
       await store.write(() => bots.showToken('acc', 'bot_1', token('a'), NOW))
       const caller = () => store.read(() => bots.callerByHash(hashToken(token('a'))))

@@ -114,7 +114,7 @@ describe('result of an attempt that lost its lease', () => {
     expect(await pending()).toEqual([0])
   })
 
-  it('late failure of the fifth attempt leaves a delivery to a new webhook pending', async () => {
+  it('late result of attempt 5 does not dead-letter a delivery moved to a new webhook', async () => {
     await passes.plant('bot_1', ['a'])
     await passes.sql('update deliveries set attempt_count = 4')
     const attempt = await passes.claim()

@@ -107,7 +107,7 @@ describe('connections of a webhook', () => {
 })
 
 describe('slots of an account', () => {
-  it('bot of a known account takes a slot', async () => {
+  it('delivery of a bot with a known account is claimed while a slot is free', async () => {
     await passes.plant('bot_1', ['a'])
     expect(updateIds(await passes.run({ bots: bots(['bot_1', 'acc']), room: 1 }))).toEqual([1])
   })

@@ -69,7 +69,7 @@ test('failed start of a server inside a test drops its schema', async () => {
   expect(await schemasOf(databaseUrl)).toEqual([])
 })
 
-test('a server whose connections were ended holds its schema again', async () => {
+test('server takes its schema lock again after its connections were terminated', async () => {
   const databaseUrl = await emptyDatabase()
   const server = await startServer({ databaseUrl, listen: false })
   // The connection that held the schema during the start ends a little later.

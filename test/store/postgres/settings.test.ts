@@ -46,7 +46,7 @@ describe('database URL', () => {
   })
 
   it.each(['http://h/d', 'postgres://ann:secret@a,b:1:2/d', 'postgres:h', ''])(
-    'database URL %j is refused without quoting it',
+    'refusal of the database URL %j does not quote the URL',
     async (url) => {
       const refused = await configOf(url).then(String, (error: Error) => error.message)
       expect(refused).toMatch(/cannot be read/)

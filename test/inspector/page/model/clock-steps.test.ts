@@ -12,7 +12,7 @@ const forecast = {
 }
 
 describe('steps of the slider', () => {
-  test('begin now, grow, and end after a year', () => {
+  test('clock steps begin now, grow, and end after a year', () => {
     expect(steps[0]).toBe(0)
     expect(steps).toEqual([...new Set(steps)].sort((one, other) => one - other))
     expect(steps.at(-1)).toBe(365 * 86_400)
