@@ -55,7 +55,7 @@ describe('lists of templates', () => {
     expect(await idsOf(application, { status: 'draft', external_template_id: 'tpl_2' })).toEqual([])
   })
 
-  it('list of the operator has the templates of all owners with the names of applications', async () => {
+  it('operator lists templates of all owners with application names', async () => {
     await store.write(() => apps.create('acc', 'app_1', { name: 'Shop' }, NOW))
     await store.write(() => apps.create('acc', 'app_2', { name: 'Cafe' }, NOW))
     await draft('tpl_1')
