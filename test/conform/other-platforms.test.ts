@@ -81,7 +81,7 @@ test('probe of the members reports a verification without its voucher', async ()
   })
 })
 
-test('conflict of a webhook call is no result for the URL', async () => {
+test('a 409 to a webhook call makes no statement about the URL of the webhook', async () => {
   const conflict = responds(webhookCall, () => refusal(409, 'CONFLICT'))
   const found = await verdicts(['webhook-urls/http', 'webhook-urls/local', 'webhook-urls/unresolved-name'], conflict)
   expect(Object.values(found)).toEqual(['not_applicable', 'not_applicable', 'not_applicable'])

@@ -49,7 +49,7 @@ describe('verdict on mutants', () => {
     expect(verdictOn([mutant('Survived'), mutant('Survived', { replacement: 'n < 3' })], [both]).counts.listed).toBe(2)
   })
 
-  it('entry whose mutant is killed or gone is stale if whole files were mutated', () => {
+  it('listed mutant that is killed or gone is reported as stale if whole files were mutated', () => {
     const stale = ['a.ts: stale entry of equivalents.js\n  - if (n > 3) {\n  + if (n >= 3) {\n']
     expect(verdictOn([mutant('Killed')])).toMatchObject({ lines: stale, failed: true })
     expect(verdictOn([])).toMatchObject({ lines: stale, failed: true })

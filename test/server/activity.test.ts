@@ -41,7 +41,7 @@ describe('activity of a server that captures', () => {
   })
   afterAll(() => server.close())
 
-  it('has request and response of a call', async () => {
+  it('captured activity has request and response of a call', async () => {
     const voucher = await tenant.issue()
     await tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher), reference: 'till-4' }, { key: 'r1' })
     const { request, exchange, sent, received } = lastOf(await linesOf(server), 'vouchers.redeem')
@@ -53,7 +53,7 @@ describe('activity of a server that captures', () => {
     expect(JSON.parse(received)).toMatchObject({ success: true, data: { voucherId: voucher.id } })
   })
 
-  it('has the decrypted call of an encrypted one', async () => {
+  it('captured activity has the decrypted call of an encrypted one', async () => {
     const voucher = await tenant.issue()
     const encrypted = callerOf(securely(server.send), tenant.token)
     await encrypted(contract.vouchers.verify, { credential: codeOf(voucher) })
@@ -64,7 +64,7 @@ describe('activity of a server that captures', () => {
     expect(lines.some((it) => it.kind === 'request' && it.request.endpoint === 'secure.dispatch')).toBe(false)
   })
 
-  it('contains no secret of calls that carry one, in plain text or encrypted', async () => {
+  it('captured activity contains no secret of calls that carry one, in plain text or encrypted', async () => {
     const bot = await tenant.bot()
     const voucher = await tenant.issue()
     const replaced = await tenant.console(contract.bots.regenerateToken, { botId: bot.id })
@@ -105,12 +105,12 @@ describe('activity of a server that captures', () => {
     expect(bodies.join(' ')).toContain('[hidden]')
   })
 
-  it('has no exchange without bodies=true', async () => {
+  it('captured activity has no exchange without bodies=true', async () => {
     await tenant.issue()
     expect(lastOf(await linesOf(server, 'follow=false'), 'vouchers.issue').exchange).toBeNull()
   })
 
-  it('has no response for a call whose response a fault dropped', async () => {
+  it('captured activity has no response for a call whose response a fault dropped', async () => {
     const own = await standaloneServer({ inspect: true })
     try {
       const at = await newTenant(own)
@@ -122,7 +122,7 @@ describe('activity of a server that captures', () => {
     }
   })
 
-  it('tells that the clock moved and that faults changed or struck', async () => {
+  it('captured activity tells that the clock moved and that faults changed or struck', async () => {
     const { activity, faults } = server.deps
     const told: string[] = []
     activity.changed = (what) => told.push(what)
@@ -187,7 +187,7 @@ describe('activity stream', () => {
   }
   const isVerify = (it: ActivityLine) => it.kind === 'request' && it.request.endpoint === 'vouchers.verify'
 
-  it('sends calls while they are made, with exchanges of calls since it was opened', async () => {
+  it('activity stream sends calls as they happen, with exchanges of calls since it was opened', async () => {
     const voucher = await tenant.issue()
     const credential = codeOf(voucher)
     await tenant.runtime(contract.vouchers.verify, { credential })
@@ -200,7 +200,7 @@ describe('activity stream', () => {
     await stream.cancel()
   })
 
-  it('continues after a reset, which it tells, and after a restore', async () => {
+  it('activity stream continues after a reset, which it tells, and after a restore', async () => {
     const stream = await follow('bodies=false')
     const isReset = (it: ActivityLine) => it.kind === 'state' && it.what === 'reset'
     await tenant.operator(contract.platform.saveSnapshot, { name: 'now' })
@@ -213,7 +213,7 @@ describe('activity stream', () => {
     await stream.cancel()
   })
 
-  it('sends its head before there is a line', async () => {
+  it('activity stream sends its head before there is a line', async () => {
     const own = await liveServer()
     try {
       const path = `${own.baseUrl}${contract.platform.activity.path}?follow=true`
@@ -225,7 +225,7 @@ describe('activity stream', () => {
     }
   })
 
-  it('ends when the server stops', async () => {
+  it('activity stream ends when the server stops', async () => {
     const stream = await follow('bodies=true')
     await live.close()
     await stream.ended()

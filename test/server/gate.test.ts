@@ -23,7 +23,7 @@ async function closeFor(gate: Gate, finished: () => void = () => {}) {
   }
 }
 
-it('refuses calls while work takes longer than calls may wait, and runs them afterwards', async () => {
+it('gate refuses calls while work takes longer than calls may wait, and runs them afterwards', async () => {
   const gate = new Gate(0)
   const finish = await closeFor(gate)
   const call = async () => 'done'
@@ -33,7 +33,7 @@ it('refuses calls while work takes longer than calls may wait, and runs them aft
   expect(await gate.run(call)).toBe('done')
 })
 
-it('runs calls that arrive during short work after the work', async () => {
+it('gate runs calls that arrive during short work after the work', async () => {
   const gate = new Gate(60_000)
   const order: string[] = []
   const finish = await closeFor(gate, () => order.push('work'))

@@ -64,7 +64,7 @@ const verify = (voucher: Parameters<typeof codeOf>[0]) =>
 const vouchers = () => server.deps.store.read(() => all<{ id: string }>('select id from vouchers'))
 
 describe('reset', () => {
-  it('returns a server with a seed to the records of the seed', async () => {
+  it('reset returns a server with a seed to the records of the seed', async () => {
     const { data: voucher } = await issue()
     await operator(contract.platform.suspendApp, { appId: 'app_coffee' })
     await snapshots.reset()
@@ -72,20 +72,20 @@ describe('reset', () => {
     expect((await issue()).status).toBe(201)
   })
 
-  it('empties the store of a server without a seed, and its operator key stays', async () => {
+  it('reset empties the store of a server without a seed, and its operator key stays', async () => {
     await new Snapshots(server.deps).reset()
     expect((await issue()).code).toBe('TOKEN_INVALID')
     expect((await operator(contract.platform.chats, {})).data.items).toEqual([])
   })
 
-  it('returns the test clock to the true time', async () => {
+  it('reset returns the test clock to the true time', async () => {
     server.clock.advance(400 * DAY_MS)
     await snapshots.reset()
     expect(server.clock.now()).toBe(START_MS)
     expect((await issue()).data.issuedAt).toBe(new Date(START_MS).toISOString())
   })
 
-  it('removes faults, ends the windows of rate limits and empties the request log', async () => {
+  it('reset removes faults, ends the windows of rate limits and empties the request log', async () => {
     await operator(contract.platform.addFault, { endpoint: 'vouchers.issue', kind: 'error', times: 9 })
     expect((await issue()).code).toBe('SERVICE_UNAVAILABLE')
     await snapshots.reset()
@@ -98,7 +98,7 @@ describe('reset', () => {
     expect(log.text.trim().split('\n')).toHaveLength(1)
   })
 
-  it('does not write token uses and bot calls of the previous state', async () => {
+  it('reset does not write token uses and bot calls of the previous state', async () => {
     await bot(contract.bots.updates, {})
     await issue()
     await snapshots.reset()
@@ -110,7 +110,7 @@ describe('reset', () => {
 })
 
 describe('restore', () => {
-  it('returns vouchers and idempotency records to the snapshot, as often as it is called', async () => {
+  it('restore returns vouchers and idempotency records to the snapshot, as often as it is called', async () => {
     const { data: voucher } = await issue('kept')
     await snapshots.save('one')
     for (let time = 0; time < 2; time++) {
@@ -122,7 +122,7 @@ describe('restore', () => {
     }
   })
 
-  it('returns the test clock to the time of the snapshot and starts due work', async () => {
+  it('restore returns the test clock to the time of the snapshot and starts due work', async () => {
     server.clock.advance(DAY_MS)
     await snapshots.save('one')
     const moves: number[] = []
@@ -150,7 +150,7 @@ describe('restore', () => {
     },
   )
 
-  it('writes pending token uses before it copies the state', async () => {
+  it('restore writes pending token uses before it copies the state', async () => {
     await issue()
     await snapshots.save('one')
     await snapshots.reset()
@@ -275,7 +275,7 @@ describe('calls in flight', () => {
   const jwt = async () => (await operator(contract.platform.issueAccountToken, { accountId: 'acme' })).data.jwt
 })
 
-it('keeps the writes of 16 clients that begin after the last of six resets and restores', async () => {
+it('server keeps the writes of 16 clients that begin after the last of six resets and restores', async () => {
   const { data: kept } = await issue()
   await snapshots.save('one')
   const acknowledged = new Map<string, number>()
@@ -340,7 +340,7 @@ describe('a running server', () => {
     )
   })
 
-  it('resets itself to its seed while clients call it, and refuses none of them', async () => {
+  it('server resets itself to its seed while clients call it, and refuses none of them', async () => {
     await start()
     const sell = callerOf(live.send, seedToken)
     const calls = Array.from({ length: 20 }, (_, n) =>
@@ -356,12 +356,15 @@ describe('a running server', () => {
     expect((await sell(contract.templates.list, {})).data.items).toHaveLength(2)
   })
 
-  it.each(['..%2f', 'with space', '.hidden', 'x'.repeat(65)])('refuses %j as the name of a snapshot', async (name) => {
-    await start()
-    expect((await operate(contract.platform.saveSnapshot, { name })).code).toBe('VALIDATION_FAILED')
-  })
+  it.each(['..%2f', 'with space', '.hidden', 'x'.repeat(65)])(
+    'server refuses %j as the name of a snapshot',
+    async (name) => {
+      await start()
+      expect((await operate(contract.platform.saveSnapshot, { name })).code).toBe('VALIDATION_FAILED')
+    },
+  )
 
-  it('refuses resets and snapshots beyond loopback without --allow-reset', async () => {
+  it('server refuses resets and snapshots beyond loopback without --allow-reset', async () => {
     await start({ host: '0.0.0.0', operator: true })
     const calls = () =>
       Promise.all([
@@ -377,7 +380,7 @@ describe('a running server', () => {
     expect((await operate(contract.platform.reset, shared)).status).toBe(200)
   })
 
-  it('replaces the state of PostgreSQL only with shared: true, and that of SQLite without it', async () => {
+  it('server resets and restores PostgreSQL only with shared: true, and SQLite without it', async () => {
     await start()
     await operate(contract.platform.saveSnapshot, { name: 'one' })
     const calls = [

@@ -29,7 +29,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     })
   const ids = async () => (await vouchersOf(store)).map((it) => it.id)
 
-  it('restores every column of every row of a snapshot, and keeps the snapshot', async () => {
+  it('restore writes back every column of every row, and keeps the snapshot', async () => {
     await store.write(() => insertTemplate(templateRow()))
     await add('vch_1')
     const before = await vouchersOf(store)
@@ -42,7 +42,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     }
   })
 
-  it('replaces a snapshot of the same name and lists snapshots by age', async () => {
+  it('save replaces a snapshot of the same name; snapshots are listed by age', async () => {
     await store.snapshots.save(at('one'))
     await store.snapshots.save({ ...at('two'), saved_at: 2_000 })
     await add('vch_1')
@@ -58,12 +58,12 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await ids()).toEqual(['vch_1'])
   })
 
-  it('lists snapshots of the same millisecond by name', async () => {
+  it('snapshots of the same millisecond are listed by name', async () => {
     for (const name of ['two', 'Two', 'one']) await store.snapshots.save(at(name))
     expect((await store.snapshots.list()).map(({ name }) => name)).toEqual(['Two', 'one', 'two'])
   })
 
-  it('removes a snapshot, and knows none before the first save', async () => {
+  it('store removes a snapshot, and has none before the first save', async () => {
     expect(await store.snapshots.list()).toEqual([])
     expect(await store.snapshots.restore('one')).toBe('missing')
     expect(await store.snapshots.remove('one')).toBeUndefined()
@@ -92,7 +92,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     }
   })
 
-  it('returns rows that the store had cached to the state of the snapshot', async () => {
+  it('restore also replaces rows that the store had cached', async () => {
     const cached = () =>
       store.read(function* () {
         return (yield {
@@ -112,7 +112,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await cached()).toBeUndefined()
   })
 
-  it('notifies its listeners after a restore and a clear, and not after a restore of nothing', async () => {
+  it('store notifies its listeners after a restore and a clear, not after a restore of nothing', async () => {
     const heard: string[] = []
     store.listen((subject) => heard.push(subject))
     await store.snapshots.save(at('one'))
@@ -146,7 +146,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     expect(await counts()).toEqual({})
   })
 
-  it('releases the lease of a delivery in the snapshot, and not in the present state', async () => {
+  it('save releases leases of deliveries in the snapshot, and not in the current state', async () => {
     const leased = () =>
       store.read(() => all<Row>('select status, ready, lease_until from deliveries')).then(([row]) => ({ ...row }))
     await store.write(() =>

@@ -222,7 +222,7 @@ describe('expired event', () => {
   const shortLived = async () =>
     tenant.issue((await tenant.template({ validity: { type: 'relative', duration_days: 1 } })).id)
 
-  it('expired event has the end of the validity', async () => {
+  it('event `expired` of a voucher has the time at which its validity ends', async () => {
     const voucher = await shortLived()
     expect(typesOf(await historyOf(voucher.id))).toEqual(['issued'])
     server.clock.advance(DAY_MS)

@@ -56,7 +56,7 @@ describe('activity', () => {
     ])
   })
 
-  it('keeps the last 1,000 lines', async () => {
+  it('activity keeps the last 1,000 lines', async () => {
     const activity = new Activity({ now: () => 0 })
     for (let n = 0; n < 3_456; n++) activity.addRequest(entry(), null)
     const seqs = (await kept(activity)).map(({ seq }) => seq)
@@ -68,7 +68,7 @@ describe('activity', () => {
     ['page.files', 'GET'],
     ['platform.activity', 'GET'],
     ['platform.openPage', 'POST'],
-  ])('leaves out %s, which only watches the server', async (endpoint, method) => {
+  ])('activity leaves out %s, which only watches the server', async (endpoint, method) => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest({ ...entry(endpoint), method }, null)
     expect(await kept(activity)).toEqual([])
@@ -79,13 +79,13 @@ describe('activity', () => {
     ['platform.rejectBot', 200, ['request', 'state']],
     ['platform.rejectBot', 409, ['request']],
     ['vouchers.redeem', 200, ['request']],
-  ])('tells after %s with status %i whether the reviews changed', async (endpoint, status, kinds) => {
+  ])('activity tells after %s with status %i whether the reviews changed', async (endpoint, status, kinds) => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest(entry(endpoint, status), null)
     expect((await kept(activity)).map(({ kind }) => kind)).toEqual(kinds)
   })
 
-  it('captures while a follower reads bodies, or from the start with inspect', () => {
+  it('activity captures while a follower reads bodies, or from the start with inspect', () => {
     const activity = new Activity({ now: () => 0 })
     expect([activity.captures, new Activity({ now: () => 0, inspect: true }).captures]).toEqual([false, true])
     activity.stream({ follow: true, bodies: false })
@@ -98,7 +98,7 @@ describe('activity', () => {
     }).then(() => expect(activity.captures).toBe(false))
   })
 
-  it('drops the oldest exchanges beyond 16 MiB', async () => {
+  it('activity drops the oldest exchanges beyond 16 MiB', async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     for (let n = 0; n < 20; n++) activity.addRequest(entry(), captured(1024 * 1024))
     const lines = await kept(activity, true)
@@ -106,7 +106,7 @@ describe('activity', () => {
     expect((await kept(activity)).every((it) => 'exchange' in it && it.exchange === null)).toBe(true)
   })
 
-  it('counts the length of a decrypted body among the 16 MiB', async () => {
+  it('activity counts the length of a decrypted body among the 16 MiB', async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     const body = { json: {}, length: 1024 * 1024 }
     for (let n = 0; n < 20; n++) activity.addRequest(entry(), { ...captured(0), body })
@@ -114,7 +114,7 @@ describe('activity', () => {
     expect(lines.map((it) => 'exchange' in it && it.exchange !== null).indexOf(true)).toBe(5)
   })
 
-  it('keeps the line of a delivery, and not the attempt with its body', async () => {
+  it('activity keeps the line of a delivery, and not the attempt with its body', async () => {
     const activity = new Activity({ now: () => 0 })
     const made = { ...attempt }
     activity.addDelivery(made)
@@ -122,7 +122,7 @@ describe('activity', () => {
     expect(await kept(activity)).toMatchObject([{ delivery: { delivery_id: 'dlv_1' } }])
   })
 
-  it('drops exchanges that a follower has not read when a reset discards them', async () => {
+  it('activity drops exchanges that a follower has not read when a reset discards them', async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     const lines = linesOf(activity.stream({ follow: true, bodies: true }))
     activity.addRequest(entry(), captured(8))
@@ -131,7 +131,7 @@ describe('activity', () => {
     expect(await lines).toMatchObject([{ kind: 'request', exchange: null }, { what: 'reset' }])
   })
 
-  it('sends a burst of 200 lines, then 2 each 100 ms, and counts the others', async () => {
+  it('activity sends a burst of 200 lines, then 2 each 100 ms, and counts the others', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const activity = new Activity({ now: () => 0 })
@@ -152,7 +152,7 @@ describe('activity', () => {
     ])
   })
 
-  it('sends live lines without exchanges while the time for exchanges is spent', async () => {
+  it('activity sends live lines without exchanges while the time for exchanges is spent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     let elapsed = 0
@@ -173,7 +173,7 @@ describe('activity', () => {
     expect(shown).toEqual([true, true, true, false, false, false, true])
   })
 
-  it('captures nothing for followers while the time for exchanges is spent', async () => {
+  it('activity captures nothing for followers while the time for exchanges is spent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     let elapsed = 0
@@ -187,7 +187,7 @@ describe('activity', () => {
     expect(activity.captures).toBe(true)
   })
 
-  it('joins changes of one kind that are less than 100 ms apart', async () => {
+  it('activity joins changes of one kind that are less than 100 ms apart', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const activity = new Activity({ now: () => 0 })
@@ -200,7 +200,7 @@ describe('activity', () => {
     expect(whats).toEqual(['faults', 'clock', 'faults'])
   })
 
-  it('discards its lines after a reset, and followers go on', async () => {
+  it('activity discards its lines after a reset, and followers go on', async () => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest(entry(), null)
     const lines = linesOf(activity.stream({ follow: true, bodies: false }))
@@ -215,7 +215,7 @@ describe('activity', () => {
     expect((await kept(activity)).map(({ seq }) => seq)).toEqual([2, 3])
   })
 
-  it('ends the stream of a follower that comes after the close', async () => {
+  it('activity ends the stream of a follower that comes after the close', async () => {
     const activity = new Activity({ now: () => 0 })
     activity.close()
     expect(await linesOf(activity.stream({ follow: true, bodies: true }))).toEqual([])

@@ -45,7 +45,7 @@ function withSecret(schema: Schema | undefined, secret: string): unknown {
 }
 
 describe('exchange', () => {
-  it('shows method, URL, headers and bodies of a call', () => {
+  it('captured exchange shows method, URL, headers and bodies of a call', () => {
     const body = { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'user-42' }
     const it = shown(
       call(contract.vouchers.issue, {
@@ -70,18 +70,18 @@ describe('exchange', () => {
     expect(it.received).toContain('"code":"TEMPLATE_NOT_FOUND"')
   })
 
-  it('has no response if the client got none', () => {
+  it('captured exchange has no response if the client got none', () => {
     expect(exchangeOf(call(verify, { status: null })).response).toBeNull()
   })
 
-  it('cuts a body at 64 KiB', () => {
+  it('captured exchange cuts a body at 64 KiB', () => {
     const body = json({ chat_id: 'chat_1', text: 'x'.repeat(70_000) })
     const { request } = exchangeOf(call(contract.bots.send, { body }))
     expect([Buffer.from(request.body ?? '', 'base64').length, request.body_bytes]).toEqual([65_536, body.length])
   })
 
   const marked = endpoints.filter((it) => hasSecret(it.body) || hasSecret(it.output))
-  it('marks secrets in bodies of calls with credentials, tokens and webhook secrets', () => {
+  it('captured exchange masks credentials, tokens and webhook secrets in bodies', () => {
     expect(marked.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['vouchers.issue', 'vouchers.verify', 'vouchers.redeem', 'bots.issue', 'tokens.create']),
     )
@@ -97,7 +97,7 @@ describe('exchange', () => {
     }
   })
 
-  it.each(canaries)('hides %s wherever a client writes it', (_name, secret) => {
+  it.each(canaries)('captured exchange hides %s wherever a client writes it', (_name, secret) => {
     const credential = { type: 'redeem_code', value: secret }
     const calls: readonly Partial<CapturedCall>[] = [
       { rawHeaders: ['Authorization', `Bearer ${secret}`, 'Cookie', `a=b; session=${secret}`] },
@@ -125,7 +125,7 @@ describe('exchange', () => {
     expect(leaks(call(contract.vouchers.redemption, { url: path }))).toEqual([])
   })
 
-  it('hides codes and tokens in free text, however a code is typed', () => {
+  it('captured exchange hides codes and tokens in free text, however a code is typed', () => {
     const texts = ['5CNR-YK3T-W8HQ-2MPX', '5cnr yk3t w8hq 2mpx', 'x 5CNRYK3TW8HQ2MPX y', handedIn['token of a file']]
     for (const text of texts) {
       const body = json({ chat_id: 'chat_1', text: `Here: ${text}.` })
@@ -138,7 +138,7 @@ describe('exchange', () => {
   })
 
   it.each(['Cookie', 'Set-Cookie', 'Authorization', 'Proxy-Authorization', 'X-Api-Key', 'X-Session'])(
-    'hides the header %s of a call whatever its value is',
+    'captured exchange hides the header %s of a call whatever its value is',
     (name) => {
       const responseHeaders = { [name.toLowerCase()]: 'theme=dark' }
       const { request, response } = exchangeOf(call(verify, { rawHeaders: [name, 'theme=dark'], responseHeaders }))
@@ -149,24 +149,24 @@ describe('exchange', () => {
   it.each([
     ['an unknown member', (deep: string) => `{"zz":${deep}}`],
     ['metadata', (deep: string) => `{"metadata":{"a":${deep}}}`],
-  ])('shows only the length of a body whose %s has 30,000 levels', (_where, bodyWith) => {
+  ])('captured exchange shows only the length of a body whose %s has 30,000 levels', (_where, bodyWith) => {
     const body = Buffer.from(bodyWith('['.repeat(30_000) + ']'.repeat(30_000)))
     const { request } = exchangeOf(call(contract.vouchers.issue, { body }))
     expect([request.body, request.body_bytes]).toEqual([null, body.length])
   })
 
-  it('hides half of a surrogate pair, which no URL can hold', () => {
+  it('captured exchange hides half of a surrogate pair, which no URL can hold', () => {
     const { sent } = shown(call(redeem, { body: Buffer.from('{"credentail":"\\ud800 and seven more"}') }))
     expect(sent).toBe(`{"credentail":"${HIDDEN}"}`)
   })
 
-  it('shows no body, URL or header value of a call with more than 1,000 different secrets', () => {
+  it('captured exchange shows no body, URL or header of a call with over 1,000 secrets', () => {
     const body = json({ zz: Array.from({ length: 1_001 }, (_, n) => `secret-${n}/`) })
     const it = exchangeOf(call(contract.vouchers.issue, { body, rawHeaders: ['Host', 'localhost'] }))
     expect(it.request).toMatchObject({ body: null, body_bytes: body.length, url: HIDDEN, headers: [['Host', HIDDEN]] })
   })
 
-  it('shows no body in which too many secrets would have to be searched for', () => {
+  it('captured exchange shows no body in which too many secrets would have to be searched for', () => {
     const secrets = Array.from({ length: 100 }, (_, n) => `secret-of-${n}`)
     const issued = (length: number) =>
       exchangeOf(call(contract.vouchers.issue, { body: json({ metadata: { text: 'x'.repeat(length) }, secrets }) }))
@@ -174,7 +174,7 @@ describe('exchange', () => {
     expect(issued(60_000).request.body).toBeNull()
   })
 
-  it('shows no text with the beginning of a secret of more than 200 characters', () => {
+  it('captured exchange shows no text with the beginning of a secret of more than 200 characters', () => {
     const long = 'long secret of this server, '.repeat(20)
     const credential = { type: 'redeem_code', value: long }
     const [whole, beginning] = [long, `${long.slice(0, 200)}, cut`].map((reference) =>
@@ -183,34 +183,37 @@ describe('exchange', () => {
     expect([whole?.sent, beginning?.sent]).toEqual([null, null])
   })
 
-  it('hides a secret that contains another one of the same call', () => {
+  it('captured exchange hides a secret that contains another one of the same call', () => {
     const [short, long] = ['under-the-counter', 'under-the-counter-of-the-till']
     const { sent } = shown(call(redeem, { body: json({ a: short, b: long, reference: `x ${long} y ${short}` }) }))
     expect(JSON.parse(sent as string).reference).toBe(`x ${HIDDEN} y ${HIDDEN}`)
   })
 
-  it('shows only the length of a body of more than 128 KiB', () => {
+  it('captured exchange shows only the length of a body of more than 128 KiB', () => {
     const responseBody = success({ items: ['x'.repeat(131_072)] })
     const { response } = exchangeOf(call(contract.templates.list, { responseBody }))
     expect([response?.body, response?.body_bytes]).toEqual([null, responseBody.length])
   })
 
-  it('shows the names of unknown members', () => {
+  it('captured exchange shows the names of unknown members', () => {
     expect(shown(call(redeem, { body: json({ credentail: 'M9S3' }) })).sent).toBe(`{"credentail":"${HIDDEN}"}`)
   })
 
-  it.each([redeem, contract.apps.create])('shows only the length of malformed JSON sent to $id', (endpoint) => {
-    const body = Buffer.from('{"secret_token":"of another call"')
-    const { request } = exchangeOf(call(endpoint, { body }))
-    expect([request.body, request.body_bytes]).toEqual([null, body.length])
-  })
+  it.each([redeem, contract.apps.create])(
+    'captured exchange shows only the length of malformed JSON sent to $id',
+    (endpoint) => {
+      const body = Buffer.from('{"secret_token":"of another call"')
+      const { request } = exchangeOf(call(endpoint, { body }))
+      expect([request.body, request.body_bytes]).toEqual([null, body.length])
+    },
+  )
 
   it.each([
     'redeem-5CNR-YK3T-W8HQ-2MPX',
     '5cnr-yk3t-w8hq-2mpx-1',
     'till-test-5CNR-YK3T-W8HQ-2MPX-order',
     'redeem-5CNRYK3TW8HQ2MPX',
-  ])('hides the code in the idempotency key %s', (key) => {
+  ])('captured exchange hides the code in the idempotency key %s', (key) => {
     const { request } = exchangeOf(call(contract.vouchers.reverse, { rawHeaders: ['Idempotency-Key', key] }))
     expect(request.headers[0]?.[1]).toContain(HIDDEN)
     expect(leaksIn(JSON.stringify(request), handedIn)).toEqual([])
@@ -224,7 +227,7 @@ describe('exchange', () => {
     expect(shown(call(contract.templates.list, { url: list })).url).toBe(list)
   })
 
-  it('hides URL path and secret of a webhook in a delivery and in its response', () => {
+  it('captured exchange hides URL path and secret of a webhook in a delivery and in its response', () => {
     const secret = handedIn['webhook secret of a file']
     const response = {
       headers: [['Set-Cookie', 'a=b-secret-value']] as [string, string][],

@@ -23,13 +23,13 @@ const issuesOf = (value: unknown) => {
 }
 
 describe('readSeed', () => {
-  test('reads the same seed from YAML and from JSON', async () => {
+  test('readSeed() reads the same seed from YAML and from JSON', async () => {
     const { stringify } = await import('yaml')
     expect(await readSeed(JSON.stringify(seed))).toEqual({ ok: true, seed })
     expect(await readSeed(stringify(seed))).toEqual({ ok: true, seed })
   })
 
-  test('names line and column of every mistake, in the order of the file', async () => {
+  test('readSeed() names line and column of every mistake, in the order of the file', async () => {
     const text = [
       'account: acme',
       'applications:',
@@ -57,11 +57,11 @@ describe('readSeed', () => {
     ['', /^1:1 The file must be object\.$/],
     ['a: &a [*a]', /^1:1 /],
     [`${Array.from({ length: 20 }, (_, n) => `${'- '.repeat(n)}x`).join('\n')}`, /^\d+:\d+ /],
-  ])('refuses the text %j with a place', async (text, expected) => {
+  ])('readSeed() refuses the text %j with a place', async (text, expected) => {
     expect((await problemsOf(text))[0]).toMatch(expected)
   })
 
-  test('shows no token in a message, even if a token stands in a wrong place', async () => {
+  test('readSeed() shows no token in a message, even if a token stands in a wrong place', async () => {
     for (const text of [`account: acme\n${seedToken}: x`, `account: acme\n  ${seedToken}`, `{"${seedBotToken}": [}`]) {
       const problems = (await problemsOf(text)).join('\n')
       expect(problems).not.toBe('')
@@ -71,7 +71,7 @@ describe('readSeed', () => {
 })
 
 describe('checkSeed', () => {
-  test('accepts a seed with a record of each kind, and one without records', () => {
+  test('checkSeed() accepts a seed with a record of each kind, and one without records', () => {
     expect(checkSeed(seed)).toEqual({ ok: true, seed })
     expect(checkSeed({ account: 'acme' }).ok).toBe(true)
   })
@@ -152,7 +152,7 @@ describe('checkSeed', () => {
       },
       '/applications must have at most 50 records of account acme',
     ],
-  ])('refuses %s', (_, change, expected) => {
+  ])('checkSeed() refuses %s', (_, change, expected) => {
     expect(issuesOf(changed(change))).toEqual([expected])
   })
 })

@@ -34,7 +34,7 @@ async function twoStores() {
 }
 
 describe('a save', () => {
-  it('shows one instant, and blocks neither reads nor writes', async () => {
+  it('save on PostgreSQL copies one instant, and blocks neither reads nor writes', async () => {
     const { url, first, ids, add } = await twoStores()
     await add('tpl_1')
     // The last table that a save copies.
@@ -49,7 +49,7 @@ describe('a save', () => {
     expect([await ids(), await query(url, 'select * from bot_calls')]).toEqual([['tpl_1'], []])
   })
 
-  it('follows another of the same name, which it replaces without a rest', async () => {
+  it('save on PostgreSQL replaces a snapshot of the same name and leaves no table of it', async () => {
     const { url, first, second } = await twoStores()
     await Promise.all([first.snapshots.save(at('one')), second.snapshots.save(at('one'))])
     const { snapshots } = first
@@ -61,7 +61,7 @@ describe('a save', () => {
     ])
   })
 
-  it('is refused by a process that is older than the schema, and so is a restore', async () => {
+  it('save and restore are refused by a process that is older than the schema', async () => {
     const { url, first, ids, add } = await twoStores()
     await first.snapshots.save(at('one'))
     await add('tpl_1')
@@ -72,7 +72,7 @@ describe('a save', () => {
     expect([await ids(), (await first.snapshots.list()).length]).toEqual([['tpl_1'], 1])
   })
 
-  it('drops the tables of the earlier form, and a server still starts on the database', async () => {
+  it('save drops the tables of the earlier form, and a server still starts on the database', async () => {
     const { url, first } = await twoStores()
     await query(url, 'create table snapshots (name text primary key); create table snapshot_rows (data jsonb)')
     expect(await first.snapshots.list()).toEqual([])
@@ -86,7 +86,7 @@ describe('a save', () => {
 })
 
 describe('a restore', () => {
-  it('is seen whole: other processes read the old state until it is complete', async () => {
+  it('restore is atomic: other processes read the old state until it is complete', async () => {
     const { url, first, ids, add } = await twoStores()
     await add('tpl_1')
     await first.snapshots.save(at('one'))
@@ -102,7 +102,7 @@ describe('a restore', () => {
     expect(await ids()).toEqual(['tpl_1'])
   })
 
-  it('of a large table builds its indexes and constraints anew, exactly as they were', async () => {
+  it('restore of a large table rebuilds its indexes and constraints exactly as they were', async () => {
     const { url, first, ids, add } = await twoStores()
     await add('tpl_1')
     const row =
@@ -127,7 +127,7 @@ describe('a restore', () => {
     await expect(add('tpl_1')).rejects.toThrow()
   })
 
-  it('ends with the store of its process, and changes nothing', async () => {
+  it('restore is abandoned when the store of its process closes, and changes nothing', async () => {
     const { url, first, second, ids, add } = await twoStores()
     await first.snapshots.save(at('one'))
     await add('tpl_1')
@@ -173,7 +173,9 @@ describe.each(['reset', 'restore'] as const)('a %s by one process', (how) => {
   }
 
   // The limit of the test is shorter than the poll, so it fails if the poll ends with its own time.
-  it(`ends the polls of another, which then serves the new state (${how})`, { timeout: 25_000 }, async () => {
+  it(`restore ends polls of other processes, which then serve the new state (${how})`, {
+    timeout: 25_000,
+  }, async () => {
     await pair(async (_first, second, replace, url) => {
       const sell = callerOf(second.send, seedToken)
       const input = { template_id: 'tpl_coffee', external_issue_id: 'one', recipient_user_id: 'u' }
@@ -190,7 +192,7 @@ describe.each(['reset', 'restore'] as const)('a %s by one process', (how) => {
     })
   })
 
-  it(`ends encrypted sessions in all processes (${how})`, async () => {
+  it(`restore ends encrypted sessions in all processes (${how})`, async () => {
     await pair(async (first, second, replace) => {
       const now = () => Date.now()
       const session = await wireSession(second.send, { origin: 'https://page.test', now })
