@@ -155,6 +155,8 @@ test('text of a sender stays text in every view', async () => {
     await page.goto(ui(path))
     await isText()
   }
+  // The server keeps bodies only while a page reads them.
+  await page.getByText('Live', { exact: true }).waitFor()
   // Node's fetch sends the header as it is.
   await fetch(`${server.baseUrl}/api/v1/open-platform/vouchers/${encodeURIComponent(HOSTILE)}`, {
     headers: { 'User-Agent': HOSTILE },
