@@ -2,6 +2,7 @@ import { type Assertion, type AssertionResult, judge } from './assertions.js'
 import { type Mix, type Operation, operations } from './mix.js'
 import { type OperationReport, operationReport } from './operation-report.js'
 import type { Shape } from './schedule.js'
+import type { Buckets, SecondReport } from './series.js'
 import { Statistics } from './statistics.js'
 
 /** Load on the machine that made the calls. */
@@ -36,6 +37,9 @@ export interface LoadReport {
   readonly issued_ahead: number
   readonly items: readonly OperationReport[]
   readonly all: OperationReport
+  /** Successful calls by operation and latency. */
+  readonly histogram: readonly ({ readonly operation: Operation } & Buckets['rows'][number])[]
+  readonly series: readonly SecondReport[]
   readonly generator: GeneratorReport
   /** What kept the run below the rate: this process, or the number of connections; null if nothing did. */
   readonly limited_by: 'generator' | 'connections' | null
@@ -49,7 +53,7 @@ export const NO_VOUCHER = 'NO_VOUCHER'
 /** p99 of lateness in ms above which latencies include delays of this process. Timers alone are up to 2 ms late. */
 const LATE_MS = 10
 
-type Settings = Omit<LoadReport, 'ok' | 'items' | 'all' | 'limited_by' | 'assertions'>
+type Settings = Omit<LoadReport, 'ok' | 'items' | 'all' | 'histogram' | 'limited_by' | 'assertions'>
 
 export function reportOf(
   settings: Settings,
@@ -73,6 +77,9 @@ export function reportOf(
     ...settings,
     items,
     all,
+    histogram: operations.flatMap((operation) =>
+      statistics[operation].buckets.rows.map((row) => ({ operation, ...row })),
+    ),
     limited_by,
     assertions: results,
   }

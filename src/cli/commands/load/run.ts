@@ -7,6 +7,7 @@ import type { Operation } from './mix.js'
 import { type LoadClock, runOpenLoop } from './open-loop.js'
 import { NO_VOUCHER, NOT_SENT } from './report.js'
 import { type DueCall, dueCalls, type Schedule, seededRandom, totalsOf } from './schedule.js'
+import { Series } from './series.js'
 import { Statistics } from './statistics.js'
 import type { Target } from './targets.js'
 
@@ -38,6 +39,7 @@ export class LoadRun {
   }
   /** Delay between the due time of each call and its start. */
   readonly lateness = new Statistics()
+  readonly series = new Series()
   /** Number of vouchers that `prepare` issues. */
   readonly ahead: number
   readonly #options: LoadOptions
@@ -121,14 +123,18 @@ export class LoadRun {
         const failure = await this.#perform(operation, (targets[address] as Target).call)
         const code = failure === undefined || failure === NO_VOUCHER ? failure : failure.code
         if (dueMs < warmupMs || (code === 'ABORTED' && signal.aborted)) return
-        if (code === undefined) this.statistics[operation].addSuccess(clock.nowMs() - dueAt)
+        const latencyMs = clock.nowMs() - dueAt
+        if (code === undefined) this.statistics[operation].addSuccess(latencyMs)
         else this.statistics[operation].addFailure(code)
+        this.series.add(dueMs - warmupMs, code === undefined ? latencyMs : undefined)
       },
       onDue: ({ dueMs }, lateMs) => {
         if (dueMs >= warmupMs) this.lateness.addSuccess(lateMs)
       },
       onNotSent: ({ operation, dueMs }) => {
-        if (dueMs >= warmupMs) this.statistics[operation].addFailure(NOT_SENT)
+        if (dueMs < warmupMs) return
+        this.statistics[operation].addFailure(NOT_SENT)
+        this.series.add(dueMs - warmupMs, undefined)
       },
     })
   }

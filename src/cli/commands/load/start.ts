@@ -60,7 +60,7 @@ async function failureOf(context: Context, { addresses }: ReportOptions, refused
 }
 
 function describeRun(
-  { lateness, issuedAhead, waitingMax, statistics }: LoadRun,
+  { lateness, issuedAhead, waitingMax, statistics, series }: LoadRun,
   { schedule, warmupMs, connections, signal, template }: LoadOptions,
   { addresses, assertions }: ReportOptions,
   elapsedMs: number,
@@ -80,6 +80,7 @@ function describeRun(
     warmup_ms: warmupMs,
     interrupted: signal.aborted,
     issued_ahead: issuedAhead,
+    series: series.rows,
     generator: {
       cpu_percent: Math.round((cpuMs / elapsedMs) * 100),
       late_p50_ms: lateness.percentileMs(50),

@@ -1,4 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import { Buckets } from './series.js'
 
 /** Longest latency in µs that a histogram distinguishes (one hour). */
 const LONGEST_US = 3_600_000_000
@@ -10,8 +11,10 @@ const newHistogram = () => createHistogram({ lowest: 1, highest: LONGEST_US, fig
 export class Statistics {
   readonly #histogram: RecordableHistogram = newHistogram()
   readonly #failures = new Map<string, number>()
+  readonly buckets = new Buckets()
 
   addSuccess(latencyMs: number): void {
+    this.buckets.add(latencyMs)
     this.#histogram.record(Math.min(LONGEST_US, Math.max(1, Math.round(latencyMs * 1000))))
   }
 

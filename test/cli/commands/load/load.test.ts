@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
@@ -55,6 +55,25 @@ test('load prints a line for each operation and for all, with latencies, and exi
   )
   const lines = stdout.split('\n').filter((it) => !it.startsWith('This machine'))
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
+})
+
+test('jq filters of the guide compare two reports of load --json and print a line per second', async () => {
+  const guide = readFileSync(new URL('../../../../src/guides/load-tests.md', import.meta.url), 'utf8')
+  const [, compare = '', lines = ''] = /^jq -s '(.*)' before.*\njq -r '(.*)' after/m.exec(guide) ?? []
+  const { stdout } = await run([...short.split(' '), '--jq', `[., .] | ${compare}`])
+  expect(JSON.parse(stdout)).toEqual({
+    per_second: [expect.any(Number), expect.any(Number)],
+    p99_ms: [expect.any(Number), expect.any(Number)],
+    p99_ratio: 1,
+  })
+  expect((await run([...short.split(' '), '--jq', lines])).stdout).toMatch(/^0,20,0,[\d.]+\n$/)
+})
+
+test('load --json has a histogram and a series with each call once', async () => {
+  const { histogram, series, all } = JSON.parse((await run(`${short} --json`)).stdout)
+  const sum = (rows: readonly { calls: number }[]) => rows.reduce((total, { calls }) => total + calls, 0)
+  expect([sum(histogram), sum(series), all.calls]).toEqual([20, 20, 20])
+  expect(Object.keys(histogram[0])).toEqual(['operation', 'up_to_ms', 'calls'])
 })
 
 test('load --json reports the calls of each operation, and the server has the vouchers', async () => {

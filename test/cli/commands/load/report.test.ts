@@ -16,6 +16,7 @@ function reportOfVerify(latenciesMs: readonly number[], failures: readonly strin
     ...({ addresses: ['http://127.0.0.1:1'], template_id: 'tpl_01', shape: 'steady', rate: 10, seed: 1 } as const),
     ...{ mix: { issue: 0, verify: 100, redeem: 0 }, duration_ms: 1_000, warmup_ms: 0, interrupted: false },
     issued_ahead: 1,
+    series: [],
     generator: {
       ...{ cpu_percent: 12, late_p50_ms: 0.5, late_p99_ms: lateMs, late_max_ms: lateMs },
       ...{ connections: 64, waiting_max: 3 },
