@@ -52,6 +52,7 @@ const variables: Readonly<Record<string, string>> = {
     'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   XDG_CACHE_HOME: 'its folder voucherctl holds the ids of recent completions',
+  PAGER: 'command that shows a help topic on a terminal, default less -FRX; empty or cat for none',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 

@@ -59,8 +59,8 @@ function Request({ entry, call, exchange }: RequestProps) {
       />
       {exchange === null ? (
         <p class="empty">
-          Headers and bodies were not captured. They are while this page is open, and always with <code>--inspect</code>
-          .
+          Headers and bodies were not captured. They are while this page is open and the server is not busy, and always
+          with <code>--inspect</code>.
         </p>
       ) : (
         <>
