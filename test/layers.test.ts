@@ -19,7 +19,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files', 'values'] },
   client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
   secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
-  webhook: { rooms: [], packages: ['node:'] },
+  webhook: { rooms: ['contract'], packages: ['node:'] },
   inspector: { rooms: ['contract'], packages: ['node:', 'preact'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },

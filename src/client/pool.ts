@@ -1,7 +1,10 @@
+import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
-import { parseBaseUrl } from './base-url.js'
+import { type BaseUrl, parseBaseUrl } from './base-url.js'
+import { findProxy } from './find-proxy.js'
 import { joinHeaders } from './http.js'
+import { type Environment, type Proxy, withoutProxySecrets } from './proxy.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -29,20 +32,47 @@ export interface PoolTransport {
  * module only for many calls.
  * @throws TypeError for an invalid base URL.
  */
-export function createPoolTransport(baseUrl: string, { connections = 32 }: PoolOptions = {}): PoolTransport {
-  const { origin, prefix } = parseBaseUrl(baseUrl)
+export function createPoolTransport(
+  baseUrl: string,
+  { connections = 32 }: PoolOptions = {},
+  env?: Environment,
+): PoolTransport {
+  const base = parseBaseUrl(baseUrl)
+  let opened: Promise<Connections> | undefined
   // `watchLifetime` limits the whole call; undici would limit the response head and body separately.
-  const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
+  const settings = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
+  const open = async (): Promise<Connections> => {
+    const proxy = await findProxy(base, env)
+    if (proxy === undefined) return { proxy, peer: base.origin, pool: new Pool(base.origin, settings) }
+    const { default: ProxyAgent } = await import('undici/lib/dispatcher/proxy-agent.js')
+    const token = proxy.authorization === undefined ? {} : { token: proxy.authorization }
+    const pool = new ProxyAgent({ uri: proxy.origin, ...token, proxyTunnel: base.secure, ...settings })
+    return { proxy, peer: `${base.origin} through the proxy ${proxy.label}`, pool }
+  }
   return {
     send: async (request) => {
       throwIfAborted(request)
-      return dispatch(pool, origin, prefix, request)
+      opened ??= open()
+      const connections = await opened
+      const response = await dispatch(connections, base, request)
+      return connections.proxy === undefined ? response : withoutProxySecrets(response, connections.proxy)
     },
-    close: () => pool.close(),
+    close: async () => (await opened?.catch(() => undefined))?.pool.close(),
   }
 }
 
-function dispatch(pool: Pool, origin: string, prefix: string, request: TransportRequest): Promise<TransportResponse> {
+interface Connections {
+  readonly pool: Dispatcher
+  readonly proxy: Proxy | undefined
+  /** The server, and its proxy, in messages. */
+  readonly peer: string
+}
+
+function dispatch(
+  { pool, peer }: Connections,
+  { origin, prefix }: BaseUrl,
+  request: TransportRequest,
+): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     let started = false
     let abort: ((reason: Error) => void) | undefined
@@ -61,6 +91,7 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
     const { method, headers: sent, body: content } = request
     pool.dispatch(
       {
+        origin,
         path: prefix + request.path,
         method: method as 'GET',
         headers: sent,
@@ -88,8 +119,8 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
         },
         onResponseError: (_controller, error) => {
           const code = codeOf(error)
-          if (started) fail('lost', `The connection to ${origin} broke before the response was complete (${code})`)
-          else fail('refused', `No connection to ${origin} (${code})`)
+          if (started) fail('lost', `The connection to ${peer} broke before the response was complete (${code})`)
+          else fail('refused', `No connection to ${peer} (${code})`)
         },
       },
     )

@@ -8,3 +8,7 @@ declare module 'undici/lib/dispatcher/client.js' {
   import { Client } from 'undici'
   export default Client
 }
+declare module 'undici/lib/dispatcher/proxy-agent.js' {
+  import { ProxyAgent } from 'undici'
+  export default ProxyAgent
+}
