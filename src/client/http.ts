@@ -111,7 +111,10 @@ export async function openExchange(
         if (!hasResponse) fail('lost', `The connection to ${peer} closed before a response arrived`)
       })
       outgoing.on('response', (incoming) => {
-        if (proxy !== undefined && incoming.statusCode === 407) return fail('refused', refusalOf(407))
+        if (proxy !== undefined && incoming.statusCode === 407) {
+          connected = false
+          return fail('refused', refusalOf(407))
+        }
         hasResponse = true
         // Without this listener, an error before anyone reads the body would end the process.
         incoming.on('error', () => {})

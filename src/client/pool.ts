@@ -4,7 +4,7 @@ import { codeOf } from '../files/error-code.js'
 import { type BaseUrl, parseBaseUrl } from './base-url.js'
 import { findProxy } from './find-proxy.js'
 import { joinHeaders } from './http.js'
-import { type Environment, type Proxy, withoutProxySecrets } from './proxy.js'
+import { type Environment, type Proxy, routeThrough, withoutProxySecrets } from './proxy.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -44,10 +44,12 @@ export function createPoolTransport(
   const open = async (): Promise<Connections> => {
     const proxy = await findProxy(base, env)
     if (proxy === undefined) return { proxy, peer: base.origin, pool: new Pool(base.origin, settings) }
-    const { default: ProxyAgent } = await import('undici/lib/dispatcher/proxy-agent.js')
-    const token = proxy.authorization === undefined ? {} : { token: proxy.authorization }
-    const pool = new ProxyAgent({ uri: proxy.origin, ...token, proxyTunnel: base.secure, ...settings })
-    return { proxy, peer: `${base.origin} through the proxy ${proxy.label}`, pool }
+    const { authorization, origin: uri } = proxy
+    const pool = base.secure
+      ? (await import('./tunnel.js')).tunnels(uri, authorization, settings)
+      : new Pool(uri, settings)
+    const route = routeThrough(proxy, base)
+    return { proxy, peer: `${base.origin} through the proxy ${proxy.label}`, pool, route }
   }
   return {
     send: async (request) => {
@@ -64,12 +66,13 @@ export function createPoolTransport(
 interface Connections {
   readonly pool: Dispatcher
   readonly proxy: Proxy | undefined
+  readonly route?: ReturnType<typeof routeThrough>
   /** The server, and its proxy, in messages. */
   readonly peer: string
 }
 
 function dispatch(
-  { pool, peer }: Connections,
+  { pool, peer, route }: Connections,
   { origin, prefix }: BaseUrl,
   request: TransportRequest,
 ): Promise<TransportResponse> {
@@ -92,9 +95,9 @@ function dispatch(
     pool.dispatch(
       {
         origin,
-        path: prefix + request.path,
+        path: route?.options(prefix + request.path).path ?? prefix + request.path,
         method: method as 'GET',
-        headers: sent,
+        headers: { ...route?.headers, ...sent },
         ...(content === undefined ? {} : { body: content }),
       },
       {
@@ -105,6 +108,10 @@ function dispatch(
           else controller.abort(failure)
         },
         onResponseStart: (_controller, statusCode, received) => {
+          if (route !== undefined && statusCode === 407) {
+            started = false
+            return fail('refused', `No connection to ${peer}, which responded with 407`)
+          }
           status = statusCode
           headers = joinHeaders(received)
         },
