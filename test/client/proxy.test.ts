@@ -71,7 +71,8 @@ describe.each([
   test('a transport verifies the certificate of the server at the end of a tunnel', async () => {
     const proxy = await httpProxy(await listen(createHttps(selfSigned)), CREDENTIALS)
     const sent = create('https://vouchers.example', { HTTPS_PROXY: proxy.url })(post)
-    await expect(sent).rejects.toMatchObject({ kind: 'refused', maybeProcessed: false })
+    const message = expect.stringContaining('SELF_SIGNED_CERT')
+    await expect(sent).rejects.toMatchObject({ kind: 'refused', maybeProcessed: false, message })
   })
 
   test.each(['http', 'https'])('a failure of an %s call names the proxy without its credentials', async (scheme) => {
