@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import type { BaseUrl } from './base-url.js'
 import { TransportError, type TransportResponse } from './transport.js'
 
-/** An HTTP proxy from the environment, through which a server is called. */
+/** An HTTP proxy from the environment, through which a server is called (RULES.md#proxies). */
 export interface Proxy {
   /** Variable that names the proxy. */
   readonly variable: string

@@ -51,6 +51,7 @@ const variables: Readonly<Record<string, string>> = {
     'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   XDG_CACHE_HOME: 'its folder voucherctl holds the ids of recent completions',
+  HTTPS_PROXY: 'proxy of https servers on other machines; also HTTP_PROXY, NO_PROXY and the lower-case names',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 
