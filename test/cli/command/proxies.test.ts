@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type CliServer, cli, cliServer } from '../../support/cli/cli.js'
+import { cli } from '../../support/cli/cli.js'
+import { type CliServer, cliServer } from '../../support/cli/server.js'
 import { httpProxy } from '../../support/http-proxy.js'
 
 let server: CliServer
@@ -42,7 +43,7 @@ test.each([
   'api GET /healthz --curl',
   'secure check',
   'conform --yes',
-  'platform requests',
+  'platform activity',
 ])('%s with a malformed proxy variable exits with 2 and names the variable', async (command) => {
   const env = { ...remote(), HTTP_PROXY: 'socks5://CANARY@proxy' }
   const { exit, stdout, stderr } = await cli(command, { env })
