@@ -184,7 +184,7 @@ describe('doctor on this machine', () => {
     expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
   })
 
-  test('doctor names the proxy of a remote server without credentials, and fails for a malformed variable', async () => {
+  test('doctor names the proxy without credentials, and fails for a malformed proxy variable', async () => {
     const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
     const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
     const message = 'The server is called through http://127.0.0.1:1 (HTTPS_PROXY).'
