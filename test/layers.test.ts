@@ -19,7 +19,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files', 'values'] },
   client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
   secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
-  webhook: { rooms: [], packages: ['node:'] },
+  webhook: { rooms: ['contract'], packages: ['node:'] },
   inspector: { rooms: ['contract'], packages: ['node:', 'preact'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
@@ -57,6 +57,7 @@ function breach({ from, to, kind }: Import): string | undefined {
     return isAllowed ? undefined : `${room}/ must not import this package`
   }
   const target = to.split('/', 1)[0] ?? ''
+  if (room === 'webhook' && target === 'contract' && kind !== 'type') return 'the library loads only node:crypto'
   if (target === room || layer.rooms.includes(target)) return undefined
   if (target === 'server' && serverCommands.some((it) => from.startsWith(it))) {
     return kind === 'static' ? 'the server is loaded with await import(), when the command runs' : undefined

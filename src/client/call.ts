@@ -1,6 +1,6 @@
 import { type Endpoint, type InputOf, membersOf, mutates, type OutputOf } from '../contract/endpoint.js'
 import { findMismatch, readSuccess } from './response.js'
-import type { CallResult } from './result.js'
+import type { CallFailureCode, CallResult } from './result.js'
 import type { CallOptions, CallSettings, PreparedCall, UnsendableCall } from './settings.js'
 import { isTransportError, type Transport, type TransportRequest } from './transport.js'
 
@@ -9,19 +9,21 @@ export type Call = <E extends Endpoint>(
   endpoint: E,
   input: InputOf<E>,
   options?: CallOptions,
-) => Promise<CallResult<OutputOf<E>>>
+) => Promise<CallResult<OutputOf<E>, CallFailureCode<E>>>
 
 /** Import on demand: a successful call does not need the failure table, which takes half a millisecond to load. */
 const failures = () => import('./failure.js')
 
 /** Creates a function that calls endpoints over a transport. It never retries; `withRetry` adds retries. */
 export function createCall(transport: Transport, settings: CallSettings = {}): Call {
-  return async (endpoint, input, options = {}) => {
+  const call = async (endpoint: Endpoint, input: object, options: CallOptions = {}) => {
     if (endpoint.streams) throw new TypeError(`${endpoint.id} returns a stream: use the stream function`)
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return (await failures()).failureOfInput(prepared)
-    return sendPrepared<OutputOf<typeof endpoint>>(transport, prepared)
+    return sendPrepared<unknown>(transport, prepared)
   }
+  // The contract states data and codes of each endpoint; the response is not checked against them.
+  return call as Call
 }
 
 /** Sends a prepared call. Refusals and network failures are return values; they are never thrown. */
@@ -36,6 +38,10 @@ export async function sendPrepared<Data>(transport: Transport, prepared: Prepare
 }
 
 const headerText = /^[ -~]*$/
+const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
+/** Headers that the library or its transports set. */
+const ownHeaders =
+  /^(?:accept|authorization|connection|content-.*|expect|host|idempotency-key|keep-alive|origin|proxy-.*|te|trailer|transfer-encoding|upgrade)$/
 
 /** Builds the complete HTTP request of a call without sending it; a dry run shows this request. */
 export async function prepareCall(
@@ -56,6 +62,12 @@ export async function prepareCall(
     return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
   }
   const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
+  const added = Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const refused = added.find((header) => !isSendable(header))
+  if (refused !== undefined) {
+    const message = 'A header of the call is malformed or set by the library'
+    return { ok: false, message, details: { header: refused[0] } }
+  }
   const request: TransportRequest = {
     method: built.method,
     path: built.path,
@@ -65,6 +77,7 @@ export async function prepareCall(
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
+      ...Object.fromEntries(added),
     },
     timeoutMs,
     repeatable: !mutates(endpoint) || endpoint.idempotent !== undefined,
@@ -74,6 +87,9 @@ export async function prepareCall(
   const mismatchOf = (data: unknown) => findMismatch(endpoint, input, data)
   return { ok: true, request, token, mutates: mutates(endpoint), expected: { mismatchOf }, idempotencyKey }
 }
+
+const isSendable = ([name, value]: readonly [string, string]) =>
+  headerName.test(name) && !ownHeaders.test(name) && headerText.test(value)
 
 /** An HTTP request without its credential headers. */
 interface BuiltRequest {

@@ -1,14 +1,21 @@
-import type { Endpoint, InputOf, OutputOf } from '../contract/endpoint.js'
+import { type Endpoint, failuresOf, type InputOf, membersOf, type OutputOf } from '../contract/endpoint.js'
+import { type FailureCode, failures } from '../contract/errors.js'
 import { type Contract, contract } from '../contract/index.js'
 import { isTrustedChannel } from './base-url.js'
 import { type Call, createCall } from './call.js'
 import { failureOfTransport } from './failure.js'
 import { createHttpTransport } from './http.js'
 import type { PoolOptions, PoolTransport } from './pool.js'
-import type { CallFailure, CallResult, CallSuccess } from './result.js'
-import { type RetryOptions, withRetry } from './retry.js'
+import {
+  type CallFailureCode,
+  clientFailureCodes,
+  type CallFailure as Failure,
+  type CallResult as Result,
+  unwrap,
+} from './result.js'
+import { withRetry } from './retry.js'
 import { refusePlain, type SecureOptions, withSecure } from './secure.js'
-import type { CallOptions, CallSettings } from './settings.js'
+import type { CallOptions, CallSettings, RetryOptions } from './settings.js'
 import { createStream, type Stream } from './stream.js'
 import type { Transport } from './transport.js'
 
@@ -19,15 +26,23 @@ export type { Credential, IssuedVoucher, Redemption, Verification, Voucher } fro
 export type { Call } from './call.js'
 export { createHttpTransport } from './http.js'
 export type { PoolOptions, PoolTransport } from './pool.js'
-export type { CallFailure, CallResult, CallSuccess } from './result.js'
-export type { Retry, RetryOptions } from './retry.js'
+export type { CallFailureCode, CallSuccess } from './result.js'
+export { CallError, unwrap } from './result.js'
 export { withRetry } from './retry.js'
 export type { DowngradeProtection, SecureMode, SecureOptions } from './secure.js'
 export { withSecure } from './secure.js'
-export type { CallOptions, CallSettings, TokenSource } from './settings.js'
+export type { CallOptions, CallSettings, Retry, RetryOptions, TokenSource } from './settings.js'
 export type { SecureFault, Transport, TransportErrorKind, TransportRequest, TransportResponse } from './transport.js'
 export { TransportError } from './transport.js'
-export { contract }
+export { contract, failuresOf as failureCodesOf }
+
+/** All codes that servers and this library know; `failureCodesOf(endpoint)` lists those of one endpoint. */
+export const failureCodes = [...clientFailureCodes, ...(Object.keys(failures) as FailureCode[])] as const
+
+/** A failed call, by default of any endpoint. */
+export type CallFailure<Code extends string = CallFailureCode> = Failure<Code>
+/** Result of a call, by default of any endpoint. */
+export type CallResult<Data, Code extends string = CallFailureCode> = Result<Data, Code>
 
 export interface ClientOptions extends CallSettings {
   /** http or https, optionally with a path prefix. */
@@ -49,8 +64,17 @@ type Arguments<E extends Endpoint> =
     : [input: InputOf<E>, options?: CallOptions]
 
 type ClientMethod<E extends Endpoint> = E extends { streams: true }
-  ? (...args: Arguments<E>) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
-  : (...args: Arguments<E>) => Promise<CallResult<OutputOf<E>>>
+  ? (...args: Arguments<E>) => Promise<Result<AsyncIterable<OutputOf<E>>, CallFailureCode<E>>>
+  : ((...args: Arguments<E>) => Promise<Result<OutputOf<E>, CallFailureCode<E>>>) & Pages<E>
+
+/** What the method of a list has in addition. */
+type Pages<E extends Endpoint> =
+  OutputOf<E> extends { pagination: unknown }
+    ? {
+        /** Calls for each page, from `page` of the input on. @throws CallError for a failed call */
+        pages(...args: Arguments<E>): AsyncGenerator<OutputOf<E>, void, undefined>
+      }
+    : unknown
 
 /** One method per endpoint of the contract, as `client.group.method`, and the generic functions below them. */
 export type Client = {
@@ -70,11 +94,15 @@ export function createClient(options: ClientOptions): Client {
   const sending = options.transport ?? createHttpTransport(options.baseUrl)
   const trustedChannel = isTrustedChannel(options.baseUrl)
   const secure: SecureOptions = { mode: 'off', trustedChannel, ...options.secure }
-  const call = createCall(withRetry(withSecure(sending, secure), options.retry), options)
+  const secured = withSecure(sending, secure)
+  const call: Call = (endpoint, input, callOptions) =>
+    createCall(withRetry(secured, { ...options.retry, ...callOptions?.retry }), options)(endpoint, input, callOptions)
   const stream = streamOf(options, secure)
   const methodOf = (endpoint: Endpoint) => {
     const send = endpoint.streams ? (stream as Call) : call
-    return (input: object = {}, callOptions?: CallOptions) => send(endpoint, input, callOptions)
+    const method = (input: object = {}, callOptions?: CallOptions) => send(endpoint, input, callOptions)
+    if (!Object.hasOwn(membersOf(endpoint.output), 'pagination')) return method
+    return Object.assign(method, { pages: (...args: Parameters<typeof method>) => pagesOf(method, ...args) })
   }
   const groups = Object.entries(contract).map(([group, endpoints]) => [
     group,
@@ -83,11 +111,32 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(groups), call, stream } as Client
 }
 
+/** Yields the pages of a list until the last one, or until one that is empty, as after deletions. */
+async function* pagesOf(
+  method: (input: object, options?: CallOptions) => Promise<Result<unknown>>,
+  input: { readonly page?: number } = {},
+  options?: CallOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  for (let page = input.page ?? 1; ; page += 1) {
+    const data = (await unwrap(method({ ...input, page }, options))) as Page
+    if (data.items.length === 0 && page > 1) return
+    yield data
+    // Written so that a response without a number of pages ends the loop.
+    if (!(page < (data.pagination?.pages ?? 0))) return
+  }
+}
+
+interface Page {
+  readonly items: readonly unknown[]
+  /** Absent in responses of servers that do not follow the contract. */
+  readonly pagination?: { readonly pages?: number }
+}
+
 /** Creates the function for NDJSON streams. All streams belong to the operator API, which is never encrypted. */
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
-  return async () => failureOfTransport(refusal, { idempotencyKey: undefined, mutates: false })
+  return (async () => failureOfTransport(refusal, { idempotencyKey: undefined, mutates: false })) as unknown as Stream
 }
 
 /**

@@ -1,7 +1,10 @@
+import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
-import { parseBaseUrl } from './base-url.js'
+import { type BaseUrl, parseBaseUrl } from './base-url.js'
+import { findProxy } from './find-proxy.js'
 import { joinHeaders } from './http.js'
+import { type Environment, type Proxy, routeThrough, withoutProxySecrets } from './proxy.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -29,20 +32,50 @@ export interface PoolTransport {
  * module only for many calls.
  * @throws TypeError for an invalid base URL.
  */
-export function createPoolTransport(baseUrl: string, { connections = 32 }: PoolOptions = {}): PoolTransport {
-  const { origin, prefix } = parseBaseUrl(baseUrl)
+export function createPoolTransport(
+  baseUrl: string,
+  { connections = 32 }: PoolOptions = {},
+  env?: Environment,
+): PoolTransport {
+  const base = parseBaseUrl(baseUrl)
+  let opened: Promise<Connections> | undefined
   // `watchLifetime` limits the whole call; undici would limit the response head and body separately.
-  const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
+  const settings = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
+  const open = async (): Promise<Connections> => {
+    const proxy = await findProxy(base, env)
+    if (proxy === undefined) return { proxy, peer: base.origin, pool: new Pool(base.origin, settings) }
+    const { authorization, origin: uri } = proxy
+    const pool = base.secure
+      ? (await import('./tunnel.js')).tunnels(uri, authorization, settings)
+      : new Pool(uri, settings)
+    const route = routeThrough(proxy, base)
+    return { proxy, peer: `${base.origin} through the proxy ${proxy.label}`, pool, route }
+  }
   return {
     send: async (request) => {
       throwIfAborted(request)
-      return dispatch(pool, origin, prefix, request)
+      opened ??= open()
+      const connections = await opened
+      const response = await dispatch(connections, base, request)
+      return connections.proxy === undefined ? response : withoutProxySecrets(response, connections.proxy)
     },
-    close: () => pool.close(),
+    close: async () => (await opened?.catch(() => undefined))?.pool.close(),
   }
 }
 
-function dispatch(pool: Pool, origin: string, prefix: string, request: TransportRequest): Promise<TransportResponse> {
+interface Connections {
+  readonly pool: Dispatcher
+  readonly proxy: Proxy | undefined
+  readonly route?: ReturnType<typeof routeThrough>
+  /** The server, and its proxy, in messages. */
+  readonly peer: string
+}
+
+function dispatch(
+  { pool, peer, route }: Connections,
+  { origin, prefix }: BaseUrl,
+  request: TransportRequest,
+): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     let started = false
     let abort: ((reason: Error) => void) | undefined
@@ -61,9 +94,10 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
     const { method, headers: sent, body: content } = request
     pool.dispatch(
       {
-        path: prefix + request.path,
+        origin,
+        path: route?.options(prefix + request.path).path ?? prefix + request.path,
         method: method as 'GET',
-        headers: sent,
+        headers: { ...route?.headers, ...sent },
         ...(content === undefined ? {} : { body: content }),
       },
       {
@@ -74,6 +108,10 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
           else controller.abort(failure)
         },
         onResponseStart: (_controller, statusCode, received) => {
+          if (route !== undefined && statusCode === 407) {
+            started = false
+            return fail('refused', `No connection to ${peer}, which responded with 407`)
+          }
           status = statusCode
           headers = joinHeaders(received)
         },
@@ -88,8 +126,8 @@ function dispatch(pool: Pool, origin: string, prefix: string, request: Transport
         },
         onResponseError: (_controller, error) => {
           const code = codeOf(error)
-          if (started) fail('lost', `The connection to ${origin} broke before the response was complete (${code})`)
-          else fail('refused', `No connection to ${origin} (${code})`)
+          if (started) fail('lost', `The connection to ${peer} broke before the response was complete (${code})`)
+          else fail('refused', `No connection to ${peer} (${code})`)
         },
       },
     )

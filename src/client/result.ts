@@ -1,3 +1,38 @@
+import type { Endpoint, FailureCodeOf } from '../contract/endpoint.js'
+import type { FailureCode } from '../contract/errors.js'
+
+/** Codes of failures that the client detects; no server sends them. */
+export const clientFailureCodes = [
+  'NETWORK_ERROR',
+  'TIMEOUT',
+  'ABORTED',
+  'INVALID_INPUT',
+  'INVALID_RESPONSE',
+  'PROXY_INVALID',
+  'SECURE_BOOTSTRAP_INVALID',
+  'SECURE_SESSION_INVALID',
+  'SECURE_PIN_MISMATCH',
+  'SECURE_ANSWER_INVALID',
+  'SECURE_ANSWER_REFUSED',
+  'SECURE_PLAIN_REFUSED',
+] as const
+
+/** Codes that any call may end with: of the client, of the encrypted transport, and of a server with other routes. */
+type GeneralFailureCode =
+  | (typeof clientFailureCodes)[number]
+  | Extract<FailureCode, `SECURE_${string}`>
+  | 'REQUEST_TIMESTAMP_OUT_OF_RANGE'
+  | 'REQUEST_REPLAYED'
+  | 'DECRYPTION_FAILED'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | `HTTP_${number}`
+
+/** Codes of the failures of calls: of one endpoint, or of any endpoint. A newer server may send others. */
+export type CallFailureCode<E extends Endpoint = never> =
+  | GeneralFailureCode
+  | ([E] extends [never] ? FailureCode : FailureCodeOf<E>)
+
 export interface CallSuccess<Data> {
   readonly ok: true
   readonly data: Data
@@ -15,9 +50,9 @@ export interface CallSuccess<Data> {
  * INVALID_INPUT with status 0 - the encrypted transport failed: a code of the failure table or one that begins with
  * SECURE_; `details.phase` names the phase that failed
  */
-export interface CallFailure {
+export interface CallFailure<Code extends string = string> {
   readonly ok: false
-  readonly code: string
+  readonly code: Code
   readonly message: string
   readonly status: number
   readonly retryable: boolean
@@ -30,4 +65,35 @@ export interface CallFailure {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export type CallResult<Data> = CallSuccess<Data> | CallFailure
+export type CallResult<Data, Code extends string = string> = CallSuccess<Data> | CallFailure<Code>
+
+/** The failure of a call as an exception, which `unwrap` throws. */
+export class CallError<Code extends string = CallFailureCode> extends Error {
+  override readonly name = 'CallError'
+  readonly code: Code
+  readonly failure: CallFailure<Code>
+  constructor(failure: CallFailure<Code>) {
+    super(`${failure.code}: ${failure.message}`)
+    this.code = failure.code
+    this.failure = failure
+  }
+}
+
+/** Returns the data of a success. @throws CallError for a failure; its stack begins at the caller */
+export function unwrap<Data>(result: CallResult<Data>): Data
+export function unwrap<Data>(result: Promise<CallResult<Data>>): Promise<Data>
+export function unwrap<Data>(result: CallResult<Data> | Promise<CallResult<Data>>) {
+  return 'then' in result ? settle(result) : dataOf(result, unwrap)
+}
+
+/** The stack of an error after an await names the awaiting callers, so it is cut above this function. */
+async function settle<Data>(result: Promise<CallResult<Data>>): Promise<Data> {
+  return dataOf(await result, settle)
+}
+
+function dataOf<Data>(result: CallResult<Data>, caller: object): Data {
+  if (result.ok) return result.data
+  const error = new CallError(result)
+  Error.captureStackTrace(error, caller as () => void)
+  throw error
+}

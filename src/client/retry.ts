@@ -1,3 +1,4 @@
+import type { RetryOptions } from './settings.js'
 import {
   isTransportError,
   type Transport,
@@ -7,30 +8,6 @@ import {
   throwIfAborted,
   watchLifetime,
 } from './transport.js'
-
-export interface Retry {
-  /** Number of the failed attempt, from 1. */
-  readonly attempt: number
-  readonly delayMs: number
-  /** HTTP status of the failed attempt; 0 without a response. */
-  readonly status: number
-  /** Failure code of the response, or the kind of the transport error. */
-  readonly code: string
-}
-
-export interface RetryOptions {
-  /** Maximum number of attempts, the first included; default 4. */
-  readonly tries?: number
-  /** Returns a random number from 0 to below 1. Default: `Math.random`. */
-  readonly random?: () => number
-  /** Waits between attempts. @throws TransportError `aborted` if the signal aborts first */
-  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Returns the milliseconds of a clock that never jumps, to measure durations. */
-  readonly monotonicMs?: () => number
-  /** Returns the milliseconds since 1970, to compare with a date in Retry-After. */
-  readonly now?: () => number
-  readonly onRetry?: (retry: Retry) => void
-}
 
 /** Monotonic milliseconds. `performance.now()` would load a module, which delays a command's start by a millisecond. */
 const monotonic = () => Number(process.hrtime.bigint()) / 1e6

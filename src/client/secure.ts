@@ -95,7 +95,8 @@ export function secureError(
   if (code === 'SECURE_NO_ANSWER') {
     // An error that is not a TransportError is a bug of the inner transport.
     if (!isTransportError(cause)) throw cause
-    return new TransportError(cause.kind, `${cause.message}${before(phase)}`, { maybeProcessed })
+    const { kind, secure } = cause
+    return new TransportError(kind, `${cause.message}${before(phase)}`, { maybeProcessed, secure })
   }
   return new TransportError('secure', messageOf(failure), { maybeProcessed, secure: faultOf(failure) })
 }

@@ -2,12 +2,40 @@ import type { CredentialKind } from '../contract/endpoint.js'
 import type { Expected } from './response.js'
 import type { TransportRequest } from './transport.js'
 
+export interface Retry {
+  /** Number of the failed attempt, from 1. */
+  readonly attempt: number
+  readonly delayMs: number
+  /** HTTP status of the failed attempt; 0 without a response. */
+  readonly status: number
+  /** Failure code of the response, or the kind of the transport error. */
+  readonly code: string
+}
+
+export interface RetryOptions {
+  /** Maximum number of attempts, the first included; default 4. */
+  readonly tries?: number
+  /** Returns a random number from 0 to below 1. Default: `Math.random`. */
+  readonly random?: () => number
+  /** Waits between attempts. @throws TransportError `aborted` if the signal aborts first */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** Returns the milliseconds of a clock that never jumps, to measure durations. */
+  readonly monotonicMs?: () => number
+  /** Returns the milliseconds since 1970, to compare with a date in Retry-After. */
+  readonly now?: () => number
+  readonly onRetry?: (retry: Retry) => void
+}
+
 export interface CallOptions {
   /** The Idempotency-Key header. Default: a new key for endpoints that accept one. */
   readonly idempotencyKey?: string | undefined
   readonly signal?: AbortSignal
   /** Milliseconds for the call including all retries; default 30,000. */
   readonly timeoutMs?: number
+  /** Further headers. An encrypted call cannot carry them, and those of the library cannot be replaced. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Replaces members of the client's `retry` for this call. A stream is never retried. */
+  readonly retry?: RetryOptions
 }
 
 /** A credential for all calls, or a function that returns one by credential kind; undefined sends no credential. */

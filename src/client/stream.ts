@@ -4,8 +4,9 @@ import { parseBaseUrl } from './base-url.js'
 import { prepareCall } from './call.js'
 import { failureOfInput, failureOfResponse, failureOfTransport } from './failure.js'
 import { openExchange } from './http.js'
+import type { Environment } from './proxy.js'
 import { parseBody } from './response.js'
-import type { CallFailure, CallSuccess } from './result.js'
+import type { CallFailure, CallFailureCode, CallResult, CallSuccess } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
 import { isTransportError, TransportError } from './transport.js'
 
@@ -18,12 +19,12 @@ export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
   input: InputOf<E>,
   options?: CallOptions,
-) => Promise<CallSuccess<AsyncIterable<OutputOf<E>>> | CallFailure>
+) => Promise<CallResult<AsyncIterable<OutputOf<E>>, CallFailureCode<E>>>
 
 /** Creates the function that calls endpoints with NDJSON responses. @throws TypeError for an invalid base URL. */
-export function createStream(baseUrl: string, settings: CallSettings = {}): Stream {
+export function createStream(baseUrl: string, settings: CallSettings = {}, env?: Environment): Stream {
   const base = parseBaseUrl(baseUrl)
-  return async <E extends Endpoint>(endpoint: E, input: InputOf<E>, options: CallOptions = {}) => {
+  const stream = async (endpoint: Endpoint, input: object, options: CallOptions = {}) => {
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return failureOfInput(prepared)
     const { timeoutMs, ...endless } = prepared.request
@@ -33,7 +34,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
     const timer = follows ? setTimeout(() => opening.abort(), timeoutMs) : undefined
     const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
     try {
-      return await readStream<OutputOf<E>>(await openExchange(base, { ...request, signal }), prepared)
+      return await readStream<unknown>(await openExchange(base, { ...request, signal }, env), prepared)
     } catch (error) {
       if (!isTransportError(error)) throw error
       const late = opening.signal.aborted
@@ -45,6 +46,7 @@ export function createStream(baseUrl: string, settings: CallSettings = {}): Stre
       clearTimeout(timer)
     }
   }
+  return stream as Stream
 }
 
 type Exchange = Awaited<ReturnType<typeof openExchange>>

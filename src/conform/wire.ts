@@ -1,6 +1,7 @@
 import { connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { parseBaseUrl } from '../client/base-url.js'
+import { findProxy } from '../client/find-proxy.js'
 import { openExchange } from '../client/http.js'
 import { readRetryAfter } from '../client/retry.js'
 import { isTransportError, type Transport, type TransportResponse } from '../client/transport.js'
@@ -123,7 +124,10 @@ export class Wire {
   async raw(bytes: string, { ms = 5_000, ends = false }: RawOptions = {}): Promise<RawReply> {
     this.#requirePlain('sends bytes of its own')
     await this.#turn()
-    const { hostname: host, port, secure } = parseBaseUrl(this.#options.baseUrl)
+    const base = parseBaseUrl(this.#options.baseUrl)
+    const { hostname: host, port, secure } = base
+    if ((await findProxy(base)) !== undefined)
+      throw new NotApplicable('This probe sends bytes of its own, which a proxy does not forward unchanged.')
     const socket = secure ? connectTls({ host, port, servername: host }) : connectPlain(port, host)
     this.last = undefined
     return new Promise((resolve, reject) => {

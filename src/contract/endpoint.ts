@@ -184,6 +184,34 @@ export type OutputOf<E extends Endpoint> = Static<E['output']>
 /** Failure codes that a handler of the endpoint may return. */
 export type ErrorOf<E extends Endpoint> = E['failures'][number]
 
+/** Codes that follow from one member of an endpoint. */
+const codesOf = {
+  all: ['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'],
+  token: ['TOKEN_EXPIRED', 'TOKEN_REVOKED', 'INSUFFICIENT_SCOPE'],
+  jwt: ['TOKEN_EXPIRED'],
+  bot: ['TOKEN_REVOKED', 'INSUFFICIENT_SCOPE', 'BOT_DISABLED'],
+  operator: ['PAGE_SESSION_REQUIRED', 'HOST_NOT_ALLOWED', 'CROSS_SITE_REQUEST'],
+  runtime: ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'SECURE_TRANSPORT_REQUIRED', 'ORIGIN_NOT_ALLOWED'],
+  linked: ['BOT_NOT_LINKED'],
+  body: ['INVALID_JSON', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'],
+  input: ['VALIDATION_FAILED'],
+  keyRequired: ['IDEMPOTENCY_KEY_REQUIRED'],
+  key: ['IDEMPOTENCY_KEY_INVALID', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_PROGRESS'],
+  server: ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+} as const satisfies Record<string, readonly FailureCode[]>
+
+type CodesOf<Member extends keyof typeof codesOf> = (typeof codesOf)[Member][number]
+
+/** Union of the codes that `failuresOf` returns for an endpoint. */
+export type FailureCodeOf<E extends Endpoint> =
+  | ErrorOf<E>
+  | CodesOf<'all' | 'input' | 'server' | E['caller']>
+  | (E extends { caller: 'token' } | { linked: true } ? CodesOf<'runtime'> : never)
+  | (E extends { linked: true } ? CodesOf<'linked'> : never)
+  | (E extends { method: 'GET' } ? never : CodesOf<'body'>)
+  | (E extends { idempotent: true } ? CodesOf<'keyRequired'> : never)
+  | (E extends { idempotent: true | 'optional' } ? CodesOf<'key'> : never)
+
 /** True for a call that changes something and must not be repeated without an idempotency key. */
 export function mutates(call: { readonly method: string; readonly repeatable?: boolean | undefined }): boolean {
   return call.method !== 'GET' && call.repeatable !== true
@@ -195,25 +223,21 @@ export function isRuntime({ caller, linked }: Pick<Endpoint, 'caller' | 'linked'
 }
 
 /** Every failure code of an endpoint: its `failures`, and the codes that follow from its credential and input. */
-export function failuresOf(endpoint: Endpoint): readonly FailureCode[] {
-  const codes = new Set<FailureCode>(['TOKEN_MISSING', 'TOKEN_INVALID', 'TOKEN_TYPE_NOT_ACCEPTED', 'RATE_LIMITED'])
-  if (endpoint.caller === 'token' || endpoint.caller === 'jwt') codes.add('TOKEN_EXPIRED')
-  if (endpoint.caller === 'token' || endpoint.caller === 'bot') codes.add('TOKEN_REVOKED').add('INSUFFICIENT_SCOPE')
-  if (endpoint.caller === 'bot') codes.add('BOT_DISABLED')
-  if (endpoint.caller === 'operator')
-    codes.add('PAGE_SESSION_REQUIRED').add('HOST_NOT_ALLOWED').add('CROSS_SITE_REQUEST')
-  if (isRuntime(endpoint)) codes.add('APPLICATION_DISABLED').add('FEATURE_UNAVAILABLE')
-  if (isRuntime(endpoint)) codes.add('SECURE_TRANSPORT_REQUIRED').add('ORIGIN_NOT_ALLOWED')
-  if (endpoint.linked) codes.add('BOT_NOT_LINKED')
-  if (endpoint.method !== 'GET') codes.add('INVALID_JSON').add('PAYLOAD_TOO_LARGE').add('UNSUPPORTED_MEDIA_TYPE')
-  codes.add('VALIDATION_FAILED')
-  if (endpoint.idempotent === true) codes.add('IDEMPOTENCY_KEY_REQUIRED')
-  if (endpoint.idempotent !== undefined) {
-    codes.add('IDEMPOTENCY_KEY_INVALID').add('IDEMPOTENCY_KEY_REUSED').add('IDEMPOTENCY_KEY_IN_PROGRESS')
-  }
-  for (const code of endpoint.failures) codes.add(code)
-  codes.add('INTERNAL_ERROR').add('SERVICE_UNAVAILABLE')
-  return [...codes]
+export function failuresOf<E extends Endpoint>(endpoint: E): readonly FailureCodeOf<E>[] {
+  const { caller, linked, method, idempotent, failures } = endpoint
+  const members = [
+    codesOf.all,
+    codesOf[caller],
+    isRuntime(endpoint) ? codesOf.runtime : [],
+    linked ? codesOf.linked : [],
+    method === 'GET' ? [] : codesOf.body,
+    codesOf.input,
+    idempotent === true ? codesOf.keyRequired : [],
+    idempotent === undefined ? [] : codesOf.key,
+    failures,
+    codesOf.server,
+  ]
+  return [...new Set(members.flat())] as FailureCodeOf<E>[]
 }
 
 /** Required members of a success: the `evidence` of the endpoint, and `items` for a list. */

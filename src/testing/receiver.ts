@@ -194,7 +194,7 @@ export class Receiver {
       this.#arrivals.push({ bot, update: verdict.reason, isReturned: false })
       return 401
     }
-    const update = verdict.body as unknown as ReceivedUpdate
+    const update: ReceivedUpdate = verdict.body
     const isSame = (it: Arrival) => typeof it.update !== 'string' && it.update.update_id === update.update_id
     if (this.#arrivals.some((it) => it.bot === bot && isSame(it))) return 200
     this.#arrivals.push({ bot, update, isReturned: false })

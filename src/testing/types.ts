@@ -1,10 +1,8 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
-import type { Message } from '../contract/chats.js'
 import type { faultKinds } from '../contract/platform/controls.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
-import type { UpdateType } from '../contract/updates.js'
-import type { Redemption, Voucher } from '../contract/vouchers.js'
+import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Seed } from '../server/seed/schema.js'
 
 export type { Client } from '../client/index.js'
@@ -81,19 +79,8 @@ export interface ReceiveOptions {
   readonly bot?: string
 }
 
-interface Payloads {
-  readonly message: Message
-  readonly voucher_issued: { readonly voucher: Voucher }
-  readonly voucher_redeemed: { readonly redemption: Redemption }
-  readonly voucher_reversed: { readonly redemption: Redemption }
-}
-
 /** The body of a delivery; the member named like `type` has the payload. */
-export type ReceivedUpdate<T extends UpdateType = UpdateType> = {
-  readonly update_id: number
-  readonly type: T
-  readonly created_at: string
-} & { readonly [Name in T]: Name extends keyof Payloads ? Payloads[Name] : Readonly<Record<string, unknown>> }
+export type ReceivedUpdate<T extends UpdateType = UpdateType> = UpdateOf<T>
 
 export interface ClockControl {
   now(): Date

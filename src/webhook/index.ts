@@ -1,4 +1,5 @@
 // voucherctl/webhook: verifies, explains and signs webhook deliveries. It loads only node:crypto.
+export type { UpdateOf, UpdatePayloads, UpdateType } from '../contract/updates.js'
 export type { MismatchExplanation } from './explain.js'
 export { explainMismatch } from './explain.js'
 export type { MismatchCause } from './mismatch-causes.js'

@@ -1,6 +1,7 @@
-// The complete webhook signature scheme in one file, so that it is easy to audit. It imports only node:crypto
+// The complete webhook signature scheme in one file, so that it is easy to audit. It imports node:crypto and one type
 // (RULES.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Update } from '../contract/updates.js'
 
 /** Names of the three headers of every delivery, in any case. */
 export const webhookHeaders = {
@@ -60,12 +61,11 @@ export interface WebhookRefusal {
   readonly message: string
 }
 
-/** An update of the platform. Verification checks only that it has an `update_id`. */
-export interface WebhookUpdate {
-  /** Rounded above 2^53 - 1; `updateId` of the verdict is exact. */
-  readonly update_id: number
-  readonly [member: string]: unknown
-}
+/**
+ * An update of the platform; `type` tells the types apart, and newer platforms may send others. Verification checks
+ * only `update_id`, which is rounded above 2^53 - 1; `updateId` of the verdict is exact.
+ */
+export type WebhookUpdate = Update
 
 export interface VerifiedWebhook {
   readonly ok: true

@@ -1,7 +1,15 @@
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { createClient, createPoolTransport } from '../../src/client/index.js'
-import { endpoints } from '../../src/contract/index.js'
+import {
+  CallError,
+  createClient,
+  createPoolTransport,
+  failureCodes,
+  failureCodesOf,
+  type TransportRequest,
+  unwrap,
+} from '../../src/client/index.js'
+import { contract, endpoints } from '../../src/contract/index.js'
 import { createInProcessTransport } from '../../src/testing/test-server.js'
 import { rawServer } from '../support/listen.js'
 
@@ -92,4 +100,124 @@ test('the inject transport reports lost connections, timeouts and aborts as tran
 
 test('createClient throws TypeError for an invalid base URL', () => {
   expect(() => createClient({ baseUrl: 'vouchers.example' })).toThrow(TypeError)
+})
+
+/** A client of a list with one id per page, and the requests that it sends. */
+function listClient(ids: readonly string[], pages: number | null = ids.length) {
+  const requests: TransportRequest[] = []
+  const client = createClient({
+    baseUrl,
+    transport: async (request) => {
+      requests.push(request)
+      const page = Number(new URL(request.path, baseUrl).searchParams.get('page'))
+      const items = ids.slice(page - 1, page).map((id) => ({ id }))
+      const data = {
+        items,
+        ...(pages === null ? {} : { pagination: { page, limit: 1, total: ids.length, pages } }),
+      }
+      const body = JSON.stringify({ success: true, data })
+      return page > 5 ? { status: 500, headers: {}, body: '' } : { status: 200, headers: {}, body }
+    },
+    retry: { tries: 1 },
+  })
+  return { client, requests }
+}
+
+async function idsOf(pages: AsyncIterable<{ readonly items: readonly { readonly id: string }[] }>) {
+  const ids = []
+  for await (const { items } of pages) ids.push(items.map((it) => it.id))
+  return ids
+}
+
+test('pages of a list method yields each page once, with the other input', async () => {
+  const { client, requests } = listClient(['a', 'b', 'c'])
+  expect(await idsOf(client.templates.list.pages({ status: 'active', limit: 1 }))).toEqual([['a'], ['b'], ['c']])
+  expect(requests.map((it) => it.path.split('?')[1])).toEqual(
+    [1, 2, 3].map((page) => `status=active&limit=1&page=${page}`),
+  )
+  expect(await idsOf(client.templates.list.pages({ page: 3 }))).toEqual([['c']])
+})
+
+test('pages of a list ends after an empty page, and after one without a number of pages', async () => {
+  expect(await idsOf(listClient(['a'], 4).client.templates.list.pages())).toEqual([['a']])
+  expect(await idsOf(listClient([]).client.templates.list.pages())).toEqual([[]])
+  expect(await idsOf(listClient(['a', 'b'], null).client.templates.list.pages())).toEqual([['a']])
+})
+
+test('pages of a list throws CallError for a failed page', async () => {
+  const pages = listClient(['a']).client.templates.list.pages({ page: 6 })
+  await expect(idsOf(pages)).rejects.toMatchObject({ name: 'CallError', code: 'INVALID_RESPONSE' })
+})
+
+test('only methods of lists with pagination have pages', () => {
+  const { client } = listClient([])
+  expect('pages' in client.vouchers.redeem).toBe(false)
+  expect('pages' in client.apps.list).toBe(true)
+})
+
+test('unwrap returns the data of a success and throws CallError with the failure', async () => {
+  const { client } = listClient(['a'])
+  expect((await unwrap(client.templates.list({ page: 1 }))).items).toEqual([{ id: 'a' }])
+  expect(unwrap(await client.templates.list({ page: 1 })).items).toHaveLength(1)
+  const failure = await client.templates.list({ page: 6 })
+  if (failure.ok) return expect.unreachable()
+  expect(() => unwrap(failure)).toThrow(CallError)
+  const error = await unwrap(client.templates.list({ page: 6 })).catch((it) => it)
+  expect(error).toMatchObject({ code: 'INVALID_RESPONSE', failure })
+  expect(error.message).toBe(`INVALID_RESPONSE: ${failure.message}`)
+})
+
+test('the stack of a CallError begins at the function that called unwrap', async () => {
+  const { client } = listClient([])
+  const callsUnwrap = async () => {
+    const data = await unwrap(client.templates.list({ page: 6 }))
+    return data
+  }
+  const error = await callsUnwrap().catch((it) => it)
+  expect(error.stack.split('\n')[1]).toContain('callsUnwrap')
+})
+
+test('headers of a call are sent with it, and those that the library sets are refused', async () => {
+  const { client, requests } = listClient(['a'])
+  const headers = { 'X-Trace': 't1', 'User-Agent': 'till/1' }
+  expect(await client.templates.list({ page: 1 }, { headers })).toMatchObject({ ok: true })
+  expect(requests[0]?.headers).toMatchObject({ 'x-trace': 't1', 'user-agent': 'till/1', accept: 'application/json' })
+  for (const refused of [
+    { Authorization: 'x' },
+    { 'idempotency-key': 'x' },
+    { Host: 'x' },
+    { 'content-length': '1' },
+    { 'x y': 'x' },
+    { x: 'a\r\nb: c' },
+  ])
+    expect(await client.templates.list({}, { headers: refused })).toMatchObject({ ok: false, code: 'INVALID_INPUT' })
+  expect(requests).toHaveLength(1)
+})
+
+test('the retry option of a call replaces members of the retry option of the client', async () => {
+  let calls = 0
+  const client = createClient({
+    baseUrl,
+    transport: async () => {
+      calls += 1
+      return { status: 503, headers: {}, body: '' }
+    },
+    retry: { tries: 3, sleep: async () => {} },
+  })
+  for (const [retry, expected] of [
+    [{}, 3],
+    [{ tries: 1 }, 1],
+    [{ tries: 2 }, 2],
+  ] as const) {
+    calls = 0
+    await client.templates.list({}, { retry })
+    expect(calls).toBe(expected)
+  }
+})
+
+test('failureCodesOf lists the codes of one endpoint, all of which failureCodes has', () => {
+  const codes = failureCodesOf(contract.vouchers.redeem)
+  expect(codes).toContain('VOUCHER_ALREADY_REDEEMED')
+  expect(codes).not.toContain('BOT_NOT_FOUND')
+  expect(failureCodes).toEqual(expect.arrayContaining([...codes, 'NETWORK_ERROR', 'PROXY_INVALID']))
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Retry, type RetryOptions, readRetryAfter, withRetry } from '../../src/client/retry.js'
+import { readRetryAfter, withRetry } from '../../src/client/retry.js'
+import type { Retry, RetryOptions } from '../../src/client/settings.js'
 import { TransportError, type TransportErrorKind, type TransportRequest } from '../../src/client/transport.js'
 
 type StepResponse = { status: number; headers?: Record<string, string>; body?: string }

@@ -141,7 +141,7 @@ test('documents stay short enough to be read', () => {
   const words = documents
     .filter((it) => it !== 'CHANGELOG.md')
     .map((path): [string, number] => [path, wordsOf(read(path))])
-  const most = (path: string) => (path === 'src/contract/RULES.md' ? 9_000 : 2_500)
+  const most = (path: string) => (path === 'src/contract/RULES.md' ? 10_000 : 2_500)
   expect(words.filter(([path, count]) => count > most(path))).toEqual([])
   expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_000)
   expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(8_192)

@@ -8,10 +8,10 @@ import { folder } from './installed.js'
 const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 const files = ['consumer.ts', 'consumer.cts', 'tsconfig.json'].map((name) => join(folder, name))
 
-const typed = `import { createClient, type CallFailure, type Redemption } from 'voucherctl/client'
+const typed = `import { CallError, createClient, failureCodes, unwrap, type CallFailure, type Redemption } from 'voucherctl/client'
 import { createSecureSession, SUITE, type SecureSession } from 'voucherctl/secure'
 import { startServer, type TestServer } from 'voucherctl/testing'
-import { type SignedWebhookHeaders, signWebhook, verifyWebhook } from 'voucherctl/webhook'
+import { type SignedWebhookHeaders, signWebhook, verifyWebhook, type WebhookUpdate } from 'voucherctl/webhook'
 
 const client = createClient({ baseUrl: 'https://vouchers.example', token: 'sop_x' })
 
@@ -36,6 +36,34 @@ export const verified: boolean = verifyWebhook({ headers, rawBody: '{}', secrets
 export async function receive(server: TestServer): Promise<string> {
   const { voucher_redeemed: it } = await server.receive('voucher_redeemed', { within: 1_000 })
   return it.redemption.voucherId
+}
+
+export async function allNames(): Promise<string[]> {
+  const names = []
+  const options = { headers: { 'x-trace': 't' }, retry: { tries: 2 } }
+  for await (const { items } of client.templates.list.pages({ status: 'active' }, options))
+    names.push(...items.map((template) => template.name))
+  return names
+}
+
+export async function reasonOf(code: string): Promise<string> {
+  const result = await client.vouchers.redeem({ credential: { type: 'redeem_code', value: code } })
+  if (result.ok) return unwrap(result).voucherId
+  // @ts-expect-error a typing mistake in a code
+  if (result.code === 'VOUCHER_ALREADY_REDEMED') return 'twice'
+  // @ts-expect-error a redemption never fails with a code of bots
+  if (result.code === 'BOT_NOT_FOUND') return 'bot'
+  return result.code === 'VOUCHER_ALREADY_REDEEMED' ? 'twice' : result.message
+}
+
+export const isKnown = (error: unknown): boolean => error instanceof CallError && failureCodes.includes(error.code)
+
+export function handle(update: WebhookUpdate): string | number {
+  if (update.type === 'voucher_redeemed') return update.voucher_redeemed.redemption.voucherId
+  if (update.type === 'message') return update.message.text
+  // @ts-expect-error no update has this type
+  if (update.type === 'voucher_redemed') return 0
+  return update.update_id
 }
 // @ts-expect-error the option is autoApprove
 void startServer({ autoAprove: true })

@@ -23,7 +23,7 @@ export async function openStream<E extends Streaming>(
   if (impostor !== undefined) return impostor
   const { createStream } = await import('../../client/stream.js')
   const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value }
-  const opened = await createStream(baseUrl, { token })(endpoint, input, options)
+  const opened = await createStream(baseUrl, { token }, host.env)(endpoint, input, options)
   if (opened.ok) return { ok: true, value: opened.data }
   const { fromCall } = await import('../failures/call-failure.js')
   return fromCall(opened)

@@ -53,6 +53,7 @@ const variables: Readonly<Record<string, string>> = {
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   XDG_CACHE_HOME: 'its folder voucherctl holds the ids of recent completions',
   PAGER: 'command that shows a help topic on a terminal, default less -FRX; empty or cat for none',
+  HTTPS_PROXY: 'proxy of https servers on other machines; also HTTP_PROXY, NO_PROXY and the lower-case names',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 

@@ -1,17 +1,33 @@
 import { isTrustedChannel, parseBaseUrl } from '../../client/base-url.js'
+import { findProxy } from '../../client/find-proxy.js'
 import { createHttpTransport } from '../../client/http.js'
+import type { Proxy } from '../../client/proxy.js'
 import { withRetry } from '../../client/retry.js'
 import type { SecureOptions } from '../../client/secure.js'
-import { type Transport, TransportError } from '../../client/transport.js'
+import { isTransportError, type Transport, TransportError } from '../../client/transport.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Context } from './context.js'
 
 /** The members of a command's context that transports need. */
 type TransportContext = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
+/** Returns the proxy of the environment for a server, or a failure that names the malformed variable. */
+export async function proxyOf(
+  { env }: Pick<Context['host'], 'env'>,
+  baseUrl: string,
+): Promise<{ readonly ok: true; readonly proxy: Proxy | undefined } | Failure> {
+  try {
+    return { ok: true, proxy: await findProxy(parseBaseUrl(baseUrl), env) }
+  } catch (error) {
+    if (!isTransportError(error)) throw error
+    return fail('PROXY_INVALID', `${error.message}.`, 'Correct the variable, or unset it.')
+  }
+}
+
 /** Opens an unencrypted transport without retries; --debug traces it. */
 export async function openPlain(context: TransportContext, baseUrl: string): Promise<Transport> {
-  return overWire(context, baseUrl, createHttpTransport(baseUrl))
+  return overWire(context, baseUrl, createHttpTransport(baseUrl, context.host.env))
 }
 
 /** Opens an unencrypted transport that reuses connections, for many calls. */
@@ -21,7 +37,7 @@ export async function openPool(
   connections: number,
 ): Promise<{ readonly send: Transport; close(): Promise<void> }> {
   const { createPoolTransport } = await import('../../client/pool.js')
-  const { send, close } = createPoolTransport(baseUrl, { connections })
+  const { send, close } = createPoolTransport(baseUrl, { connections }, context.host.env)
   return { send: await overWire(context, baseUrl, send), close }
 }
 

@@ -184,7 +184,11 @@ export async function isReady({ base_url }: LocalServer): Promise<boolean> {
 
 async function get(baseUrl: string, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
-    const { status, body } = await createHttpTransport(baseUrl)({
+    // This server runs on this machine, so no proxy of the environment applies.
+    const { status, body } = await createHttpTransport(
+      baseUrl,
+      {},
+    )({
       method: 'GET',
       path,
       headers: {},

@@ -74,6 +74,7 @@ const clientCodes = [
   'SECURE_ANSWER_REFUSED',
   'SECURE_PLAIN_REFUSED',
   'CREDENTIAL_UNENCRYPTED',
+  'PROXY_INVALID',
 ] as const satisfies readonly LocalCode[]
 
 /** Members that a call sent, and details that the server returned; their ids complete suggested commands. */

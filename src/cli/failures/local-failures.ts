@@ -33,6 +33,7 @@ export const localFailures = {
   CONFIG_INVALID: local(2, 'A configuration file is invalid.', 'Correct what the message names: `voucherctl doctor` checks all of them.', 'It was edited by hand, or cut.'),
   CONFIG_HOLDS_SECRET: local(2, 'The project file holds a secret.', 'Remove it from the file, revoke it, and store a new one in a profile: `voucherctl login`.', 'Project files are shared, so they may not hold tokens, keys or passwords.'),
   CREDENTIAL_UNENCRYPTED: local(2, 'A credential would travel unencrypted.', 'Nothing was sent. Use an https base URL (--base-url, or `voucherctl profiles set` to store it), or --secure required.', 'The profile is a production one and the base URL is plain http.'),
+  PROXY_INVALID: local(2, 'A proxy variable is malformed.', 'Correct or unset the variable that the message names: HTTPS_PROXY, HTTP_PROXY or NO_PROXY, or its lower-case form. Nothing was sent.', 'It is no URL such as http://proxy.example:3128, or NO_PROXY is no list of hosts.'),
   REDEEM_CODE_MISTYPED: local(2, 'The redeem code has a typing mistake.', 'Read it again from the voucher, or scan its QR code.', 'Its check symbol does not fit the others.'),
   JQ_INVALID: local(2, 'The --jq filter is no valid one.', 'Put it into single quotes. Nothing was sent.', 'A mistake in its syntax; often the shell removed quotes.'),
   UNKNOWN_FIELD: local(2, '--fields names a member that does not exist.', 'Choose from those that the hint lists.', 'A typing mistake, or a member of another command.'),

@@ -10,7 +10,7 @@ import { voucherEvent, voucherHistory } from '../platform/voucher-history.js'
 import { type Schema, Type } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
-import { type UpdateType, update, updateTypes } from '../updates.js'
+import { type UpdatePayloads, type UpdateType, update, updateTypes } from '../updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from '../vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
 import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
@@ -81,7 +81,7 @@ const date = Type.Integer({ description: 'Unix seconds' })
 const standing = oneOf(['left', 'member', 'kicked'])
 
 /** Schemas of update payloads, by update type. */
-export const payloadSchemas: Readonly<Record<UpdateType, Schema>> = {
+export const payloadSchemas: { readonly [T in UpdateType]: Schema<UpdatePayloads[T]> } = {
   message,
   my_chat_member: Type.Object({ chat: chatParty, from, date, old_status: standing, new_status: standing }),
   friend_request: Type.Object({ id: Type.String(), from, date }),

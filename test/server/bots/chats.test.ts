@@ -250,8 +250,8 @@ describe('blocked chat', () => {
       await tenant.operator(endpoint, { chatId: chat.id })
     }
     for (let n = 0; n < 2; n++) await tenant.operator(contract.platform.unblockChat, { chatId: chat.id })
-    const changes = (await pollOf(bot)).map((it) => it.my_chat_member as { old_status: string; new_status: string })
-    expect(changes.map((it) => [it.old_status, it.new_status])).toEqual([
+    const changes = (await pollOf(bot)).map((it) => (it.type === 'my_chat_member' ? it.my_chat_member : undefined))
+    expect(changes.map((it) => [it?.old_status, it?.new_status])).toEqual([
       ['left', 'member'],
       ['member', 'kicked'],
       ['kicked', 'member'],
@@ -280,7 +280,7 @@ describe('update created by the operator', () => {
     const from = { id: 'ann', is_bot: false }
     const made = expect.stringMatching(/^[0-9a-f]{20}$/)
     const date = Math.floor(server.clock.now() / 1000)
-    expect(responses.map(({ data }) => data[data.type])).toEqual([
+    expect(responses.map(({ data }) => (data as Record<string, unknown>)[data.type])).toEqual([
       {},
       {},
       { id: made, from, date },

@@ -195,7 +195,9 @@ describe('refused bot issue', () => {
 describe('voucher updates of a linked bot', () => {
   const types = ['voucher_issued', 'voucher_redeemed', 'voucher_reversed'] as const
   const voucherUpdatesOf = async (by: TestBot = bot) =>
-    (await pollOf(by)).filter((it) => it.type.startsWith('voucher_')).map((it) => [it.type, it[it.type]])
+    (await pollOf(by))
+      .filter((it) => it.type.startsWith('voucher_'))
+      .map((it) => [it.type, (it as Record<string, unknown>)[it.type]])
 
   it('linked bot receives an update without credentials for every issue, redemption and reversal', async () => {
     await pollOf(bot, { allowed_updates: [...types] })

@@ -124,7 +124,11 @@ async function showCurl(
     return usage('curl cannot encrypt a call.', 'With --secure off, --curl shows the one in plain text.')
   const { curlOf } = await import('./curl.js')
   const { env, cwd, stderr } = context.host
-  const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd }
+  const { proxyOf } = await import('../../command/transport.js')
+  const found = await proxyOf(context.host, base.value)
+  if (!found.ok) return found
+  const proxyVariable = found.proxy?.variable
+  const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd, proxyVariable }
   const curl = curlOf(base.value, prepareAny(context, call, undefined), options)
   if (isDataAskedFor(context)) return { ok: true, data: curl }
   context.output.say(curl.command)

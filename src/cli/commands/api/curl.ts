@@ -22,16 +22,21 @@ interface CurlOptions {
   readonly include: boolean
   readonly env: Host['env']
   readonly cwd: string
+  /** Variable that names the proxy for this server, if any. */
+  readonly proxyVariable: string | undefined
 }
 
-/** Proxy variables, which curl uses and voucherctl ignores. */
-export const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
+/** Variables from which curl takes a proxy. */
+const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
 
-/** Formats the call of `api` as a curl command, with shell variables that the user must set in place of secrets. */
+/**
+ * Formats the call of `api` as a curl command through the same proxy as voucherctl, with shell variables that the user
+ * must set in place of secrets.
+ */
 export function curlOf(
   baseUrl: string,
   { request }: Pick<PreparedCall, 'request'>,
-  { kind, routeId, bodyFile, include, env, cwd }: CurlOptions,
+  { kind, routeId, bodyFile, include, env, cwd, proxyVariable }: CurlOptions,
 ): { readonly command: string; readonly variables: readonly Variable[] } {
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const { method, path, body } = request
@@ -39,8 +44,10 @@ export function curlOf(
   const isFile = bodyFile !== undefined && bodyFile !== '-'
   const variables = new Map<string, string>()
   if (kind !== 'none') variables.set(credentialVariables[kind], `the ${credentialNames[kind]}`)
-  const isDirect = proxyVariables.some((name) => env[name])
-  const command = curlCommand(`${include ? 'i' : ''}${isDirect ? " --noproxy '*'" : ''}`, {
+  const direct = proxyVariables.some((name) => env[name]) ? " --noproxy '*'" : ''
+  // Through the variable, because the URL of a proxy may hold a password.
+  const proxy = proxyVariable === undefined ? direct : ` --proxy "\${${proxyVariable}:?}"`
+  const command = curlCommand(`${include ? 'i' : ''}${proxy}`, {
     method,
     url: `${origin}${prefix}${path}`,
     headers: [

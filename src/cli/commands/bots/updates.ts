@@ -67,7 +67,7 @@ function linesOf(data: unknown, now: number): string | undefined {
 function lineOf(line: Update, now?: number): string {
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
   const update: Update = { ...line }
-  const payload: Payload = { ...(update[update.type] as Payload | undefined) }
+  const payload: Payload = { ...((update as Readonly<Record<string, unknown>>)[update.type] as Payload | undefined) }
   const parts = [
     typeof update.created_at === 'string' && now !== undefined
       ? timeInList(update.created_at, now)

@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { proxyOf } from '../../command/transport.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { writeJunit } from '../../output/junit.js'
@@ -123,6 +124,8 @@ async function run(
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
   const { host } = context
+  const proxy = await proxyOf(host, baseUrl)
+  if (!proxy.ok) return proxy
   const access = await platformAccess(context, baseUrl, flags)
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const endProgress = showProgress(context, results, total)

@@ -69,7 +69,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['inbox', () => files.checkInbox(host)],
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
     ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
-    ['proxy', () => machine.checkProxy(host, baseUrl)],
+    ['proxy', () => machine.checkProxy(host, diagnosis.values === undefined ? baseUrl : undefined)],
     ['base URL', () => reached.then((it) => it.base)],
     ['server', () => reached.then((it) => it.server)],
     ['TLS', tls],

@@ -3,12 +3,10 @@ import { statfs } from 'node:fs/promises'
 import { createRequire, isBuiltin } from 'node:module'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { parseBaseUrl } from '../../../client/base-url.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
+import { proxyOf } from '../../command/transport.js'
 import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
-import { proxyVariables } from '../api/curl.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
 
 const NODE = { major: 20, minor: 19 }
@@ -65,18 +63,13 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
   )
 }
 
-/** Warns about proxy variables, which voucherctl ignores. */
-export function checkProxy({ env }: Pick<Host, 'env'>, baseUrl: string | undefined): Check {
-  const set = [...proxyVariables, 'HTTP_PROXY'].filter((name) => env[name])
-  if (set.length === 0) return ok('proxy', 'No proxy variable is set.')
-  const named = set.join(', ')
-  const isNear = baseUrl !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
-  if (isNear) return ok('proxy', `${named} is set and not used; the server is on this machine.`)
-  return warn(
-    'proxy',
-    `${named} is set, and this tool does not use it: it connects to the server directly.`,
-    'Nothing, where the server responds; else let this machine reach it without the proxy.',
-  )
+/** Says through which proxy the server is called, without the credentials of its URL. */
+export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
+  if (baseUrl === undefined) return skip('proxy', 'No server is chosen.')
+  const found = await proxyOf(host, baseUrl)
+  if (!found.ok) return bad('proxy', found.message, found.hint ?? '')
+  if (found.proxy !== undefined) return ok('proxy', `The server is called through ${found.proxy.label}.`)
+  return ok('proxy', 'The server is called directly: no proxy variable applies to it.')
 }
 
 export interface Port {

@@ -5,6 +5,7 @@ import { UNITS_MS } from '../../../contract/values/duration.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
+import { proxyOf } from '../../command/transport.js'
 import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
@@ -37,6 +38,8 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
       'NODE_TLS_REJECT_UNAUTHORIZED=0: any certificate is taken.',
       'Unset it; name private certificates in NODE_EXTRA_CA_CERTS.',
     )
+  const found = await proxyOf({ env }, options.baseUrl)
+  if (!found.ok || found.proxy !== undefined) return skip(name, 'Not looked at: calls go through a proxy.')
   const seen = await handshake(base.hostname, base.port, options)
   if ('code' in seen) return skip(name, `No TLS connection (${seen.code}).`)
   const days = Math.floor((Date.parse(seen.validTo) - now()) / UNITS_MS.d)

@@ -15,7 +15,7 @@ import {
 import { exchange, fail as failSecurely, type Phase, type SecureFailure } from '../../../secure/failure.js'
 import type { HttpRequest, HttpResponse } from '../../../secure/http.js'
 import type { Context } from '../../command/context.js'
-import { openPlain } from '../../command/transport.js'
+import { openPlain, proxyOf } from '../../command/transport.js'
 import { refuseImpostor } from '../../config/local-server.js'
 import { fromCall } from '../../failures/call-failure.js'
 import type { Failure } from '../../failures/failure.js'
@@ -32,6 +32,8 @@ export interface SecureServer {
 export async function reach(context: Context): Promise<{ readonly ok: true; readonly server: SecureServer } | Failure> {
   const base = context.baseUrl()
   if (!base.ok) return base
+  const proxy = await proxyOf(context.host, base.value)
+  if (!proxy.ok) return proxy
   const impostor = context.dryRun ? undefined : await refuseImpostor(context.settings, base.value)
   if (impostor !== undefined) return impostor
   const transport = await openPlain(context, base.value)

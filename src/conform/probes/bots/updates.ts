@@ -75,7 +75,8 @@ async function selected(run: ProbeContext): Promise<string[]> {
 export const updates = [
   issuing('members', 'An update has update_id, type, created_at and the member of its type.', async (run) => {
     const update = (await waiting(run, 1))[0] ?? run.notApplicable('Needs an update.')
-    const { update_id, type, created_at, [type]: payload } = update
+    const { update_id, type, created_at } = update
+    const payload = (update as Readonly<Record<string, unknown>>)[type]
     run.holds(Number.isInteger(update_id), 'a whole number in update_id', update)
     run.holds(typeof created_at === 'string', 'a time in created_at', update)
     run.holds(typeof payload === 'object' && payload !== null, `an object in ${type}`, update)

@@ -184,13 +184,17 @@ describe('doctor on this machine', () => {
     expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
   })
 
-  test('doctor warns about a proxy variable, which voucherctl ignores, for a remote server', async () => {
+  test('doctor names the proxy without credentials, and fails for a malformed proxy variable', async () => {
     const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
     const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
-    expect(far.check('proxy')).toMatchObject({ status: 'warn', message: expect.stringContaining('HTTPS_PROXY') })
-    expect((await doctor({ env: { ...env, ...at('http://127.0.0.1:1') } }, '--dry-run')).check('proxy')?.status).toBe(
-      'ok',
-    )
+    const message = 'The server is called through http://127.0.0.1:1 (HTTPS_PROXY).'
+    expect(far.check('proxy')).toMatchObject({ status: 'ok', message })
+    const near = await doctor({ env: { ...env, ...at('http://127.0.0.1:1') } }, '--dry-run')
+    expect(near.check('proxy')?.message).toContain('called directly')
+    const malformed = { HTTPS_PROXY: 'socks5://user:CANARY@127.0.0.1:1', ...at('https://vouchers.invalid') }
+    const refused = await doctor({ env: malformed }, '--dry-run')
+    expect(refused.check('proxy')).toMatchObject({ status: 'fail', message: expect.stringContaining('HTTPS_PROXY') })
+    expect(JSON.stringify([far, near, refused])).not.toContain('CANARY')
   })
 })
 

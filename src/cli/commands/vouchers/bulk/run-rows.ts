@@ -224,7 +224,12 @@ async function* eachOf(
 type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 
 /** Failure codes of every endpoint that affect every row. */
-const runFailures: readonly string[] = ['SECURE_TRANSPORT_REQUIRED', 'RATE_LIMITED', 'CREDENTIAL_UNENCRYPTED']
+const runFailures: readonly string[] = [
+  'SECURE_TRANSPORT_REQUIRED',
+  'RATE_LIMITED',
+  'CREDENTIAL_UNENCRYPTED',
+  'PROXY_INVALID',
+]
 const gatewayStatuses: readonly number[] = [502, 503, 504]
 
 function scopeOf(failure: CallFailure, action: BulkAction): FailureScope {
