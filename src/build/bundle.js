@@ -96,7 +96,11 @@ const minified = {
     }
     if (readable.has(fileName)) return null
     // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
-    const options = { compress: { target: 'es2015' }, mangle: true, codegen: { asciiOnly: true } }
+    const options = {
+      compress: { target: 'es2015' },
+      mangle: true,
+      codegen: { removeWhitespace: true, asciiOnly: true },
+    }
     return minifySync(fileName, code, options).code
   },
 }
@@ -122,6 +126,8 @@ export async function bundle(dir) {
         dir,
         entryFileNames: `[name].${output?.format ?? 'js'}`,
         chunkFileNames: `chunks/[name].${output?.format ?? 'js'}`,
+        // By default, Rolldown would format the code of `minified` again.
+        minify: false,
         comments: false,
         charset: 'ascii',
         ...output,
