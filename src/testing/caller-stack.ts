@@ -1,3 +1,5 @@
+import { types } from 'node:util'
+
 type Method = (...args: never[]) => unknown
 
 /**
@@ -10,9 +12,9 @@ export async function fromCaller<T>(method: Method, call: () => T): Promise<Awai
   try {
     return await call()
   } catch (error) {
-    const failed = error as Error
-    const frames = [...framesOf(caller.stack), ...framesOf(failed.stack)]
-    failed.stack = [`${failed.name}: ${failed.message}`, ...new Set(frames)].join('\n')
+    if (!types.isNativeError(error)) throw error
+    const frames = [...framesOf(caller.stack), ...framesOf(error.stack)]
+    error.stack = [`${error.name}: ${error.message}`, ...new Set(frames)].join('\n')
     throw error
   }
 }
