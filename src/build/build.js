@@ -32,8 +32,11 @@ for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas
 if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
-  for (const file of ['testing/index.d.mts', 'testing/index.d.cts'])
-    fs.copyFileSync(`src/${file}`, `dist/types/${file}`)
+  fs.copyFileSync('src/testing/index.d.cts', 'dist/types/testing/index.d.ts')
+  // The libraries are CommonJS, and their modules for `import` export the same.
+  fs.writeFileSync('dist/types/package.json', '{ "type": "commonjs" }\n')
+  for (const library of ['client', 'secure', 'testing', 'webhook'])
+    fs.writeFileSync(`dist/types/${library}/index.d.mts`, "export * from './index.js'\n")
 }
 fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, dist: checksumOf(filesOf('dist')) }))
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform as transformCss } from 'lightningcss'
 import { build } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { licensePlugin } from 'rolldown-license-plugin'
 
 const src = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -18,10 +19,24 @@ const compiledIntoJq = { 'jq 1.8.2 (MIT)': 'jq.txt', 'Oniguruma 6.9.10 (BSD-2-Cl
 /** Not bundled: a native module. */
 const external = ['@photostructure/sqlite']
 
-/** One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. */
+const common =
+  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+
+/**
+ * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
+ * the modules of these that libraries share, because it is not minified.
+ */
 const groups = [
+  {
+    name: 'common',
+    test: (id) => id === NO_MODULE || common.test(id),
+    priority: 3,
+  },
   { name: 'start', tags: ['$initial'], test: (id) => !id.startsWith(src('testing')), priority: 2 },
   { name: 'run', test: /[\\/]cli[\\/]execute\.ts$/, priority: 1 },
+  // Packages that every server loads. Their errors do not reach users, so `minified` takes them too: 1 ms of a start.
+  { name: 'router', test: /[\\/]node_modules[\\/]find-my-way[\\/]/, priority: 2 },
+  { name: 'logger', test: /[\\/]node_modules[\\/]pino[\\/]/, priority: 2 },
   { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
 ]
 
@@ -35,7 +50,10 @@ const programs = [
   },
   { input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') }, output: { format: 'cjs' } },
   // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
-  { input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])) },
+  {
+    input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])),
+    output: { format: 'cjs', dynamicImportInCjs: false, chunkFileNames: 'libraries/[name].cjs' },
+  },
   {
     input: { 'inspector/app': src('inspector/page/main.tsx') },
     platform: 'browser',
@@ -68,6 +86,28 @@ const parsedOnce = {
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
 
+const library = /^(?:client|secure|testing|webhook)\/index/
+
+/** Chunks that a library may load keep their lines and names, which stacks show; without them, the others load faster. */
+const minified = {
+  name: 'minified',
+  renderChunk(code, { name, fileName }, _options, { chunks }) {
+    const readable = new Set(Object.keys(chunks).filter((it) => library.test(it)))
+    for (const it of readable) {
+      const { imports, dynamicImports } = chunks[it]
+      for (const next of [...imports, ...dynamicImports]) if (next in chunks) readable.add(next)
+    }
+    if (readable.has(fileName) && name !== 'router' && name !== 'logger') return null
+    // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
+    const options = {
+      compress: { target: 'es2015' },
+      mangle: true,
+      codegen: { removeWhitespace: true, asciiOnly: true },
+    }
+    return minifySync(fileName, code, options).code
+  },
+}
+
 /** Writes the files of all programs and the licences of their packages; returns Rolldown's report of each program. */
 export async function bundle(dir) {
   const licences = new Set()
@@ -81,7 +121,7 @@ export async function bundle(dir) {
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [withoutUnused, parsedOnce, licensePlugin({ ...licensing, done: collect })],
+      plugins: [withoutUnused, parsedOnce, minified, licensePlugin({ ...licensing, done: collect })],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },
@@ -89,8 +129,8 @@ export async function bundle(dir) {
         dir,
         entryFileNames: `[name].${output?.format ?? 'js'}`,
         chunkFileNames: `chunks/[name].${output?.format ?? 'js'}`,
-        // With a newer target, the compressor would replace the functions of `parsedOnce` with arrow functions.
-        minify: { compress: { target: 'es2015' }, mangle: true, codegen: true },
+        // By default, Rolldown would format the code of `minified` again.
+        minify: false,
         comments: false,
         charset: 'ascii',
         ...output,
@@ -98,6 +138,10 @@ export async function bundle(dir) {
     }),
   )
   const bundled = await Promise.all(bundling)
+  // `import` and `require` load one implementation: an error class of one would be another class to the other.
+  for (const { name, exports, isEntry } of bundled.flatMap(({ output }) => output))
+    if (isEntry && library.test(name))
+      fs.writeFileSync(join(dir, `${name}.js`), `export { ${exports.join(', ')} } from './index.cjs'\n`)
   fs.writeFileSync(join(dir, 'THIRD-PARTY-LICENSES'), [...licences].sort().join(`\n${'-'.repeat(80)}\n\n`))
   // jq-wasm looks for jq.wasm next to its worker script; only --jq loads it.
   fs.mkdirSync(join(dir, 'chunks/build'), { recursive: true })

@@ -1,5 +1,5 @@
-// The types of require('voucherctl/testing').
-import type { StartServer } from './types.js' with { 'resolution-mode': 'import' }
+// The types of voucherctl/testing; the types of index.ts would include those of the whole server.
+import type { StartServer } from './types.js'
 
-export type * from './types.js' with { 'resolution-mode': 'import' }
+export type * from './types.js'
 export declare const startServer: StartServer

@@ -8,6 +8,7 @@ import { contract } from '../contract/index.js'
 import type { Clock } from '../server/clock.js'
 import { startInProcess } from '../server/listen.js'
 import { TestingError, wrongType } from './arguments.js'
+import { fromCaller, fromCallers } from './caller-stack.js'
 import { controlClock, controlFaults } from './controls.js'
 import { readOptions } from './options.js'
 import { Receiver } from './receiver.js'
@@ -83,7 +84,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   }
   const requests: Client['platform']['requests'] = (input = {}, settings) =>
     stream(contract.platform.requests, input, settings)
-  const client: Client = { ...calls, stream, platform: { ...calls.platform, requests } }
+  const client = fromCallers<Client>({ ...calls, stream, platform: { ...calls.platform, requests } })
 
   let saved = 0
   const snapshots = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
@@ -101,7 +102,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     seed,
     clock: controlClock(deps.clock, requireOpen),
     faults: controlFaults(deps.faults, requireOpen),
-    receive: (type, options) => whileOpen(() => receiver.receive(type, options)),
+    receive: (type, options) => fromCaller(server.receive, () => whileOpen(() => receiver.receive(type, options))),
     reset: () => whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
     async snapshot() {
       const { name, clock } = await whileOpen(() => deps.snapshots.save(`test-${++saved}`))

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 
 /** Texts, flags, and the guides of CI and webhooks do not depend on the version of Node: run them on the oldest only. */
-const onOldestNode = ['test/e2e/{ci,last-metre,types,webhook-servers}.test.ts']
+const onOldestNode = ['test/e2e/{ci,last-metre,packaging,types,webhook-servers}.test.ts']
 
 /** Tests of the installed package; .ci/run sets its folder and the Node version in VOUCHERCTL_E2E_*. */
 export default defineConfig({
