@@ -20,7 +20,7 @@ test('status fault responds with status, code and Retry-After over a port', asyn
     const response = await fetch(server.baseUrl + contract.templates.list.path, {
       headers: { authorization: `Bearer ${server.token}` },
     })
-    return [response.status, response.headers.get('retry-after'), (await response.json()).code]
+    return [response.status, response.headers.get('retry-after'), ((await response.json()) as { code?: string }).code]
   }
   server.faults.add(of({ kind: 'status', status: 429, retry_after: 7 }))
   expect(await call()).toEqual([429, '7', 'RATE_LIMITED'])
@@ -40,17 +40,20 @@ test.each([
   ['drop_response', true],
   ['cut_connection', true],
   ['cut_body', true],
-] as const)('fault %s loses the response with and without a port, and says if work was done', async (kind, replayed) => {
-  for (const options of [{}, { listen: false }, { secure: 'required' }] as StartOptions[]) {
-    const server = await start(options)
-    server.faults.add({ endpoint: 'vouchers.issue', kind })
-    const keyed = { idempotencyKey: 'order-1' }
-    expect(await server.client.vouchers.issue(issueCall, keyed)).toMatchObject({ ok: false, outcomeUnknown: true })
-    const again = await server.client.vouchers.issue(issueCall, keyed)
-    expect(again).toMatchObject({ ok: true })
-    expect(again.ok && again.replayed ? true : undefined).toBe(replayed)
-  }
-})
+] as const)(
+  'fault %s loses the response with and without a port, and says if work was done',
+  async (kind, replayed) => {
+    for (const options of [{}, { listen: false }, { secure: 'required' }] as StartOptions[]) {
+      const server = await start(options)
+      server.faults.add({ endpoint: 'vouchers.issue', kind })
+      const keyed = { idempotencyKey: 'order-1' }
+      expect(await server.client.vouchers.issue(issueCall, keyed)).toMatchObject({ ok: false, outcomeUnknown: true })
+      const again = await server.client.vouchers.issue(issueCall, keyed)
+      expect(again).toMatchObject({ ok: true })
+      expect(again.ok && again.replayed ? true : undefined).toBe(replayed)
+    }
+  },
+)
 
 test.each([
   ['cut_connection', 0],

@@ -1,7 +1,7 @@
 import { del, get, group, post, put } from '../endpoint.js'
 import { input, instant, instantInput, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
-import { FAULT_CODE, FAULT_PATH, type FaultMatch, type FaultNumber, faultKinds, faultNumbers } from './fault-kinds.js'
+import { FAULT_CODE, FAULT_PATH, type FaultNumber, faultKinds, faultNumbers } from './fault-kinds.js'
 
 // Operator control over a server under test: its clock, faults, snapshots and reset.
 
@@ -21,64 +21,41 @@ export const forecast = Type.Object({
 })
 export type Forecast = Static<typeof forecast>
 
-/** Schema of a number of a fault. */
 function faultNumber(name: FaultNumber) {
   const [minimum, maximum, description] = faultNumbers[name]
-  return Type.Integer({ minimum, maximum, description })
+  return Type.Optional(Type.Integer({ minimum, maximum, description }))
 }
 
-const share = (description: string) =>
-  Type.Optional(
-    Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 1,
-      description,
-      'x-expected': 'a number above 0 and up to 1, such as 0.05',
-    }),
-  )
+const share = Type.Optional(
+  Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+)
 
-const statusMembers = {
-  status: Type.Optional(faultNumber('status')),
-  code: Type.Optional(
-    Type.String({
-      pattern: FAULT_CODE,
-      description: 'failure code; default: that of the status',
-      'x-expected': '1 to 64 of A-Z 0-9 _, beginning with a letter',
-    }),
-  ),
-  retry_after: Type.Optional(faultNumber('retry_after')),
+/** Members that a fault has only if they were given. */
+const optionalMembers = {
+  seed: faultNumber('seed'),
+  nth: faultNumber('nth'),
+  status: faultNumber('status'),
+  code: Type.Optional(Type.String({ pattern: FAULT_CODE, 'x-expected': '1 to 64 of A-Z 0-9 _, with a letter first' })),
+  retry_after: faultNumber('retry_after'),
 }
+
+const matchPath = Type.String({
+  pattern: FAULT_PATH,
+  description: '`*` stands for any characters',
+  'x-expected': 'a path that begins with /, of at most 256 visible ASCII characters',
+})
+const matchBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...secret })
 
 /** Input of a fault, for the operator call and for seeds. */
 export const faultInput = input({
   endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
   kind: oneOf(faultKinds),
-  times: Type.Optional(faultNumber('times')),
-  share: share('share of the calls that it affects'),
-  rate: share('the same as share'),
-  seed: Type.Optional(faultNumber('seed')),
-  nth: Type.Optional(faultNumber('nth')),
-  match: Type.Optional(
-    input({
-      path: Type.Optional(
-        Type.String({
-          pattern: FAULT_PATH,
-          description: '`*` stands for any characters',
-          'x-expected': 'a path that begins with /, of at most 256 visible ASCII characters',
-        }),
-      ),
-      body: Type.Optional(
-        Type.Unsafe<NonNullable<FaultMatch['body']>>({
-          type: 'object',
-          additionalProperties: true,
-          description: 'members that the body must have',
-          ...secret,
-        }),
-      ),
-    }),
-  ),
-  delay_ms: Type.Optional(faultNumber('delay_ms')),
-  ...statusMembers,
+  times: faultNumber('times'),
+  share,
+  rate: share,
+  match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody) })),
+  delay_ms: faultNumber('delay_ms'),
+  ...optionalMembers,
 })
 
 export const fault = Type.Object({
@@ -89,15 +66,11 @@ export const fault = Type.Object({
   left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
   delay_ms: nullable(Type.Integer()),
   rate: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
-  seed: Type.Optional(faultNumber('seed')),
-  nth: Type.Optional(faultNumber('nth')),
+  /** Of the body only names of members: values may be credentials. */
   match: Type.Optional(
-    Type.Object({
-      path: Type.Optional(Type.String()),
-      body: Type.Optional(Type.Array(Type.String(), { description: 'names of the members, without their values' })),
-    }),
+    Type.Object({ path: Type.Optional(Type.String()), body: Type.Optional(Type.Array(Type.String())) }),
   ),
-  ...statusMembers,
+  ...optionalMembers,
 })
 export type Fault = Static<typeof fault>
 

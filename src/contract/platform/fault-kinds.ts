@@ -1,48 +1,23 @@
-/** Parts of a fault (RULES.md#faults); schema, flags, types, help and the page follow from these tables. */
-interface KindRow {
-  /** What the server does, for help. */
-  readonly does: string
-  /** What happens to calls, such as `lose their response`. */
-  readonly effect: string
-  /** Switch of the page, and the members that it sets. */
-  readonly label: string
-  readonly preset?: Partial<Pick<NewFault, 'delay_ms' | 'status' | 'retry_after'>>
-}
-
-const rows = {
-  drop_response: {
-    does: 'closes the connection after the work was done',
-    effect: 'lose their response',
-    label: 'Lose the response',
-  },
-  delay: { does: 'waits', effect: 'are delayed', label: 'Take 1 s longer', preset: { delay_ms: 1000 } },
-  error: { does: 'responds 503', effect: 'fail with 503', label: 'Fail with 503' },
-  status: {
-    does: 'responds with a status, code and Retry-After',
-    effect: 'fail with',
-    label: 'Fail with 429',
-    preset: { status: 429, retry_after: 1 },
-  },
-  refuse_connection: {
-    does: 'closes the connection before the work',
-    effect: 'lose their connection before any work',
-    label: 'Refuse the connection',
-  },
-  cut_connection: {
-    does: 'closes it after the head of the response',
-    effect: 'lose their connection after the head of the response',
-    label: 'Cut the connection',
-  },
-  cut_body: {
-    does: 'closes it after half of the body',
-    effect: 'get half of the body',
-    label: 'Send half of the body',
-  },
-} as const satisfies Record<string, KindRow>
-
-export type FaultKind = keyof typeof rows
-export const faultTable: Readonly<Record<FaultKind, KindRow>> = rows
-export const faultKinds = Object.keys(rows) as FaultKind[]
+/**
+ * Kinds of faults (RULES.md#faults): what the server does, what happens to calls, and the switch of the page with the
+ * members that it sets. Schema, flags, types, help and the page follow from these tables.
+ */
+export const faultTable = {
+  drop_response: ['closes the connection after the work was done', 'lose their response', 'Lose the response', {}],
+  delay: ['waits', 'are delayed', 'Take 1 s longer', { delay_ms: 1000 }],
+  error: ['responds 503', 'fail with 503', 'Fail with 503', {}],
+  status: ['responds with a status', 'fail with', 'Fail with 429', { status: 429, retry_after: 1 }],
+  refuse_connection: [
+    'closes it before the work',
+    'lose their connection before the work',
+    'Refuse the connection',
+    {},
+  ],
+  cut_connection: ['closes it after the head of the response', 'get only the head', 'Cut the connection', {}],
+  cut_body: ['closes it after half of the body', 'get half of the body', 'Send half of the body', {}],
+} as const
+export type FaultKind = keyof typeof faultTable
+export const faultKinds = Object.keys(faultTable) as FaultKind[]
 
 /** Whole numbers of a fault: minimum, maximum, and what they mean. */
 export const faultNumbers = {
@@ -92,28 +67,28 @@ export interface NewFault {
   readonly retry_after?: number
 }
 
-interface FaultIssue {
-  readonly member: keyof NewFault
-  readonly code: 'required' | 'conflict'
-  readonly message: string
-}
-
 /** Checks the members of a fault against each other; each is valid alone. */
-export function faultIssue(fault: NewFault): FaultIssue | undefined {
-  const { kind, times, share, rate, seed, nth, match } = fault
-  const conflict = (member: keyof NewFault, message: string) => ({ member, code: 'conflict', message }) as const
-  const required = (member: keyof NewFault, message: string) => ({ member, code: 'required', message }) as const
-  const chosen = share ?? rate
-  if (share !== undefined && rate !== undefined) return conflict('rate', 'is the same as share: name one of them')
-  if (nth !== undefined && chosen !== undefined) return conflict('nth', 'cannot be combined with a share')
-  if (seed !== undefined && chosen === undefined) return conflict('seed', 'is allowed only with a share')
-  if (times === undefined && chosen === undefined && nth === undefined)
-    return required('times', 'is required without a rate')
-  if (kind === 'delay' && fault.delay_ms === undefined) return required('delay_ms', 'is required for a delay')
-  if (kind === 'status' && fault.status === undefined) return required('status', 'is required for the kind status')
-  const extra = (['status', 'code', 'retry_after'] as const).find((it) => kind !== 'status' && fault[it] !== undefined)
-  if (extra !== undefined) return conflict(extra, 'is allowed only for the kind status')
-  if (match && match.path === undefined && Object.keys(match.body ?? {}).length === 0)
-    return required('match', 'needs a path or members of the body')
-  return undefined
+export function faultIssue(fault: NewFault) {
+  const { kind, match } = fault
+  const has = (member: keyof NewFault) => fault[member] !== undefined
+  const selects = has('share') || has('rate')
+  const rules: readonly (readonly [isWrong: boolean, member: keyof NewFault, message: string])[] = [
+    [has('share') && has('rate'), 'rate', 'is the same as share: name one of them'],
+    [has('nth') && selects, 'nth', 'cannot be combined with a share'],
+    [has('seed') && !selects, 'seed', 'is allowed only with a share'],
+    [!has('times') && !selects && !has('nth'), 'times', 'is required without a rate'],
+    [kind === 'delay' && !has('delay_ms'), 'delay_ms', 'is required for a delay'],
+    [kind === 'status' && !has('status'), 'status', 'is required for the kind status'],
+    ...(['status', 'code', 'retry_after'] as const).map(
+      (it) => [kind !== 'status' && has(it), it, 'is allowed only for the kind status'] as const,
+    ),
+    [
+      has('match') && !match?.path && Object.keys(match?.body ?? {}).length === 0,
+      'match',
+      'needs a path or members of body',
+    ],
+  ]
+  const [, member, message] = rules.find(([isWrong]) => isWrong) ?? []
+  if (member === undefined || message === undefined) return undefined
+  return { member, code: message.startsWith('is required') ? 'required' : 'conflict', message }
 }

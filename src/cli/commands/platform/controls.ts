@@ -8,6 +8,7 @@ import {
   faultTable,
 } from '../../../contract/platform/fault-kinds.js'
 import { durationMs } from '../../../contract/values/duration.js'
+import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
@@ -113,21 +114,13 @@ const share = (summary: string) =>
 
 /** Members of the body that `--match-body` names. */
 const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
-  const value = parseJson(text)
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? { ok: true, value: value as Record<string, unknown> }
-    : { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }
+  const value = parseObject(text)
+  return value === undefined
+    ? { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }
+    : { ok: true, value }
 })
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-const kindSummary = faultKinds.map((it) => `${it} ${faultTable[it].does}`).join('; ')
+const kindSummary = faultKinds.map((it) => `${it} ${faultTable[it][0]}`).join('; ')
 
 export const faults: Group = {
   name: 'faults',

@@ -12,5 +12,5 @@ export function faultSentence({ endpoint, kind, rate, left, delay_ms, status, nt
       : `${Number((rate * 100).toPrecision(3))} % of the ${match ? 'matching ' : ''}calls`
   const wait = delay_ms === null ? '' : kind === 'delay' ? ` by ${count(delay_ms)} ms` : ` after ${count(delay_ms)} ms`
   const from = nth === undefined ? '' : ` from number ${count(nth)} on`
-  return `${share} of ${endpoint}${from} ${faultTable[kind].effect}${status === undefined ? '' : ` ${status}`}${wait}${left === null ? '' : `, ${count(left)} more`}`
+  return `${share} of ${endpoint}${from} ${faultTable[kind][1]}${status === undefined ? '' : ` ${status}`}${wait}${left === null ? '' : `, ${count(left)} more`}`
 }

@@ -98,7 +98,7 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
         </select>
       </label>
       {faultKinds.map((kind) => {
-        const { label, preset } = faultTable[kind]
+        const [, , label, preset] = faultTable[kind]
         const on = own.filter((it) => it.kind === kind).map((it) => remove(it.id))
         return (
           <button
