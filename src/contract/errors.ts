@@ -208,6 +208,8 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly details?: FailureDetails
   /** Whole seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
+  /** Replaces the row of the failure table (RULES.md#faults); `code` may then be outside of it. */
+  readonly planted?: { readonly status: number; readonly message: string; readonly retryable: boolean }
 }
 
 export function refuse<const Code extends FailureCode>(code: Code, details?: FailureDetails): Refusal<Code> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
+import { Readable } from 'node:stream'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
@@ -23,6 +24,7 @@ import {
   type Result,
   refuseWithoutHost,
   splitTarget,
+  writeCut,
   writeReply,
 } from './http/exchange.js'
 import { bindHealth, bindPage } from './http/health.js'
@@ -114,8 +116,10 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     if (response.writableEnded) return
     response.statusCode = reply.status
     // The response to a client that has disconnected never finishes, but the request took effect.
-    if (response.destroyed) recordOnce()
-    writeReply(response, reply)
+    if (response.destroyed || exchange.carrier.cut !== undefined) recordOnce()
+    const { status, headers, body } = reply
+    if (exchange.carrier.cut === undefined || body instanceof Readable) writeReply(response, reply)
+    else writeCut(exchange.carrier, status, headers, body)
   }
 
   const respondInside = async (exchange: Exchange): Promise<HttpResponse> => {

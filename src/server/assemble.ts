@@ -92,6 +92,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     },
     ...options.parts,
   })
+  parts.faults.restart(options.seed?.faults)
   const snapshots = new Snapshots(parts, options.seed)
   const deps: Deps = { ...parts, snapshots }
   const logsRequests = log.isLevelEnabled('info')

@@ -15,6 +15,7 @@ import type { EndpointCodec } from './http/endpoint-codec.js'
 import {
   type Caller,
   type Carrier,
+  type Cut,
   type Exchange,
   headerValues,
   isPlainUtf8,
@@ -96,7 +97,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     const idempotencyKey = readIdempotencyKey(deps, exchange, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return idempotencyKey
     const input = { ...params, ...queryValues, ...(body as object | undefined) }
-    const result = await runHandler(exchange, input, idempotencyKey)
+    const result = await runHandler(exchange, input, idempotencyKey, body)
     if (result.ok) exchange.voucher = voucherCallOf(endpoint.id, result.data, exchange.caller as Caller, idempotencyKey)
     return result
   }
@@ -106,10 +107,16 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     exchange: Exchange,
     input: Record<string, unknown>,
     idempotencyKey: IdempotencyKey | undefined,
+    body: unknown,
   ): Promise<HandlerReply<Endpoint> | Refusal> {
     const call = callOf(exchange, idempotencyKey)
-    const drop = () => exchange.carrier.response.destroy()
-    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), drop)
+    const { carrier, target } = exchange
+    const cut = (at: Cut) => {
+      if (at === 'now') carrier.response.destroy()
+      else carrier.cut = at
+    }
+    const request = { path: target.split('?', 1)[0] as string, body }
+    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), cut, request)
     return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
   }
 }

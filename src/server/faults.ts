@@ -1,18 +1,49 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { type Refusal, refuse } from '../contract/errors.js'
+import { isDeepStrictEqual } from 'node:util'
+import type { ValidationIssue } from '../contract/envelope.js'
+import { type FailureCode, failures, isFailureCode, type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
 import type { Fault } from '../contract/platform/controls.js'
+import { type FaultMatch, faultIssue, type NewFault } from '../contract/platform/fault-kinds.js'
+import { closest } from '../contract/values/closest.js'
+import { seededRandom } from '../contract/values/seeded-random.js'
 import type { RandomBytes } from '../domain/ids.js'
+import type { Cut } from './http/exchange.js'
 
 /** Ids of the endpoints that can have faults: all except the operator's. */
 export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
-type NewFault = Omit<Fault, 'id' | 'left'>
+/** Returns what is wrong with a fault whose members are valid alone. */
+export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
+  if (!faultable.includes(fault.endpoint)) {
+    const close = closest(fault.endpoint, faultable)
+    const message = 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem'
+    const issue = { pointer: '/endpoint', code: 'enum', message }
+    return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
+  }
+  const issue = faultIssue(fault)
+  return issue && { pointer: `/${issue.member}`, code: issue.code, message: issue.message }
+}
 
 interface FaultSources {
   newId(prefix: 'flt'): string
   readonly random: RandomBytes
+}
+
+/** What only the server knows of a fault. */
+interface Selection {
+  readonly match: FaultMatch | undefined
+  /** Draws for a share with a seed. */
+  readonly draw: (() => number) | undefined
+  /** Calls so far that match. */
+  calls: number
+}
+
+/** Request of a call, for `match`. */
+interface CallRequest {
+  readonly path: string
+  readonly body: unknown
 }
 
 /** Injects faults into calls of an endpoint, by contract id (RULES.md#faults). */
@@ -23,6 +54,9 @@ export class Faults {
   readonly #calls = new Set<Promise<unknown>>()
   /** Active faults, oldest first. */
   #faults: readonly Fault[] = []
+  /** Faults at the start, and after a reset or restore. */
+  #initial: readonly NewFault[] = []
+  readonly #selections = new WeakMap<Fault, Selection>()
   readonly #listeners = new Set<() => void>()
   readonly #sources: FaultSources
 
@@ -42,10 +76,33 @@ export class Faults {
     setMaxListeners(0, this.#held.signal)
   }
 
-  add(added: NewFault): Fault {
-    const fault = { id: this.#sources.newId('flt'), ...added, left: added.times }
+  add({ share, rate = share, seed, nth, match, times, delay_ms, ...added }: NewFault): Fault {
+    const limit = times ?? (rate === undefined ? 1 : null)
+    const { path, body } = match ?? {}
+    // Values of a body may be credentials: show only the names of members.
+    const shown = { ...(path && { path }), ...(body && { body: Object.keys(body) }) }
+    const fault: Fault = {
+      id: this.#sources.newId('flt'),
+      ...added,
+      times: limit,
+      left: limit,
+      delay_ms: delay_ms ?? null,
+      rate: rate ?? null,
+      ...(seed !== undefined && { seed }),
+      ...(nth !== undefined && { nth }),
+      ...(match && { match: shown }),
+    }
+    const draw = seed === undefined ? undefined : seededRandom(seed)
+    this.#selections.set(fault, { match, draw, calls: 0 })
     this.#change([...this.#faults, fault])
     return fault
+  }
+
+  /** Leaves only the faults of the start. @param initial those of the seed */
+  restart(initial = this.#initial): void {
+    this.clear()
+    this.#initial = initial
+    for (const fault of initial) this.add(fault)
   }
 
   /** Calls `listener` after each change, even of a remaining count. Returns a function that removes the listener. */
@@ -67,14 +124,19 @@ export class Faults {
 
   /**
    * Runs a call with the oldest fault of its endpoint that affects it, if any.
-   * @param drop closes the connection without sending the response
+   * @param cut closes the connection, at once or at a place of the response
    */
-  run<T>(endpoint: string, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
-    const fault = this.#next(endpoint)
-    return fault === undefined ? call() : this.track(this.#apply(fault, call, drop))
+  run<T>(
+    endpoint: string,
+    call: () => Promise<T>,
+    cut: (at: Cut) => void,
+    request: CallRequest = { path: '', body: undefined },
+  ): Promise<T | Refusal> {
+    const fault = this.#faults.length === 0 ? undefined : this.#next(endpoint, request)
+    return fault === undefined ? call() : this.track(this.#apply(fault, call, cut))
   }
 
-  async #apply<T>(fault: Fault, call: () => Promise<T>, drop: () => void): Promise<T | Refusal<'SERVICE_UNAVAILABLE'>> {
+  async #apply<T>(fault: Fault, call: () => Promise<T>, cut: (at: Cut) => void): Promise<T | Refusal> {
     const refusal = { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
     if (fault.delay_ms !== null) {
       try {
@@ -84,23 +146,39 @@ export class Faults {
       }
     }
     if (fault.kind === 'error') return refusal
+    if (fault.kind === 'status') return plantedRefusal(fault)
+    if (fault.kind === 'refuse_connection') {
+      cut('now')
+      return refusal
+    }
     const result = await call()
     // Return the result although the connection is closed: request log and metrics record it.
-    if (fault.kind === 'drop_response') drop()
+    if (fault.kind === 'drop_response') cut('now')
+    if (fault.kind === 'cut_connection') cut('head')
+    if (fault.kind === 'cut_body') cut('body')
     return result
   }
 
   /** Finds the fault of a call, decrementing its count. */
-  #next(endpoint: string): Fault | undefined {
-    const next = this.#faults.find(
-      (it) => it.endpoint === endpoint && (it.rate === null || this.#randomShare() < it.rate),
-    )
+  #next(endpoint: string, request: CallRequest): Fault | undefined {
+    let next: Fault | undefined
+    for (const fault of this.#faults) {
+      const selection = this.#selections.get(fault)
+      if (selection === undefined || fault.endpoint !== endpoint || !fits(request, selection.match)) continue
+      // Count and draw even if an older fault affects the call, so that the choice does not depend on other faults.
+      selection.calls += 1
+      const drawn = selection.draw?.()
+      if (next !== undefined || selection.calls < (fault.nth ?? 1)) continue
+      if (fault.rate === null || (drawn ?? this.#randomShare()) < fault.rate) next = fault
+    }
     if (typeof next?.left === 'number') this.#count(next, next.left - 1)
     return next
   }
 
   #count(fault: Fault, left: number): void {
-    this.#change(this.#faults.flatMap((it) => (it !== fault ? it : left === 0 ? [] : { ...fault, left })))
+    const counted = { ...fault, left }
+    this.#selections.set(counted, this.#selections.get(fault) as Selection)
+    this.#change(this.#faults.flatMap((it) => (it !== fault ? it : left === 0 ? [] : counted)))
   }
 
   #change(faults: readonly Fault[]): void {
@@ -137,4 +215,45 @@ export class Faults {
     if (removed > 0) this.#change([])
     return removed
   }
+}
+
+/** Returns the refusal of a fault with a status. A client may get a code that the failure table lacks. */
+function plantedRefusal({ status = 503, code, retry_after }: Fault): Refusal {
+  const named = code ?? Object.entries(failures).find(([, it]) => it.status === status)?.[0] ?? `STATUS_${status}`
+  const known = isFailureCode(named) ? failures[named] : undefined
+  const planted = {
+    status,
+    message: known?.message ?? 'A fault of the test caused this response',
+    retryable: known?.retryable ?? (status === 429 || status >= 500),
+  }
+  const refusal = { ok: false, code: named as FailureCode, planted } as const
+  return retry_after === undefined ? refusal : { ...refusal, retryAfterSeconds: retry_after }
+}
+
+function fits({ path, body }: CallRequest, match: FaultMatch | undefined): boolean {
+  if (match === undefined) return true
+  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body, match.body ?? {})
+}
+
+/** Tests a path without a regular expression, whose time could grow with the square of a pattern. */
+function fitsPath(path: string, pattern: string): boolean {
+  const [first = '', ...parts] = pattern.split('*')
+  const last = parts.pop()
+  if (last === undefined) return path === pattern
+  if (!path.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts) {
+    const found = path.indexOf(part, at)
+    if (found === -1) return false
+    at = found + part.length
+  }
+  return path.length - last.length >= at && path.endsWith(last)
+}
+
+/** True if a JSON value has the expected members, with these values. */
+function hasMembers(actual: unknown, expected: unknown): boolean {
+  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
+    return isDeepStrictEqual(actual, expected)
+  const members = (actual ?? {}) as Record<string, unknown>
+  return Object.entries(expected).every(([name, it]) => Object.hasOwn(members, name) && hasMembers(members[name], it))
 }

@@ -107,7 +107,7 @@ export class Snapshots implements ServerSnapshots {
   #forget(): void {
     const { attempts, faults, limits, requestLog, activity, tokenUses, botCalls, secure } = this.#deps
     attempts.clear()
-    faults.clear()
+    faults.restart()
     limits.clear()
     requestLog.clear()
     activity.clear()

@@ -1,10 +1,18 @@
-import { FAULT_DELAY_MS_MAX, FAULT_TIMES_MAX, faultKinds } from '../contract/platform/controls.js'
+import {
+  FAULT_CODE,
+  FAULT_PATH,
+  type FaultNumber,
+  faultIssue,
+  faultKinds,
+  faultNumbers,
+  type NewFault,
+} from '../contract/platform/fault-kinds.js'
 import { closest } from '../contract/values/closest.js'
 import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, faultable } from '../server/faults.js'
 import { readInstant, readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
-import type { ClockControl, FaultControl, NewFault } from './types.js'
+import type { ClockControl, FaultControl } from './types.js'
 
 /** @param requireOpen throws when the server is closed */
 export function controlClock(clock: Clock, requireOpen: () => void): ClockControl {
@@ -58,8 +66,9 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
   }
 }
 
-function readFault(fault: NewFault) {
-  requireMembers('fault', fault, ['endpoint', 'kind', 'times', 'rate', 'delay_ms'])
+function readFault(fault: NewFault): NewFault {
+  const names = Object.keys(faultNumbers) as FaultNumber[]
+  requireMembers('fault', fault, ['endpoint', 'kind', ...names, 'share', 'rate', 'match', 'code'])
   const { endpoint, kind } = fault
   if (!faultable.includes(endpoint)) {
     const close = closest(String(endpoint), faultable)
@@ -69,18 +78,35 @@ function readFault(fault: NewFault) {
       : wrongType('fault.endpoint', expected, endpoint)
   }
   if (!faultKinds.includes(kind)) throw wrongValue('fault.kind', `one of ${faultKinds.join(', ')}`, kind)
-  const rate = readRate(fault.rate)
-  const times = readInteger('fault.times', fault.times, 1, FAULT_TIMES_MAX) ?? (rate === null ? 1 : null)
-  const delay = readInteger('fault.delay_ms', fault.delay_ms, 0, FAULT_DELAY_MS_MAX) ?? null
-  if (kind === 'delay' && delay === null)
-    throw wrongType('fault.delay_ms', `a number of ms up to ${FAULT_DELAY_MS_MAX}`, undefined)
-  return { endpoint, kind, times, rate, delay_ms: delay }
+  const share = readShare('fault.share', fault.share) ?? readShare('fault.rate', fault.rate)
+  for (const name of names) readInteger(`fault.${name}`, fault[name], faultNumbers[name][0], faultNumbers[name][1])
+  if (kind === 'delay' && fault.delay_ms === undefined)
+    throw wrongType('fault.delay_ms', `a number of ms up to ${faultNumbers.delay_ms[1]}`, undefined)
+  readText('fault.code', fault.code, FAULT_CODE, 'a code such as RATE_LIMITED')
+  if (fault.match !== undefined) {
+    requireMembers('fault.match', fault.match, ['path', 'body'])
+    const { path, body } = fault.match
+    readText('fault.match.path', path, FAULT_PATH, 'a path that begins with /')
+    if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
+      throw wrongType('fault.match.body', 'an object', body)
+  }
+  const times = fault.times ?? (share === undefined ? 1 : undefined)
+  const read = times === undefined ? fault : { ...fault, times }
+  const issue = faultIssue(read)
+  if (issue !== undefined) throw new TypeError(`fault.${issue.member} ${issue.message}`)
+  return read
 }
 
-function readRate(value: unknown): number | null {
-  if (value === undefined) return null
+function readText(path: string, value: unknown, pattern: string, expected: string): void {
+  if (value === undefined) return
+  if (typeof value !== 'string') throw wrongType(path, expected, value)
+  if (!new RegExp(pattern).test(value)) throw wrongValue(path, expected, value)
+}
+
+function readShare(path: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined
   const expected = 'a number above 0 and up to 1'
-  if (typeof value !== 'number') throw wrongType('fault.rate', expected, value)
-  if (!(value > 0 && value <= 1)) throw wrongValue('fault.rate', expected, value)
+  if (typeof value !== 'number') throw wrongType(path, expected, value)
+  if (!(value > 0 && value <= 1)) throw wrongValue(path, expected, value)
   return value
 }

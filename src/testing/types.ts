@@ -1,11 +1,12 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
-import type { faultKinds } from '../contract/platform/controls.js'
+import type { NewFault } from '../contract/platform/fault-kinds.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Seed } from '../server/seed/schema.js'
 
 export type { Client } from '../client/index.js'
+export type { NewFault } from '../contract/platform/fault-kinds.js'
 export type { Seed } from '../server/seed/schema.js'
 
 /**
@@ -56,7 +57,7 @@ export interface TestServer extends AsyncDisposable {
    * @throws TestingError UPDATE_NOT_RECEIVED with the updates that did arrive
    */
   receive<T extends UpdateType>(type: T, options?: ReceiveOptions): Promise<ReceivedUpdate<T>>
-  /** Returns to the initial state: the seed, without faults, at the start time plus the real time since then. */
+  /** Returns to the initial state: the seed with its faults only, at the start time plus the real time since then. */
   reset(): Promise<void>
   /** Saves the server's state and clock until the server closes. */
   snapshot(): Promise<Snapshot>
@@ -88,19 +89,6 @@ export interface ClockControl {
   advance(by: string | number): void
   /** Moves the clock to an instant. @param to a Date or RFC 3339 text, not in the past */
   set(to: Date | string): void
-}
-
-export interface NewFault {
-  /** Contract id of the endpoint, such as `vouchers.redeem`. */
-  readonly endpoint: string
-  /** `drop_response` loses the response after the commit, `error` responds 503, `delay` responds late. */
-  readonly kind: (typeof faultKinds)[number]
-  /** Number of affected calls; default 1, or all with a `rate`. */
-  readonly times?: number
-  /** Random share of affected calls: above 0 and up to 1. Default: each call. */
-  readonly rate?: number
-  /** Delay in ms, up to 60,000; required for `delay`. */
-  readonly delay_ms?: number
 }
 
 export interface FaultControl {

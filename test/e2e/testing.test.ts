@@ -62,3 +62,32 @@ test('import and require of voucherctl/testing return one implementation', async
     console.log(required.startServer === startServer, Object.keys(required).join())`
   expect(await run('--input-type=module', '-e', program)).toMatchObject({ all: 'true startServer', exitCode: 0 })
 })
+
+test('faults of command, library and seed affect the chosen calls of the packed server', async () => {
+  const program = `
+    import { execFile } from 'node:child_process'
+    import { promisify } from 'node:util'
+    import { startServer } from 'voucherctl/testing'
+    const faults = [{ endpoint: 'templates.list', kind: 'cut_body', nth: 1 }]
+    const { seed, close } = await startServer()
+    await close()
+    const server = await startServer({ seed: { ...seed, faults } })
+    const env = { ...process.env, VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey }
+    const add = (...args) => promisify(execFile)(process.execPath, ['../node_modules/voucherctl/bin/voucherctl.js',
+      'platform', 'faults', 'add', '--endpoint', 'templates.list', ...args], { env })
+    const codes = []
+    const call = async () => codes.push((await server.client.templates.list()).code ?? 'ok')
+    await call()
+    await add('--kind', 'status', '--status', '429', '--retry-after', '2', '--nth', '2')
+    await call()
+    await call()
+    server.faults.add({ endpoint: 'templates.list', kind: 'refuse_connection' })
+    await call()
+    try { server.faults.add({ endpoint: 'templates.list', kind: 'status' }) } catch (error) { codes.push(error.message) }
+    console.log(codes.join())
+    await server.close()`
+  expect(await run('--input-type=module', '-e', program)).toMatchObject({
+    all: 'NETWORK_ERROR,ok,RATE_LIMITED,NETWORK_ERROR,fault.status is required for the kind status',
+    exitCode: 0,
+  })
+})

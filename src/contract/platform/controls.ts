@@ -1,6 +1,7 @@
 import { del, get, group, post, put } from '../endpoint.js'
-import { input, instant, instantInput, nullable, oneOf } from '../fields.js'
+import { input, instant, instantInput, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
+import { FAULT_CODE, FAULT_PATH, type FaultNumber, faultKinds, faultNumbers } from './fault-kinds.js'
 
 // Operator control over a server under test: its clock, faults, snapshots and reset.
 
@@ -20,7 +21,42 @@ export const forecast = Type.Object({
 })
 export type Forecast = Static<typeof forecast>
 
-export const faultKinds = ['drop_response', 'delay', 'error'] as const
+function faultNumber(name: FaultNumber) {
+  const [minimum, maximum, description] = faultNumbers[name]
+  return Type.Optional(Type.Integer({ minimum, maximum, description }))
+}
+
+const share = Type.Optional(
+  Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+)
+
+/** Members that a fault has only if they were given. */
+const optionalMembers = {
+  seed: faultNumber('seed'),
+  nth: faultNumber('nth'),
+  status: faultNumber('status'),
+  code: Type.Optional(Type.String({ pattern: FAULT_CODE, 'x-expected': '1 to 64 of A-Z 0-9 _, with a letter first' })),
+  retry_after: faultNumber('retry_after'),
+}
+
+const matchPath = Type.String({
+  pattern: FAULT_PATH,
+  description: '`*` stands for any characters',
+  'x-expected': 'a path that begins with /, of at most 256 visible ASCII characters',
+})
+const matchBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...secret })
+
+/** Input of a fault, for the operator call and for seeds. */
+export const faultInput = input({
+  endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
+  kind: oneOf(faultKinds),
+  times: faultNumber('times'),
+  share,
+  rate: share,
+  match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody) })),
+  delay_ms: faultNumber('delay_ms'),
+  ...optionalMembers,
+})
 
 export const fault = Type.Object({
   id: Type.String(),
@@ -30,12 +66,13 @@ export const fault = Type.Object({
   left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
   delay_ms: nullable(Type.Integer()),
   rate: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
+  /** Of the body only names of members: values may be credentials. */
+  match: Type.Optional(
+    Type.Object({ path: Type.Optional(Type.String()), body: Type.Optional(Type.Array(Type.String())) }),
+  ),
+  ...optionalMembers,
 })
 export type Fault = Static<typeof fault>
-
-/** Maximum number of calls that one fault affects. */
-export const FAULT_TIMES_MAX = 1_000_000
-export const FAULT_DELAY_MS_MAX = 60_000
 
 export const snapshot = Type.Object({
   name: Type.String(),
@@ -97,18 +134,8 @@ export const platformControls = group('platform', {
   }),
 
   addFault: post('/_platform/v1/faults', {
-    summary: 'Inject a fault into the next calls of an endpoint, or into a share of them',
-    body: input({
-      endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
-      kind: oneOf(faultKinds),
-      times: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: FAULT_TIMES_MAX, description: 'required without a rate' }),
-      ),
-      rate: Type.Optional(
-        Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
-      ),
-      delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: FAULT_DELAY_MS_MAX })),
-    }),
+    summary: 'Inject a fault into the next calls of an endpoint, into a share of them, or into those that match',
+    body: faultInput,
     output: fault,
   }),
 

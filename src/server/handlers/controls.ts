@@ -1,9 +1,8 @@
 import { refuse } from '../../contract/errors.js'
-import { closest } from '../../contract/values/closest.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import { forecast } from '../../store/forecast.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
-import { faultable } from '../faults.js'
+import { issueOfFault } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
 
 /** The test clock (RULES.md#test-clock) and faults (RULES.md#faults). */
@@ -53,24 +52,9 @@ export const controlHandlers = (({ clock, faults, store }) => {
     },
 
     faults: async () => ({ ok: true, data: { items: [...faults.list()] } }),
-    addFault: async ({ endpoint, kind, times, rate, delay_ms }) => {
-      if (!faultable.includes(endpoint)) {
-        const close = closest(endpoint, faultable)
-        const issue = {
-          pointer: '/endpoint',
-          code: 'enum',
-          message: 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem',
-        }
-        return invalid(close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` })
-      }
-      if (times === undefined && rate === undefined) {
-        return invalid({ pointer: '/times', code: 'required', message: 'is required without a rate' })
-      }
-      if (kind === 'delay' && delay_ms === undefined) {
-        return invalid({ pointer: '/delay_ms', code: 'required', message: 'is required for a delay' })
-      }
-      const added = { endpoint, kind, times: times ?? null, rate: rate ?? null, delay_ms: delay_ms ?? null }
-      return { ok: true, data: faults.add(added) }
+    addFault: async (fault) => {
+      const issue = issueOfFault(fault)
+      return issue === undefined ? { ok: true, data: faults.add(fault) } : invalid(issue)
     },
     removeFault: async ({ faultId }) => {
       const removed = faults.remove(faultId)

@@ -13,8 +13,8 @@ export function failureResponse(
   keepAlive: boolean,
   messages: Messages,
 ): HttpResponse {
-  const { code, details } = refusal
-  const { status, message, retryable } = failures[code]
+  const { code, details, planted } = refusal
+  const { status, message, retryable } = planted ?? failures[code]
   const envelope: FailureEnvelope = {
     success: false,
     code,
@@ -30,11 +30,14 @@ export function failureResponse(
   }
 }
 
-function failureHeaders({ code, details, retryAfterSeconds }: Refusal, keepAlive: boolean): Record<string, string> {
+function failureHeaders(
+  { code, details, retryAfterSeconds, planted }: Refusal,
+  keepAlive: boolean,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
-  else if (code === 'SERVICE_UNAVAILABLE') headers['retry-after'] = '1'
-  const { status } = failures[code]
+  else if (code === 'SERVICE_UNAVAILABLE' && planted === undefined) headers['retry-after'] = '1'
+  const { status } = planted ?? failures[code]
   if (status === 426) {
     headers.upgrade = 'platform-secure/1'
     // Include `close`, because this header replaces the `Connection: close` that Node would write.

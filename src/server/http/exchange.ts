@@ -10,7 +10,12 @@ import type { VoucherCall } from '../observe/request-log.js'
 export interface Carrier {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** Where a fault ends the response. */
+  cut?: Exclude<Cut, 'now'>
 }
+
+/** Where a fault closes the connection: without a response, after the head, or after half of the body. */
+export type Cut = 'now' | 'head' | 'body'
 
 /** A call that was decrypted from an envelope. */
 export interface InnerCall {
@@ -171,6 +176,19 @@ export function writeReply(response: ServerResponse, { status, headers, body }: 
   body.pipe(response)
   // Send the head now: a stream without a line yet would delay it.
   response.flushHeaders()
+}
+
+/** Sends the head and half of the body or none, then closes the connection (RULES.md#faults). */
+export function writeCut(
+  { response, cut }: Carrier,
+  status: number,
+  headers: Readonly<Record<string, string | number>>,
+  body: string | Buffer,
+): void {
+  const bytes = Buffer.from(body)
+  response.writeHead(status, headers)
+  response.flushHeaders()
+  response.write(bytes.subarray(0, cut === 'body' ? bytes.length / 2 : 0), () => response.destroy())
 }
 
 /** A successful reply with JSON. */

@@ -4,6 +4,7 @@ import { BOTS_PER_ACCOUNT } from '../../domain/bot/bot.js'
 import { isWellFormedToken, tokenChecksum } from '../../domain/tokens.js'
 import { readValidity } from '../../domain/validity.js'
 import { type Place, YamlDocument } from '../../files/yaml-document.js'
+import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
@@ -77,6 +78,10 @@ function rulesOf(seed: Seed): ValidationIssue[] {
   check.perAccount('/applications', APPLICATIONS_PER_ACCOUNT, seed.applications)
   for (const [n, bot] of (seed.bots ?? []).entries()) check.bot(`/bots/${n}`, bot)
   check.perAccount('/bots', BOTS_PER_ACCOUNT, seed.bots)
+  for (const [n, fault] of (seed.faults ?? []).entries()) {
+    const issue = issueOfFault(fault)
+    if (issue !== undefined) check.issues.push({ ...issue, pointer: `/faults/${n}${issue.pointer}` })
+  }
   return check.issues
 }
 

@@ -1,6 +1,7 @@
 import { apps } from '../../contract/apps.js'
 import { bots } from '../../contract/bots.js'
 import { input, oneOf } from '../../contract/fields.js'
+import { faultInput } from '../../contract/platform/controls.js'
 import { platform } from '../../contract/platform/platform.js'
 import { type Static, Type } from '../../contract/schema.js'
 import { templateInput } from '../../contract/templates.js'
@@ -49,6 +50,7 @@ export const seedSchema = input({
   account,
   applications: Type.Optional(Type.Array(application)),
   bots: Type.Optional(Type.Array(bot)),
+  faults: Type.Optional(Type.Array(faultInput, { maxItems: 1000 })),
 })
 export type Seed = Static<typeof seedSchema>
 export type SeedApplication = Static<typeof application>

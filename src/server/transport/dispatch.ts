@@ -13,7 +13,14 @@ import { TestClock } from '../clock.js'
 import type { Deps } from '../deps.js'
 import { readBytes } from '../http/body.js'
 import { failureResponse, headersOf } from '../http/envelope.js'
-import { type Carrier, type Exchange, innerExchange, refuseWithoutHost, splitTarget } from '../http/exchange.js'
+import {
+  type Carrier,
+  type Exchange,
+  innerExchange,
+  refuseWithoutHost,
+  splitTarget,
+  writeCut,
+} from '../http/exchange.js'
 import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
 
@@ -44,9 +51,9 @@ export function createDispatchListener(
   return (request, response) => {
     const id = deps.newId('req')
     const startedAt = performance.now()
-    const outer = { id, request, response, passed: false }
+    const outer: OpenedDispatch = { id, request, response, passed: false }
     const send = (sent: HttpResponse, failureCode: FailureCode | null) => {
-      write(response, sent, id)
+      write(outer, sent)
       const ended = {
         id,
         method,
@@ -143,10 +150,14 @@ function responseClosed(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
 
-function write(response: ServerResponse, outer: HttpResponse, id: string): void {
+function write(outer: OpenedDispatch, sent: HttpResponse): void {
+  const { response, id, cut } = outer
   if (response.headersSent || response.destroyed) return
-  response.writeHead(outer.status, headersOf(outer, id))
-  response.end(outer.body)
+  const { status, body } = sent
+  const headers = headersOf(sent, id)
+  if (cut !== undefined) return writeCut(outer, status, headers, body)
+  response.writeHead(status, headers)
+  response.end(body)
 }
 
 function refusedInside(refusal: Refusal, requestId: string, { differences }: Pick<Deps, 'differences'>): HttpResponse {

@@ -1,3 +1,4 @@
+import { seededRandom } from '../../../contract/values/seeded-random.js'
 import { type Mix, type Operation, operations } from './mix.js'
 
 export const shapes = ['steady', 'ramp', 'spike'] as const
@@ -63,17 +64,6 @@ function* shuffledMix(mix: Mix, seed: number): Generator<Operation, never> {
       hundred.push(picked)
       yield picked
     }
-  }
-}
-
-/** Returns a function that returns numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
 

@@ -1,16 +1,18 @@
+import { platformControls as contract, type Fault, type Forecast } from '../../../contract/platform/controls.js'
 import {
-  platformControls as contract,
-  FAULT_DELAY_MS_MAX,
-  FAULT_TIMES_MAX,
-  type Fault,
-  type Forecast,
+  FAULT_CODE,
+  FAULT_PATH,
+  type FaultNumber,
   faultKinds,
-} from '../../../contract/platform/controls.js'
+  faultNumbers,
+  faultTable,
+} from '../../../contract/platform/fault-kinds.js'
 import { durationMs } from '../../../contract/values/duration.js'
+import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, integer, one, required, requiredUnless, text } from '../../flags/flags.js'
+import { choice, integer, matching, one, required, requiredUnless, text } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
@@ -83,15 +85,42 @@ export const clock: Group = {
   ],
 }
 
-const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_ms']
+const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
 const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
-function effectOf({ endpoint, kind, rate, times }: Fault): string {
-  if (rate === null) return `The next ${times === 1 ? 'call' : `${times} calls`} of ${endpoint}: ${kind}.`
-  const share = `${Number((rate * 100).toPrecision(3))} % of the calls of ${endpoint}: ${kind}`
-  return times === null ? `${share}.` : `${share}, at most ${times} ${times === 1 ? 'time' : 'times'}.`
+function effectOf({ endpoint, kind, rate, times, nth, match, status }: Fault): string {
+  const what = `${kind}${status === undefined ? '' : ` ${status}`}`
+  const calls = `${match === undefined ? '' : 'matching '}`
+  const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
+  if (nth !== undefined) return `The ${calls}calls of ${endpoint} from number ${nth} on: ${what}${limit}`
+  if (rate !== null)
+    return `${Number((rate * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
+  return `The next ${times === 1 ? `${calls}call` : `${times} ${calls}calls`} of ${endpoint}: ${what}.`
 }
+
+const faultNumber = (value: string, name: FaultNumber) => {
+  const [min, max, summary] = faultNumbers[name]
+  return integer(value, summary, min, max)
+}
+
+const share = (summary: string) =>
+  one('SHARE', summary, (text) => {
+    const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
+    return number > 0 && number <= 1
+      ? { ok: true, value: number }
+      : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
+  })
+
+/** Members of the body that `--match-body` names. */
+const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
+  const value = parseObject(text)
+  return value === undefined
+    ? { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }
+    : { ok: true, value }
+})
+
+const kindSummary = faultKinds.map((it) => `${it} ${faultTable[it][0]}`).join('; ')
 
 export const faults: Group = {
   name: 'faults',
@@ -113,18 +142,28 @@ export const faults: Group = {
           text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
           'Endpoint',
         ),
-        kind: required(
-          choice(faultKinds, 'error responds 503; drop_response closes the connection after the work was done'),
-          'Kind',
+        kind: required(choice(faultKinds, kindSummary), 'Kind'),
+        times: faultNumber('N', 'times'),
+        share: share('Share of the calls, chosen at random: 0.05 is one in twenty'),
+        rate: share('The same as --share'),
+        seed: faultNumber('N', 'seed'),
+        nth: faultNumber('N', 'nth'),
+        'match-path': matching(
+          'PATH',
+          'Only calls with this path; * stands for any characters',
+          (it) => new RegExp(FAULT_PATH).test(it),
+          'must begin with / and have at most 256 visible ASCII characters',
         ),
-        times: integer('N', 'Number of calls that it affects, default 1, or all with --rate', 1, FAULT_TIMES_MAX),
-        rate: one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (text) => {
-          const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
-          return share > 0 && share <= 1
-            ? { ok: true, value: share }
-            : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
-        }),
-        'delay-ms': integer('MS', 'With --kind delay: milliseconds', 0, FAULT_DELAY_MS_MAX),
+        'match-body': jsonObject,
+        'delay-ms': faultNumber('MS', 'delay_ms'),
+        status: faultNumber('STATUS', 'status'),
+        code: matching(
+          'CODE',
+          'With status: failure code, default that of the status',
+          (it) => new RegExp(FAULT_CODE).test(it),
+          'must be a code such as RATE_LIMITED',
+        ),
+        'retry-after': faultNumber('SECONDS', 'retry_after'),
       },
       examples: [
         { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
@@ -132,19 +171,26 @@ export const faults: Group = {
           command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --rate 0.05',
           comment: '5 % of the redeems lose their response',
         },
+        {
+          command:
+            'voucherctl platform faults add --endpoint vouchers.redeem --kind status --status 429 --retry-after 2 --nth 3',
+        },
       ],
       view: {
         headline: effectOf,
         members: ['id'],
         next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
       },
-      input: ({
-        flags: { endpoint, kind, rate, times = rate === undefined ? 1 : undefined, 'delay-ms': delay_ms },
-      }) => ({
-        endpoint,
-        kind,
-        ...defined({ times, rate, delay_ms }),
-      }),
+      input: ({ flags: { endpoint, kind, 'match-path': path, 'match-body': body, ...flags } }) => {
+        const { times, share, rate, seed, nth, 'delay-ms': delay_ms, status, code, 'retry-after': retry_after } = flags
+        const limit = times ?? (rate === undefined && share === undefined ? 1 : undefined)
+        const match = path === undefined && body === undefined ? undefined : defined({ path, body })
+        return {
+          endpoint,
+          kind,
+          ...defined({ times: limit, share, rate, seed, nth, match, delay_ms, status, code, retry_after }),
+        }
+      },
     }),
     callLeaf({
       name: 'remove',

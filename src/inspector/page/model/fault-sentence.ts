@@ -1,11 +1,16 @@
 import type { Fault } from '../../../contract/platform/controls.js'
+import { faultTable } from '../../../contract/platform/fault-kinds.js'
 import { count } from './format.js'
 
-const effects = { delay: 'are delayed', error: 'fail with 503', drop_response: 'lose their response' } as const
-
 /** Describes a fault, such as `5 % of the calls of vouchers.redeem lose their response`. */
-export function faultSentence({ endpoint, kind, rate, left, delay_ms }: Fault): string {
-  const share = rate === null ? 'Calls' : `${Number((rate * 100).toPrecision(3))} % of the calls`
+export function faultSentence({ endpoint, kind, rate, left, delay_ms, status, nth, match }: Fault): string {
+  const share =
+    rate === null
+      ? match
+        ? 'Matching calls'
+        : 'Calls'
+      : `${Number((rate * 100).toPrecision(3))} % of the ${match ? 'matching ' : ''}calls`
   const wait = delay_ms === null ? '' : kind === 'delay' ? ` by ${count(delay_ms)} ms` : ` after ${count(delay_ms)} ms`
-  return `${share} of ${endpoint} ${effects[kind]}${wait}${left === null ? '' : `, ${count(left)} more`}`
+  const from = nth === undefined ? '' : ` from number ${count(nth)} on`
+  return `${share} of ${endpoint}${from} ${faultTable[kind][1]}${status === undefined ? '' : ` ${status}`}${wait}${left === null ? '' : `, ${count(left)} more`}`
 }

@@ -1,14 +1,10 @@
 import { useState } from 'preact/hooks'
-import type { Fault, faultKinds } from '../../../contract/platform/controls.js'
+import type { Fault } from '../../../contract/platform/controls.js'
+import { faultKinds, faultTable } from '../../../contract/platform/fault-kinds.js'
 import { Heading, Loaded } from '../components.js'
 import { faultSentence } from '../model/fault-sentence.js'
 import { act } from './act.js'
 
-const kinds: readonly (readonly [kind: (typeof faultKinds)[number], label: string, delay_ms?: number])[] = [
-  ['drop_response', 'Lose the response'],
-  ['delay', 'Take 1 s longer', 1000],
-  ['error', 'Fail with 503'],
-]
 const rates = [0.01, 0.05, 0.2, 0.5, 1]
 /** Endpoints that always have switches; others have one only with a fault. */
 const usual = ['vouchers.redeem', 'vouchers.issue', 'vouchers.verify', 'vouchers.reverse', 'bots.issue']
@@ -74,17 +70,21 @@ interface SwitchesProps {
 function Switches({ endpoint, faults, change }: SwitchesProps) {
   const [chosen, setChosen] = useState(0.05)
   // A switch stands for a fault without an end.
-  const own = faults.filter((it) => it.endpoint === endpoint && it.rate && !it.times)
+  const own = faults.filter((it) => it.endpoint === endpoint && it.rate && !it.times && !it.match)
   const rate = own[0]?.rate ?? chosen
-  const add = (kind: string, share: number, delay_ms?: number | null): Change => [
+  const add = (kind: string, share: number, members: object = {}): Change => [
     'POST',
     '/faults',
-    { endpoint, kind, rate: share, ...(delay_ms && { delay_ms }) },
+    { endpoint, kind, rate: share, ...members },
   ]
   const setRate = (event: Event) => {
     const share = Number((event.currentTarget as HTMLSelectElement).value)
     setChosen(share)
-    change(...own.flatMap((it) => [remove(it.id), add(it.kind, share, it.delay_ms)]))
+    const again = ({ id, kind, delay_ms, status, code, retry_after, seed }: Fault) => [
+      remove(id),
+      add(kind, share, { ...(delay_ms && { delay_ms }), status, code, retry_after, seed }),
+    ]
+    change(...own.flatMap(again))
   }
   return (
     <fieldset>
@@ -97,13 +97,14 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
           ))}
         </select>
       </label>
-      {kinds.map(([kind, label, delay_ms]) => {
+      {faultKinds.map((kind) => {
+        const [, , label, preset] = faultTable[kind]
         const on = own.filter((it) => it.kind === kind).map((it) => remove(it.id))
         return (
           <button
             role="switch"
             aria-checked={!!on[0]}
-            onClick={() => change(...(on[0] ? on : [add(kind, rate, delay_ms)]))}
+            onClick={() => change(...(on[0] ? on : [add(kind, rate, preset)]))}
           >
             {label}
           </button>

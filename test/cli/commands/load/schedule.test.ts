@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  callCount,
-  dueCalls,
-  type Schedule,
-  seededRandom,
-  shapes,
-  totalsOf,
-} from '../../../../src/cli/commands/load/schedule.js'
+import { callCount, dueCalls, type Schedule, shapes, totalsOf } from '../../../../src/cli/commands/load/schedule.js'
+import { seededRandom } from '../../../../src/contract/values/seeded-random.js'
 
 const mix = { issue: 30, verify: 50, redeem: 20 }
 const scheduleOf = (changes: Partial<Schedule> = {}): Schedule => ({
