@@ -105,7 +105,12 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     reset: () => whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
     async snapshot() {
       const { name, clock } = await whileOpen(() => deps.snapshots.save(`test-${++saved}`))
-      const snapshot = { time: new Date(clock) }
+      const snapshot: Snapshot = {
+        time: new Date(clock),
+        async release() {
+          if (snapshots.delete(snapshot)) await whileOpen(() => deps.snapshots.remove(name))
+        },
+      }
       // Copy the receiver now: all deliveries that the store has as delivered have arrived.
       snapshots.set(snapshot, { name, state: receiver.save() })
       return snapshot

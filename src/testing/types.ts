@@ -72,6 +72,8 @@ export interface TestServer extends AsyncDisposable {
 export interface Snapshot {
   /** Time of the server's clock at the snapshot. */
   readonly time: Date
+  /** Frees its memory; it can then no longer be restored. Without this call the server keeps it until `close`. */
+  release(): Promise<void>
 }
 
 export interface ReceiveOptions {
