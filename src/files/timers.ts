@@ -8,7 +8,8 @@ export let { nextTick } = globalThis.process
 export let performance = { now: (): number => globalThis.performance.now() }
 
 /** Timers that were captured earlier than this file was loaded. */
-export interface Timers extends Pick<typeof globalThis, 'setTimeout' | 'clearTimeout' | 'setInterval' | 'clearInterval'> {
+export interface Timers
+  extends Pick<typeof globalThis, 'setTimeout' | 'clearTimeout' | 'setInterval' | 'clearInterval'> {
   readonly setImmediate: typeof setImmediate
   readonly clearImmediate: typeof clearImmediate
   readonly queueMicrotask: typeof queueMicrotask

@@ -2,8 +2,11 @@
 import * as timersPromises from 'node:timers/promises'
 import type { StartServer } from './types.js'
 
+export { assertMatches, matches } from './match.js'
+
 // Captured when a test file imports the library: the first start may come after vi.useFakeTimers().
-const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } = globalThis
+const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } =
+  globalThis
 const { nextTick } = globalThis.process
 const performance = { now: globalThis.performance.now.bind(globalThis.performance) }
 const timers = {

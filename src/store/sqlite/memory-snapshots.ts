@@ -3,7 +3,14 @@ import { byAge, type StoredSnapshot } from '../snapshots.js'
 import { stateTables } from '../tables.js'
 import type { SqliteDatabase } from './engine.js'
 import type { RunAlone } from './file-snapshots.js'
-import { copyTables, emptyTables, insertRows, replaceTables, type TableRows, withoutForeignKeys } from './table-copies.js'
+import {
+  copyTables,
+  emptyTables,
+  insertRows,
+  replaceTables,
+  type TableRows,
+  withoutForeignKeys,
+} from './table-copies.js'
 
 /** Each copied table makes later copies slower, so states with up to this many rows are kept outside of SQLite. */
 const SMALL_STATE_ROWS = 500

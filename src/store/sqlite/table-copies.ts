@@ -1,5 +1,5 @@
-import { releaseLeases, type Triggers } from '../snapshots.js'
 import type { Value } from '../operation.js'
+import { releaseLeases, type Triggers } from '../snapshots.js'
 import { stateTables } from '../tables.js'
 import { rollBack, type SqliteDatabase } from './engine.js'
 
