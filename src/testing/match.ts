@@ -33,5 +33,4 @@ export function assertMatches<T extends object>(records: readonly T[], match: Ma
 const shown = (it: unknown) => (typeof it === 'function' ? String(it) : inspect(it, { depth: 4, breakLength: 200 }))
 
 /** Lists the last records for a message. */
-export const listOf = (records: readonly object[]): string =>
-  records.slice(-10).map(shown).join('\n') || 'There are none.'
+const listOf = (records: readonly object[]): string => records.slice(-10).map(shown).join('\n') || 'There are none.'

@@ -3,7 +3,7 @@ import type { Exchange } from '../contract/platform/activity.js'
 import type { Activity, RequestItem } from '../server/observe/activity.js'
 import { exchangeOf } from '../server/observe/exchange.js'
 import { readInteger, requireMembers, TestingError, wrongType } from './arguments.js'
-import { listOf, matches } from './match.js'
+import { assertMatches, matches } from './match.js'
 import { WITHIN_MS, WITHIN_MS_MAX } from './receiver.js'
 import type { ReceivedCall, ReceivedCalls } from './types.js'
 
@@ -68,10 +68,14 @@ export class Requests {
           fail(error)
         }
       }
-      const overdue = () =>
-        fail(
-          new TestingError('CALL_NOT_RECEIVED', `No such call within ${within} ms. Received:\n${listOf(this.#list())}`),
-        )
+      const overdue = () => {
+        const rest = this.#list().filter((it) => !this.#returned.has(it))
+        try {
+          assertMatches(rest, match)
+        } catch (cause) {
+          fail(new TestingError('CALL_NOT_RECEIVED', `Within ${within} ms: ${(cause as Error).message}`))
+        }
+      }
       const timer = setTimeout(overdue, within)
       const stop = this.#activity.onRequest(take)
       this.#waiting.add(fail)

@@ -1,7 +1,8 @@
 import { deserialize, serialize } from 'node:v8'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { byAge, type StoredSnapshot } from '../snapshots.js'
 import { stateTables } from '../tables.js'
-import type { SqliteDatabase } from './engine.js'
+import type { SqliteDatabase, SqliteStatement } from './engine.js'
 import type { RunAlone } from './file-snapshots.js'
 import {
   copyTables,
@@ -20,13 +21,16 @@ export class MemorySnapshots {
   readonly #db: SqliteDatabase
   readonly #alone: RunAlone
   readonly #saved = new Map<string, StoredSnapshot>()
-  /** Serialized rows of small states. */
+  readonly #reads: readonly SqliteStatement[]
+  /** Serialized and compressed rows of small states. */
   readonly #small = new Map<string, Uint8Array>()
 
   constructor(db: SqliteDatabase, alone: RunAlone) {
     this.#db = db
     this.#alone = alone
     db.exec("attach ':memory:' as copy")
+    // Once: the memory of a statement is free only after a garbage collection.
+    this.#reads = stateTables.map((it) => db.prepare(`select * from main.${it} limit ?`))
   }
 
   save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot> {
@@ -34,7 +38,7 @@ export class MemorySnapshots {
     return this.#alone(() => {
       this.#remove(name)
       const small = this.#smallState()
-      if (small !== null) this.#small.set(name, serialize(small))
+      if (small !== null) this.#small.set(name, deflateRawSync(serialize(small), { level: 1 }))
       const vouchers = small
         ? (small.find((it) => it.table === 'vouchers')?.rows.length ?? 0)
         : withoutForeignKeys(this.#db, () => copyTables(this.#db, prefixOf(name)))
@@ -55,7 +59,7 @@ export class MemorySnapshots {
       withoutForeignKeys(this.#db, () =>
         small === undefined
           ? replaceTables(this.#db, prefixOf(name))
-          : insertRows(this.#db, deserialize(small) as TableRows[]),
+          : insertRows(this.#db, deserialize(inflateRawSync(small)) as TableRows[]),
       )
       return saved
     }, true)
@@ -80,8 +84,8 @@ export class MemorySnapshots {
   #smallState(): TableRows[] | null {
     let left = SMALL_STATE_ROWS
     const state: TableRows[] = []
-    for (const table of stateTables) {
-      const rows = this.#db.prepare(`select * from main.${table} limit ${left + 1}`).all() as TableRows['rows']
+    for (const [n, table] of stateTables.entries()) {
+      const rows = this.#reads[n]?.all(left + 1) as TableRows['rows']
       left -= rows.length
       if (left < 0) return null
       if (rows.length > 0) state.push({ table, rows })
