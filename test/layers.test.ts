@@ -22,7 +22,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   webhook: { rooms: ['contract'], packages: ['node:'] },
   inspector: { rooms: ['contract'], packages: ['node:', 'preact'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
-  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract'] },
+  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   files: { rooms: [], packages: ['node:', 'yaml'] },
   values: { rooms: [], packages: ['node:'] },

@@ -40,6 +40,22 @@ const groups = [
   { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
 ]
 
+/** Timers that a test's fakes do not replace (files/timers.ts): for global names, and for those that Node's modules export. */
+const timers = src('files/timers.ts')
+const timersPromises = src('files/timers-promises.ts')
+const timerNames = ['Timeout', 'Interval', 'Immediate'].flatMap((it) => [`set${it}`, `clear${it}`])
+const captured = {
+  ...Object.fromEntries([...timerNames, 'queueMicrotask', 'performance'].map((it) => [it, [timers, it]])),
+  'process.nextTick': [timers, 'nextTick'],
+}
+const withCapturedTimers = {
+  name: 'with-captured-timers',
+  resolveId: (id, importer) => {
+    if (importer === timersPromises || importer === src('testing/index.ts')) return undefined
+    return { 'node:timers': timers, 'node:timers/promises': timersPromises }[id]
+  },
+}
+
 const programs = [
   {
     input: { 'cli/main': src('cli/main.ts'), 'testing/index': src('testing/index.ts') },
@@ -47,6 +63,8 @@ const programs = [
     preserveEntrySignatures: 'allow-extension',
     // import() would start the ES module loader.
     output: { format: 'cjs', dynamicImportInCjs: false, codeSplitting: { groups } },
+    plugins: [withCapturedTimers],
+    transform: { inject: captured },
   },
   { input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') }, output: { format: 'cjs' } },
   // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
@@ -117,11 +135,11 @@ export async function bundle(dir) {
   }
   for (const [what, file] of Object.entries(compiledIntoJq))
     add(what, fs.readFileSync(src(`build/licences/${file}`), 'utf8'))
-  const bundling = programs.map(({ output, transform, ...program }) =>
+  const bundling = programs.map(({ output, transform, plugins = [], ...program }) =>
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [withoutUnused, parsedOnce, minified, licensePlugin({ ...licensing, done: collect })],
+      plugins: [...plugins, withoutUnused, parsedOnce, minified, licensePlugin({ ...licensing, done: collect })],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },

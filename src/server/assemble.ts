@@ -46,6 +46,8 @@ export type StartOptions = ServerOptions &
   Partial<InProcessOptions> & {
     readonly schema?: string
     readonly closeMsMax?: number
+    /** True for a server inside another program, which it must not keep alive. */
+    readonly isInProcess?: boolean
     readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
     /** Dependencies in place of the server's own. */
     readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender'>>
@@ -78,7 +80,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     accounts: accountKeysOf(options, keys, log),
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
     inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
-    limits: createLimits(rateLimitsOf(options)),
+    limits: createLimits(rateLimitsOf(options), clock instanceof TestClock ? () => clock.now() : undefined),
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
     webhooks,

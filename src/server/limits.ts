@@ -37,7 +37,8 @@ interface Window {
 }
 
 /**
- * Rate limits in the memory of this process. Windows follow a monotonic clock, never the test clock.
+ * Rate limits in the memory of this process. Windows follow a monotonic clock, which the test clock is too until a
+ * restore, which ends them.
  * @param now monotonic ms
  */
 export function createLimits(

@@ -51,6 +51,8 @@ export async function startInProcess(options: InProcessOptions): Promise<Started
   const embedded = {
     ...options,
     port: 0,
+    isInProcess: true,
+    inspect: true,
     logLevel: options.logTo === undefined ? 'silent' : 'info',
     loopbackPorts: { has: () => true },
     closeMsMax: IN_PROCESS_CLOSE_MS_MAX,
@@ -132,7 +134,10 @@ async function openStore({ databaseUrl, schema }: StartOptions, { database }: Se
   return openPostgresStore({ url: databaseUrl, env: process.env, ...(schema === undefined ? {} : { schema }) })
 }
 
-async function listen({ app, deps }: ServerParts, { host = '127.0.0.1', port = DEFAULT_PORT }: ServerOptions) {
+async function listen({ app, deps }: ServerParts, options: StartOptions) {
+  const { host = '127.0.0.1', port = DEFAULT_PORT, isInProcess = false } = options
+  // A test whose server was not closed must end: its own calls keep the process alive while they wait.
+  if (isInProcess) app.server.unref().on('connection', (socket) => socket.unref())
   app.server.once('listening', () => deps.inspector?.listen(baseUrlOf(app, host) as string))
   await app.listen({ host, port })
 }

@@ -62,7 +62,13 @@ export function readInstant(path: string, value: unknown): number {
 /** A failure of the library itself; `code` names the kind. */
 export class TestingError extends Error {
   override readonly name = 'TestingError'
-  readonly code: 'SERVER_CLOSED' | 'TEST_CLOCK_OFF' | 'UPDATE_NOT_RECEIVED' | 'BOT_UNUSABLE' | 'NO_PORT'
+  readonly code:
+    | 'SERVER_CLOSED'
+    | 'TEST_CLOCK_OFF'
+    | 'UPDATE_NOT_RECEIVED'
+    | 'CALL_NOT_RECEIVED'
+    | 'BOT_UNUSABLE'
+    | 'NO_PORT'
 
   constructor(code: TestingError['code'], message: string) {
     super(message)

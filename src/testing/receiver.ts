@@ -10,8 +10,8 @@ import { verifyWebhook, type WebhookRefusalReason } from '../webhook/index.js'
 import { readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ReceivedUpdate, ReceiveOptions } from './types.js'
 
-const WITHIN_MS = 5_000
-const WITHIN_MS_MAX = 2 ** 31 - 1
+export const WITHIN_MS = 5_000
+export const WITHIN_MS_MAX = 2 ** 31 - 1
 
 interface Arrival {
   readonly bot: string

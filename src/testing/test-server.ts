@@ -5,14 +5,17 @@ import { type Client, createClient } from '../client/index.js'
 import { type Transport, TransportError, throwIfAborted, watchLifetime } from '../client/transport.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import { contract } from '../contract/index.js'
+import type { Voucher } from '../contract/vouchers.js'
 import type { Clock } from '../server/clock.js'
 import { startInProcess } from '../server/listen.js'
+import type { ServerSnapshots } from '../server/options.js'
 import { TestingError, wrongType } from './arguments.js'
 import { fromCaller, fromCallers } from './caller-stack.js'
 import { controlClock, controlFaults } from './controls.js'
 import { readOptions } from './options.js'
 import { Receiver } from './receiver.js'
-import type { Snapshot, StartOptions, TestServer } from './types.js'
+import { Requests } from './requests.js'
+import type { Snapshot, StartOptions, TestServer, VoucherFilter } from './types.js'
 
 /** Lifetime of the account tokens that the client creates, one for each console call. */
 const JWT_SECONDS = 60
@@ -29,6 +32,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const running = await startInProcess({ ...checked, requireSecure, seed, ...internal })
   const { app, deps, baseUrl, operatorKey } = running
   const receiver = new Receiver(deps, seed)
+  const received = new Requests(deps.activity)
 
   let closing: Promise<void> | undefined
   const closed = () => new TestingError('SERVER_CLOSED', 'This server was closed: start another one with startServer')
@@ -48,6 +52,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const close = async () => {
     // Let delayed calls respond now: their clients may no longer wait.
     deps.faults.hold()
+    received.close(closed())
     await receiver.close(closed())
     await running.close()
   }
@@ -82,12 +87,16 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     address()
     return calls.stream(...call)
   }
+  const { requests: _, ...platform } = calls.platform
+  const operator: TestServer['operator'] = {
+    ...platform,
+    activity: (input = {}, settings) => stream(contract.platform.activity, input, settings),
+  }
   const requests: Client['platform']['requests'] = (input = {}, settings) =>
     stream(contract.platform.requests, input, settings)
-  const client = fromCallers<Client>({ ...calls, stream, platform: { ...calls.platform, requests } })
+  const client = fromCallers<Client>({ ...calls, stream, platform: { ...operator, requests } })
 
-  let saved = 0
-  const snapshots = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
+  const { snapshot, restore } = controlSnapshots(deps.snapshots, receiver, requireOpen, whileOpen)
 
   const server: TestServer = {
     get baseUrl() {
@@ -95,29 +104,21 @@ export async function startTestServer(options: StartOptions, internal: InternalO
       return address()
     },
     client,
-    operator: client.platform,
+    operator,
     transport,
     token,
     operatorKey: operatorKey ?? '',
     seed,
     clock: controlClock(deps.clock, requireOpen),
     faults: controlFaults(deps.faults, requireOpen),
+    get requests() {
+      return received.list(requireOpen)
+    },
+    vouchers: (filter) => whileOpen(() => listVouchers(operator, filter)),
     receive: (type, options) => fromCaller(server.receive, () => whileOpen(() => receiver.receive(type, options))),
     reset: () => whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
-    async snapshot() {
-      const { name, clock } = await whileOpen(() => deps.snapshots.save(`test-${++saved}`))
-      const snapshot = { time: new Date(clock) }
-      // Copy the receiver now: all deliveries that the store has as delivered have arrived.
-      snapshots.set(snapshot, { name, state: receiver.save() })
-      return snapshot
-    },
-    async restore(snapshot) {
-      requireOpen()
-      const held = snapshots.get(snapshot)
-      if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
-      const restore = async () => void (await deps.snapshots.restore(held.name))
-      await whileOpen(() => receiver.replace(restore, held.state))
-    },
+    snapshot,
+    restore,
     close: () => {
       closing ??= close()
       return closing
@@ -128,6 +129,50 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   // Not enumerable: otherwise copying the members of a server without a port would throw.
   if (baseUrl === null) Object.defineProperty(server, 'baseUrl', { enumerable: false })
   return server
+}
+
+/** @param requireOpen throws when the server is closed */
+function controlSnapshots(
+  stored: ServerSnapshots,
+  receiver: Receiver,
+  requireOpen: () => void,
+  whileOpen: <T>(call: () => Promise<T>) => Promise<T>,
+): Pick<TestServer, 'snapshot' | 'restore'> {
+  let saved = 0
+  const snapshots = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
+  return {
+    async snapshot() {
+      const { name, clock } = await whileOpen(() => stored.save(`test-${++saved}`))
+      const snapshot: Snapshot = {
+        time: new Date(clock),
+        async release() {
+          if (snapshots.delete(snapshot)) await whileOpen(() => stored.remove(name))
+        },
+      }
+      // Copy the receiver now: all deliveries that the store has as delivered have arrived.
+      snapshots.set(snapshot, { name, state: receiver.save() })
+      return snapshot
+    },
+    async restore(snapshot) {
+      requireOpen()
+      const held = snapshots.get(snapshot)
+      if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
+      const restore = async () => void (await stored.restore(held.name))
+      await whileOpen(() => receiver.replace(restore, held.state))
+    },
+  }
+}
+
+/** Reads all pages. */
+async function listVouchers({ vouchers }: TestServer['operator'], filter: VoucherFilter = {}): Promise<Voucher[]> {
+  const all: Voucher[] = []
+  for (let page = 1, pages = 1; page <= pages; page++) {
+    const listed = await vouchers({ ...filter, page, limit: 100 })
+    if (!listed.ok) throw new TypeError(`filter was refused: ${listed.message} ${JSON.stringify(listed.details)}`)
+    all.push(...listed.data.items)
+    pages = listed.data.pagination.pages
+  }
+  return all
 }
 
 /**

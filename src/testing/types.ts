@@ -3,11 +3,14 @@ import type { Transport } from '../client/transport.js'
 import type { NewFault } from '../contract/platform/fault-kinds.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
+import type { Voucher } from '../contract/vouchers.js'
 import type { Seed } from '../server/seed/schema.js'
+import type { Match } from './match.js'
 
 export type { Client } from '../client/index.js'
 export type { NewFault } from '../contract/platform/fault-kinds.js'
 export type { Seed } from '../server/seed/schema.js'
+export type { Match } from './match.js'
 
 /**
  * Starts a server in this process, with a database of its own.
@@ -41,7 +44,7 @@ export interface TestServer extends AsyncDisposable {
   /** Calls the server in this process with the first credentials of the seed; never retries. */
   readonly client: Client
   /** The operator API, such as `operator.approveTemplate({ templateId })`. */
-  readonly operator: Client['platform']
+  readonly operator: Omit<Client['platform'], 'requests'>
   /** Sends requests to the server in this process: `createClient({ baseUrl, token, transport })`. */
   readonly transport: Transport
   /** First application token of the seed, for the program under test; empty without one. */
@@ -52,6 +55,13 @@ export interface TestServer extends AsyncDisposable {
   readonly seed: Seed
   readonly clock: ClockControl
   readonly faults: FaultControl
+  /**
+   * The calls that the server has carried out or refused since the start, reset or restore: oldest first, the last
+   * 1,000, secrets as `[hidden]`. Calls that only watch the server, such as health checks, are left out.
+   */
+  readonly requests: ReceivedCalls
+  /** Reads the stored vouchers of all applications, newest first. */
+  vouchers(filter?: VoucherFilter): Promise<readonly Voucher[]>
   /**
    * Resolves to the next update of a type by webhook: verified, in order of arrival, each only once.
    * @throws TestingError UPDATE_NOT_RECEIVED with the updates that did arrive
@@ -71,6 +81,43 @@ export interface TestServer extends AsyncDisposable {
 export interface Snapshot {
   /** Time of the server's clock at the snapshot. */
   readonly time: Date
+  /** Frees its memory; it can then no longer be restored. Without this call the server keeps it until `close`. */
+  release(): Promise<void>
+}
+
+type ListInput = NonNullable<Parameters<Client['platform']['vouchers']>[0]>
+export type VoucherFilter = Omit<ListInput, 'page' | 'limit'>
+
+export interface ReceivedCalls extends ReadonlyArray<ReceivedCall> {
+  /**
+   * Resolves to the first call that matches and that no earlier `wait` resolved to, even if it has already arrived.
+   * @throws TestingError CALL_NOT_RECEIVED with the calls that did arrive
+   */
+  wait(match: Match<ReceivedCall>, options?: Pick<ReceiveOptions, 'within'>): Promise<ReceivedCall>
+}
+
+/** One call to the server. Plain data without secrets. */
+export interface ReceivedCall {
+  /** Contract id, such as `vouchers.redeem`; null for an unknown path. */
+  readonly endpoint: string | null
+  /** Members of path, query and body; null for a body that is not JSON or too long. */
+  readonly input: Readonly<Record<string, unknown>> | null
+  readonly idempotencyKey: string | null
+  /** Time of the server's clock at the end of the call. */
+  readonly time: Date
+  /** Null if the response was lost, although `status` and `code` say what the server did. */
+  readonly result: { readonly ok: true; readonly data: unknown } | FailedCall | null
+  readonly status: number
+  readonly code: string | null
+  readonly replayed: boolean
+  readonly requestId: string
+}
+
+export interface FailedCall {
+  readonly ok: false
+  readonly code: string
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
 }
 
 export interface ReceiveOptions {

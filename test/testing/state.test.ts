@@ -97,3 +97,11 @@ test('reset, restore and receive that a close interrupts say that the server was
   const refused = (await settled).flatMap((it) => (it.status === 'rejected' ? [it.reason.code] : []))
   expect(new Set(refused)).toEqual(new Set(['SERVER_CLOSED']))
 })
+
+test('released snapshot can no longer be restored, and releasing it again changes nothing', async () => {
+  const [released, kept] = [await server.snapshot(), await server.snapshot()]
+  await released.release()
+  await released.release()
+  await expect(server.restore(released)).rejects.toThrow(/^snapshot must be a snapshot of this server, got /)
+  await server.restore(kept)
+})

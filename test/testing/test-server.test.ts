@@ -101,7 +101,7 @@ test('transport lets another client call a server without a port', async () => {
 
 test('server without a port explains why it has no base URL and no streams', async () => {
   expect(() => server.baseUrl).toThrow(expect.objectContaining({ code: 'NO_PORT' }))
-  await expect(server.operator.requests()).rejects.toMatchObject({ code: 'NO_PORT' })
+  await expect(server.operator.activity()).rejects.toMatchObject({ code: 'NO_PORT' })
 })
 
 test('members of a server without a port can be copied', async () => {
@@ -170,7 +170,7 @@ test('closed server says so on every call, and closing it again changes nothing'
   const closed = expect.objectContaining({ code: 'SERVER_CLOSED' })
   await expect(client.templates.list()).rejects.toThrow(closed)
   await expect(operator.reviews()).rejects.toThrow(closed)
-  await expect(operator.requests()).rejects.toThrow(closed)
+  await expect(operator.activity()).rejects.toThrow(closed)
   await expect(transport({ method: 'GET', path: '/healthz', headers: {} })).rejects.toThrow(closed)
   await expect(closing.receive('ping')).rejects.toThrow(closed)
   expect(() => closing.baseUrl).toThrow(closed)

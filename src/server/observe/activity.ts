@@ -41,6 +41,7 @@ type Event =
   | { readonly kind: 'delivery'; readonly delivery: DeliveryActivity }
   | { readonly kind: 'state'; readonly what: StateChange; readonly at: number }
   | { readonly kind: 'omitted'; readonly count: number }
+export type RequestItem = Item & { readonly kind: 'request' }
 type Item = Event & { readonly seq: number; captured: Captured | null }
 
 interface ActivityOptions {
@@ -63,6 +64,7 @@ export class Activity {
   /** Items before this index of `#items` no longer have their exchange. */
   #evicted = 0
   readonly #followers = new Followers<Item>()
+  readonly #listeners = new Set<() => void>()
   #readers = 0
   #left = BURST
   #leftMs = BURST_MS
@@ -88,6 +90,7 @@ export class Activity {
     const { endpoint, status } = entry
     if (isWatching(entry)) return
     this.#add({ kind: 'request', entry, seq: ++this.#seq, captured })
+    for (const listener of this.#listeners) listener()
     if (endpoint !== null && status < 300 && reviewing.has(endpoint)) this.changed('reviews')
   }
 
@@ -125,6 +128,17 @@ export class Activity {
       })
     }
     return stream
+  }
+
+  /** Returns the stored requests, oldest first. */
+  requests(): readonly RequestItem[] {
+    return this.#items.slice(-KEPT).filter((it): it is RequestItem => it.kind === 'request')
+  }
+
+  /** Calls `listener` after each request. Returns a function that removes the listener. */
+  onRequest(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Discards lines of a replaced state; followers stay. */

@@ -1,3 +1,4 @@
+import type { Value } from '../operation.js'
 import { releaseLeases, type Triggers } from '../snapshots.js'
 import { stateTables } from '../tables.js'
 import { rollBack, type SqliteDatabase } from './engine.js'
@@ -45,6 +46,23 @@ export function copyTables(db: SqliteDatabase, prefix = ''): number {
   for (const table of tables) db.exec(`insert into copy.${prefix}${table} select * from main.${table}`)
   const { n } = db.prepare('select count(*) as n from main.vouchers').get() as { n: number }
   return n
+}
+
+export interface TableRows {
+  readonly table: string
+  readonly rows: readonly Readonly<Record<string, Value>>[]
+}
+
+/** Inserts rows into empty state tables. */
+export function insertRows(db: SqliteDatabase, state: readonly TableRows[]): void {
+  const { off, on } = triggersOf(db)
+  db.exec(off.join(';'))
+  for (const { table, rows } of state) {
+    const columns = Object.keys(rows[0] ?? {})
+    const insert = db.prepare(`insert into main.${table} (${columns}) values (${columns.map(() => '?')})`)
+    for (const row of rows) insert.run(...columns.map((it) => row[it] as Value))
+  }
+  db.exec([...on, ...releaseLeases].join(';'))
 }
 
 /** Replaces the rows of the state tables with the copied rows. */

@@ -1,0 +1,23 @@
+// In the bundle, each module that names a global timer gets that of this file (build/bundle.js). So a server inside a test
+// keeps running while the test fakes timers (RULES.md#servers-inside-a-test).
+
+export let { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } =
+  globalThis
+export let { nextTick } = globalThis.process
+// Only on the first call: reading this global loads a module, which would delay each command by a millisecond.
+export let performance = { now: (): number => globalThis.performance.now() }
+
+/** Timers that were captured earlier than this file was loaded. */
+export interface Timers
+  extends Pick<typeof globalThis, 'setTimeout' | 'clearTimeout' | 'setInterval' | 'clearInterval'> {
+  readonly setImmediate: typeof setImmediate
+  readonly clearImmediate: typeof clearImmediate
+  readonly queueMicrotask: typeof queueMicrotask
+  readonly nextTick: typeof nextTick
+  readonly performance: typeof performance
+}
+
+export function useTimers(from: Timers): void {
+  ;({ setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } = from)
+  ;({ nextTick, performance } = from)
+}
