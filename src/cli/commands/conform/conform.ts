@@ -63,7 +63,8 @@ export const conform = leaf({
     if (!base.ok) return base
     if (context.dryRun) return context.plan(`send the calls of ${probes.length} probes to ${base.value}`)
     const { profileName } = settings
-    const refusal = await context.confirm({ action: `Testing ${base.value}`, word: profileName.value })
+    const question = { action: `Testing ${base.value}`, word: profileName.value }
+    const refusal = flags['read-only'] ? undefined : await context.confirm(question)
     if (refusal !== undefined) return refusal
     const file = flags.out === undefined ? undefined : openResults(host, flags.out, base.value, flags.resume)
     if (file?.ok === false) return file

@@ -168,3 +168,11 @@ test('conform asks before it tests a production profile', async () => {
   expect(exit).toBe(3)
   expect(stderr).toContain(`Testing ${server.baseUrl} needs a confirmation on a production server.`)
 })
+
+test('conform --read-only tests a production profile without a question', async () => {
+  const home = temporaryDir()
+  await cli('profiles set shop --production', { env: server.env, home })
+  const command = 'conform --read-only --only lists/limit-of-100 --profile shop'
+  const { exit, stderr } = await cli(command, { env: server.env, home })
+  expect([exit, stderr]).toEqual([0, ''])
+})
