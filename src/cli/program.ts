@@ -165,6 +165,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
   'client-library': 'Guide: make calls from a program',
+  'client-methods': 'Guide: input, result and scope of each method of the client',
   testing: 'Guide: the server inside a test, on node:test, Vitest or Jest',
   encryption: 'Guide: the encrypted transport',
   'scenario-files': 'Guide: test files for CI',

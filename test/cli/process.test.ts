@@ -39,11 +39,11 @@ test.each([[['--help']], [['vouchers', '--help']]])('%j loads neither run.cjs no
   expect(modules).not.toContain('NativeModule child_process')
 })
 
-test('vouchers verify loads exactly four bundled files', async () => {
+test('vouchers verify loads exactly six files', async () => {
   const { baseUrl } = await stub(() => success({ redeemable: true }))
   const args = ['vouchers', 'verify', '--code', redeemCode, '--json']
   const [files] = await loadedBy(args, { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: 'sop_x' })
-  expect(files).toEqual(['voucherctl.js', 'main.cjs', 'rolldown-runtime.cjs', 'vouchers.cjs', 'run.cjs'])
+  expect(files).toEqual(['voucherctl.js', 'main.cjs', 'rolldown-runtime.cjs', 'common.cjs', 'vouchers.cjs', 'run.cjs'])
 })
 
 test('vouchers redeem --reference exits 2 if a flag follows, and accepts any value after =', async () => {

@@ -157,7 +157,8 @@ describe('activity stream', () => {
   let live: LiveServer
   let tenant: Tenant
   beforeAll(async () => {
-    live = await liveServer()
+    // Unlike the server of a test, it captures only for followers.
+    live = await standaloneServer({ testClock: true })
     tenant = await newTenant(live)
   })
   afterAll(() => live.close())

@@ -67,6 +67,7 @@ const topicTexts = {
   'local-webhooks': guide('src/guides/local-webhooks.md'),
   'webhook-library': guide('src/guides/webhook-library.md'),
   'client-library': guide('src/guides/client-library.md'),
+  'client-methods': guide('src/guides/client-methods.md'),
   testing: guide('src/guides/testing.md'),
   encryption: guide('src/guides/encryption.md'),
   'scenario-files': guide('src/guides/scenario-files.md'),

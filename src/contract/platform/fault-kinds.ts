@@ -21,10 +21,10 @@ export const faultKinds = Object.keys(faultTable) as FaultKind[]
 
 /** Whole numbers of a fault: minimum, maximum, and what they mean. */
 export const faultNumbers = {
-  times: [1, 1_000_000, 'Number of calls that it affects, default 1, or all with a share'],
+  times: [1, 1_000_000, 'Number of calls, default 1, or all with a share'],
   delay_ms: [0, 60_000, 'Milliseconds before the call, required for delay'],
-  nth: [1, 1_000_000, 'First of the matching calls that it affects: 3 is the third from now'],
-  seed: [0, 2 ** 32 - 1, 'With a share: the same seed chooses the same calls again'],
+  nth: [1, 1_000_000, 'First matching call that it affects: 3 is the third'],
+  seed: [0, 2 ** 32 - 1, 'Repeats the random choice of a share'],
   status: [300, 599, 'HTTP status, required for status'],
   retry_after: [0, 86_400, 'With status: seconds of the header Retry-After'],
 } as const satisfies Record<string, readonly [number, number, string]>

@@ -20,8 +20,13 @@ test('every member of an API call is named by a flag or an argument of the comma
     const members = [...parameters, ...Object.keys(membersOf(endpoint.query)), ...Object.keys(membersOf(endpoint.body))]
     return members.filter((it) => nameOf(leaf, `/${it}`) === undefined).map((it) => `${name}: ${it}`)
   })
-  // The commands derive these members from the global flags --timeout and --yes.
-  const derived = ['bots updates: timeout', 'platform snapshots restore: shared', 'platform reset: shared']
+  // The commands derive these members from --timeout, from --match-path and --match-body, and from --yes.
+  const derived = [
+    'bots updates: timeout',
+    'platform faults add: match',
+    'platform snapshots restore: shared',
+    'platform reset: shared',
+  ]
   expect(unnamed).toEqual(derived)
 })
 

@@ -150,7 +150,7 @@ export const faults: Group = {
         nth: faultNumber('N', 'nth'),
         'match-path': matching(
           'PATH',
-          'Only calls with this path; * stands for any characters',
+          'Only calls with this path, which may contain *',
           (it) => new RegExp(FAULT_PATH).test(it),
           'must begin with / and have at most 256 visible ASCII characters',
         ),
