@@ -1,5 +1,5 @@
-import { callers, callersInReview } from '../support/conform/deviants/callers.js'
+import { callers, callersInReview, tenants } from '../support/conform/deviants/callers.js'
 import { testDeviants } from '../support/conform/test-deviants.js'
 
-testDeviants(['callers'], callers)
+testDeviants(['callers'], [...callers, ...tenants])
 testDeviants([], callersInReview, { autoApprove: false })

@@ -3,9 +3,11 @@ import { applicationTokens } from './application-tokens.js'
 import { applications } from './applications.js'
 import { credentialKinds } from './credential-kinds.js'
 import { scopeProbes } from './scopes.js'
+import { tenants } from './tenants.js'
 import { accountTokens, storedSecrets, tokenForm } from './tokens-and-secrets.js'
 
 export const callers: readonly Probe[] = [
+  ...tenants,
   ...scopeProbes,
   ...credentialKinds,
   ...tokenForm,

@@ -4,7 +4,6 @@ import { type DefineProbe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
-  createdTemplate,
   listAs,
   needsStatus,
   tokensOfRun,
@@ -14,16 +13,13 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('failure-codes', {
-  needs: ['token', 'jwt'],
-  specified: ['invalid-token', 'template-of-another-application'],
-})
-const anonymous = probe.with({ needs: [], reads: true })
+const probe = probesOf('failure-codes', { specified: ['invalid-token'] })
+const anonymous = probe.with({ reads: true })
 const token = probe.with({ needs: ['token'] })
 const voucher = probe.with({ needs: ['token', 'template'] })
 const account = probe.with({ needs: ['jwt'] })
 const accountRead = account.with({ reads: true })
-const { apps, bots, templates, vouchers } = contract
+const { apps, bots, vouchers } = contract
 
 const unknownToken = (it: ProbeContext) => listAs(it, 'conform')
 
@@ -44,16 +40,6 @@ const hasCode = (
 export const failureCodes = [
   anonymous('invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
     run.refuses(await unknownToken(run), 401),
-  ),
-  probe(
-    'template-of-another-application',
-    'A call with a template of another application is refused with 404.',
-    async (run) => {
-      const { id: templateId } = run.needs(await createdTemplate(run), 'a template')
-      const as = { credential: (await tokensOfRun(run)).reading }
-      needsStatus(run, await run.call(templates.submit, { templateId: UNKNOWN_TEMPLATE }, { as }), 404)
-      run.refuses(await run.call(templates.submit, { templateId }, { as }), 404)
-    },
   ),
   hasCode(anonymous, 'A call without a credential', 401, 'TOKEN_MISSING', anonymousRead),
   hasCode(anonymous, 'A call with an invalid token', 401, 'TOKEN_INVALID', unknownToken),

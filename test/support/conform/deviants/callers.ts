@@ -5,6 +5,7 @@ import {
   any,
   bearerOf,
   bodyOf,
+  both,
   type Call,
   codeOf,
   type Deviate,
@@ -125,6 +126,90 @@ const repeatsSecret = (when: Call, secret: (request: Parameters<typeof link>[0])
   responds(when, (response, request) =>
     response.status < 400 ? {} : { body: response.body.replace('"message":"', `"message":"${secret(request)} `) },
   )
+
+/** Does for every application what the server does for another one that has called before. */
+export const leaks =
+  (when: Call): Deviate =>
+  (next) => {
+    const bearers = new Set<string>()
+    return async (request) => {
+      const response = await next(request)
+      if (/^sop_/.test(bearerOf(request))) bearers.add(bearerOf(request))
+      // A list is a success for its caller too, but leaks the templates of the first application.
+      if (!when(request) || (response.status !== 404 && request.method !== 'GET')) return response
+      for (const bearer of bearers) {
+        const headers = { ...request.headers, authorization: `Bearer ${bearer}` }
+        const other = await next({ ...request, headers })
+        if (other.status <= 299) return other
+      }
+      return response
+    }
+  }
+
+/** Reports the refusals that the server should give, but does what it refused. */
+const leaksInSilence =
+  (when: Call): Deviate =>
+  (next) => {
+    const leaking = leaks(when)(next)
+    const first = { bearer: '' }
+    return async (request) => {
+      if (first.bearer === '' && /^sop_/.test(bearerOf(request))) first.bearer = bearerOf(request)
+      const response = await leaking(request)
+      const isOther = when(request) && bearerOf(request) !== first.bearer
+      return isOther && response.status <= 299 ? refusal(404, 'VOUCHER_NOT_FOUND') : response
+    }
+  }
+
+/** Keeps idempotency keys without their application. */
+const replaysForAll =
+  (when: Call): Deviate =>
+  (next) => {
+    const kept = new Map<string, Awaited<ReturnType<typeof next>>>()
+    return async (request) => {
+      const key = request.headers['idempotency-key']
+      if (!when(request) || key === undefined) return next(request)
+      const response = kept.get(key) ?? (await next(request))
+      if (response.status <= 299) kept.set(key, response)
+      return response
+    }
+  }
+
+/** Lists for a bot the templates that any application has created. */
+const listsForBots: Deviate = (next) => {
+  const created: unknown[] = []
+  return async (request) => {
+    const response = await next(request)
+    if (onPath(`POST ${open}/vouchers/templates`)(request) && response.status === 201)
+      created.push(bodyOf(response).data)
+    if (!onPath('GET /api/v1/bots/my/[^/]+/vouchers/templates')(request)) return response
+    const json = bodyOf(response)
+    return { ...response, body: JSON.stringify({ ...json, data: { ...json.data, items: created } }) }
+  }
+}
+
+const byCredential = (call: string, type: string): Call =>
+  both(onPath(`POST ${open}/vouchers/${call}`), (it) => bodyOf(it).credential?.type === type)
+const byBot = onPath('\\w+ /api/v1/bots/.*vouchers/.*')
+
+/** Platforms that leak the objects of one application to others, by the probe that reports them. */
+export const tenants = deviants({
+  'tenants/list': leaks(templates),
+  'tenants/submit': leaks(onPath(`POST ${open}/vouchers/templates/[^/]+/submit`)),
+  'tenants/issue': leaks(onPath(`POST ${open}/vouchers/issue`)),
+  'tenants/verify-qr_token': leaks(byCredential('verify', 'qr_token')),
+  'tenants/verify-redeem_code': leaks(byCredential('verify', 'redeem_code')),
+  'tenants/redeem-qr_token': leaks(byCredential('redeem', 'qr_token')),
+  'tenants/redeem-redeem_code': leaks(byCredential('redeem', 'redeem_code')),
+  'tenants/redemption': leaks(onPath(`GET ${open}/vouchers/redemptions/[^/]+`)),
+  'tenants/reverse': leaks(onPath(`POST ${open}/vouchers/redemptions/[^/]+/reverse`)),
+  'tenants/vouchers-unchanged': leaksInSilence(onPath(`POST ${open}/vouchers/(redeem|redemptions/.*)`)),
+  'tenants/templates-unchanged': leaksInSilence(onPath(`POST ${open}/vouchers/templates/[^/]+/submit`)),
+  'tenants/replay-of-issue': replaysForAll(onPath(`POST ${open}/vouchers/issue`)),
+  'tenants/replay-of-redeem': replaysForAll(onPath(`POST ${open}/vouchers/redeem`)),
+  'tenants/list-by-bot': listsForBots,
+  'tenants/issue-by-bot': accepts(onPath('POST /api/v1/bots/vouchers/issue'), 404),
+  'tenants/submit-by-bot': accepts(both(byBot, onPath('POST .*/submit')), 404),
+})
 
 /** Deviant servers by the probe that reports them. */
 export const callers = deviants({

@@ -243,11 +243,6 @@ export const callDeviants = deviants({
     (it) => it.headers.authorization === 'Bearer conform',
     () => ({ status: 403 }),
   ),
-  'failure-codes/template-of-another-application': statusFor(
-    `POST ${runtime}/templates/(?!.*0000000000)${id}/submit`,
-    404,
-    403,
-  ),
   ...byName('failure-codes', codes, withoutCode),
 
   'lists/pagination': sends(on(`GET ${runtime}/templates`), ({ path }) => ({ path: `${path}?limit=19` })),

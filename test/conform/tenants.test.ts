@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { useReference } from '../support/conform/conform.js'
+import { tenants } from '../support/conform/deviants/callers.js'
+
+const reference = useReference()
+
+test('the reference keeps the boundary of two applications in every probe', async () => {
+  const { results } = await reference.run({ only: ['tenants'] })
+  expect(results.length).toBeGreaterThanOrEqual(16)
+  expect(results.filter(({ result }) => result !== 'holds')).toEqual([])
+})
+
+test.each(tenants)('the leak of %s alone is a difference, and specified', async (probe, deviate) => {
+  const { results } = await reference.run({ only: ['tenants'], deviate })
+  const found = results.find((it) => it.probe === probe)
+  expect(found).toMatchObject({ result: 'differs', basis: 'specified' })
+})
