@@ -12,6 +12,10 @@ const POLL_MS = 500
 /** Milliseconds between two calls whose stored times must differ. */
 export const CLOCK_STEP_MS = 20
 
+/** Returns `data` of a success. Ignores its other members: a record of another form must not hide a wrong success. */
+export const made = <Data>(run: ProbeContext, response: Observed<Data>, what: string): Data =>
+  response.isSuccess ? response.data : run.needs(response, what)
+
 /** Members of a valid create call for a template. */
 export function templateInput({ resources }: ProbeContext, changes: Partial<TemplateInput> = {}): TemplateInput {
   return {

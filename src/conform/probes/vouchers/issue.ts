@@ -1,12 +1,12 @@
 import { contract } from '../../../contract/index.js'
-import { tryIssue } from '../../fixtures.js'
+import { activeTemplate, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
-import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited } from './shared.js'
+import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited, successesOf } from './shared.js'
 
 const probe = probesOf('issue', {
   needs: ['token', 'template'],
-  specified: ['three-members', 'exhausted-quota'],
+  specified: ['three-members', 'exhausted-quota', 'quota-at-once'],
   partly: ['without-template_id', 'without-external_issue_id', 'without-recipient_user_id'],
 })
 const issuing = probe.with({ vouchers: 1 })
@@ -45,6 +45,10 @@ export const issueProbes = [
       run.refuses(await issueBeyondLimit(run), 409)
     },
   ),
+  tokenProbe('quota-at-once', 'Concurrent issues beyond the issue_limit are refused.', async (run) => {
+    const template_id = await activeTemplate(run, { issue_limit: 1 })
+    run.equals('issues', await successesOf(() => tryIssue(run, { template_id })), 1)
+  }),
   ...idMembers.flatMap((member) => [
     issuing(
       `${member}-of-128`,

@@ -3,11 +3,11 @@ import { credentialOf, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
-import { issueCall, issued, keep, redeemCall, redeemed, reversal, verify } from './shared.js'
+import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, verify } from './shared.js'
 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('redemptions', { needs })
+const probe = probesOf('redemptions', { needs, specified: ['second', 'second-by-qr_token', 'at-once'] })
 const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
@@ -33,8 +33,22 @@ export const redemptions = [
     const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
     run.refuses(response, 409, 'RECIPIENT_MISMATCH')
   }),
-  probe('second', 'A second redemption is 409 VOUCHER_ALREADY_REDEEMED.', async (run) => {
-    run.refuses((await second(run)).response, 409, 'VOUCHER_ALREADY_REDEEMED')
+  probe('second', 'A second redemption is refused with 409.', async (run) => {
+    run.refuses((await second(run)).response, 409)
+  }),
+  probe('second-by-qr_token', 'A second redemption by the other credential is refused with 409.', async (run) => {
+    await redeemed(run)
+    const credential = credentialOf(run, (await redeemCall(run)).voucher, 'qr_token')
+    run.refuses(await run.call(redeem, { credential }), 409)
+  }),
+  issuing('at-once', 'Of concurrent redemptions under different keys one succeeds.', async (run) => {
+    const credential = credentialOf(run, await voucher(run))
+    run.equals('redemptions', await successesOf(() => run.call(redeem, { credential })), 1)
+  }),
+  probe('code-of-the-second', 'The 409 of a second redemption is VOUCHER_ALREADY_REDEEMED.', async (run) => {
+    const { response } = await second(run)
+    if (response.status !== 409) run.notApplicable('Needs 409 for a second redemption.')
+    run.refuses(response, 409, 'VOUCHER_ALREADY_REDEEMED')
   }),
   probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
     const { first, response } = await second(run)

@@ -233,3 +233,9 @@ export function timeOf(run: ProbeContext, text: string): number {
   const time = Date.parse(text)
   return Number.isNaN(time) ? run.notApplicable('Needs times in the form of RFC 3339.') : time
 }
+
+/** Sends a call five times at once, and counts the successes. */
+export async function successesOf(call: () => Promise<Observed>): Promise<number> {
+  const responses = await Promise.all(Array.from({ length: 5 }, call))
+  return responses.filter(({ status }) => status >= 200 && status <= 299).length
+}
