@@ -2,7 +2,7 @@
 import { credentialTypes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import { activeTemplate, createTemplate, credentialOf, issueInput, made, shared, tryIssue } from '../../fixtures.js'
-import { probesOf } from '../../probe.js'
+import { type DefineProbe, probesOf } from '../../probe.js'
 import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { botIdOf } from '../vouchers/shared.js'
 import { fullToken } from './shared.js'
@@ -30,101 +30,102 @@ const draftOf = async (run: ProbeContext, owner: 'user' | 'run') => {
   return made(run, response, 'a template')
 }
 
-async function newVoucher(run: ProbeContext) {
-  const input = await issueInput(run)
-  const key = run.resources.name()
-  return { input, key, issued: made(run, await run.call(vouchers.issue, input, { key }), 'an issued voucher') }
-}
-
-/** A voucher of the user's application that its owner does not redeem. */
-const unused = (run: ProbeContext) => run.resources.once('tenants: voucher', () => newVoucher(run))
-
-/** A voucher of the user's application that its owner has redeemed. */
-const used = (run: ProbeContext) =>
-  run.resources.once('tenants: redeemed voucher', async () => {
-    const input = { credential: credentialOf(run, (await newVoucher(run)).issued) }
-    const key = run.resources.name()
-    const { id: redemptionId } = made(run, await run.call(vouchers.redeem, input, { key }), 'a redemption')
-    return { input, key, redemptionId }
+/** Two vouchers of the user's application; the second one is redeemed. */
+const owned = (run: ProbeContext) =>
+  run.resources.once('tenants: vouchers', async () => {
+    const issue = async (input: Readonly<Record<string, unknown>>, key: string) =>
+      made(run, await run.call(vouchers.issue, input, { key }), 'an issued voucher')
+    const [input, key, redeemKey] = [await issueInput(run), run.resources.name(), run.resources.name()]
+    const unused = await issue(input, key)
+    const redeemInput = { credential: credentialOf(run, await issue(await issueInput(run), run.resources.name())) }
+    const redeemed = await run.call(vouchers.redeem, redeemInput, { key: redeemKey })
+    const { id: redemptionId } = made(run, redeemed, 'a redemption')
+    const credential = credentialOf(run, unused)
+    const state = async () => {
+      const { redeemable } = made(run, await run.call(vouchers.verify, { credential }), 'a verification')
+      return { redeemable, ...made(run, await run.call(vouchers.redemption, { redemptionId }), 'a redemption') }
+    }
+    return { unused, input, key, redeemInput, redeemKey, redemptionId, state, before: await state() }
   })
 
-/** Requires a list without a template; the list may be refused. */
-function lacks(run: ProbeContext, { text }: Observed, id: string): void {
-  run.holds(!text.includes(`"${id}"`), 'a list without the template of the other application', `a list with ${id}`)
-}
+/** Defines a probe of a call of the other application that must be refused. */
+const isHidden = (
+  define: DefineProbe,
+  name: string,
+  what: string,
+  call: (run: ProbeContext, as: Caller) => Promise<Observed>,
+) =>
+  define(name, `${what} of another application is 404.`, async (run) =>
+    run.refuses(await call(run, await stranger(run)), 404),
+  )
+
+/** Defines a probe of a list, with and without a filter, that must lack a draft of another application. */
+const isUnlisted = (
+  define: DefineProbe,
+  name: string,
+  who: string,
+  owner: 'user' | 'run',
+  call: (run: ProbeContext, filter: Readonly<Record<string, unknown>>) => Promise<Observed>,
+) =>
+  define(name, `${who} does not list the templates of another application.`, async (run) => {
+    const { id, externalTemplateId: external_template_id } = await draftOf(run, owner)
+    for (const filter of [{}, { external_template_id }]) {
+      const { text } = await call(run, filter)
+      run.holds(!text.includes(`"${id}"`), 'a list without the template of the other application', `a list with ${id}`)
+    }
+  })
 
 export const tenants = [
-  probe('list', 'An application does not list the templates of another one.', async (run) => {
-    const { id, externalTemplateId: external_template_id } = await draftOf(run, 'user')
-    const as = await stranger(run)
-    lacks(run, await run.call(templates.list, {}, { as }), id)
-    lacks(run, await run.call(templates.list, { external_template_id }, { as }), id)
-  }),
-  probe('submit', 'An application that submits a template of another one gets 404.', async (run) => {
-    const { id: templateId } = await draftOf(run, 'user')
-    run.refuses(await run.call(templates.submit, { templateId }, { as: await stranger(run), body: '{}' }), 404)
-  }),
-  voucherProbe('issue', 'An application that issues from a template of another one gets 404.', async (run) => {
-    run.refuses(await tryIssue(run, {}, { as: await stranger(run) }), 404)
-  }),
-  ...credentialTypes.flatMap((type) =>
-    (['verify', 'redeem'] as const).map((name) =>
-      voucherProbe(`${name}-${type}`, `To ${name} the ${type} of another application is 404.`, async (run) => {
-        const as = await stranger(run)
-        const credential = credentialOf(run, (await unused(run)).issued, type)
-        run.refuses(await run.call(vouchers[name], { credential }, { as }), 404)
-      }),
-    ),
+  isUnlisted(probe, 'list', 'An application', 'user', async (run, filter) =>
+    run.call(templates.list, filter, { as: await stranger(run) }),
   ),
-  voucherProbe('redemption', 'To read a redemption of another application is 404.', async (run) => {
-    const { redemptionId } = await used(run)
-    run.refuses(await run.call(vouchers.redemption, { redemptionId }, { as: await stranger(run) }), 404)
-  }),
-  voucherProbe('reverse', 'To reverse a redemption of another application is 404.', async (run) => {
-    const { redemptionId } = await used(run)
-    run.refuses(await run.call(vouchers.reverse, { redemptionId }, { as: await stranger(run), body: '{}' }), 404)
-  }),
-  voucherProbe('replay-of-issue', 'The key of an issue replays nothing to another application.', async (run) => {
-    const { input, key } = await unused(run)
-    run.refuses(await run.call(vouchers.issue, input, { as: await stranger(run), key }), 404)
-  }),
-  voucherProbe('replay-of-redeem', 'The key of a redemption replays nothing to another application.', async (run) => {
-    const { input, key } = await used(run)
-    run.refuses(await run.call(vouchers.redeem, input, { as: await stranger(run), key }), 404)
-  }),
-  voucherProbe('unchanged', 'The calls of another application change no voucher.', async (run) => {
-    const as = await stranger(run)
-    const { issued } = await newVoucher(run)
-    const { redemptionId } = await used(run)
-    const credential = credentialOf(run, issued)
-    const state = async () => {
-      const { redeemable, reason } = made(run, await run.call(vouchers.verify, { credential }), 'a verification')
-      const { status } = made(run, await run.call(vouchers.redemption, { redemptionId }), 'a redemption')
-      return { redeemable, reason, status }
-    }
-    const before = await state()
-    await run.call(vouchers.verify, { credential }, { as })
-    await run.call(vouchers.redeem, { credential }, { as })
-    await run.call(vouchers.reverse, { redemptionId }, { as, body: '{}' })
-    run.equals('state of the vouchers', await state(), before)
-  }),
-  botProbe('list-by-bot', 'A bot does not list the templates of another application.', async (run) => {
-    const { id, externalTemplateId: external_template_id } = await draftOf(run, 'run')
-    lacks(run, await run.call(bots.templates, { botId: botIdOf(run) }), id)
-    lacks(run, await run.call(bots.templates, { botId: botIdOf(run), external_template_id }), id)
-  }),
-  botProbe('submit-by-bot', 'A bot that submits a template of another application gets 404.', async (run) => {
+  isUnlisted(botProbe, 'list-by-bot', 'A bot', 'run', (run, filter) =>
+    run.call(bots.templates, { botId: botIdOf(run), ...filter }),
+  ),
+  isHidden(probe, 'submit', 'To submit a template', async (run, as) =>
+    run.call(templates.submit, { templateId: (await draftOf(run, 'user')).id }, { as, body: '{}' }),
+  ),
+  isHidden(botProbe, 'submit-by-bot', 'To submit by a bot a template', async (run) => {
     const { id: templateId } = await draftOf(run, 'run')
-    run.refuses(await run.call(bots.submitTemplate, { botId: botIdOf(run), templateId }, { body: '{}' }), 404)
+    return run.call(bots.submitTemplate, { botId: botIdOf(run), templateId }, { body: '{}' })
   }),
-  probe.with({ needs: ['jwt', 'bot', 'chat'] })(
+  isHidden(voucherProbe, 'issue', 'To issue from a template', (run, as) => tryIssue(run, {}, { as })),
+  isHidden(
+    probe.with({ needs: ['jwt', 'bot', 'chat'] }),
     'issue-by-bot',
-    'A bot that issues from a template of another application gets 404.',
-    async (run) => {
-      const as = await stranger(run)
+    'To issue by a bot from a template',
+    async (run, as) => {
       const template_id = await run.resources.once('tenants: template', () => activeTemplate(run, {}, { as }))
       const { recipient_user_id: _, ...input } = await issueInput(run, { template_id })
-      run.refuses(await run.call(bots.issue, { ...input, chat_id: run.resources.offer.chat }), 404)
+      return run.call(bots.issue, { ...input, chat_id: run.resources.offer.chat })
     },
   ),
+  ...credentialTypes.flatMap((type) =>
+    (['verify', 'redeem'] as const).map((name) =>
+      isHidden(voucherProbe, `${name}-${type}`, `To ${name} the ${type}`, async (run, as) =>
+        run.call(vouchers[name], { credential: credentialOf(run, (await owned(run)).unused, type) }, { as }),
+      ),
+    ),
+  ),
+  isHidden(voucherProbe, 'redemption', 'To read a redemption', async (run, as) =>
+    run.call(vouchers.redemption, { redemptionId: (await owned(run)).redemptionId }, { as }),
+  ),
+  isHidden(voucherProbe, 'reverse', 'To reverse a redemption', async (run, as) =>
+    run.call(vouchers.reverse, { redemptionId: (await owned(run)).redemptionId }, { as, body: '{}' }),
+  ),
+  isHidden(voucherProbe, 'replay-of-issue', 'The issue under the key', async (run, as) => {
+    const { input, key } = await owned(run)
+    return run.call(vouchers.issue, input, { as, key })
+  }),
+  isHidden(voucherProbe, 'replay-of-redeem', 'The redemption under the key', async (run, as) => {
+    const { redeemInput, redeemKey: key } = await owned(run)
+    return run.call(vouchers.redeem, redeemInput, { as, key })
+  }),
+  voucherProbe('unchanged', 'The refused calls of another application change no voucher.', async (run) => {
+    const as = await stranger(run)
+    const { unused, redemptionId, state, before } = await owned(run)
+    await run.call(vouchers.redeem, { credential: credentialOf(run, unused) }, { as })
+    await run.call(vouchers.reverse, { redemptionId }, { as, body: '{}' })
+    run.equals('redeemable, and the redemption', await state(), before)
+  }),
 ]

@@ -3,6 +3,8 @@ import { DAY_MS } from '../../../contract/values/duration.js'
 import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
 import { type Probe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
+import { secondRedemption } from './redemptions.js'
+import { secondReversal } from './reversal.js'
 import {
   create,
   ended,
@@ -132,6 +134,10 @@ const hasCode = (
 
 export const failureCodes = [
   hasCode('quota-exhausted', 'An issue beyond the issue_limit', 'TEMPLATE_QUOTA_EXHAUSTED', issueBeyondLimit),
+  hasCode('already-redeemed', 'A second redemption', 'VOUCHER_ALREADY_REDEEMED', async (run) => {
+    return (await secondRedemption(run)).response
+  }),
+  hasCode('already-reversed', 'A second reversal', 'REDEMPTION_ALREADY_REVERSED', secondReversal),
   hasCode('not-yet-valid', 'A redemption before validFrom', 'VOUCHER_NOT_YET_VALID', async (run) => {
     const { voucher } = await future(run)
     await futureVerified(run)
