@@ -62,17 +62,27 @@ export async function activeTemplate(
   return activate(run, await draft(run, changes, options), options)
 }
 
+/** Finds a template in the list: without a filter, which the interface does not have, or else with one. */
+export async function listed(
+  run: ProbeContext,
+  { id, externalTemplateId }: Pick<Template, 'id' | 'externalTemplateId'>,
+  options: CallOptions = {},
+): Promise<Template | undefined> {
+  const find = async (query: Readonly<Record<string, unknown>>) =>
+    made(run, await run.call(templates.list, query, options), 'a list of templates').items.find((it) => it.id === id)
+  return (await find({})) ?? find({ external_template_id: externalTemplateId })
+}
+
 /** Submits a draft, and waits until it is active. Resolves to its id. */
 export async function activate(
   run: ProbeContext,
-  { id, externalTemplateId }: Template,
+  template: Pick<Template, 'id' | 'externalTemplateId'>,
   options: CallOptions = {},
 ): Promise<string> {
-  run.needs(await run.call(templates.submit, { templateId: id }, options), 'a submitted template')
+  run.needs(await run.call(templates.submit, { templateId: template.id }, options), 'a submitted template')
   for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
-    const query = { external_template_id: externalTemplateId }
-    const list = run.needs(await run.call(templates.list, query, options), 'a template')
-    if (list.items.some((item) => item.id === id && item.status === 'active')) return id
+    const found = await listed(run, template, options)
+    if (found?.status === 'active') return template.id
     if (leftMs <= 0) run.resources.lacking('template')
     await run.resources.pause(Math.min(POLL_MS, leftMs))
   }

@@ -81,6 +81,13 @@ test('probe of the members reports a verification without its voucher', async ()
   })
 })
 
+test('probes wait for a template on a platform whose list takes no filter', async () => {
+  const deviate = responds(on('GET .*/vouchers/templates\\?.*'), () => refusal(400, 'UNKNOWN_QUERY'))
+  const names = ['issue/exhausted-quota', 'templates/issue-counts', 'template-states/approval', 'tenants/issue-by-bot']
+  const found = await verdicts(names, deviate)
+  expect(found).toEqual(Object.fromEntries(names.map((name) => [name, 'holds'])))
+})
+
 test('a 409 to a webhook call makes no statement about the URL of the webhook', async () => {
   const conflict = responds(webhookCall, () => refusal(409, 'CONFLICT'))
   const found = await verdicts(['webhook-urls/http', 'webhook-urls/local', 'webhook-urls/unresolved-name'], conflict)

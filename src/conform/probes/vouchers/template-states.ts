@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { templateInput, tryIssue } from '../../fixtures.js'
+import { listed, templateInput, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
@@ -49,10 +49,8 @@ export const templateStates = [
   probe('approval', 'A template whose review ends is active or rejected.', async (run) => {
     const { template, response } = await submission(run)
     run.needs(response, 'a submitted template')
-    const filter = { external_template_id: template.externalTemplateId }
     for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
-      const { items } = run.needs(await run.call(templates.list, filter), 'a list of templates')
-      const found = items.find(({ id }) => id === template.id) ?? run.notApplicable('Needs a template in the list.')
+      const found = (await listed(run, template)) ?? run.notApplicable('Needs a template in the list.')
       if (found.status !== 'reviewing') {
         const isDecided = found.status === 'active' || found.status === 'rejected'
         return run.holds(isDecided, 'status active or rejected', `status ${found.status}`)

@@ -1,11 +1,11 @@
 import { fulfillmentCategories } from '../../../contract/fields.js'
 import { contract } from '../../../contract/index.js'
-import { credentialOf, templateInput } from '../../fixtures.js'
+import { credentialOf, listed, templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { create, createByBot, draftCall, issueBeyondLimit, keptDraft, limited, reverse } from './shared.js'
 
-const { templates, vouchers } = contract
+const { vouchers } = contract
 
 const members = [
   'external_template_id',
@@ -40,9 +40,8 @@ const externalId = (it: ProbeContext, length: number) => `${it.resources.name()}
 
 async function issuedCount(run: ProbeContext): Promise<number> {
   const { voucher } = await limited(run)
-  const filter = { external_template_id: voucher.externalTemplateId }
-  const { items } = run.needs(await run.call(templates.list, filter), 'a list of templates')
-  const found = items.find(({ id }) => id === voucher.templateId)
+  const { templateId: id, externalTemplateId } = voucher
+  const found = await listed(run, { id, externalTemplateId })
   return found?.issuedCount ?? run.notApplicable('Needs a template in the list, with its count.')
 }
 

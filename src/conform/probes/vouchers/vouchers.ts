@@ -1,4 +1,4 @@
-import { contract } from '../../../contract/index.js'
+import { listed } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, issued, redeemCall, redeemed, timeOf, verify } from './shared.js'
@@ -6,7 +6,6 @@ import { delivered, ended, issued, redeemCall, redeemed, timeOf, verify } from '
 const probe = probesOf('vouchers', { needs: ['token', 'template'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const chatProbe = probe.with({ needs: ['bot', 'chat', 'template'] })
-const { list } = contract.templates
 
 /** Record of the voucher that no probe redeems. */
 const record = async (it: ProbeContext) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
@@ -48,9 +47,8 @@ export const voucherRecords = [
   }),
   probe('template-members', 'A record has the fields of its template.', async (run) => {
     const voucher = await issued(run)
-    const filter = { external_template_id: voucher.externalTemplateId }
-    const { items } = run.needs(await run.call(list, filter), 'a list of templates')
-    const template = items.find(({ id }) => id === voucher.templateId) ?? run.notApplicable('Needs the template.')
+    const { templateId: id, externalTemplateId } = voucher
+    const template = (await listed(run, { id, externalTemplateId })) ?? run.notApplicable('Needs the template.')
     const { type, name, issuerName, fulfillerName, fulfillmentCategory } = voucher
     run.equals(
       'fields',
