@@ -194,7 +194,7 @@ function __voucherctl_commands
         case 'platform faults' 'platform fault'
             printf '%s\t%s\n' \
                 list 'List faults, oldest first' \
-                add 'Inject a fault into the next calls of an endpoint, into a share of them, or into those that match' \
+                add 'Inject a fault into the next calls of an endpoint, a share, or those that match' \
                 remove 'Remove a fault' \
                 clear 'Remove all faults'
         case 'platform snapshots' 'platform snapshot'

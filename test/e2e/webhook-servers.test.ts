@@ -103,7 +103,7 @@ describe.each([
 })
 
 test('the webhook library imports node:crypto only', () => {
-  const text = readFileSync(join(installed, 'dist', 'webhook', 'index.js'), 'utf8')
-  const imported = [...text.matchAll(/\bfrom\s*["']([^"']+)|\bimport\s*\(?\s*["']([^"']+)/g)].map(([, a, b]) => a ?? b)
+  const text = readFileSync(join(installed, 'dist', 'webhook', 'index.cjs'), 'utf8')
+  const imported = [...text.matchAll(/\b(?:require|import)\s*\(\s*["'`]([^"'`]+)/g)].map(([, name]) => name)
   expect(imported).toEqual(['node:crypto'])
 })

@@ -76,8 +76,12 @@ export function integer(value: string, summary: string, min: number, max: number
   })
 }
 
-export function choice<const V extends string>(choices: readonly V[], summary: string): Flag<V | undefined> {
-  const flag = one<V>(choices.join('|'), summary, (text) => {
+export function choice<const V extends string>(
+  choices: readonly V[],
+  summary: string,
+  value = choices.join('|'),
+): Flag<V | undefined> {
+  const flag = one<V>(value, summary, (text) => {
     const found = choices.find((one) => one === text)
     return found === undefined ? wrongChoice(text, choices) : done(found)
   })

@@ -134,7 +134,7 @@ export const platformControls = group('platform', {
   }),
 
   addFault: post('/_platform/v1/faults', {
-    summary: 'Inject a fault into the next calls of an endpoint, into a share of them, or into those that match',
+    summary: 'Inject a fault into the next calls of an endpoint, a share, or those that match',
     body: faultInput,
     output: fault,
   }),

@@ -142,7 +142,7 @@ export const faults: Group = {
           text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
           'Endpoint',
         ),
-        kind: required(choice(faultKinds, kindSummary), 'Kind'),
+        kind: required(choice(faultKinds, kindSummary, 'KIND'), 'Kind'),
         times: faultNumber('N', 'times'),
         share: share('Share of the calls, chosen at random: 0.05 is one in twenty'),
         rate: share('The same as --share'),
