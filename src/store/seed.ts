@@ -1,5 +1,5 @@
 import type { BotRow, UpdateQueueRow } from '../domain/bot/rows.js'
-import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
+import type { ApplicationRow, RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
 import { inserting, lock, type Op, one, type Row, type Value } from './operation.js'
 
 interface BotTokenRow {
@@ -14,6 +14,9 @@ export interface SeedRows {
   readonly applications: readonly ApplicationRow[]
   readonly tokens: readonly TokenRow[]
   readonly templates: readonly TemplateRow[]
+  readonly vouchers: readonly VoucherRow[]
+  /** Never compared, because later calls redeem and reverse. */
+  readonly redemptions: readonly RedemptionRow[]
   readonly bots: readonly BotRow[]
   readonly bot_tokens: readonly BotTokenRow[]
   readonly update_queues: readonly Pick<UpdateQueueRow, 'bot_id' | 'last_update_id' | 'allowed_updates'>[]
@@ -29,6 +32,8 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
   applications: ['id'],
   tokens: ['id'],
   templates: ['application_id', 'id'],
+  vouchers: ['application_id', 'template_id', 'external_issue_id'],
+  redemptions: ['application_id', 'id'],
   bots: ['id'],
   bot_tokens: ['token_hash'],
   update_queues: ['bot_id'],
@@ -49,6 +54,9 @@ const changing: readonly string[] = [
   'allowed_updates',
 ]
 
+/** Columns of a voucher that neither a call nor the time of planting changes. */
+const lastingOfVoucher: readonly string[] = ['recipient_user_id', 'metadata']
+
 /** Inserts the rows into an empty store; in any other store only compares them. */
 export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: readonly Difference[] }> {
   yield* lock('seed')
@@ -58,7 +66,7 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
     const insert = inserting<object>(table)
     for (const row of rows[table]) {
       if (planted) yield* insert(row)
-      else differences.push(...(yield* compare(table, { ...row })))
+      else if (table !== 'redemptions') differences.push(...(yield* compare(table, { ...row })))
     }
   }
   return { planted, differences }
@@ -74,10 +82,16 @@ function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
   const where = keys[table].map((name, index) => `${name} = $${index + 1}`).join(' and ')
   const params = keys[table].map((name) => row[name] as Value)
   const held = yield* one(`select * from ${table} where ${where}`, params)
-  const id = table === 'bot_tokens' ? `the token of ${row.bot_id}` : String(row.id)
+  const id = nameOf(table, row)
   if (held === undefined) return [{ id, columns: undefined }]
-  const columns = Object.keys(row).filter((it) => !changing.includes(it) && valueOf(row, it) !== valueOf(held, it))
+  const compared = table === 'vouchers' ? lastingOfVoucher : Object.keys(row).filter((it) => !changing.includes(it))
+  const columns = compared.filter((it) => valueOf(row, it) !== valueOf(held, it))
   return columns.length === 0 ? [] : [{ id, columns }]
+}
+
+function nameOf(table: keyof SeedRows, row: Row): string {
+  if (table === 'bot_tokens') return `the token of ${row.bot_id}`
+  return table === 'vouchers' ? `voucher ${row.external_issue_id} of ${row.template_id}` : String(row.id)
 }
 
 /** Value for comparison, independent of the time of planting: a token expires relative to its creation. */

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hashToken } from '../../src/domain/tokens.js'
-import { plantSeed } from '../../src/server/seed/plant.js'
+import { plantSeed as plantAny, seedRows } from '../../src/server/seed/plant.js'
+import type { Seed } from '../../src/server/seed/schema.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { poll } from '../../src/store/delivery/updates.js'
@@ -19,6 +21,10 @@ import { stepsOf } from '../support/store/store-steps.js'
 const NOW = Date.UTC(2027, 2, 1)
 const page = { page: 1, limit: 20 }
 
+const keys = { current: testKey, all: [testKey] }
+const plantSeed = (store: Store, planted: Seed, now: number) =>
+  plantAny(store, planted, now, { keys, random: randomBytes })
+
 const issueCall: Issue = {
   applicationId: 'app_coffee',
   templateId: 'tpl_coffee',
@@ -31,7 +37,7 @@ const issueCall: Issue = {
   requestId: 'req_1',
   calledBy: 'tok_till',
   now: NOW + 3,
-  keys: { current: testKey, all: [testKey] },
+  keys,
 }
 
 function seedWithLifetime(days: number) {
@@ -96,7 +102,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
   })
 
   it('plant locks the seed before it looks for records', async () => {
-    const none = { applications: [], tokens: [], templates: [], bots: [], bot_tokens: [], update_queues: [] }
+    const none = seedRows({ account: 'acme' }, NOW, { keys, random: randomBytes })
     expect((await stepsOf(store, () => plant(none)))[0]).toEqual({ kind: 'lock', subject: 'seed' })
   })
 

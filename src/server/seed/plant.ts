@@ -10,6 +10,7 @@ import { readValidity } from '../../domain/validity.js'
 import { type Difference, plant, type SeedRows } from '../../store/seed.js'
 import type { Store } from '../../store/store.js'
 import type { Seed, SeedBot, SeedTemplate } from './schema.js'
+import { type SeedSources, voucherRows } from './vouchers.js'
 
 /** Thrown for a store with other rows than the seed: planting would mix two sets of data. */
 class SeedRefused extends Error {
@@ -25,8 +26,13 @@ const NAMED_MAX = 5
  * has these records (RULES.md#seeds).
  * @throws SeedRefused
  */
-export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {
-  const rows = seedRows(seed, now)
+export async function plantSeed(
+  store: Store,
+  seed: Seed,
+  now: number,
+  sources: SeedSources,
+): Promise<'planted' | 'present'> {
+  const rows = seedRows(seed, now, sources)
   const { planted, differences } = await store.write(() => plant(rows))
   if (planted) return 'planted'
   if (differences.length === 0) return 'present'
@@ -39,15 +45,27 @@ const wordsOf = ({ id, columns }: Difference) =>
   columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
 
 /** Returns the rows of a valid seed. */
-export function seedRows({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
+export function seedRows({ account, applications = [], bots = [] }: Seed, now: number, sources: SeedSources): SeedRows {
+  const templates = applications.flatMap((of) =>
+    (of.templates ?? []).map((it) => templateRow(it, of.id, of.account ?? account, now)),
+  )
+  const byId = new Map(templates.map((it) => [it.id, it]))
+  const vouchers = applications.flatMap((of) =>
+    (of.vouchers ?? []).map((it) => {
+      const template = byId.get(it.template_id)
+      if (template === undefined) throw new RangeError(`${it.template_id} was not checked`)
+      template.issued_count += 1
+      return voucherRows(it, of, template, now, sources)
+    }),
+  )
   return {
     applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
     tokens: applications.flatMap(({ id, tokens = [] }) =>
       tokens.map((it) => newToken(it.id, id, { ...it, days: it.expires_in_days ?? null }, now)),
     ),
-    templates: applications.flatMap((of) =>
-      (of.templates ?? []).map((it) => templateRow(it, of.id, of.account ?? account, now)),
-    ),
+    templates,
+    vouchers: vouchers.map(({ voucher }) => voucher),
+    redemptions: vouchers.flatMap(({ redemption }) => redemption ?? []),
     bots: bots.map((it) => botRow(it, it.account ?? account, now)),
     bot_tokens: bots.flatMap(({ id, token }) =>
       token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],

@@ -7,7 +7,8 @@ import { type Place, YamlDocument } from '../../files/yaml-document.js'
 import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
-import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
+import { type Seed, type SeedApplication, type SeedBot, type SeedVoucher, seedSchema } from './schema.js'
+import { timesOf } from './vouchers.js'
 
 /** A mistake in a seed file, with the position of the name or value. */
 interface SeedProblem extends Place {
@@ -18,11 +19,14 @@ type ReadSeed =
   | { readonly ok: true; readonly seed: Seed }
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 
-/** Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token. */
-export async function readSeed(text: string): Promise<ReadSeed> {
+/**
+ * Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token.
+ * @param now time of the start, which decides which vouchers can have expired
+ */
+export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed> {
   const document = new YamlDocument(text, await import('yaml'))
   if (document.problems.length > 0) return refused(document.problems)
-  const checked = checkSeed(document.value)
+  const checked = checkSeed(document.value, now)
   if (checked.ok) return checked
   const problems = checked.issues.map((issue) => ({
     ...document.placeOf(pathOf(issue)),
@@ -58,11 +62,11 @@ type CheckedSeed =
 const validate = lazyValidator(seedSchema)
 
 /** Checks a value as a seed: the rules of the calls that create such records, and fixed ids and tokens. */
-export function checkSeed(value: unknown): CheckedSeed {
+export function checkSeed(value: unknown, now = Date.now()): CheckedSeed {
   // Texts of a seed follow the rules for texts in a body (RULES.md#text).
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
-  const issues = validate(body.value) ?? rulesOf(body.value as Seed)
+  const issues = validate(body.value) ?? rulesOf(body.value as Seed, now)
   return issues.length === 0 ? { ok: true, seed: body.value as Seed } : { ok: false, issues }
 }
 
@@ -71,8 +75,8 @@ function issuesOf({ errors, reason }: Readonly<Record<string, unknown>> = {}): r
   return [{ pointer: '', code: 'depth', message: `is ${String(reason ?? 'not readable')}` }]
 }
 
-function rulesOf(seed: Seed): ValidationIssue[] {
-  const check = new SeedCheck(seed)
+function rulesOf(seed: Seed, now: number): ValidationIssue[] {
+  const check = new SeedCheck(seed, now)
   for (const [n, application] of (seed.applications ?? []).entries())
     check.application(`/applications/${n}`, application)
   check.perAccount('/applications', APPLICATIONS_PER_ACCOUNT, seed.applications)
@@ -89,10 +93,12 @@ function rulesOf(seed: Seed): ValidationIssue[] {
 class SeedCheck {
   readonly issues: ValidationIssue[] = []
   readonly #seed: Seed
+  readonly #now: number
   readonly #taken = new Set<string>()
 
-  constructor(seed: Seed) {
+  constructor(seed: Seed, now: number) {
     this.#seed = seed
+    this.#now = now
   }
 
   application(at: string, application: SeedApplication): void {
@@ -109,6 +115,30 @@ class SeedCheck {
       const validity = readValidity(it.validity)
       if (!validity.ok) this.issues.push({ ...validity.issue, pointer: `${pointer}${validity.issue.pointer}` })
     }
+    const issued = new Map<string, number>()
+    for (const [i, it] of (application.vouchers ?? []).entries()) {
+      const number = (issued.get(it.template_id) ?? 0) + 1
+      issued.set(it.template_id, number)
+      this.#voucher(`${at}/vouchers/${i}`, application, it, number)
+    }
+  }
+
+  /** @param number number of this voucher among those of its template */
+  #voucher(at: string, { templates = [] }: SeedApplication, voucher: SeedVoucher, number: number): void {
+    const { template_id: id, external_issue_id: externalId, status } = voucher
+    const template = templates.find((it) => it.id === id)
+    if (template === undefined || (template.status ?? 'active') !== 'active')
+      return this.#wrong(`${at}/template_id`, 'enum', 'must be the id of an active template of the application')
+    this.#unique(`${at}/external_issue_id`, id, externalId)
+    if (number > template.issue_limit)
+      this.#wrong(`${at}/template_id`, 'maximum', `has more vouchers than its issue_limit, ${template.issue_limit}`)
+    const validity = readValidity(template.validity)
+    if (validity.ok && timesOf(validity.validity, status, this.#now) === null)
+      this.#wrong(
+        at + (status === undefined ? '' : '/status'),
+        'const',
+        `is not possible with the validity of ${id} now`,
+      )
   }
 
   bot(at: string, bot: SeedBot): void {
