@@ -1,6 +1,8 @@
 import type { BotRow, UpdateQueueRow } from '../domain/bot/rows.js'
-import type { ApplicationRow, RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
+import { indexCredential } from '../domain/credentials.js'
+import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
 import { inserting, lock, type Op, one, type Row, type Value } from './operation.js'
+import { type Issue, issueNow, type Redeem, type Reverse, redeem, reverse } from './vouchers.js'
 
 interface BotTokenRow {
   readonly token_hash: string
@@ -9,14 +11,20 @@ interface BotTokenRow {
   readonly revoked_at: number | null
 }
 
+/** Calls that bring a voucher to its status in the seed. */
+export interface VoucherCalls {
+  readonly issue: Issue
+  readonly redeem?: Omit<Redeem, 'credential'>
+  readonly reverse?: Reverse
+}
+
 /** Rows of a seed by table; referenced tables come first. */
 export interface SeedRows {
   readonly applications: readonly ApplicationRow[]
   readonly tokens: readonly TokenRow[]
   readonly templates: readonly TemplateRow[]
-  readonly vouchers: readonly VoucherRow[]
-  /** Never compared, because later calls redeem and reverse. */
-  readonly redemptions: readonly RedemptionRow[]
+  /** Precede the bots, so that no bot is notified. */
+  readonly vouchers: readonly VoucherCalls[]
   readonly bots: readonly BotRow[]
   readonly bot_tokens: readonly BotTokenRow[]
   readonly update_queues: readonly Pick<UpdateQueueRow, 'bot_id' | 'last_update_id' | 'allowed_updates'>[]
@@ -33,7 +41,6 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
   tokens: ['id'],
   templates: ['application_id', 'id'],
   vouchers: ['application_id', 'template_id', 'external_issue_id'],
-  redemptions: ['application_id', 'id'],
   bots: ['id'],
   bot_tokens: ['token_hash'],
   update_queues: ['bot_id'],
@@ -54,9 +61,6 @@ const changing: readonly string[] = [
   'allowed_updates',
 ]
 
-/** Columns of a voucher that neither a call nor the time of planting changes. */
-const lastingOfVoucher: readonly string[] = ['recipient_user_id', 'metadata']
-
 /** Inserts the rows into an empty store; in any other store only compares them. */
 export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: readonly Difference[] }> {
   yield* lock('seed')
@@ -65,11 +69,35 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
   for (const table of tables) {
     const insert = inserting<object>(table)
     for (const row of rows[table]) {
-      if (planted) yield* insert(row)
-      else if (table !== 'redemptions') differences.push(...(yield* compare(table, { ...row })))
+      if (!planted) differences.push(...(yield* compare(table, 'issue' in row ? lastingColumns(row) : { ...row })))
+      else if ('issue' in row) yield* carryOut(row)
+      else yield* insert(row)
     }
   }
   return { planted, differences }
+}
+
+/** @throws RangeError for a refused call, which a checked seed cannot contain */
+function* carryOut({ issue, redeem: use, reverse: undo }: VoucherCalls): Op<void> {
+  const issued = yield* issueNow(issue)
+  const qrToken = issued.ok ? issued.data.credentials.find(({ type }) => type === 'qr_token')?.value : undefined
+  if (qrToken === undefined) throw new RangeError(`voucher ${issue.externalIssueId} was refused`)
+  const hash = indexCredential(issue.keys.current.index, 'qr_token', qrToken)
+  const used = use && (yield* redeem({ ...use, credential: { type: 'qr_token', hashes: [hash] } }))
+  const undone = undo && (yield* reverse(undo))
+  if (used?.ok === false || undone?.ok === false)
+    throw new RangeError(`the use of ${issue.externalIssueId} was refused`)
+}
+
+/** Returns the key of a voucher and the columns that no later call changes. */
+function lastingColumns({ issue }: VoucherCalls): Row {
+  return {
+    application_id: issue.applicationId,
+    template_id: issue.templateId,
+    external_issue_id: issue.externalIssueId,
+    recipient_user_id: issue.recipientUserId,
+    metadata: JSON.stringify(issue.metadata),
+  }
 }
 
 /** Every other row belongs to an application or a bot, except keys, which a server start registers. */
@@ -82,16 +110,11 @@ function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
   const where = keys[table].map((name, index) => `${name} = $${index + 1}`).join(' and ')
   const params = keys[table].map((name) => row[name] as Value)
   const held = yield* one(`select * from ${table} where ${where}`, params)
-  const id = nameOf(table, row)
+  const named = table === 'vouchers' ? `voucher ${row.external_issue_id} of ${row.template_id}` : String(row.id)
+  const id = table === 'bot_tokens' ? `the token of ${row.bot_id}` : named
   if (held === undefined) return [{ id, columns: undefined }]
-  const compared = table === 'vouchers' ? lastingOfVoucher : Object.keys(row).filter((it) => !changing.includes(it))
-  const columns = compared.filter((it) => valueOf(row, it) !== valueOf(held, it))
+  const columns = Object.keys(row).filter((it) => !changing.includes(it) && valueOf(row, it) !== valueOf(held, it))
   return columns.length === 0 ? [] : [{ id, columns }]
-}
-
-function nameOf(table: keyof SeedRows, row: Row): string {
-  if (table === 'bot_tokens') return `the token of ${row.bot_id}`
-  return table === 'vouchers' ? `voucher ${row.external_issue_id} of ${row.template_id}` : String(row.id)
 }
 
 /** Value for comparison, independent of the time of planting: a token expires relative to its creation. */

@@ -173,50 +173,40 @@ function* insertVoucher(
   call: Issue,
   window: { validFrom: number; validUntil: number },
 ): Op<{ row: VoucherRow; credentials: Credentials | null }> {
+  const { applicationId, voucherId, now } = call
+  const key = call.keys.current
   for (let counter = 0; counter < ATTEMPTS_MAX; counter++) {
-    const { row, credentials } = issuedRow(call, window, counter)
+    const credentials = deriveCredentials(key, voucherId, counter)
+    const row: VoucherRow = {
+      application_id: applicationId,
+      id: voucherId,
+      template_id: call.templateId,
+      external_issue_id: call.externalIssueId,
+      recipient_user_id: call.recipientUserId,
+      state: 'issued',
+      valid_from: window.validFrom,
+      valid_until: window.validUntil,
+      code_hint: codeHint(credentials[0].value),
+      key_id: key.id,
+      key_counter: counter,
+      ...hashesOf(credentials, key.index),
+      channel: call.botId === undefined ? 'direct' : 'bot',
+      bot_id: call.botId ?? null,
+      issued_at: now,
+      issue_request_id: call.requestId,
+      issue_idempotency_key: call.idempotencyKey?.value ?? null,
+      issued_by: call.calledBy,
+      redeemed_at: null,
+      redemption_id: null,
+      metadata: JSON.stringify(call.metadata),
+      updated_at: now,
+    }
     if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
     // Another voucher has the same hash of a credential: derive new credentials.
   }
-  throw new Error(`no credentials were free for ${call.voucherId}`)
-}
-
-/** Returns the row of a new voucher and its credentials, derived with `counter`. */
-export function issuedRow(
-  call: Omit<Issue, 'newDeliveryId'>,
-  window: { validFrom: number; validUntil: number },
-  counter: number,
-): { row: VoucherRow; credentials: Credentials } {
-  const { applicationId, voucherId, now } = call
-  const key = call.keys.current
-  const credentials = deriveCredentials(key, voucherId, counter)
-  const row: VoucherRow = {
-    application_id: applicationId,
-    id: voucherId,
-    template_id: call.templateId,
-    external_issue_id: call.externalIssueId,
-    recipient_user_id: call.recipientUserId,
-    state: 'issued',
-    valid_from: window.validFrom,
-    valid_until: window.validUntil,
-    code_hint: codeHint(credentials[0].value),
-    key_id: key.id,
-    key_counter: counter,
-    ...hashesOf(credentials, key.index),
-    channel: call.botId === undefined ? 'direct' : 'bot',
-    bot_id: call.botId ?? null,
-    issued_at: now,
-    issue_request_id: call.requestId,
-    issue_idempotency_key: call.idempotencyKey?.value ?? null,
-    issued_by: call.calledBy,
-    redeemed_at: null,
-    redemption_id: null,
-    metadata: JSON.stringify(call.metadata),
-    updated_at: now,
-  }
-  return { row, credentials }
+  throw new Error(`no credentials were free for ${voucherId}`)
 }
 
 function countIssued({ applicationId, templateId }: Issue): Op<number> {

@@ -9,8 +9,9 @@ import { chosenTypes } from '../../domain/update.js'
 import { readValidity } from '../../domain/validity.js'
 import { type Difference, plant, type SeedRows } from '../../store/seed.js'
 import type { Store } from '../../store/store.js'
+import type { Deps } from '../deps.js'
 import type { Seed, SeedBot, SeedTemplate } from './schema.js'
-import { type SeedSources, voucherRows } from './vouchers.js'
+import { voucherCalls } from './vouchers.js'
 
 /** Thrown for a store with other rows than the seed: planting would mix two sets of data. */
 class SeedRefused extends Error {
@@ -30,7 +31,7 @@ export async function plantSeed(
   store: Store,
   seed: Seed,
   now: number,
-  sources: SeedSources,
+  sources: Pick<Deps, 'keys' | 'random'>,
 ): Promise<'planted' | 'present'> {
   const rows = seedRows(seed, now, sources)
   const { planted, differences } = await store.write(() => plant(rows))
@@ -45,27 +46,24 @@ const wordsOf = ({ id, columns }: Difference) =>
   columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
 
 /** Returns the rows of a valid seed. */
-export function seedRows({ account, applications = [], bots = [] }: Seed, now: number, sources: SeedSources): SeedRows {
+export function seedRows(
+  { account, applications = [], bots = [] }: Seed,
+  now: number,
+  sources: Pick<Deps, 'keys' | 'random'>,
+): SeedRows {
   const templates = applications.flatMap((of) =>
     (of.templates ?? []).map((it) => templateRow(it, of.id, of.account ?? account, now)),
   )
   const byId = new Map(templates.map((it) => [it.id, it]))
-  const vouchers = applications.flatMap((of) =>
-    (of.vouchers ?? []).map((it) => {
-      const template = byId.get(it.template_id)
-      if (template === undefined) throw new RangeError(`${it.template_id} was not checked`)
-      template.issued_count += 1
-      return voucherRows(it, of, template, now, sources)
-    }),
-  )
   return {
     applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
     tokens: applications.flatMap(({ id, tokens = [] }) =>
       tokens.map((it) => newToken(it.id, id, { ...it, days: it.expires_in_days ?? null }, now)),
     ),
     templates,
-    vouchers: vouchers.map(({ voucher }) => voucher),
-    redemptions: vouchers.flatMap(({ redemption }) => redemption ?? []),
+    vouchers: applications.flatMap((of) =>
+      (of.vouchers ?? []).map((it) => voucherCalls(it, of, byId.get(it.template_id) as TemplateRow, now, sources)),
+    ),
     bots: bots.map((it) => botRow(it, it.account ?? account, now)),
     bot_tokens: bots.flatMap(({ id, token }) =>
       token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],
