@@ -80,13 +80,11 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
 /** @throws RangeError for a refused call, which a checked seed cannot contain */
 function* carryOut({ issue, redeem: use, reverse: undo }: VoucherCalls): Op<void> {
   const issued = yield* issueNow(issue)
-  const qrToken = issued.ok ? issued.data.credentials.find(({ type }) => type === 'qr_token')?.value : undefined
-  if (qrToken === undefined) throw new RangeError(`voucher ${issue.externalIssueId} was refused`)
-  const hash = indexCredential(issue.keys.current.index, 'qr_token', qrToken)
-  const used = use && (yield* redeem({ ...use, credential: { type: 'qr_token', hashes: [hash] } }))
-  const undone = undo && (yield* reverse(undo))
-  if (used?.ok === false || undone?.ok === false)
-    throw new RangeError(`the use of ${issue.externalIssueId} was refused`)
+  const qrToken = issued.ok ? issued.data.credentials[1]?.value : undefined
+  const hashes = [indexCredential(issue.keys.current.index, 'qr_token', qrToken ?? '')]
+  const used = use && (yield* redeem({ ...use, credential: { type: 'qr_token', hashes } }))
+  for (const it of [issued, used, undo && (yield* reverse(undo))])
+    if (it?.ok === false) throw new RangeError(`voucher ${issue.externalIssueId} was refused: ${it.code}`)
 }
 
 /** Returns the key of a voucher and the columns that no later call changes. */

@@ -7,7 +7,7 @@ import { type Place, YamlDocument } from '../../files/yaml-document.js'
 import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
-import { type Seed, type SeedApplication, type SeedBot, type SeedVoucher, seedSchema } from './schema.js'
+import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 import { timesOf } from './vouchers.js'
 
 /** A mistake in a seed file, with the position of the name or value. */
@@ -19,10 +19,7 @@ type ReadSeed =
   | { readonly ok: true; readonly seed: Seed }
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 
-/**
- * Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token.
- * @param now time of the start, which decides which vouchers can have expired
- */
+/** Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token. */
 export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed> {
   const document = new YamlDocument(text, await import('yaml'))
   if (document.problems.length > 0) return refused(document.problems)
@@ -76,9 +73,9 @@ function issuesOf({ errors, reason }: Readonly<Record<string, unknown>> = {}): r
 }
 
 function rulesOf(seed: Seed, now: number): ValidationIssue[] {
-  const check = new SeedCheck(seed, now)
+  const check = new SeedCheck(seed)
   for (const [n, application] of (seed.applications ?? []).entries())
-    check.application(`/applications/${n}`, application)
+    check.application(`/applications/${n}`, application, now)
   check.perAccount('/applications', APPLICATIONS_PER_ACCOUNT, seed.applications)
   for (const [n, bot] of (seed.bots ?? []).entries()) check.bot(`/bots/${n}`, bot)
   check.perAccount('/bots', BOTS_PER_ACCOUNT, seed.bots)
@@ -93,52 +90,39 @@ function rulesOf(seed: Seed, now: number): ValidationIssue[] {
 class SeedCheck {
   readonly issues: ValidationIssue[] = []
   readonly #seed: Seed
-  readonly #now: number
   readonly #taken = new Set<string>()
 
-  constructor(seed: Seed, now: number) {
+  constructor(seed: Seed) {
     this.#seed = seed
-    this.#now = now
   }
 
-  application(at: string, application: SeedApplication): void {
+  application(at: string, application: SeedApplication, now: number): void {
     this.#unique(`${at}/id`, 'id', application.id)
     for (const [i, it] of (application.tokens ?? []).entries()) {
       this.#unique(`${at}/tokens/${i}/id`, 'id', it.id)
       this.#scopes(`${at}/tokens/${i}/scopes`, it.scopes)
       this.#token(`${at}/tokens/${i}/token`, 'sop_', it.token)
     }
-    for (const [i, it] of (application.templates ?? []).entries()) {
+    const { templates = [], vouchers = [] } = application
+    for (const [i, it] of templates.entries()) {
       const pointer = `${at}/templates/${i}`
       this.#unique(`${pointer}/id`, 'id', it.id)
       this.#unique(`${pointer}/external_template_id`, application.id, it.external_template_id)
+      const issued = vouchers.filter(({ template_id }) => template_id === it.id).length
+      if (issued > it.issue_limit)
+        this.#wrong(`${pointer}/issue_limit`, 'minimum', `must be at least ${issued}, the number of its vouchers`)
       const validity = readValidity(it.validity)
       if (!validity.ok) this.issues.push({ ...validity.issue, pointer: `${pointer}${validity.issue.pointer}` })
     }
-    const issued = new Map<string, number>()
-    for (const [i, it] of (application.vouchers ?? []).entries()) {
-      const number = (issued.get(it.template_id) ?? 0) + 1
-      issued.set(it.template_id, number)
-      this.#voucher(`${at}/vouchers/${i}`, application, it, number)
+    for (const [i, it] of vouchers.entries()) {
+      const pointer = `${at}/vouchers/${i}`
+      this.#unique(`${pointer}/external_issue_id`, it.template_id, it.external_issue_id)
+      const template = templates.find(({ id, status = 'active' }) => id === it.template_id && status === 'active')
+      if (template === undefined)
+        this.#wrong(`${pointer}/template_id`, 'enum', 'must be the id of an active template of the application')
+      else if (readValidity(template.validity).ok && timesOf(template, it.status, now) === null)
+        this.#wrong(`${pointer}/status`, 'const', `must be a status that the validity of ${template.id} allows now`)
     }
-  }
-
-  /** @param number number of this voucher among those of its template */
-  #voucher(at: string, { templates = [] }: SeedApplication, voucher: SeedVoucher, number: number): void {
-    const { template_id: id, external_issue_id: externalId, status } = voucher
-    const template = templates.find((it) => it.id === id)
-    if (template === undefined || (template.status ?? 'active') !== 'active')
-      return this.#wrong(`${at}/template_id`, 'enum', 'must be the id of an active template of the application')
-    this.#unique(`${at}/external_issue_id`, id, externalId)
-    if (number > template.issue_limit)
-      this.#wrong(`${at}/template_id`, 'maximum', `has more vouchers than its issue_limit, ${template.issue_limit}`)
-    const validity = readValidity(template.validity)
-    if (validity.ok && timesOf(validity.validity, status, this.#now) === null)
-      this.#wrong(
-        at + (status === undefined ? '' : '/status'),
-        'const',
-        `is not possible with the validity of ${id} now`,
-      )
   }
 
   bot(at: string, bot: SeedBot): void {

@@ -1,14 +1,17 @@
-import type { Validity } from '../../contract/templates.js'
 import { DAY_MS } from '../../contract/values/duration.js'
 import { newId } from '../../domain/ids.js'
-import type { TemplateRow } from '../../domain/rows.js'
-import { windowOf } from '../../domain/validity.js'
+import { readValidity, windowOf } from '../../domain/validity.js'
 import type { VoucherCalls } from '../../store/seed.js'
 import type { Deps } from '../deps.js'
-import type { SeedApplication, SeedVoucher } from './schema.js'
+import type { SeedApplication, SeedTemplate, SeedVoucher } from './schema.js'
+
+export type Making = Pick<Deps, 'keys' | 'random'>
 
 /** Returns times at which calls would have left a voucher in a status; null if the validity allows none. */
-export function timesOf(validity: Validity, status: SeedVoucher['status'], now: number) {
+export function timesOf(template: SeedTemplate, status: SeedVoucher['status'], now: number) {
+  const read = readValidity(template.validity)
+  if (!read.ok) return null
+  const { validity } = read
   const relative = validity.type === 'relative' ? validity : { delayDays: 0, durationDays: 0 }
   const end = Date.parse((validity.type === 'fixed' ? validity.endsAt : validity.notAfter) ?? '9999-12-31')
   const delay = relative.delayDays * DAY_MS
@@ -18,9 +21,8 @@ export function timesOf(validity: Validity, status: SeedVoucher['status'], now: 
     const window = issuedAt < 0 ? null : windowOf(validity, issuedAt)
     if (window === null) continue
     const usedAt = Math.min(now, window.validUntil - 1)
-    const isUsed = status === 'redeemed' || status === 'reversed'
-    if (status === 'expired' ? window.validUntil <= now : !isUsed || window.validFrom <= usedAt)
-      return { issuedAt, usedAt, window }
+    const isUsable = status === undefined || status === 'issued' || window.validFrom <= usedAt
+    if (status === 'expired' ? window.validUntil <= now : isUsable) return { issuedAt, usedAt }
   }
   return null
 }
@@ -28,13 +30,13 @@ export function timesOf(validity: Validity, status: SeedVoucher['status'], now: 
 /** Returns the calls that bring a voucher of a valid seed to its status, made with tokens of its application. */
 export function voucherCalls(
   { status, ...it }: SeedVoucher,
-  { id: applicationId, tokens = [] }: SeedApplication,
-  template: TemplateRow,
+  { id: applicationId, tokens = [], templates = [] }: SeedApplication,
   now: number,
-  { keys, random }: Pick<Deps, 'keys' | 'random'>,
+  { keys, random }: Making,
 ): VoucherCalls {
-  const times = timesOf(JSON.parse(template.validity), status, now)
-  if (times === null) throw new RangeError(`the status of voucher ${it.external_issue_id} was not checked`)
+  const template = templates.find(({ id }) => id === it.template_id)
+  const times = template && timesOf(template, status, now)
+  if (!times) throw new RangeError(`the status of voucher ${it.external_issue_id} was not checked`)
   const callOf = (name: 'issue' | 'redeem' | 'reverse', at: number) => {
     const requestId = newId('req', at, random)
     const calledBy = tokens.find(({ scopes }) => scopes.includes(`vouchers:${name}`))?.id ?? 'seed'
@@ -50,10 +52,9 @@ export function voucherCalls(
     voucherId: newId('vch', times.issuedAt, random),
     keys,
   }
-  if (status !== 'redeemed' && status !== 'reversed') return { issue }
-  const redemptionId = newId('rdm', times.usedAt, random)
-  const redeem = { ...callOf('redeem', times.usedAt), redemptionId }
-  return status === 'redeemed'
-    ? { issue, redeem }
-    : { issue, redeem, reverse: { ...callOf('reverse', times.usedAt), redemptionId } }
+  const { usedAt } = times
+  const redeem = { ...callOf('redeem', usedAt), redemptionId: newId('rdm', usedAt, random) }
+  if (status === 'redeemed') return { issue, redeem }
+  const reverse = { ...callOf('reverse', usedAt), redemptionId: redeem.redemptionId }
+  return status === 'reversed' ? { issue, redeem, reverse } : { issue }
 }
