@@ -89,13 +89,9 @@ function* carryOut({ issue, redeem: use, reverse: undo }: VoucherCalls): Op<void
 
 /** Returns the key of a voucher and the columns that no later call changes. */
 function lastingColumns({ issue }: VoucherCalls): Row {
-  return {
-    application_id: issue.applicationId,
-    template_id: issue.templateId,
-    external_issue_id: issue.externalIssueId,
-    recipient_user_id: issue.recipientUserId,
-    metadata: JSON.stringify(issue.metadata),
-  }
+  const { applicationId, templateId, externalIssueId, recipientUserId, metadata } = issue
+  const key = { application_id: applicationId, template_id: templateId, external_issue_id: externalIssueId }
+  return { ...key, recipient_user_id: recipientUserId, metadata: JSON.stringify(metadata) }
 }
 
 /** Every other row belongs to an application or a bot, except keys, which a server start registers. */

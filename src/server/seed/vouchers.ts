@@ -43,16 +43,11 @@ export function voucherCalls(
     const idempotencyKey = { value: requestId, fingerprint: '' }
     return { applicationId, requestId, calledBy, idempotencyKey, metadata: {}, newDeliveryId: () => '', now: at }
   }
-  const issue = {
-    ...callOf('issue', times.issuedAt),
-    templateId: it.template_id,
-    externalIssueId: it.external_issue_id,
-    recipientUserId: it.recipient_user_id,
-    metadata: it.metadata ?? {},
-    voucherId: newId('vch', times.issuedAt, random),
-    keys,
-  }
-  const { usedAt } = times
+  const { issuedAt, usedAt } = times
+  const voucherId = newId('vch', issuedAt, random)
+  const ids = { templateId: it.template_id, externalIssueId: it.external_issue_id, voucherId }
+  const made = { ...ids, recipientUserId: it.recipient_user_id, metadata: it.metadata ?? {}, keys }
+  const issue = { ...callOf('issue', issuedAt), ...made }
   const redeem = { ...callOf('redeem', usedAt), redemptionId: newId('rdm', usedAt, random) }
   if (status === 'redeemed') return { issue, redeem }
   const reverse = { ...callOf('reverse', usedAt), redemptionId: redeem.redemptionId }
