@@ -111,7 +111,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(await plantSeed(store, seedWithLifetime(7), NOW + 86_400_000)).toBe('present')
   })
 
-  it('plantSeed() plants vouchers in the state that calls would have left, without an update to a bot', async () => {
+  it('plantSeed() plants vouchers as calls would have left them, without an update to a bot', async () => {
     const planted = seedWithVouchers()
     Object.assign(planted.bots?.[0] ?? {}, { allowed_updates: ['voucher_issued', 'voucher_redeemed'] })
     expect(await plantSeed(store, planted, NOW)).toBe('planted')
