@@ -45,9 +45,9 @@ export function voucherCalls(
   }
   const { issuedAt, usedAt } = times
   const voucherId = newId('vch', issuedAt, random)
-  const ids = { templateId: it.template_id, externalIssueId: it.external_issue_id, voucherId }
-  const made = { ...ids, recipientUserId: it.recipient_user_id, metadata: it.metadata ?? {}, keys }
-  const issue = { ...callOf('issue', issuedAt), ...made }
+  const { template_id: templateId, external_issue_id: externalIssueId, recipient_user_id: recipientUserId } = it
+  const ids = { templateId, externalIssueId, recipientUserId, voucherId }
+  const issue = { ...callOf('issue', issuedAt), ...ids, metadata: it.metadata ?? {}, keys }
   const redeem = { ...callOf('redeem', usedAt), redemptionId: newId('rdm', usedAt, random) }
   if (status === 'redeemed') return { issue, redeem }
   const reverse = { ...callOf('reverse', usedAt), redemptionId: redeem.redemptionId }
