@@ -89,7 +89,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     undo.push(() => store.close())
     const server = await assemble(options, place, store)
     undo.push(() => server.app.close())
-    const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now()))
+    const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now(), server.deps))
     if (options.listens ?? true) await listen(server, options)
     const running = describe(server, place, options.host)
     const withdraw = announce(server, place, options.registryDir, running)

@@ -49,7 +49,7 @@ export class Snapshots implements ServerSnapshots {
     const { store, clock } = this.#deps
     return this.#replace(async () => {
       const now = trueTime(clock)
-      const rows = this.#seed && seedRows(this.#seed, now)
+      const rows = this.#seed && seedRows(this.#seed, now, this.#deps)
       await store.snapshots.clear(function* () {
         if (rows !== undefined) yield* plant(rows)
       })

@@ -1,6 +1,8 @@
 import type { BotRow, UpdateQueueRow } from '../domain/bot/rows.js'
+import { indexCredential } from '../domain/credentials.js'
 import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
 import { inserting, lock, type Op, one, type Row, type Value } from './operation.js'
+import { type Issue, issueNow, type Redeem, type Reverse, redeem, reverse } from './vouchers.js'
 
 interface BotTokenRow {
   readonly token_hash: string
@@ -9,11 +11,20 @@ interface BotTokenRow {
   readonly revoked_at: number | null
 }
 
+/** Calls that bring a voucher to its status in the seed. */
+export interface VoucherCalls {
+  readonly issue: Issue
+  readonly redeem?: Omit<Redeem, 'credential'>
+  readonly reverse?: Reverse
+}
+
 /** Rows of a seed by table; referenced tables come first. */
 export interface SeedRows {
   readonly applications: readonly ApplicationRow[]
   readonly tokens: readonly TokenRow[]
   readonly templates: readonly TemplateRow[]
+  /** Precede the bots, so that no bot is notified. */
+  readonly vouchers: readonly VoucherCalls[]
   readonly bots: readonly BotRow[]
   readonly bot_tokens: readonly BotTokenRow[]
   readonly update_queues: readonly Pick<UpdateQueueRow, 'bot_id' | 'last_update_id' | 'allowed_updates'>[]
@@ -29,6 +40,7 @@ const keys: Readonly<Record<keyof SeedRows, readonly string[]>> = {
   applications: ['id'],
   tokens: ['id'],
   templates: ['application_id', 'id'],
+  vouchers: ['application_id', 'template_id', 'external_issue_id'],
   bots: ['id'],
   bot_tokens: ['token_hash'],
   update_queues: ['bot_id'],
@@ -57,11 +69,29 @@ export function* plant(rows: SeedRows): Op<{ planted: boolean; differences: read
   for (const table of tables) {
     const insert = inserting<object>(table)
     for (const row of rows[table]) {
-      if (planted) yield* insert(row)
-      else differences.push(...(yield* compare(table, { ...row })))
+      if (!planted) differences.push(...(yield* compare(table, 'issue' in row ? lastingColumns(row) : { ...row })))
+      else if ('issue' in row) yield* carryOut(row)
+      else yield* insert(row)
     }
   }
   return { planted, differences }
+}
+
+/** @throws RangeError for a refused call, which a checked seed cannot contain */
+function* carryOut({ issue, redeem: use, reverse: undo }: VoucherCalls): Op<void> {
+  const issued = yield* issueNow(issue)
+  const qrToken = issued.ok ? issued.data.credentials[1]?.value : undefined
+  const hashes = [indexCredential(issue.keys.current.index, 'qr_token', qrToken ?? '')]
+  const used = use && (yield* redeem({ ...use, credential: { type: 'qr_token', hashes } }))
+  for (const it of [issued, used, undo && (yield* reverse(undo))])
+    if (it?.ok === false) throw new RangeError(`voucher ${issue.externalIssueId} was refused: ${it.code}`)
+}
+
+/** Returns the key of a voucher and the columns that no later call changes. */
+function lastingColumns({ issue }: VoucherCalls): Row {
+  const { applicationId, templateId, externalIssueId, recipientUserId, metadata } = issue
+  const key = { application_id: applicationId, template_id: templateId, external_issue_id: externalIssueId }
+  return { ...key, recipient_user_id: recipientUserId, metadata: JSON.stringify(metadata) }
 }
 
 /** Every other row belongs to an application or a bot, except keys, which a server start registers. */
@@ -74,7 +104,8 @@ function* compare(table: keyof SeedRows, row: Row): Op<Difference[]> {
   const where = keys[table].map((name, index) => `${name} = $${index + 1}`).join(' and ')
   const params = keys[table].map((name) => row[name] as Value)
   const held = yield* one(`select * from ${table} where ${where}`, params)
-  const id = table === 'bot_tokens' ? `the token of ${row.bot_id}` : String(row.id)
+  const named = table === 'vouchers' ? `voucher ${row.external_issue_id} of ${row.template_id}` : String(row.id)
+  const id = table === 'bot_tokens' ? `the token of ${row.bot_id}` : named
   if (held === undefined) return [{ id, columns: undefined }]
   const columns = Object.keys(row).filter((it) => !changing.includes(it) && valueOf(row, it) !== valueOf(held, it))
   return columns.length === 0 ? [] : [{ id, columns }]

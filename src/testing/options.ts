@@ -67,15 +67,16 @@ export async function readOptions(options: StartOptions): Promise<CheckedOptions
   if (secure !== undefined && secure !== 'required' && typeof secure !== 'boolean') {
     throw wrongType('options.secure', "true, false or 'required'", secure)
   }
+  const clock = readClock(options.clock, databaseUrl !== undefined)
   return {
     autoApprove: readBoolean('options.autoApprove', options.autoApprove, false),
-    clock: readClock(options.clock, databaseUrl !== undefined),
+    clock,
     secure: secure !== false,
     requireSecure: secure === 'required',
     rateLimits: readLimits(options.rateLimit === undefined ? false : options.rateLimit),
     listens: readBoolean('options.listen', options.listen, true),
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    seed: await readSeedOption(options.seed),
+    seed: await readSeedOption(options.seed, clock.now()),
   }
 }
 
@@ -113,20 +114,20 @@ function readLimits(value: StartOptions['rateLimit']): CheckedOptions['rateLimit
   return value as Exclude<typeof value, boolean | undefined>
 }
 
-async function readSeedOption(value: StartOptions['seed']): Promise<Seed> {
+async function readSeedOption(value: StartOptions['seed'], now: number): Promise<Seed> {
   if (value === undefined) return defaultSeed
-  if (typeof value === 'string') return readSeedFile(value)
+  if (typeof value === 'string') return readSeedFile(value, now)
   if (typeof value !== 'object' || value === null)
     throw wrongType('options.seed', 'a seed or the path of a file', value)
   const { checkSeed } = await import('../server/seed/read.js')
-  const checked = checkSeed(value)
+  const checked = checkSeed(value, now)
   if (checked.ok) return checked.seed
   const { issueText } = await import('../server/seed/read.js')
   const mistakes = checked.issues.map((issue) => issueText(issue, 'it'))
   throw new TypeError(`options.seed has mistakes: ${mistakes.join('; ')}`)
 }
 
-async function readSeedFile(path: string): Promise<Seed> {
+async function readSeedFile(path: string, now: number): Promise<Seed> {
   const { readSeed } = await import('../server/seed/read.js')
   let text: string
   try {
@@ -135,7 +136,7 @@ async function readSeedFile(path: string): Promise<Seed> {
     const { code } = cause as NodeJS.ErrnoException
     throw new RangeError(`options.seed must be the path of a file that can be read, got '${path}' (${code})`, { cause })
   }
-  const read = await readSeed(text)
+  const read = await readSeed(text, now)
   if (read.ok) return read.seed
   const mistakes = read.problems.map((it) => `${path}:${it.line}:${it.column} ${it.message}`)
   throw new RangeError(`options.seed names a file with mistakes:\n${mistakes.join('\n')}`)

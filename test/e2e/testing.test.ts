@@ -153,6 +153,30 @@ test('import and require of voucherctl/testing return one implementation', async
   })
 })
 
+test('vouchers of a seed have the state and the codes of issued ones on the packed server', async () => {
+  const program = `
+    import { startServer } from 'voucherctl/testing'
+    const { seed, close } = await startServer()
+    await close()
+    const voucher = { template_id: 'tpl_coffee', recipient_user_id: 'user-1' }
+    const vouchers = ['issued', 'redeemed', 'reversed', 'expired'].map((status) => ({ ...voucher, status, external_issue_id: status }))
+    const start = (vouchers) => startServer({ seed: { ...seed, applications: [{ ...seed.applications[0], vouchers }] } })
+    const server = await start(vouchers)
+    for (const { status, ...order } of vouchers) {
+      const { data } = await server.client.vouchers.issue(order)
+      const redeemed = await server.client.vouchers.redeem({ credential: data.credentials[0] })
+      console.log(data.status, redeemed.code ?? 'ok')
+    }
+    await server.close()
+    await start([{ ...voucher, external_issue_id: 'a', status: 'used' }]).catch(({ message }) => console.log(message))`
+  expect(await run('--input-type=module', '-e', program)).toMatchObject({
+    all: expect.stringMatching(
+      /^issued ok\nredeemed VOUCHER_ALREADY_REDEEMED\nissued ok\nexpired VOUCHER_EXPIRED\n.*applications\[0\]\.vouchers\[0\]\.status must be /,
+    ),
+    exitCode: 0,
+  })
+})
+
 test('faults of command, library and seed affect the chosen calls of the packed server', async () => {
   const program = `
     import { execFile } from 'node:child_process'

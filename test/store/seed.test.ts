@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hashToken } from '../../src/domain/tokens.js'
-import { plantSeed } from '../../src/server/seed/plant.js'
+import { plantSeed as plantAny, seedRows } from '../../src/server/seed/plant.js'
+import type { Seed } from '../../src/server/seed/schema.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { poll } from '../../src/store/delivery/updates.js'
-import { all } from '../../src/store/operation.js'
+import { all, run } from '../../src/store/operation.js'
 import { addUpdate } from '../../src/store/outbox.js'
 import { plant } from '../../src/store/seed.js'
 import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
 import * as tokens from '../../src/store/tokens.js'
+import * as vouchers from '../../src/store/voucher-history.js'
 import { type Issue, issueNow } from '../../src/store/vouchers.js'
 import { testKey } from '../support/server/app.js'
 import { seed, seedBotToken, seedToken } from '../support/server/seed.js'
@@ -18,6 +21,10 @@ import { stepsOf } from '../support/store/store-steps.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 const page = { page: 1, limit: 20 }
+
+const keys = { current: testKey, all: [testKey] }
+const plantSeed = (store: Store, planted: Seed, now: number) =>
+  plantAny(store, planted, now, { keys, random: randomBytes })
 
 const issueCall: Issue = {
   applicationId: 'app_coffee',
@@ -31,12 +38,21 @@ const issueCall: Issue = {
   requestId: 'req_1',
   calledBy: 'tok_till',
   now: NOW + 3,
-  keys: { current: testKey, all: [testKey] },
+  keys,
 }
 
 function seedWithLifetime(days: number) {
   const copy = structuredClone(seed)
   Object.assign(copy.applications?.[0]?.tokens?.[0] ?? {}, { expires_in_days: days })
+  return copy
+}
+
+function seedWithVouchers(): Seed {
+  const copy = structuredClone(seed)
+  const statuses = ['issued', 'redeemed', 'reversed', 'expired'] as const
+  const voucher = { template_id: 'tpl_coffee', recipient_user_id: 'user-1' }
+  const planted = statuses.map((status, n) => ({ ...voucher, status, external_issue_id: `order-${n + 1}` }))
+  Object.assign(copy.applications?.[0] ?? {}, { vouchers: planted })
   return copy
 }
 
@@ -95,8 +111,61 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     expect(await plantSeed(store, seedWithLifetime(7), NOW + 86_400_000)).toBe('present')
   })
 
+  it('plantSeed() plants vouchers as calls would have left them, without an update to a bot', async () => {
+    const planted = seedWithVouchers()
+    Object.assign(planted.bots?.[0] ?? {}, { allowed_updates: ['voucher_issued', 'voucher_redeemed'] })
+    expect(await plantSeed(store, planted, NOW)).toBe('planted')
+    const { items } = await store.read(() => vouchers.list(page, NOW))
+    const byStatus = (wanted: string) => items.filter(({ status }) => status === wanted)
+    expect(
+      byStatus('issued')
+        .map(({ externalIssueId }) => externalIssueId)
+        .sort(),
+    ).toEqual(['order-1', 'order-3'])
+    expect(byStatus('redeemed')).toMatchObject([
+      { externalIssueId: 'order-2', redeemedAt: new Date(NOW).toISOString() },
+    ])
+    expect(byStatus('expired')).toMatchObject([
+      { externalIssueId: 'order-4', validUntil: new Date(NOW - 86_400_000).toISOString() },
+    ])
+    const events = []
+    for (const { id } of items) {
+      const life = await store.read(() => vouchers.history({ id }, () => [], NOW))
+      if (life.ok) events.push(life.data.events.map(({ type, token_id }) => `${type} ${token_id}`).join(', '))
+    }
+    expect(events.sort()).toEqual([
+      'issued tok_till',
+      'issued tok_till, expired null',
+      'issued tok_till, redeemed tok_till',
+      'issued tok_till, redeemed tok_till, reversed null',
+    ])
+    const counts = await store.read(() => templates.list({ applicationId: 'app_coffee' }, page))
+    expect(counts.items.find(({ id }) => id === 'tpl_coffee')).toMatchObject({ issuedCount: 4 })
+    expect(await store.read(() => all('select * from updates'))).toEqual([])
+  })
+
+  it('issueNow() returns the codes of a planted voucher for its external id and recipient', async () => {
+    await plantSeed(store, seedWithVouchers(), NOW)
+    const repeat = await store.write(() => issueNow(issueCall))
+    expect(repeat).toMatchObject({ ok: true, replayed: true, data: { status: 'issued', credentials: [{}, {}] } })
+    const other = await store.write(() => issueNow({ ...issueCall, recipientUserId: 'user-2' }))
+    expect(other).toMatchObject({ ok: false, code: 'EXTERNAL_ISSUE_ID_CONFLICT' })
+  })
+
+  it('plantSeed() finds its vouchers by external id after calls changed them', async () => {
+    await plantSeed(store, seedWithVouchers(), NOW)
+    await store.write(() => run(`update redemptions set reversed_at = ${NOW} where reversed_at is null`))
+    expect(await plantSeed(store, seedWithVouchers(), NOW + 86_400_000)).toBe('present')
+    const other = seedWithVouchers()
+    Object.assign(other.applications?.[0]?.vouchers?.[1] ?? {}, { recipient_user_id: 'user-9' })
+    Object.assign(other.applications?.[0]?.vouchers?.[2] ?? {}, { external_issue_id: 'order-9' })
+    await expect(plantSeed(store, other, NOW)).rejects.toThrow(
+      'voucher order-2 of tpl_coffee has another recipient_user_id, voucher order-9 of tpl_coffee is missing.',
+    )
+  })
+
   it('plant locks the seed before it looks for records', async () => {
-    const none = { applications: [], tokens: [], templates: [], bots: [], bot_tokens: [], update_queues: [] }
+    const none = seedRows({ account: 'acme' }, NOW, { keys, random: randomBytes })
     expect((await stepsOf(store, () => plant(none)))[0]).toEqual({ kind: 'lock', subject: 'seed' })
   })
 

@@ -105,3 +105,34 @@ test('released snapshot can no longer be restored, and releasing it again change
   await expect(server.restore(released)).rejects.toThrow(/^snapshot must be a snapshot of this server, got /)
   await server.restore(kept)
 })
+
+test('vouchers of a seed have codes from a repeated issue and return with a reset', async () => {
+  const voucher = { template_id: 'tpl_coffee', recipient_user_id: 'user-1' }
+  const statuses = ['issued', 'redeemed', 'reversed', 'expired'] as const
+  const planted = statuses.map((status) => ({ ...voucher, status, external_issue_id: status }))
+  const [application, ...others] = server.seed.applications ?? []
+  if (application === undefined) throw new Error('the default seed has an application')
+  const seed = { ...server.seed, applications: [{ ...application, vouchers: planted }, ...others] }
+  await using seeded = await startServer({ seed, clock: '2027-03-01T12:00:00Z', listen: false })
+  const { vouchers, templates } = seeded.client
+  for (const _ of ['start', 'reset']) {
+    const listed = await templates.list()
+    expect(listed.ok && listed.data.items[0]).toMatchObject({ issuedCount: 4 })
+    const codes = []
+    for (const { status, ...order } of planted) {
+      const issued = await vouchers.issue(order)
+      if (!issued.ok) throw new Error(issued.code)
+      const [credential] = issued.data.credentials
+      if (credential === undefined) throw new Error('the issue has no credential')
+      const redeemed = await vouchers.redeem({ credential })
+      codes.push(`${status}: ${issued.data.status} ${redeemed.ok ? 'ok' : redeemed.code}`)
+    }
+    expect(codes).toEqual([
+      'issued: issued ok',
+      'redeemed: redeemed VOUCHER_ALREADY_REDEEMED',
+      'reversed: issued ok',
+      'expired: expired VOUCHER_EXPIRED',
+    ])
+    await seeded.reset()
+  }
+})

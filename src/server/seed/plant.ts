@@ -10,6 +10,7 @@ import { readValidity } from '../../domain/validity.js'
 import { type Difference, plant, type SeedRows } from '../../store/seed.js'
 import type { Store } from '../../store/store.js'
 import type { Seed, SeedBot, SeedTemplate } from './schema.js'
+import { type Making, voucherCalls } from './vouchers.js'
 
 /** Thrown for a store with other rows than the seed: planting would mix two sets of data. */
 class SeedRefused extends Error {
@@ -25,8 +26,8 @@ const NAMED_MAX = 5
  * has these records (RULES.md#seeds).
  * @throws SeedRefused
  */
-export async function plantSeed(store: Store, seed: Seed, now: number): Promise<'planted' | 'present'> {
-  const rows = seedRows(seed, now)
+export async function plantSeed(store: Store, seed: Seed, now: number, by: Making): Promise<'planted' | 'present'> {
+  const rows = seedRows(seed, now, by)
   const { planted, differences } = await store.write(() => plant(rows))
   if (planted) return 'planted'
   if (differences.length === 0) return 'present'
@@ -39,7 +40,7 @@ const wordsOf = ({ id, columns }: Difference) =>
   columns === undefined ? `${id} is missing` : `${id} has another ${columns.join(' and ')}`
 
 /** Returns the rows of a valid seed. */
-export function seedRows({ account, applications = [], bots = [] }: Seed, now: number): SeedRows {
+export function seedRows({ account, applications = [], bots = [] }: Seed, now: number, by: Making): SeedRows {
   return {
     applications: applications.map((it) => newApplication(it.id, it.account ?? account, it, now)),
     tokens: applications.flatMap(({ id, tokens = [] }) =>
@@ -48,6 +49,7 @@ export function seedRows({ account, applications = [], bots = [] }: Seed, now: n
     templates: applications.flatMap((of) =>
       (of.templates ?? []).map((it) => templateRow(it, of.id, of.account ?? account, now)),
     ),
+    vouchers: applications.flatMap((of) => (of.vouchers ?? []).map((it) => voucherCalls(it, of, now, by))),
     bots: bots.map((it) => botRow(it, it.account ?? account, now)),
     bot_tokens: bots.flatMap(({ id, token }) =>
       token === undefined ? [] : [{ token_hash: hashToken(token), bot_id: id, created_at: now, revoked_at: null }],

@@ -8,6 +8,7 @@ import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
+import { timesOf } from './vouchers.js'
 
 /** A mistake in a seed file, with the position of the name or value. */
 interface SeedProblem extends Place {
@@ -19,10 +20,10 @@ type ReadSeed =
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 
 /** Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token. */
-export async function readSeed(text: string): Promise<ReadSeed> {
+export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed> {
   const document = new YamlDocument(text, await import('yaml'))
   if (document.problems.length > 0) return refused(document.problems)
-  const checked = checkSeed(document.value)
+  const checked = checkSeed(document.value, now)
   if (checked.ok) return checked
   const problems = checked.issues.map((issue) => ({
     ...document.placeOf(pathOf(issue)),
@@ -58,11 +59,11 @@ type CheckedSeed =
 const validate = lazyValidator(seedSchema)
 
 /** Checks a value as a seed: the rules of the calls that create such records, and fixed ids and tokens. */
-export function checkSeed(value: unknown): CheckedSeed {
+export function checkSeed(value: unknown, now = Date.now()): CheckedSeed {
   // Texts of a seed follow the rules for texts in a body (RULES.md#text).
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
-  const issues = validate(body.value) ?? rulesOf(body.value as Seed)
+  const issues = validate(body.value) ?? rulesOf(body.value as Seed, now)
   return issues.length === 0 ? { ok: true, seed: body.value as Seed } : { ok: false, issues }
 }
 
@@ -71,10 +72,10 @@ function issuesOf({ errors, reason }: Readonly<Record<string, unknown>> = {}): r
   return [{ pointer: '', code: 'depth', message: `is ${String(reason ?? 'not readable')}` }]
 }
 
-function rulesOf(seed: Seed): ValidationIssue[] {
+function rulesOf(seed: Seed, now: number): ValidationIssue[] {
   const check = new SeedCheck(seed)
   for (const [n, application] of (seed.applications ?? []).entries())
-    check.application(`/applications/${n}`, application)
+    check.application(`/applications/${n}`, application, now)
   check.perAccount('/applications', APPLICATIONS_PER_ACCOUNT, seed.applications)
   for (const [n, bot] of (seed.bots ?? []).entries()) check.bot(`/bots/${n}`, bot)
   check.perAccount('/bots', BOTS_PER_ACCOUNT, seed.bots)
@@ -95,19 +96,32 @@ class SeedCheck {
     this.#seed = seed
   }
 
-  application(at: string, application: SeedApplication): void {
+  application(at: string, application: SeedApplication, now: number): void {
     this.#unique(`${at}/id`, 'id', application.id)
     for (const [i, it] of (application.tokens ?? []).entries()) {
       this.#unique(`${at}/tokens/${i}/id`, 'id', it.id)
       this.#scopes(`${at}/tokens/${i}/scopes`, it.scopes)
       this.#token(`${at}/tokens/${i}/token`, 'sop_', it.token)
     }
-    for (const [i, it] of (application.templates ?? []).entries()) {
+    const { templates = [], vouchers = [] } = application
+    for (const [i, it] of templates.entries()) {
       const pointer = `${at}/templates/${i}`
       this.#unique(`${pointer}/id`, 'id', it.id)
       this.#unique(`${pointer}/external_template_id`, application.id, it.external_template_id)
+      const issued = vouchers.filter(({ template_id }) => template_id === it.id).length
+      if (issued > it.issue_limit)
+        this.#wrong(`${pointer}/issue_limit`, 'minimum', `must be at least ${issued}, the number of its vouchers`)
       const validity = readValidity(it.validity)
       if (!validity.ok) this.issues.push({ ...validity.issue, pointer: `${pointer}${validity.issue.pointer}` })
+    }
+    for (const [i, it] of vouchers.entries()) {
+      const pointer = `${at}/vouchers/${i}`
+      this.#unique(`${pointer}/external_issue_id`, it.template_id, it.external_issue_id)
+      const template = templates.find(({ id, status = 'active' }) => id === it.template_id && status === 'active')
+      if (template === undefined)
+        this.#wrong(`${pointer}/template_id`, 'enum', 'must be the id of an active template of the application')
+      else if (readValidity(template.validity).ok && timesOf(template, it.status, now) === null)
+        this.#wrong(`${pointer}/status`, 'const', `must be a status that the validity of ${template.id} allows now`)
     }
   }
 

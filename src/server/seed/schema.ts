@@ -7,6 +7,7 @@ import { type Static, Type } from '../../contract/schema.js'
 import { templateInput } from '../../contract/templates.js'
 import { tokens } from '../../contract/tokens.js'
 import { allowedUpdates } from '../../contract/updates.js'
+import { vouchers } from '../../contract/vouchers.js'
 import { ACTIVE_TOKENS_PER_APPLICATION } from '../../domain/application.js'
 import type { IdPrefix } from '../../domain/ids.js'
 
@@ -26,12 +27,18 @@ const template = input({
   ...templateInput.properties,
 })
 
+const voucher = input({
+  status: Type.Optional(oneOf(['issued', 'redeemed', 'reversed', 'expired'])),
+  ...vouchers.issue.body.properties,
+})
+
 const application = input({
   id: id('app'),
   account: Type.Optional(account),
   status: Type.Optional(oneOf(['active', 'disabled'])),
   tokens: Type.Optional(Type.Array(token, { maxItems: ACTIVE_TOKENS_PER_APPLICATION })),
   templates: Type.Optional(Type.Array(template)),
+  vouchers: Type.Optional(Type.Array(voucher)),
   ...apps.create.body.properties,
 })
 
@@ -55,4 +62,5 @@ export const seedSchema = input({
 export type Seed = Static<typeof seedSchema>
 export type SeedApplication = Static<typeof application>
 export type SeedTemplate = Static<typeof template>
+export type SeedVoucher = Static<typeof voucher>
 export type SeedBot = Static<typeof bot>

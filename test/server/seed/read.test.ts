@@ -70,6 +70,64 @@ describe('readSeed', () => {
   })
 })
 
+describe('vouchers of a seed', () => {
+  const until = (validity: string, vouchers: string[]) => [
+    'account: acme',
+    'applications:',
+    '  - id: app_1',
+    '    name: Shop',
+    '    templates:',
+    `      - { id: tpl_1, external_template_id: t1, name: T, type: gift, issuer_name: I, fulfiller_name: F,`,
+    `          fulfillment_category: offline_service, acquisition_source: free_claim, issue_limit: 3,`,
+    `          validity: ${validity} }`,
+    '    vouchers:',
+    ...vouchers.map((it) => `      - { recipient_user_id: u1, ${it} }`),
+  ]
+  const relative = '{ type: relative, duration_days: 30, delay_days: 2 }'
+  const fixed = (from: number, to: number) =>
+    `{ type: fixed, starts_at: '${from}-01-01T00:00:00Z', ends_at: '${to}-01-01T00:00:00Z' }`
+  const statuses = ['issued', 'redeemed', 'reversed', 'expired']
+
+  test('readSeed() names line, column and member of each malformed voucher', async () => {
+    const lines = until(relative, [
+      'template_id: tpl_1, external_issue_id: a',
+      'template_id: tpl_1, external_issue_id: a',
+      'template_id: tpl_2, external_issue_id: a',
+      'template_id: tpl_1, external_issue_id: b',
+      'template_id: tpl_1, external_issue_id: c',
+    ])
+    expect(await problemsOf(lines.join('\n'))).toEqual([
+      '7:82 applications[0].templates[0].issue_limit must be at least 4, the number of its vouchers.',
+      '11:54 applications[0].vouchers[1].external_issue_id is that of an earlier record.',
+      '12:34 applications[0].vouchers[2].template_id must be the id of an active template of the application.',
+    ])
+    const unknown = until(relative, ['template_id: tpl_1, external_issue_id: a, status: used, state: x'])
+    expect(await problemsOf(unknown.join('\n'))).toEqual([
+      expect.stringMatching(/^10:76 applications\[0\]\.vouchers\[0\]\.status must be /),
+      expect.stringMatching(/^10:90 applications\[0\]\.vouchers\[0\]\.state is not known here/),
+    ])
+  })
+
+  test.each([
+    ['a relative validity', relative, statuses],
+    ['a window that has ended', fixed(2001, 2002), statuses],
+    ['a window that is open', fixed(2001, 2901), ['issued', 'redeemed', 'reversed']],
+    ['a window in the future', fixed(2900, 2901), ['issued']],
+  ])('readSeed() accepts with %s only statuses that calls can reach', async (_, validity, expected) => {
+    const accepted = []
+    for (const status of statuses) {
+      const text = until(validity, [`template_id: tpl_1, external_issue_id: a, status: ${status}`]).join('\n')
+      const problems = await problemsOf(text)
+      if (problems.length === 0) accepted.push(status)
+      else
+        expect(problems).toEqual([
+          '10:76 applications[0].vouchers[0].status must be a status that the validity of tpl_1 allows now.',
+        ])
+    }
+    expect(accepted).toEqual(expected)
+  })
+})
+
 describe('checkSeed', () => {
   test('checkSeed() accepts a seed with a record of each kind, and one without records', () => {
     expect(checkSeed(seed)).toEqual({ ok: true, seed })
