@@ -59,7 +59,7 @@ export async function main(version: () => string, document: (path: string) => st
   }
   if (process.argv[2] === '__complete') {
     const { candidates } = await import('./completion/candidates.js')
-    stdout.write(await candidates(process.argv.slice(3), host, () => performance.now()))
+    stdout.write(await candidates(process.argv.slice(3), host))
     await stdout.settled()
     // A pending DNS lookup would keep the process alive.
     process.exit(0)

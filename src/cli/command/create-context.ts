@@ -16,6 +16,7 @@ import type { Host, Questions } from '../host/host.js'
 import { credentialNames, describeCredential, remember } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
+import type { RecordSet } from '../records/id-cache.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
 import type { LineWithAnswers } from './line-with-answers.js'
 import { openInMode, withRetries } from './transport.js'
@@ -64,7 +65,10 @@ export function createContext(
       const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress ? withProgress(host, text, work) : work)
-      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
+      if (result.ok) {
+        await rememberPrinted(host, { baseUrl, credential, input: members }, result.data)
+        return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
+      }
       const used = usedCredential(globals, endpoint.caller, { value: credential, source }, baseUrl)
       return failureOf(context, result, baseUrl, { check: options.check, input: members, credential: used })
     },
@@ -94,6 +98,13 @@ export function createContext(
     confirm: (confirmation) => confirm(context, confirmation),
   }
   return context
+}
+
+/** Remembers the ids of a result that a person sees, because completion offers them. */
+async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: unknown): Promise<void> {
+  if (host.stdout.isTTY !== true) return
+  const { rememberIds } = await import('../records/id-cache.js')
+  await rememberIds(host, call, data)
 }
 
 async function chosenTarget(

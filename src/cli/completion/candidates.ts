@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { durationMs } from '../../contract/values/duration.js'
 import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
@@ -11,9 +12,11 @@ import { entries, topics } from '../program.js'
 import type { IdTarget } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind, wordsOf } from '../records/words.js'
 
-/** Milliseconds from process start until completion gives up: the user waits after Tab (RULES.md#completion). */
-const CAP_MS = 150
-const CAP_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
+/** Milliseconds from the request until completion gives up: the user waits after Tab (RULES.md#completion). */
+const WAIT_MS = 150
+const WAIT_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
+/** Milliseconds that a completion in the background waits, so that the next Tab has the ids. */
+const BACKGROUND_WAIT_MS = 10_000
 
 const SUMMARY_MAX = 60
 
@@ -21,10 +24,9 @@ const SUMMARY_MAX = 60
  * Completes an unfinished command line for the script of a shell. The first line of the result is `words`, `files` or
  * `folders`; after `words` follows one candidate per line, each with a tab and its summary.
  * @param args the name of the shell, and the command line as the script passes it
- * @param elapsedMs returns the milliseconds since the process started
  * @returns an empty text on any failure, because completion must not print errors
  */
-export async function candidates(args: readonly string[], host: Host, elapsedMs: () => number): Promise<string> {
+export async function candidates(args: readonly string[], host: Host): Promise<string> {
   const [name = '', ...rest] = args
   if (!isShell(name)) return ''
   const shell = shells[name]
@@ -33,11 +35,9 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
     if (typed === 'redirection') return 'files\n'
     const target = await completionTargetAt(typed.before, typed.current)
     if (target.kind === 'files' || target.kind === 'folders') return `${target.kind}\n`
-    const capMs = durationMs(host.env[CAP_VARIABLE] ?? '') ?? CAP_MS
-    const words =
-      target.kind === 'words'
-        ? target.words
-        : ((await wordsOf(target, host, { remainingMs: () => capMs - elapsedMs() })) ?? [])
+    const waitMs = durationMs(host.env[WAIT_VARIABLE] ?? '') ?? WAIT_MS
+    const onLate = () => waitMs < BACKGROUND_WAIT_MS && completeInBackground(args, host)
+    const words = target.kind === 'words' ? target.words : ((await wordsOf(target, host, { waitMs, onLate })) ?? [])
     const lines = words
       .filter(({ value }) => shell.chooses || `${target.prefix}${value}`.startsWith(typed.current))
       .map(({ value, summary }) => [shell.write(target.prefix, value, typed), short(summary)])
@@ -46,6 +46,18 @@ export async function candidates(args: readonly string[], host: Host, elapsedMs:
   } catch {
     return ''
   }
+}
+
+/** Asks again in a process that outlives this one, because the shell waits for this one. */
+function completeInBackground(args: readonly string[], { self: [program, ...script], env, cwd }: Host): void {
+  spawn(program, [...script, '__complete', ...args], {
+    cwd,
+    env: { ...env, [WAIT_VARIABLE]: `${BACKGROUND_WAIT_MS}ms` },
+    detached: true,
+    stdio: 'ignore',
+  })
+    .on('error', () => {})
+    .unref()
 }
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)

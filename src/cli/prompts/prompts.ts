@@ -6,7 +6,7 @@ import type { Failure } from '../failures/failure.js'
 import type { Flag } from '../flags/flags.js'
 import type { Check, Word } from '../host/host.js'
 import { withProgress } from '../output/progress.js'
-import type { IdKind } from '../records/live.js'
+import type { IdKind } from '../records/id-cache.js'
 import { isLocal, kindOfFlag, kindOfPositional, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds that a prompt waits for a list of values; later the user must type the value. */
@@ -89,8 +89,7 @@ async function offered(
   const target = isLocal(kind)
     ? { kind: 'local' as const, of: kind, line, current: '' }
     : { kind: 'ids' as const, of: kind, line }
-  const endsAt = performance.now() + LIST_MS
-  const looking = wordsOf(target, host, { remainingMs: () => endsAt - performance.now(), pages: PAGES_MAX })
+  const looking = wordsOf(target, host, { waitMs: LIST_MS, pages: PAGES_MAX })
   const progress = `Looking for ${isLocal(kind) ? 'values' : kind} …`
   const words = await withProgress(host, progress, looking).catch(() => undefined)
   if (words?.length === 0) {

@@ -2,7 +2,8 @@ import { readConfig } from '../config/config.js'
 import type { Flag } from '../flags/flags.js'
 import type { Host, Word } from '../host/host.js'
 import { plainLine, withTimes } from '../output/text.js'
-import type { IdKind, IdTarget } from './live.js'
+import type { IdKind } from './id-cache.js'
+import type { IdTarget, Limits } from './live.js'
 
 /** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
 const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
@@ -69,16 +70,6 @@ const NEWEST = 100
 /** Maximum bytes of an inbox that completion reads; opening a larger one takes too long. */
 const INBOX_BYTES_MAX = 64 * 1024 * 1024
 const API = '/api/v1'
-/** Milliseconds to read the cache when no time is left for a call. */
-const CACHE_READ_MS = 50
-
-interface Limits {
-  /** Returns the milliseconds until completion gives up and the list stays empty. */
-  remainingMs(): number
-  /** Maximum number of pages to fetch, without the cache; default: one page, or the cache. */
-  readonly pages?: number
-}
-
 /**
  * Finds the words that can stand at a place of the command line, without control characters. Never prompts or prints.
  * @returns undefined if they are unknown, for example without a server
@@ -90,32 +81,10 @@ export async function wordsOf(
 ): Promise<readonly Word[] | undefined> {
   const words = await (target.kind === 'local'
     ? localWords[target.of](target, silent(host))
-    : idWords(target, silent(host), limits))
+    : (await import('./live.js')).liveWords(target, silent(host), limits))
   return words
     ?.filter(({ value }) => isTypable(value))
     .map(({ value, summary }) => ({ value, summary: plainLine(summary) }))
-}
-
-async function idWords(
-  target: IdTarget,
-  host: Host,
-  { remainingMs, pages }: Limits,
-): Promise<readonly Word[] | undefined> {
-  const { liveWords } = await import('./live.js')
-  let cached: readonly Word[] | undefined
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<readonly Word[] | undefined>((resolve) => {
-    // A busy machine has used up the time before the cache is read.
-    timer = setTimeout(() => resolve(cached), Math.max(remainingMs(), CACHE_READ_MS))
-  })
-  const onCached = (words: readonly Word[]) => {
-    cached = words
-  }
-  try {
-    return await Promise.race([liveWords(target, host, remainingMs, pages ? undefined : onCached, pages), tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** Functions that find candidates in files of this machine, without a call. */

@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import type { Host } from '../../../src/cli/host/host.js'
+import { rememberIds } from '../../../src/cli/records/id-cache.js'
 import { built } from '../../support/cli/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
-import { complete, patient } from '../../support/cli/completion.js'
+import { complete } from '../../support/cli/completion.js'
 import { homeWithProfiles } from '../../support/cli/profiles.js'
 import { app, bot, chat, delivery, pageOf, template, token } from '../../support/cli/samples.js'
 import { closedPort } from '../../support/closed-port.js'
@@ -21,9 +23,9 @@ test.each([
   ['templates submit ', template, '/api/v1/open-platform/vouchers/templates?limit=100', 'One free coffee, draft'],
   [
     'vouchers issue --template ',
-    template,
+    { ...template, status: 'active' },
     '/api/v1/open-platform/vouchers/templates?limit=100&status=active',
-    'One free coffee, draft',
+    'One free coffee, active',
   ],
   [
     'templates submit --bot bot_01 ',
@@ -124,16 +126,11 @@ test('completion removes control characters from names and omits ids that contai
   })
 })
 
-test('completion calls no server once 150 ms or VOUCHERCTL_COMPLETION_TIMEOUT have passed', async () => {
+test('completion calls no server with VOUCHERCTL_COMPLETION_TIMEOUT=0', async () => {
   const { baseUrl, received } = await stub(() => success(pageOf(app)))
-  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-  const usual = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '' }
-  expect((await complete('apps get ', { env: usual, elapsed: () => 150 })).values).toEqual([])
-  const off = { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
-  expect((await complete('apps get ', { env: off })).values).toEqual([])
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '0' }
+  expect((await complete('apps get ', { env })).values).toEqual([])
   expect(received).toEqual([])
-  const more = { ...env, ...patient }
-  expect((await complete('apps get ', { env: more, elapsed: () => 5_000 })).values).toEqual(['app_01'])
 })
 
 /** Runs the completion command of the built program; kills it after 20 s, before an API call times out (30 s). */
@@ -183,18 +180,58 @@ test('completion makes one call for several Tabs within 3 s, and another one lat
   expect(received).toHaveLength(2)
 })
 
-test('completion offers the ids of the last minute if the server does not respond in time', async () => {
-  let isMute = false
+/** Starts a server that holds its responses while `isMute` returns true. */
+async function holding(isMute: () => boolean): Promise<string> {
   const server = createHttpServer((_request, response) => {
-    if (!isMute) response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body))
+    if (!isMute()) response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body))
   })
-  const baseUrl = `http://127.0.0.1:${await listen(server)}`
+  return `http://127.0.0.1:${await listen(server)}`
+}
+
+const day = 24 * 60 * 60 * 1_000
+
+test('completion offers the ids of the last day if the server does not respond in time', async () => {
+  let isMute = false
+  const baseUrl = await holding(() => isMute)
   const given = { home: temporaryDir(), env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
   expect((await complete('apps get ', given)).values).toEqual(['app_01'])
   isMute = true
-  const short = { ...given, env: { ...given.env, VOUCHERCTL_COMPLETION_TIMEOUT: '1s' } }
-  expect((await complete('apps get ', { ...short, now: 59_000 })).values).toEqual(['app_01'])
-  expect((await complete('apps get ', { ...short, now: 61_000 })).values).toEqual([])
+  // No process in the background completes the line anew with a limit of 10 s or more.
+  const short = { ...given, env: { ...given.env, VOUCHERCTL_COMPLETION_TIMEOUT: '10s' } }
+  expect((await complete('apps get ', { ...short, now: day })).values).toEqual(['app_01'])
+  expect((await complete('apps get ', { ...short, now: day + 1 })).values).toEqual([])
+}, 40_000)
+
+test('a second Tab offers the ids of a response that came too late for the first one', async () => {
+  const held: (() => void)[] = []
+  const server = createHttpServer((_request, response) => {
+    held.push(() =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body)),
+    )
+  })
+  const baseUrl = `http://127.0.0.1:${await listen(server)}`
+  const home = temporaryDir()
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_SECURE: 'off' }
+  expect((await run(['zsh', 'apps', 'get', ''], home, env)).stdout).toBe('words\n')
+  // The process in the background makes the second request.
+  await vi.waitUntil(() => held.length === 2, { timeout: 10_000 })
+  held[1]?.()
+  await vi.waitUntil(() => existsSync(join(home, '.cache/voucherctl/completion.json')), { timeout: 10_000 })
+  expect((await run(['zsh', 'apps', 'get', ''], home, env)).stdout).toBe('words\napp_01\tCoffee shop, active\n')
+}, 40_000)
+
+test('completion offers ids that a command has shown in a terminal, even without a response', async () => {
+  const baseUrl = await holding(() => true)
+  const home = temporaryDir()
+  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '10ms' }
+  const host = { env, homeDir: home, now: () => 0 } as unknown as Host
+  const call = { baseUrl, credential: secrets.VOUCHERCTL_JWT, input: {} }
+  await rememberIds(host, call, app)
+  await rememberIds(host, call, pageOf({ ...app, id: 'app_02' }, { ...app, id: 'app_03', status: 'suspended' }))
+  const given = { home, env: { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '0' } }
+  expect((await complete('apps get ', given)).values).toEqual(['app_01', 'app_02', 'app_03'])
+  expect((await complete('platform apps suspend ', given)).values).toEqual(['app_01', 'app_02'])
+  expect((await complete('bots get ', given)).values).toEqual([])
 })
 
 test('completion does not offer one account the cached ids of another', async () => {

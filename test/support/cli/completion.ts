@@ -5,8 +5,6 @@ import { temporaryDir } from './cli.js'
 export interface Given {
   readonly env?: Record<string, string>
   readonly home?: string
-  /** Returns the fake time in ms since the process started. */
-  readonly elapsed?: () => number
   /** ms since 1970 */
   readonly now?: number
 }
@@ -35,10 +33,8 @@ function hostIn(home: string, env: Record<string, string>, now: number): Host {
 }
 
 /** Returns what voucherctl prints when a completion script of a shell calls it with these arguments. */
-export const ask = (
-  args: readonly string[],
-  { env = {}, home = temporaryDir(), elapsed = () => 0, now = 0 }: Given = {},
-) => candidates(args, hostIn(home, { ...patient, ...env }, now), elapsed)
+export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), now = 0 }: Given = {}) =>
+  candidates(args, hostIn(home, { ...patient, ...env }, now))
 
 /** A long completion timeout, because the default of 150 ms is too short on a busy machine. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }

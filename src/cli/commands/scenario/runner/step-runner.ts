@@ -5,11 +5,14 @@ import type { CredentialKind } from '../../../../contract/endpoint.js'
 import { platformControls } from '../../../../contract/platform/controls.js'
 import { hideKnown, redact, secretMembers } from '../../../../contract/values/secrets.js'
 import { pause } from '../../../../files/pause.js'
+import { asMembers, type Members } from '../../../../values/json.js'
 import type { Context } from '../../../command/context.js'
 import { defined } from '../../../flags/defined.js'
 import { credentialVariables } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq.js'
 import { textOrJson } from '../../../output/text.js'
+import { sourceOf } from '../../../records/live.js'
+import { ambiguous, idsOfName, mayBeName } from '../../../records/names.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
 import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertion.js'
@@ -21,6 +24,16 @@ import { filled, filledExpression, filledText, UnknownVariable } from './variabl
 
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
+
+/** Members of calls that hold the id of a record with a name. Bots come first, because they own templates. */
+const idMembers = {
+  botId: 'bots',
+  bot_id: 'bots',
+  appId: 'apps',
+  application_id: 'apps',
+  templateId: 'templates',
+  template_id: 'templates',
+} as const
 
 /** Reasons why a step failed, one line each; empty if the step passed. */
 type Problems = readonly string[]
@@ -143,8 +156,10 @@ export class StepRunner {
     const limits = { signal, timeoutMs: settings.timeoutMs.value }
     let result: CallResult<unknown>
     if ('id' in target) {
+      const members = await this.#withIds(asMembers(input) ?? {}, signal)
+      if (typeof members === 'string') return failureOfInput({ ok: false, message: members, details: {} })
       const call = createCall(transport, defined({ token }))
-      result = await call(target, (input ?? {}) as never, { ...limits, ...defined({ idempotencyKey }) })
+      result = await call(target, members as never, { ...limits, ...defined({ idempotencyKey }) })
     } else {
       const path = readPath(target.path)
       if (!path.ok) return failureOfInput({ ok: false, message: path.message, details: {} })
@@ -157,6 +172,24 @@ export class StepRunner {
     addSecrets(this.#secrets, input)
     this.#exchange = { target, input, result }
     return result
+  }
+
+  /** Replaces names of records by ids; a name of no record is sent as it is. @returns a message if a name fits several */
+  async #withIds(input: Members, signal: AbortSignal): Promise<Members | string> {
+    const members: Record<string, unknown> = { ...input }
+    for (const [member, kind] of Object.entries(idMembers)) {
+      const name = members[member]
+      if (!mayBeName(kind, name)) continue
+      const bot = kind === 'templates' && typeof members.botId === 'string' ? [['bot', [members.botId]] as const] : []
+      const source = sourceOf({ kind: 'ids', of: kind, line: { path: [], operands: [], given: new Map(bot) } })
+      if (source === undefined) continue
+      const caller = { as: source.endpoint.caller, idempotencyKey: null }
+      const listed = await this.#send(source.endpoint, source.input, caller, signal)
+      const ids = listed.ok ? idsOfName(kind, name, listed.data) : []
+      if (ids.length > 1) return ambiguous(kind, name, ids)
+      members[member] = ids[0] ?? name
+    }
+    return members
   }
 
   async #keep({ capture, use }: ScenarioStep, outcome: StepOutcome, signal: AbortSignal): Promise<Problems> {

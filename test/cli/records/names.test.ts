@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { app, bot, pageOf, template, token } from '../../support/cli/samples.js'
+
+const apps = pageOf(
+  { ...app, name: 'Shop' },
+  { ...app, id: 'app_02', name: 'Twin' },
+  { ...app, id: 'app_03', name: 'Twin' },
+)
+const bots = pageOf({ ...bot, id: 'bot_01', username: 'shop_bot' })
+const templates = pageOf({ ...template, id: 'tpl_01', external_template_id: 'coffee', status: 'active' })
+
+/** A platform with three applications, a bot and a template; other calls succeed with a sample. */
+const platform = () =>
+  stub(({ method, path }) => {
+    const list = path.replace(/\?.*/, '')
+    if (method === 'GET' && list.endsWith('/applications')) return success(apps)
+    if (method === 'GET' && list.endsWith('/bots/my')) return success(bots)
+    if (method === 'GET' && list.endsWith('/vouchers/templates')) return success(templates)
+    return success(path.includes('/tokens') ? { items: [token] } : { ...template, ...bot, ...app })
+  })
+
+async function run(line: string | readonly string[]) {
+  const { baseUrl, received } = await platform()
+  const words = typeof line === 'string' ? line.split(' ') : line
+  const ran = await cli([...words, '--base-url', baseUrl], { env: secrets })
+  return { ...ran, calls: received.map(({ method, path }) => `${method} ${path.replace('/api/v1', '')}`) }
+}
+
+const listApps = 'GET /open-platform/applications?limit=100'
+const listBots = 'GET /bots/my?limit=100'
+
+test.each([
+  ['apps get Shop', [listApps, 'GET /open-platform/applications/app_01']],
+  ['tokens list --app Shop', [listApps, 'GET /open-platform/applications/app_01/tokens']],
+  ['bots get shop_bot', [listBots, 'GET /bots/my/bot_01']],
+  ['bots get @shop_bot', [listBots, 'GET /bots/my/bot_01']],
+  [
+    'templates get coffee --bot shop_bot',
+    [listBots, 'GET /bots/my/bot_01/vouchers/templates?limit=100', 'GET /bots/my/bot_01/vouchers/templates?page=1&limit=100'],
+  ],
+  ['apps get app_99', ['GET /open-platform/applications/app_99']],
+])('the command "%s" makes the calls %j', async (line, calls) => {
+  const { exit, stderr, calls: made } = await run(line)
+  expect([exit, stderr, made]).toEqual([0, '', calls])
+})
+
+test('a command refuses a name that two records have, and names both ids', async () => {
+  const { exit, stderr, calls } = await run('apps get Twin')
+  expect([exit, calls]).toEqual([2, [listApps]])
+  expect(stderr).toContain('2 applications have the name Twin: app_02, app_03.')
+})
+
+test('a command refuses a name that no record has, with the command that lists the ids', async () => {
+  const { exit, stderr, calls } = await run('bots get nobody')
+  expect([exit, calls]).toEqual([2, [listBots]])
+  expect(stderr).toMatch(/None of the bots has the name or id nobody\.[\s\S]*`voucherctl bots list --base-url \S+`/)
+})
+
+test('a command says that it read one page only if the list has more', async () => {
+  const { baseUrl } = await stub(() => success({ ...apps, pagination: { page: 1, limit: 100, total: 250, pages: 3 } }))
+  const { stderr } = await cli(`apps get Nowhere --base-url ${baseUrl}`, { env: secrets })
+  expect(stderr).toContain('None of the first 100 applications has the name or id Nowhere.')
+})
+
+test('a command takes a text as an id if the ids of the platform have another form', async () => {
+  const { baseUrl, received } = await stub(() => success(pageOf({ ...app, id: '7c4e' }, { ...app, id: '81aa' })))
+  await cli(`apps get 99ff --base-url ${baseUrl}`, { env: secrets })
+  expect(received.at(-1)?.path).toBe('/api/v1/open-platform/applications/99ff')
+})
+
+test('a dry run shows the list in which it would look for a name, and calls nothing', async () => {
+  const { exit, stdout, calls } = await run('apps update Shop --name New --dry-run')
+  expect([exit, calls]).toEqual([0, []])
+  expect(stdout).toMatch(/applications\?limit=100[\s\S]*use the id of the application Shop from this list/)
+})
+
+test('a scenario takes names where its calls take ids, and refuses a name that two records have', async () => {
+  const { baseUrl, received } = await platform()
+  const home = temporaryDir()
+  const file = join(home, 'names.yaml')
+  const step = (appId: string) => `  - call: apps.get\n    as: jwt\n    with: { appId: ${appId} }\n`
+  writeFileSync(file, `name: names\nsteps:\n${step('Shop')}`)
+  const passed = await cli(`scenario run ${file} --base-url ${baseUrl}`, { env: secrets, home })
+  expect([passed.exit, passed.stderr]).toEqual([0, ''])
+  expect(received.at(-1)?.path).toBe('/api/v1/open-platform/applications/app_01')
+  writeFileSync(file, `name: names\nsteps:\n${step('Twin')}`)
+  const failed = await cli(`scenario run ${file} --base-url ${baseUrl}`, { env: secrets, home })
+  expect(failed.exit).toBe(1)
+  expect(failed.stdout).toContain('2 applications have the name Twin')
+})
