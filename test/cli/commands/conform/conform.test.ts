@@ -101,7 +101,7 @@ test('conform prints its report although the JUnit report became unwritable duri
   expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'FILE_UNWRITABLE' } })
 })
 
-test('conform names what a probe needs and how to give it, and exits with 4, without a credential', async () => {
+test('conform without a credential exits with 4 and names it and how to give it', async () => {
   const env = { VOUCHERCTL_BASE_URL: server.baseUrl }
   const { exit, stdout, stderr } = await cli('conform --only lists', { env })
   expect([exit, stderr]).toEqual([4, expect.stringMatching(/application token \(VOUCHERCTL_TOKEN\)[^]*`voucherctl /i)])
