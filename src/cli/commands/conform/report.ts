@@ -92,28 +92,24 @@ const weightLines = (differences: readonly ProbeResult[], width: number) =>
   })
 
 function missingLines(differences: readonly ProbeResult[], width: number, paint: Paint): string[] {
-  const paths = grouped(
-    differences.filter((it) => it.missing_path !== null),
-    (it) => it.missing_path ?? '',
-  ).map(([path, { length }]) => `${plainLine(path)} (${counted(length, 'probe')})`)
+  const missing = differences.filter((it) => it.missing_path !== null)
+  const paths = grouped(missing, (it) => it.missing_path ?? '').map(
+    ([path, { length }]) => `${path} (${counted(length, 'probe')})`,
+  )
   if (paths.length === 0) return []
-  const lines = wrap(`The platform does not have: ${paths.join(', ')}`, width - INDENT.length)
-  return [...lines.map((line, at) => (at === 0 ? `${paint.error('✗')} ${line}` : `${INDENT}${line}`)), '']
+  return [...wrap(`${paint.error('✗')} The platform does not have: ${paths.join(', ')}`, width), '']
 }
 
 /** One entry for all refusals whose code alone differs. */
 function wordingLines(differences: readonly ProbeResult[], width: number, paint: Paint): string[] {
   const own = differences.filter((it) => it.kind === 'wording')
   if (own.length === 0) return []
-  const codes = grouped(own, ({ expected, observed, basis }) => `${observed} instead of ${expected}, ${basis}`)
-  const lines = codes.flatMap(([text, those]) => [
-    ...indented(
-      `${plainLine(text)} (${counted(those.length, 'probe')}): ${those.map((it) => plainLine(it.probe)).join(', ')}`,
-      width,
-      '',
-      '  ',
-    ),
-  ])
+  const lines = grouped(own, (it) => `${it.observed} instead of ${it.expected}, ${it.basis}`).flatMap(
+    ([text, those]) => {
+      const probes = those.map((it) => it.probe).join(', ')
+      return indented(plainLine(`${text} (${counted(those.length, 'probe')}): ${probes}`), width, '', '  ')
+    },
+  )
   return [`${paint.error('✗')} ${paint.strong(counted(own.length, 'refusal'))} with another code`, ...lines, '']
 }
 
@@ -135,8 +131,7 @@ function differenceLines(
   return [
     `${paint.error('✗')} ${paint.strong(plainLine(probe))}`,
     ...indented(plainLine(title), width),
-    ...member('kind', kind),
-    ...member('basis', basisTexts[basis]),
+    ...member('basis', `${basisTexts[basis]} (${kind})`),
     ...member('expected', expected),
     ...member('observed', observed),
     ...(request === null ? [] : [plain(request).replaceAll(/^/gm, '    ')]),

@@ -29,6 +29,7 @@ const probe = probesOf('idempotency-keys', {
 })
 const issuing = probe.with({ vouchers: 1 })
 const tokensProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
+const tenantProbe = tokensProbe.with({ kind: 'tenant' })
 const issuingTwo = probe.with({ vouchers: 2 })
 
 /** Repeats the shared redemption. */
@@ -134,18 +135,14 @@ export const idempotencyKeys = [
     const { key } = await redeemCall(run)
     run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
   }),
-  tokensProbe.with({ kind: 'tenant' })(
-    'other-application',
-    'Another application can use the same key.',
-    async (run) => {
-      const { id: appId } = await application(run)
-      const { token } = await applicationToken(run, appId, scopes)
-      const { first, response } = await again(run, { credential: token })
-      const { id } = membersOrNone(response.data)
-      run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
-      run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
-    },
-  ),
+  tenantProbe('other-application', 'Another application can use the same key.', async (run) => {
+    const { id: appId } = await application(run)
+    const { token } = await applicationToken(run, appId, scopes)
+    const { first, response } = await again(run, { credential: token })
+    const { id } = membersOrNone(response.data)
+    run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
+    run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
+  }),
   probe('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
     await redeemed(run)
     const { input, key } = await redeemCall(run)

@@ -47,7 +47,7 @@ export const redemptions = [
   }),
   probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
     const { first, response } = await secondRedemption(run)
-    if (response.status !== 409) run.notApplicable('Needs 409 for a second redemption.')
+    run.refuses(response, 409)
     const values = Object.values(response.details)
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
     run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)

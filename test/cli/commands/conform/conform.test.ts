@@ -35,8 +35,7 @@ decided protocol: lists (1)
 
 ✗ lists/limit-of-101
     A list with the limit 101 is refused with 400.
-    kind      protocol
-    basis     decided by the reference, where the interface is silent
+    basis     decided by the reference, where the interface is silent (protocol)
     expected  status 400
     observed  status 200, a success
     curl -sSgi --path-as-is \\
