@@ -85,17 +85,17 @@ export const clock: Group = {
   ],
 }
 
-const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
+const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
 const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
-function effectOf({ endpoint, kind, rate, times, nth, match, status }: Fault): string {
+function effectOf({ endpoint, kind, share, times, nth, match, status }: Fault): string {
   const what = `${kind}${status === undefined ? '' : ` ${status}`}`
   const calls = `${match === undefined ? '' : 'matching '}`
   const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
   if (nth !== undefined) return `The ${calls}calls of ${endpoint} from number ${nth} on: ${what}${limit}`
-  if (rate !== null)
-    return `${Number((rate * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
+  if (share !== null)
+    return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
   return `The next ${times === 1 ? `${calls}call` : `${times} ${calls}calls`} of ${endpoint}: ${what}.`
 }
 
@@ -104,13 +104,12 @@ const faultNumber = (value: string, name: FaultNumber) => {
   return integer(value, summary, min, max)
 }
 
-const share = (summary: string) =>
-  one('SHARE', summary, (text) => {
-    const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
-    return number > 0 && number <= 1
-      ? { ok: true, value: number }
-      : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
-  })
+const share = one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (text) => {
+  const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
+  return number > 0 && number <= 1
+    ? { ok: true, value: number }
+    : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
+})
 
 /** Members of the body that `--match-body` names. */
 const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
@@ -144,8 +143,7 @@ export const faults: Group = {
         ),
         kind: required(choice(faultKinds, kindSummary, 'KIND'), 'Kind'),
         times: faultNumber('N', 'times'),
-        share: share('Share of the calls, chosen at random: 0.05 is one in twenty'),
-        rate: share('The same as --share'),
+        share,
         seed: faultNumber('N', 'seed'),
         nth: faultNumber('N', 'nth'),
         'match-path': matching(
@@ -168,7 +166,7 @@ export const faults: Group = {
       examples: [
         { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
         {
-          command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --rate 0.05',
+          command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --share 0.05',
           comment: '5 % of the redeems lose their response',
         },
         {
@@ -182,14 +180,10 @@ export const faults: Group = {
         next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
       },
       input: ({ flags: { endpoint, kind, 'match-path': path, 'match-body': body, ...flags } }) => {
-        const { times, share, rate, seed, nth, 'delay-ms': delay_ms, status, code, 'retry-after': retry_after } = flags
-        const limit = times ?? (rate === undefined && share === undefined ? 1 : undefined)
+        const { 'delay-ms': delay_ms, 'retry-after': retry_after, ...rest } = flags
+        const times = rest.times ?? (rest.share === undefined ? 1 : undefined)
         const match = path === undefined && body === undefined ? undefined : defined({ path, body })
-        return {
-          endpoint,
-          kind,
-          ...defined({ times: limit, share, rate, seed, nth, match, delay_ms, status, code, retry_after }),
-        }
+        return { endpoint, kind, ...defined({ ...rest, times, match, delay_ms, retry_after }) }
       },
     }),
     callLeaf({
