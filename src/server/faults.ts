@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type FailureCode, failures, isFailureCode, type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { FaultMatch, NewFault } from '../contract/platform/fault-kinds.js'
 import { closest } from '../contract/values/closest.js'
+import { hasMembers } from '../contract/values/has-members.js'
 import { seededRandom } from '../contract/values/seeded-random.js'
 import type { RandomBytes } from '../domain/ids.js'
 import type { Cut } from './http/exchange.js'
@@ -249,7 +249,7 @@ function plantedRefusal({ status = 503, code, retry_after }: Fault): Refusal {
 
 function fits({ path, body }: CallRequest, match: FaultMatch | undefined): boolean {
   if (match === undefined) return true
-  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body, match.body ?? {})
+  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body ?? {}, match.body ?? {})
 }
 
 /** Tests a path without a regular expression, whose time could grow with the square of a pattern. */
@@ -265,12 +265,4 @@ function fitsPath(path: string, pattern: string): boolean {
     at = found + part.length
   }
   return path.length - last.length >= at && path.endsWith(last)
-}
-
-/** True if a JSON value has the expected members, with these values. */
-function hasMembers(actual: unknown, expected: unknown): boolean {
-  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
-    return isDeepStrictEqual(actual, expected)
-  const members = (actual ?? {}) as Record<string, unknown>
-  return Object.entries(expected).every(([name, it]) => Object.hasOwn(members, name) && hasMembers(members[name], it))
 }

@@ -4,7 +4,6 @@ import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
 import { lazyValidator } from '../server/http/endpoint-codec.js'
-import { asMembers } from '../values/json.js'
 import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ClockControl, FaultControl } from './types.js'
 
@@ -62,14 +61,14 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
 
 /** Checks a fault by the rules of the operator call, whose messages name the member. @throws TypeError or RangeError */
 function readFault(fault: NewFault): NewFault {
-  if (asMembers(fault) === undefined) throw wrongType('fault', 'an object', fault)
+  if (typeof fault !== 'object' || fault === null) throw wrongType('fault', 'an object', fault)
   // JSON leaves out members that are undefined.
   const given: NewFault = JSON.parse(JSON.stringify(fault))
   const read = given.share === undefined && given.nth === undefined ? { times: 1, ...given } : given
   const issue = validateFault(read)?.[0] ?? issueOfFault(read)
   if (issue === undefined) return read
   const path = issue.pointer.split('/').slice(1)
-  const value = path.reduce<unknown>((it, name) => asMembers(it)?.[name], fault)
+  const value = path.reduce<unknown>((it, name) => (it as Record<string, unknown>)[name], fault)
   const got = value === undefined ? '' : `, got ${shown(value)}`
   const Mistake = ofType.has(issue.code) || value === undefined ? TypeError : RangeError
   throw new Mistake(`${['fault', ...path].join('.')} ${issue.message}${got}`)

@@ -17,6 +17,12 @@ import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
 
+const seconds = (summary: string, message: string, step = 0) =>
+  one('DURATION', summary, (text) => {
+    const ms = durationMs(text)
+    return ms === undefined || (step > 0 && ms % step !== 0) ? { ok: false, message } : { ok: true, value: ms / 1000 }
+  })
+
 export const clock: Group = {
   name: 'clock',
   summary: 'The test clock of a server started with --test-clock',
@@ -44,12 +50,7 @@ export const clock: Group = {
       endpoint: contract.advanceClock,
       flags: {
         seconds: required(
-          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (text) => {
-            const ms = durationMs(text)
-            return ms === undefined
-              ? { ok: false, message: 'must be seconds, or a duration such as 2h' }
-              : { ok: true, value: ms / 1000 }
-          }),
+          seconds('How far: seconds, or 30m, 2h, 5d', 'must be seconds, or a duration such as 2h'),
           'How far, such as 2h',
         ),
       },
@@ -63,12 +64,7 @@ export const clock: Group = {
       notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".'],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
-        in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (text) => {
-          const ms = durationMs(text)
-          return ms === undefined || ms % 1000 !== 0
-            ? { ok: false, message: 'must be whole seconds, or a duration such as 2h' }
-            : { ok: true, value: ms / 1000 }
-        }),
+        in: seconds('How far ahead: seconds, or 30m, 2h, 31d', 'must be whole seconds, or a duration such as 2h', 1000),
       },
       members: { in: 'seconds' },
       examples: [
