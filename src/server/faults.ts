@@ -141,7 +141,7 @@ export class Faults {
 
   /**
    * Runs a call with the oldest fault of its endpoint that affects it, if any.
-   * @param cut closes the connection, at once or at a place of the response
+   * @param cut closes the connection now or at a place of the response
    */
   run<T>(
     endpoint: string,

@@ -85,11 +85,13 @@ const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay
 const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
-function effectOf({ endpoint, kind, share, times, nth, match, status }: Fault): string {
-  const what = `${kind}${status === undefined ? '' : ` ${status}`}`
-  const calls = `${match === undefined ? '' : 'matching '}`
+function effectOf(fault: Fault): string {
+  const { endpoint, kind, share, times } = fault
+  // Reading a missing member would drop the sentence.
+  const what = 'status' in fault ? `${kind} ${fault.status}` : kind
+  const calls = 'match' in fault ? 'matching ' : ''
   const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
-  if (nth !== undefined) return `The ${calls}calls of ${endpoint} from number ${nth} on: ${what}${limit}`
+  if ('nth' in fault) return `The ${calls}calls of ${endpoint} from number ${fault.nth} on: ${what}${limit}`
   if (share !== null)
     return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
   return `The next ${times === 1 ? `${calls}call` : `${times} ${calls}calls`} of ${endpoint}: ${what}.`
