@@ -8,14 +8,10 @@ export let { nextTick } = globalThis.process
 export let performance = { now: (): number => globalThis.performance.now() }
 
 /** Timers that were captured earlier than this file was loaded. */
-export interface Timers
-  extends Pick<typeof globalThis, 'setTimeout' | 'clearTimeout' | 'setInterval' | 'clearInterval'> {
-  readonly setImmediate: typeof setImmediate
-  readonly clearImmediate: typeof clearImmediate
-  readonly queueMicrotask: typeof queueMicrotask
-  readonly nextTick: typeof nextTick
-  readonly performance: typeof performance
-}
+export type Timers = Pick<
+  typeof globalThis,
+  'setTimeout' | 'clearTimeout' | 'setInterval' | 'clearInterval' | 'setImmediate' | 'clearImmediate' | 'queueMicrotask'
+> & { readonly nextTick: typeof nextTick; readonly performance: typeof performance }
 
 export function useTimers(from: Timers): void {
   ;({ setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } = from)
