@@ -110,7 +110,7 @@ test('an aborted call closes the tunnel that it is opening', async () => {
   const closed = new Promise((resolve) => {
     proxy.on('connect', (_request, socket) => {
       socket
-        .on('close', resolve)
+        .on('end', resolve)
         .on('error', () => {})
         .resume()
       aborting.abort()
