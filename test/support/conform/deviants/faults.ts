@@ -19,7 +19,7 @@ import { tenants } from './callers.js'
 import { marked, money } from './vouchers.js'
 
 /** A platform with one fault, and the probe whose rule its report must name first. */
-export type Fault = readonly [fault: string, probe: string, deviate: Deviate]
+export type Fault = readonly [fault: string, probe: `${string}/${string}`, deviate: Deviate]
 
 const runtime = '/api/v1/open-platform/vouchers'
 const createTemplate = onPath(`POST ${runtime}/templates`)
