@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
 import { allProbes } from '../../src/conform/probes/index.js'
-import { removeHome, reportOn } from '../support/conform/report.js'
+import { linesBefore, removeHome, reportOn } from '../support/conform/report.js'
 import { deviations, noDeviation, startStranger } from '../support/conform/stranger.js'
 import { isWhole } from '../support/extent.js'
 
@@ -17,8 +17,7 @@ test('a platform of a stranger without a deviation has no difference', async () 
 })
 
 test.each(deviations)('the report begins with the rule of a platform where %s', async (_what, rule, plant) => {
-  const { exit, stdout } = await reportOn((it) => startStranger(it, plant()), isWhole ? rules : ['tenants', rule])
-  console.log(rule, exit, stdout.split('\n').filter((it) => it.startsWith('✗')).join(' '))
-  expect(stdout.split('\n').slice(0, 5).join('\n')).toContain(`${rule}/`)
-  expect(exit).not.toBe(0)
+  const ran = await reportOn((it) => startStranger(it, plant()), isWhole ? rules : ['tenants', rule])
+  expect(linesBefore(ran, rule)?.length).toBeLessThan(5)
+  expect([1, 12]).toContain(ran.exit)
 })

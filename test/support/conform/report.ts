@@ -42,3 +42,10 @@ export const removeHome = () => afterAll(() => rmSync(home, { recursive: true, f
 /** Probes of the differences, in the order of the report. */
 export const differencesIn = ({ stdout }: Ran): string[] =>
   [...stdout.matchAll(/^✗ ([a-z0-9-]+\/\S+)$/gm)].map(([, probe = '']) => probe)
+
+/** Lines of the report before the one that first names a rule; undefined if none does. */
+export function linesBefore({ stdout }: Ran, rule: string): string[] | undefined {
+  const lines = stdout.split('\n')
+  const at = lines.findIndex((line) => ` ${line}`.includes(` ${rule} (`))
+  return at < 0 ? undefined : lines.slice(0, at)
+}

@@ -8,6 +8,7 @@ import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken }
 
 const nameOf = (scope: string) => scope.replaceAll(':', '-')
 const probe = probesOf('scopes', {
+  kind: 'credential',
   needs: ['jwt'],
   specified: scopes.flatMap((it) => [`without-${nameOf(it)}`, `with-${nameOf(it)}`]),
   partly: ['bot-templates-read', 'bot-templates-write'],

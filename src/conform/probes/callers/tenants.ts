@@ -10,7 +10,11 @@ import { fullToken } from './shared.js'
 const ofVouchers = credentialTypes.flatMap((type) => [`verify-${type}`, `redeem-${type}`])
 const ofKeys = ['replay-of-issue', 'replay-of-redeem', 'replay-of-reverse', 'unchanged']
 const ofCalls = ['list', 'list-by-bot', 'submit', 'submit-by-bot', 'issue', 'issue-by-bot', 'redemption', 'reverse']
-const probe = probesOf('tenants', { needs: ['token', 'jwt'], specified: [...ofVouchers, ...ofKeys, ...ofCalls] })
+const probe = probesOf('tenants', {
+  kind: 'tenant',
+  needs: ['token', 'jwt'],
+  specified: [...ofVouchers, ...ofKeys, ...ofCalls],
+})
 const voucherProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
 const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 const { bots, templates, vouchers } = contract

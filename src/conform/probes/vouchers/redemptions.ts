@@ -7,7 +7,11 @@ import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, v
 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('redemptions', { needs, specified: ['second', 'second-by-qr_token', 'at-once', 'read'] })
+const probe = probesOf('redemptions', {
+  kind: 'money',
+  needs,
+  specified: ['second', 'second-by-qr_token', 'at-once', 'read'],
+})
 const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
@@ -76,7 +80,7 @@ export const redemptions = [
 const CALLS = 5
 
 export const keysInFlight = [
-  probesOf('keys-in-flight', { needs, vouchers: 1 })(
+  probesOf('keys-in-flight', { kind: 'money', needs, vouchers: 1 })(
     'replay',
     'Concurrent redemptions under one key all return the one redemption.',
     async (run) => {
@@ -87,7 +91,7 @@ export const keysInFlight = [
       run.equals('different redemptions', new Set(ids).size, 1)
     },
   ),
-  probesOf('replays', { needs })(
+  probesOf('replays', { kind: 'money', needs })(
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',
     async (run) => {

@@ -16,7 +16,7 @@ import {
 
 const { redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('reversal', { needs, specified: ['reverse', 'once', 'at-once'] })
+const probe = probesOf('reversal', { kind: 'money', needs, specified: ['reverse', 'once', 'at-once'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const issuing = probe.with({ vouchers: 1 })
 
