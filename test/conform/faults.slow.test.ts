@@ -25,7 +25,9 @@ test('the table has 40 different faults or more', () => {
 })
 
 test.each(someOf(faults))('the report begins with the rule of a platform where %s', async (_fault, probe, deviate) => {
-  const ran = await reportOn((it) => serveDeviant(it, deviate), only)
+  // Only an expired voucher is worth the wait for its end.
+  const maxWait = isWhole || probe === 'validity/at-valid-until' ? '5s' : '0s'
+  const ran = await reportOn((it) => serveDeviant(it, deviate), only, { maxWait })
   const before = linesBefore(ran, ruleOf({ id: probe }))
   expect(before?.length).toBeLessThan(5)
   expect(before?.slice(1).filter((it) => !/^(specified|decided) (money|tenant):|^  /.test(it))).toEqual([])

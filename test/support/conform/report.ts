@@ -15,7 +15,7 @@ const home = mkdtempSync(join(tmpdir(), 'voucherctl-conform-'))
 export async function reportOn(
   start: (reference: string) => Promise<string>,
   only: readonly string[],
-  more: readonly string[] = [],
+  { maxWait = '5s', more = [] }: { readonly maxWait?: string; readonly more?: readonly string[] } = {},
 ): Promise<Ran> {
   const { baseUrl, offer, close } = await startReference()
   const { credentials, template = '', botId = '', chat = '' } = offer
@@ -27,7 +27,7 @@ export async function reportOn(
   }
   const resources = ['--template', template, '--bot', botId, '--chat', chat]
   const receiver = ['--webhook-url', `http://127.0.0.1:${await closedPort()}`]
-  const limits = ['--quota', '1000', '--rate', '1000', '--max-wait', '5s']
+  const limits = ['--quota', '1000', '--rate', '1000', '--max-wait', maxWait]
   const ran = await cli(['conform', '--only', only.join(','), ...resources, ...receiver, ...limits, ...more], {
     env,
     home,

@@ -21,7 +21,11 @@ export async function serveDeviant(reference: string, deviate: Deviate): Promise
     const { method = '', url: path = '' } = request
     const text = Buffer.concat(await chunksOf(request)).toString('utf8')
     const body = text === '' ? {} : { body: text }
-    const { status, headers, body: sent } = await transport({ method, path, headers: forwarded(request.headers), ...body })
+    const {
+      status,
+      headers,
+      body: sent,
+    } = await transport({ method, path, headers: forwarded(request.headers), ...body })
     response.writeHead(status, { 'content-type': 'application/json', ...forwarded(headers) }).end(sent)
   })
   return `http://127.0.0.1:${await listen(server)}`

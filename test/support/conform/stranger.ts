@@ -41,7 +41,11 @@ const send = (to: string, { method, path, headers, body }: Call): Promise<Reply>
   new Promise((resolve, reject) => {
     const { 'content-length': _, 'transfer-encoding': __, ...rest } = headers
     const length = body === '' ? {} : { 'content-length': Buffer.byteLength(body) }
-    const sent = request(`${to}${path}`, { method, headers: { ...rest, host: new URL(to).host, ...length }, agent: false })
+    const sent = request(`${to}${path}`, {
+      method,
+      headers: { ...rest, host: new URL(to).host, ...length },
+      agent: false,
+    })
     sent.on('error', reject)
     sent.on('response', async (response) => {
       const { 'transfer-encoding': ___, ...received } = response.headers

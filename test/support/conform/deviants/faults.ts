@@ -95,7 +95,9 @@ const issuesAgain =
 
 /** What the proxy knows of redemptions: the call that made each, and the last one of each voucher. */
 const tracking =
-  (respond: (known: Tracked, request: TransportRequest, next: Parameters<Deviate>[0]) => Promise<TransportResponse>): Deviate =>
+  (
+    respond: (known: Tracked, request: TransportRequest, next: Parameters<Deviate>[0]) => Promise<TransportResponse>,
+  ): Deviate =>
   (next) => {
     const tracked: Tracked = { made: new Map(), last: new Map(), reversed: new Map() }
     return async (request) => {
@@ -134,7 +136,11 @@ const reversesNothing = tracking(async ({ reversed }, request, next) => {
   if (!isSuccess(found)) return found
   const json = bodyOf(found)
   const data = { ...json.data, status: 'reversed', reversedAt: json.data.redeemedAt }
-  const response = { ...found, headers: { ...found.headers, key: keyOf(request) }, body: JSON.stringify({ ...json, data }) }
+  const response = {
+    ...found,
+    headers: { ...found.headers, key: keyOf(request) },
+    body: JSON.stringify({ ...json, data }),
+  }
   reversed.set(id, response)
   return response
 })
@@ -176,12 +182,28 @@ export const moneyFaults: readonly Fault[] = [
   ['the first verify redeems', 'verify/changes-nothing', known(money, 'verify/changes-nothing')],
   ['the first verify marks the voucher', 'verify/changes-nothing', known(marked, 'verify/changes-nothing')],
   ['a second redemption succeeds', 'redemptions/second', acceptsCode(redeem, 'VOUCHER_ALREADY_REDEEMED')],
-  ['a second redemption by code succeeds', 'redemptions/second', acceptsCode(both(redeem, typed('redeem_code')), 'VOUCHER_ALREADY_REDEEMED')],
-  ['a second redemption by QR token succeeds', 'redemptions/second-by-qr_token', acceptsCode(both(redeem, typed('qr_token')), 'VOUCHER_ALREADY_REDEEMED')],
+  [
+    'a second redemption by code succeeds',
+    'redemptions/second',
+    acceptsCode(both(redeem, typed('redeem_code')), 'VOUCHER_ALREADY_REDEEMED'),
+  ],
+  [
+    'a second redemption by QR token succeeds',
+    'redemptions/second-by-qr_token',
+    acceptsCode(both(redeem, typed('qr_token')), 'VOUCHER_ALREADY_REDEEMED'),
+  ],
   ['concurrent redemptions succeed', 'redemptions/at-once', acceptsOverlap(redeem, 'VOUCHER_ALREADY_REDEEMED')],
-  ['a redemption for another recipient succeeds', 'redemptions/other-recipient', acceptsCode(redeem, 'RECIPIENT_MISMATCH')],
+  [
+    'a redemption for another recipient succeeds',
+    'redemptions/other-recipient',
+    acceptsCode(redeem, 'RECIPIENT_MISMATCH'),
+  ],
   ['a redemption cannot be read', 'redemptions/read', refuses(read, 404, 'REDEMPTION_NOT_FOUND')],
-  ['a redemption reads as reversed', 'redemptions/succeeded', returnsData(read, (data) => ({ ...data, status: 'reversed' }))],
+  [
+    'a redemption reads as reversed',
+    'redemptions/succeeded',
+    returnsData(read, (data) => ({ ...data, status: 'reversed' })),
+  ],
   ['a second reversal succeeds', 'reversal/once', acceptsCode(reverse, 'REDEMPTION_ALREADY_REVERSED')],
   ['concurrent reversals succeed', 'reversal/at-once', acceptsOverlap(reverse, 'REDEMPTION_ALREADY_REVERSED')],
   ['a reversal is always refused', 'reversal/reverse', refuses(reverse, 409, 'REDEMPTION_NOT_REVERSIBLE')],
@@ -189,22 +211,65 @@ export const moneyFaults: readonly Fault[] = [
   ['a reversal has no effect', 'reversal/issued', reversesNothing],
   ['an old reversal reverses a later redemption', 'reversal/later-redemption', reversesLast],
   ['the quota is exceeded', 'issue/exhausted-quota', acceptsCode(issue, 'TEMPLATE_QUOTA_EXHAUSTED')],
-  ['the quota is one too high', 'issue/exhausted-quota', sendsBody(createTemplate, (it) => ({ ...it, issue_limit: it.issue_limit + 1 }))],
+  [
+    'the quota is one too high',
+    'issue/exhausted-quota',
+    sendsBody(createTemplate, (it) => ({ ...it, issue_limit: it.issue_limit + 1 })),
+  ],
   ['concurrent issues exceed the quota', 'issue/quota-at-once', acceptsOverlap(issue, 'TEMPLATE_QUOTA_EXHAUSTED')],
-  ['a repeated external_issue_id issues again', 'issue/repeated-voucher', issuesAgain(({ status, headers }) => status === 200 && headers['idempotent-replayed'] === 'true')],
-  ['another recipient gets the same external_issue_id', 'issue/other-recipient', issuesAgain((it) => codeOf(it) === 'EXTERNAL_ISSUE_ID_CONFLICT')],
-  ['an issued voucher is lost', 'credentials/verify-redeem_code', refuses((it) => verify(it) || redeem(it), 404, 'VOUCHER_NOT_FOUND')],
-  ['the QR token of an issue cannot be redeemed', 'credentials/redeem-qr_token', refuses(both(redeem, typed('qr_token')), 404, 'VOUCHER_NOT_FOUND')],
+  [
+    'a repeated external_issue_id issues again',
+    'issue/repeated-voucher',
+    issuesAgain(({ status, headers }) => status === 200 && headers['idempotent-replayed'] === 'true'),
+  ],
+  [
+    'another recipient gets the same external_issue_id',
+    'issue/other-recipient',
+    issuesAgain((it) => codeOf(it) === 'EXTERNAL_ISSUE_ID_CONFLICT'),
+  ],
+  [
+    'an issued voucher is lost',
+    'credentials/verify-redeem_code',
+    refuses((it) => verify(it) || redeem(it), 404, 'VOUCHER_NOT_FOUND'),
+  ],
+  [
+    'the QR token of an issue cannot be redeemed',
+    'credentials/redeem-qr_token',
+    refuses(both(redeem, typed('qr_token')), 404, 'VOUCHER_NOT_FOUND'),
+  ],
   ['an unknown code can be verified', 'credentials/unknown-code', accepts(both(verify, typed('redeem_code')), 404)],
   ['a draft issues', 'template-states/issue-of-a-draft', acceptsCode(issue, 'TEMPLATE_NOT_ACTIVE')],
   ['a template issues after its end', 'validity/issue-after-the-end', acceptsCode(issue, 'TEMPLATE_VALIDITY_ENDED')],
-  ['a voucher is redeemed before it is valid', 'validity/before-valid-from', acceptsCode(redeem, 'VOUCHER_NOT_YET_VALID')],
+  [
+    'a voucher is redeemed before it is valid',
+    'validity/before-valid-from',
+    acceptsCode(redeem, 'VOUCHER_NOT_YET_VALID'),
+  ],
   ['an expired voucher is redeemed', 'validity/at-valid-until', acceptsCode(redeem, 'VOUCHER_EXPIRED')],
-  ['issues are not counted', 'templates/issue-counts', returnsData(onPath(`GET ${runtime}/templates`), (data) => ({ ...data, items: data.items.map((it: object) => ({ ...it, issuedCount: 0 })) }))],
-  ['a redeemed voucher reads as issued', 'vouchers/redeemed', withVoucher(({ status }) => ({ status: status.replace('redeemed', 'issued') }))],
-  ['a redeemed voucher verifies as redeemable', 'verify/already-redeemed', returnsData(verify, (data) => ({ ...data, redeemable: true, reason: null }))],
+  [
+    'issues are not counted',
+    'templates/issue-counts',
+    returnsData(onPath(`GET ${runtime}/templates`), (data) => ({
+      ...data,
+      items: data.items.map((it: object) => ({ ...it, issuedCount: 0 })),
+    })),
+  ],
+  [
+    'a redeemed voucher reads as issued',
+    'vouchers/redeemed',
+    withVoucher(({ status }) => ({ status: status.replace('redeemed', 'issued') })),
+  ],
+  [
+    'a redeemed voucher verifies as redeemable',
+    'verify/already-redeemed',
+    returnsData(verify, (data) => ({ ...data, redeemable: true, reason: null })),
+  ],
   ['a refused redemption burns the voucher', 'idempotency-keys/after-a-refusal', burnsByRefusal],
-  ['a replay issues again', 'idempotency-keys/replay-data', issuesAgain(({ status, headers }) => status === 201 && headers['idempotent-replayed'] === 'true')],
+  [
+    'a replay issues again',
+    'idempotency-keys/replay-data',
+    issuesAgain(({ status, headers }) => status === 201 && headers['idempotent-replayed'] === 'true'),
+  ],
   ['a replay redeems again', 'idempotency-keys/late-retry', forgetsKeys(redeem)],
   ['a replay reverses again', 'idempotency-keys/replay-of-a-reversal', forgetsKeys(reverse)],
   ['a key with another body is accepted', 'idempotency-keys/other-body', acceptsCode(redeem, 'IDEMPOTENCY_KEY_REUSED')],

@@ -18,6 +18,44 @@ export const decisions: readonly Deviant[] = [
   ),
 ] as Deviant[]
 
+const inconsistent = 'The proxy changes an id in one response alone, so that no list has it.'
+const hides = 'It hides what other deviations change.'
+const unlikeAPath = 'A 404 with another code, first of its path, reads as a path that the platform does not have.'
+const needed = 'A specified probe builds on it, and cannot tell it from a platform that lacks the call.'
+
+/** Deviations that are not part of the combined platform, with the reason. */
+export const notCombined: Readonly<Record<string, string>> = {
+  'envelope/data-of-a-template': needed,
+  'envelope/data-of-an-issue': needed,
+  'applications/enabled-again': needed,
+  'bot-records/profile-defaults': needed,
+  'bot-records/token-only-by-get': needed,
+  'bootstrap-and-session/kid': needed,
+  'bootstrap-and-session/server-time': needed,
+  'failure-codes/application-not-found': unlikeAPath,
+  'failure-codes/bot-not-found': unlikeAPath,
+  'ids/app': inconsistent,
+  'ids/tpl': inconsistent,
+  'ids/vch': inconsistent,
+  'ids/rdm': inconsistent,
+  'ids/tok': inconsistent,
+  'issue/repeated-status': hides,
+  'bot-issue/delivery': hides,
+  'update-types/voucher-issued': hides,
+  'update-types/voucher-redeemed': hides,
+  'update-types/voucher-reversed': hides,
+  'update-types/selected-later': hides,
+  'update-types/deselected-later': hides,
+  'polling/ascending': hides,
+  'polling/unconfirmed': hides,
+  'polling/limit-of-100': hides,
+  'polling/held': hides,
+  'polling/refused-poll-ends-an-older-one': hides,
+}
+
+/** Deviations of the combined platform. */
+export const combinable = decisions.filter(([probes]) => notCombined[probes] === undefined)
+
 /** Forwards a call unchanged that a deviation cannot read, because another one has changed its form. */
 const tolerant =
   (deviate: Deviate): Deviate =>
