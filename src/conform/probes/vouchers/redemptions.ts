@@ -7,7 +7,11 @@ import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, v
 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('redemptions', { kind: 'money', needs, specified: ['second', 'second-by-qr_token', 'at-once'] })
+const probe = probesOf('redemptions', {
+  kind: 'money',
+  needs,
+  specified: ['second', 'second-by-qr_token', 'at-once', 'read'],
+})
 const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
@@ -51,6 +55,10 @@ export const redemptions = [
     const values = Object.values(response.details)
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
     run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
+  }),
+  probe('read', 'A redemption can be read.', async (run) => {
+    const { id } = await redeemed(run)
+    run.equals('id', run.succeeds(await run.call(redemption, { redemptionId: id })).id, id)
   }),
   probe('succeeded', 'A redemption reads as succeeded.', async (run) => {
     const { data, status } = (await redeemCall(run)).response
