@@ -26,7 +26,8 @@ export function fromCallers<T extends object>(methods: T): T {
   const wrapped = Object.entries(methods).map(([name, member]) => {
     if (typeof member !== 'function') return [name, fromCallers(member)]
     const method: Method = (...args) => fromCaller(method, () => member(...args))
-    return [name, method]
+    // Keeps the `pages` of a list.
+    return [name, Object.assign(method, member)]
   })
   return Object.fromEntries(wrapped) as T
 }
