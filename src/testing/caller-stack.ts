@@ -26,8 +26,7 @@ export function fromCallers<T extends object>(methods: T): T {
   const wrapped = Object.entries(methods).map(([name, member]) => {
     if (typeof member !== 'function') return [name, fromCallers(member)]
     const method: Method = (...args) => fromCaller(method, () => member(...args))
-    // Keeps the `pages` of a list.
-    return [name, Object.assign(method, member)]
+    return [name, method]
   })
   return Object.fromEntries(wrapped) as T
 }

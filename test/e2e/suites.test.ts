@@ -64,5 +64,6 @@ const cast = /^(?!import ).*\bas\b (?!an? )|[\w)\]]!(?!=)|\bany\b|@ts-(?:ignore|
 
 test('no suite has a cast', () => {
   for (const file of files) expect([file, cast.exec(readFileSync(join(suites, file), 'utf8'))]).toEqual([file, null])
-  for (const it of ['x as Y', 'x!.y', 'f(x)!', 'x: any', '// @ts-ignore', '/** @type {X} */ (x)']) expect(it).toMatch(cast)
+  for (const it of ['x as Y', 'x!.y', 'f(x)!', 'x: any', '// @ts-ignore', '/** @type {X} */ (x)'])
+    expect(it).toMatch(cast)
 })

@@ -8,7 +8,7 @@ import { startServer } from 'voucherctl/testing'
 const order = (id) => ({ template_id: 'tpl_coffee', external_issue_id: id, recipient_user_id: 'user-1' })
 
 test('fake timers of node:test do not hang a server without a port', async (t) => {
-  mock.timers.enable()
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate'] })
   t.after(() => mock.timers.reset())
   const server = await startServer({ listen: false, clock: '2027-03-01T12:00:00Z' })
   const { token, transport } = server

@@ -8,7 +8,9 @@ class Shop {
   constructor(private readonly api: client.Client) {}
 
   async redeem(value: string, idempotencyKey: string): Promise<string> {
-    const input = { credential: { type: 'redeem_code', value } } satisfies Parameters<client.Client['vouchers']['redeem']>[0]
+    const input = { credential: { type: 'redeem_code', value } } satisfies Parameters<
+      client.Client['vouchers']['redeem']
+    >[0]
     const result = await this.api.vouchers.redeem(input, { idempotencyKey })
     if (result.ok) return result.data.id
     switch (result.code) {
