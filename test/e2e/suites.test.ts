@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 test.each([
-  ['Vitest', [join(packageFolder('vitest'), 'vitest.mjs'), 'run', 'vitest.test.mts'], /Tests +6 passed \(6\)$/m],
+  ['Vitest', [join(packageFolder('vitest'), 'vitest.mjs'), 'run', 'vitest.test.mts'], /Tests +7 passed \(7\)$/m],
   [
     'Jest',
     // Without the flag, Node also requires ES modules, which Jest cannot.

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { contract, createClient, failureCodesOf, unwrap } from 'voucherctl/client'
-import { assertMatches, matches, startServer, type TestServer } from 'voucherctl/testing'
+import { CallError, contract, createClient, failureCodesOf, unwrap } from 'voucherctl/client'
+import { assertMatches, matches, type NewFault, startServer, type TestServer } from 'voucherctl/testing'
 
 let server: TestServer
 beforeAll(async () => {
@@ -29,14 +29,25 @@ test('a voucher is issued, verified, redeemed, reversed and listed', async () =>
   await unwrap(vouchers.reverse({ redemptionId: redemption.id, reason: 'mistake' }))
   expect((await unwrap(vouchers.redemption({ redemptionId: redemption.id }))).id).toBe(redemption.id)
   const ids: string[] = []
-  const client = createClient({ baseUrl: server.baseUrl, token: server.token })
-  for await (const { items } of client.templates.list.pages({ limit: 1 })) ids.push(...items.map((it) => it.id))
+  for await (const { items } of server.client.templates.list.pages({ limit: 1 })) ids.push(...items.map((it) => it.id))
   expect(ids).toEqual(['tpl_coffee'])
+})
+
+test('the stack of a page that fails begins in this file', async () => {
+  const own = createClient({ baseUrl: server.baseUrl, token: 'unknown' })
+  server.faults.add({ endpoint: 'templates.list', kind: 'error' })
+  for (const { templates } of [server.client, own]) {
+    const readAll = async () => {
+      for await (const { items } of templates.list.pages()) expect(items).toBeDefined()
+    }
+    const stack = await readAll().catch((error: unknown) => (error instanceof CallError ? error.stack : ''))
+    expect(stack?.split('\n').find((it) => it.startsWith('    at '))).toContain('vitest.test.mts')
+  }
 })
 
 test('every kind of fault has its failure', async () => {
   const endpoint = 'templates.list'
-  const faults: Parameters<typeof server.faults.add>[0][] = [
+  const faults: NewFault[] = [
     { endpoint, kind: 'error' },
     { endpoint, kind: 'status', status: 429, retry_after: 1 },
     { endpoint, kind: 'refuse_connection' },
