@@ -4,6 +4,8 @@
 export let { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } =
   globalThis
 export let { nextTick } = globalThis.process
+/** So that the server's time does not follow a faked Date. */
+export let { Date } = globalThis
 // Only on the first call: reading this global loads a module, which would delay each command by a millisecond.
 export let performance = { now: (): number => globalThis.performance.now() }
 
@@ -14,10 +16,11 @@ export interface Timers
   readonly clearImmediate: typeof clearImmediate
   readonly queueMicrotask: typeof queueMicrotask
   readonly nextTick: typeof nextTick
+  readonly Date: typeof Date
   readonly performance: typeof performance
 }
 
 export function useTimers(from: Timers): void {
   ;({ setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } = from)
-  ;({ nextTick, performance } = from)
+  ;({ nextTick, performance, Date } = from)
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type PostgresServer, startPostgres } from '../support/postgres/server.js'
 import { environment, folder, node } from './installed.js'
 
 const suites = join(import.meta.dirname, 'suites')
@@ -11,10 +12,11 @@ const project = join(folder, 'suites')
 const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 const jest = join(folder, 'node_modules', 'jest', 'bin', 'jest.js')
 
+let postgres: PostgresServer
 const run = (...args: string[]) =>
   execa(node, args, {
     cwd: project,
-    env: { ...environment, NO_COLOR: '1' },
+    env: { ...environment, NO_COLOR: '1', DATABASE_URL: postgres.url },
     extendEnv: false,
     stdin: 'ignore',
     reject: false,
@@ -22,6 +24,7 @@ const run = (...args: string[]) =>
   })
 
 beforeAll(async () => {
+  postgres = await startPostgres()
   cpSync(suites, project, { recursive: true })
   mkdirSync(join(project, 'node_modules', '@types'), { recursive: true })
   for (const name of ['vitest', '@types/node']) symlinkSync(packageFolder(name), join(project, 'node_modules', name))
@@ -32,7 +35,10 @@ beforeAll(async () => {
   )
   expect({ all, exitCode }).toEqual({ all: '', exitCode: 0 })
 })
-afterAll(() => rmSync(project, { recursive: true, force: true }))
+afterAll(async () => {
+  await postgres.remove()
+  rmSync(project, { recursive: true, force: true })
+})
 
 test.each([
   ['Vitest', [join(packageFolder('vitest'), 'vitest.mjs'), 'run', 'vitest.test.mts'], /Tests +7 passed \(7\)$/m],
@@ -49,9 +55,9 @@ test.each([
       '--',
       'jest.test.cjs',
     ],
-    /^Tests: +3 passed, 3 total$/m,
+    /^Tests: +4 passed, 4 total$/m,
   ],
-  ['node:test', ['--test', 'node.test.mjs'], /^(?:#|ℹ) pass 2$/m],
+  ['node:test', ['--test', 'node.test.mjs'], /^(?:#|ℹ) pass 5$/m],
   ['strict TypeScript', ['--test', 'out/strict.test.cjs'], /^(?:#|ℹ) pass 1$/m],
 ])('the suite of a shop compiles and passes with %s', async (_runner, args, passed) => {
   const { all, exitCode } = await run(...args)

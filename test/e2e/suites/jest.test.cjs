@@ -34,6 +34,11 @@ test('an encrypted sale under fake timers sends a webhook', async () => {
   runner.useRealTimers()
 })
 
+test('a server on PostgreSQL whose close is forgotten does not keep Jest alive', async () => {
+  const { client } = await startServer({ databaseUrl: process.env['DATABASE_URL'] ?? '' })
+  expect((await unwrap(client.vouchers.issue(order('order-1')))).status).toBe('issued')
+})
+
 test('unwrap throws a CallError with the code', async () => {
   const unknown = server.client.vouchers.verify({ credential: { type: 'redeem_code', value: 'M9S3-46Q3-D25V-T4FJ' } })
   const thrown = await unwrap(unknown).catch((/** @type {unknown} */ error) => error)

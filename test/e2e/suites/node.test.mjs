@@ -7,6 +7,26 @@ import { startServer } from 'voucherctl/testing'
 /** @param {string} id */
 const order = (id) => ({ template_id: 'tpl_coffee', external_issue_id: id, recipient_user_id: 'user-1' })
 
+test('a first start under a mocked Date has the system time', async () => {
+  const before = new Date()
+  mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
+  const server = await startServer({ listen: false })
+  const time = server.clock.now()
+  mock.timers.reset()
+  assert.ok(before <= time && time <= new Date(), time.toISOString())
+  await server.close()
+})
+
+test('a client retries while only setTimeout is mocked', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.after(() => mock.timers.reset())
+  const server = await startServer()
+  const client = createClient({ baseUrl: server.baseUrl, token: server.token })
+  server.faults.add({ endpoint: 'vouchers.issue', kind: 'error' })
+  assert.equal((await unwrap(client.vouchers.issue(order('order-1')))).status, 'issued')
+  await server.close()
+})
+
 test('fake timers of node:test do not hang a server without a port', async (t) => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate'] })
   t.after(() => mock.timers.reset())
@@ -54,4 +74,9 @@ test('vouchers of a seed have their states, and repeated issues return their cod
   }
   assert.deepEqual(codes, ['ok', 'VOUCHER_ALREADY_REDEEMED', 'ok', 'VOUCHER_EXPIRED'])
   await server.close()
+})
+
+test('a server on PostgreSQL whose close is forgotten does not keep the process alive', async () => {
+  const { client } = await startServer({ databaseUrl: process.env['DATABASE_URL'] ?? '' })
+  assert.equal((await unwrap(client.vouchers.issue(order('order-1')))).status, 'issued')
 })

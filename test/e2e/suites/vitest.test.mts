@@ -34,15 +34,12 @@ test('a voucher is issued, verified, redeemed, reversed and listed', async () =>
 })
 
 test('the stack of a page that fails begins in this file', async () => {
-  const own = createClient({ baseUrl: server.baseUrl, token: 'unknown' })
   server.faults.add({ endpoint: 'templates.list', kind: 'error' })
-  for (const { templates } of [server.client, own]) {
-    const readAll = async () => {
-      for await (const { items } of templates.list.pages()) expect(items).toBeDefined()
-    }
-    const stack = await readAll().catch((error: unknown) => (error instanceof CallError ? error.stack : ''))
-    expect(stack?.split('\n').find((it) => it.startsWith('    at '))).toContain('vitest.test.mts')
+  const readAll = async () => {
+    for await (const { items } of server.client.templates.list.pages()) expect(items).toBeDefined()
   }
+  const stack = await readAll().catch((error: unknown) => (error instanceof CallError ? error.stack : ''))
+  expect(stack?.split('\n').find((it) => it.startsWith('    at '))).toContain('vitest.test.mts')
 })
 
 test('every kind of fault has its failure', async () => {
@@ -82,7 +79,8 @@ test('faults choose the nth call, a share and calls that match', async () => {
   expect(issued.map((it) => it.ok)).toEqual([true, false])
 })
 
-test('a client retries, and the server lists what it sent', async () => {
+test('a client retries under fake timers, and the server lists what it sent', async () => {
+  vi.useFakeTimers()
   const { baseUrl, token } = server
   server.faults.add({ endpoint: 'vouchers.issue', kind: 'drop_response' })
   const client = createClient({ baseUrl, token, retry: { tries: 2 } })
