@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { CallError, contract, createClient, failureCodesOf, unwrap } from 'voucherctl/client'
+import { contract, createClient, failureCodesOf, unwrap } from 'voucherctl/client'
 import { assertMatches, matches, type NewFault, startServer, type TestServer } from 'voucherctl/testing'
 
 let server: TestServer
@@ -38,7 +38,7 @@ test('the stack of a page that fails begins in this file', async () => {
   const readAll = async () => {
     for await (const { items } of server.client.templates.list.pages()) expect(items).toBeDefined()
   }
-  const stack = await readAll().catch((error: unknown) => (error instanceof CallError ? error.stack : ''))
+  const stack = await readAll().catch((error: unknown) => (error instanceof Error ? error.stack : ''))
   expect(stack?.split('\n').find((it) => it.startsWith('    at '))).toContain('vitest.test.mts')
 })
 
