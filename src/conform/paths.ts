@@ -1,6 +1,7 @@
 import { failures } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
 import { asMembers } from '../values/json.js'
+import type { ProbeResult } from './result.js'
 
 interface Sent {
   readonly method: string
@@ -34,9 +35,16 @@ export class Paths {
     this.#seen.set(name, this.#seen.get(name) === true || !(isMissing || status === 405 || status === 501))
   }
 
-  /** Returns the name of the request's endpoint if each of its responses said that there is none. */
+  /** Returns the name of the request's endpoint if each of its responses so far said that there is none. */
   missing(request: Sent | undefined): string | undefined {
     const name = request && nameOf(request)
     return this.#seen.get(name) === false ? name : undefined
+  }
+
+  /** Returns a result as the whole run shows it: a later response may have shown that the platform has the path. */
+  settle(result: ProbeResult): ProbeResult {
+    if (result.missing_path === null) return result
+    if (this.#seen.get(result.missing_path) === true) return { ...result, missing_path: null }
+    return { ...result, basis: 'specified' }
   }
 }

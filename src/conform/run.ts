@@ -84,8 +84,7 @@ function differenceOf(probe: Probe, error: Difference, wire: Wire, { baseUrl, re
   const hide = (text: string) => resources.secrets.hide(text)
   const request = error.request === undefined ? null : curlOf(baseUrl, error.request, resources.secrets)
   const missing_path = wire.paths.missing(error.request) ?? null
-  const own = probe.basis === 'partly_specified' ? error.basis : probe.basis
-  const basis = missing_path === null ? own : 'specified'
+  const basis = probe.basis === 'partly_specified' ? error.basis : probe.basis
   const kind = isWording ? 'wording' : probe.kind
   const variables = resources.secrets.ownersIn(request ?? '')
   const texts = { expected: hide(expected), observed: hide(observed), request, variables }

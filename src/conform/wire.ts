@@ -67,6 +67,7 @@ interface WireOptions {
   now(): number
   /** Called after each call, with request and response. */
   observe?(exchange: Exchange): void
+  readonly paths?: Paths | undefined
 }
 
 /** Minimum ms to wait for a rate limit window, even with a shorter --max-wait: a minute is usual. */
@@ -77,7 +78,7 @@ const CALL_MS = 30_000
 /** Sends the calls of all probes, no faster than the user and the platform allow. */
 export class Wire {
   readonly #options: WireOptions
-  readonly paths = new Paths()
+  readonly paths: Paths
   #nextAt = 0
   /** The running probe, and its last request. */
   probe = 'start'
@@ -87,6 +88,7 @@ export class Wire {
 
   constructor(options: WireOptions) {
     this.#options = options
+    this.paths = options.paths ?? new Paths()
   }
 
   /**

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Paths } from '../../src/conform/paths.js'
 import type { Probe } from '../../src/conform/probe.js'
 import type { ProbeContext } from '../../src/conform/probe-context.js'
 import type { ProbeResult } from '../../src/conform/result.js'
@@ -20,7 +21,7 @@ async function resultOf(run: Probe['run'], options: Partial<Probe> = {}, status 
   const rest = { id: 'lists/one', title: 'One.', basis: 'partly_specified', kind: 'money', group: 'calls' } as const
   const probes = [{ ...rest, needs: [], run, ...options }]
   await runProbes({ baseUrl, probes, resources, wire, readOnly: false, ...common, onResult: (it) => results.push(it) })
-  return results[0]
+  return results[0] && wire.paths.settle(results[0])
 }
 
 const read = (it: ProbeContext) =>
@@ -60,4 +61,15 @@ test.each([
 ])('a response %d %s says that the platform lacks the path, which is specified', async (status, body) => {
   const result = await resultOf(async (it) => void it.succeeds(await read(it)), { basis: 'decided' }, status, body)
   expect(result).toMatchObject({ basis: 'specified', missing_path: 'GET /api/v1/open-platform/vouchers/templates' })
+})
+
+test('a path is present if a later response of the run says so', async () => {
+  const paths = new Paths()
+  const request = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates' }
+  paths.note(request, { status: 404, json: { code: 'OTHER' } })
+  const missing_path = paths.missing(request) ?? null
+  paths.note(request, { status: 200, json: {} })
+  const result = { basis: 'decided', missing_path } as unknown as ProbeResult
+  expect(missing_path).not.toBeNull()
+  expect(paths.settle(result)).toEqual({ basis: 'decided', missing_path: null })
 })

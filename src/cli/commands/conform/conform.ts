@@ -157,11 +157,13 @@ async function run(
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
+  const { Paths } = await import('../../../conform/paths.js')
   const { host } = context
   const proxy = await proxyOf(host, baseUrl)
   if (!proxy.ok) return proxy
   const access = await platformAccess(context, baseUrl, flags)
   const results: ProbeResult[] = [...(file?.results ?? [])]
+  const paths = new Paths()
   const endProgress = showProgress(context, results, total)
   try {
     const left = await conform({
@@ -173,6 +175,7 @@ async function run(
       done: new Set(results.map((it) => it.probe)),
       readOnly: flags['read-only'],
       run: randomBytes(4).toString('hex'),
+      paths,
       onResult: (result) => {
         results.push(result)
         file?.append(result)
@@ -180,7 +183,8 @@ async function run(
     })
     file?.append({ left })
     const lacking = (['token', 'jwt', 'bot'] as const).filter((kind) => access.credentials[kind] === undefined)
-    return reportOf(baseUrl, results, [...(file?.left ?? []), ...left], host.signal.aborted, lacking)
+    const settled = results.map((it) => paths.settle(it))
+    return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking)
   } catch (error) {
     if (!(error instanceof NotReachable)) throw error
     return notReachable(context, baseUrl, error.message)
