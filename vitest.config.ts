@@ -41,8 +41,8 @@ const sampled = [
   'test/server/transport/required.test.ts',
 ]
 
-/** Tables of servers that deviate from a rule, of which `slow` tries one in four. */
-const deviants = 'test/conform/{bots,callers,calls}.slow.test.ts'
+/** Tables of servers that deviate from a rule, of which `slow` tries one in four, or a part of the probes. */
+const deviants = 'test/conform/{bots,callers,calls,faults,stranger}.slow.test.ts'
 
 type Project = TestProjectInlineConfiguration
 

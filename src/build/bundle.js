@@ -66,13 +66,16 @@ const programs = [
     // import() would start the ES module loader.
     output: { format: 'cjs', dynamicImportInCjs: false, codeSplitting: { groups } },
     plugins: [withCapturedTimers],
-    transform: { inject: captured },
+    // Not in libraries: a test that fakes Date expects verifyWebhook to follow it.
+    transform: { inject: { ...captured, Date: [timers, 'Date'] } },
   },
   { input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') }, output: { format: 'cjs' } },
   // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
   {
     input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])),
     output: { format: 'cjs', dynamicImportInCjs: false, chunkFileNames: 'libraries/[name].cjs' },
+    plugins: [withCapturedTimers],
+    transform: { inject: captured },
   },
   {
     input: { 'inspector/app': src('inspector/page/main.tsx') },

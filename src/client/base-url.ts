@@ -23,6 +23,10 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
   if (url.username !== '' || url.password !== '') throw new TypeError('The base URL must not hold a user or password')
   if (url.search !== '' || url.hash !== '') throw new TypeError('The base URL must not hold a query or fragment')
+  return parseOrigin(url)
+}
+
+export function parseOrigin(url: URL): BaseUrl {
   const secure = url.protocol === 'https:'
   return {
     origin: url.origin,

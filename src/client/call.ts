@@ -53,13 +53,12 @@ export async function prepareCall(
   const built = buildRequest(endpoint, input)
   if (!built.ok) return built
   const token = typeof settings.token === 'function' ? await settings.token(endpoint.caller) : settings.token
-  if (token !== undefined && !headerText.test(token)) {
-    return { ok: false, message: 'The credential holds characters that a header cannot carry', details: {} }
-  }
   const { newIdempotencyKey = () => crypto.randomUUID() } = settings
   const idempotencyKey = options.idempotencyKey ?? (endpoint.idempotent ? newIdempotencyKey() : undefined)
-  if (idempotencyKey !== undefined && !headerText.test(idempotencyKey)) {
-    return { ok: false, message: 'The Idempotency-Key holds characters that a header cannot carry', details: {} }
+  const texts = { credential: token, 'Idempotency-Key': idempotencyKey }
+  for (const [name, text = ''] of Object.entries(texts)) {
+    const message = `The ${name} holds characters that a header cannot carry`
+    if (!headerText.test(text)) return { ok: false, message, details: {} }
   }
   const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
   const added = Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)

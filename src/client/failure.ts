@@ -67,7 +67,7 @@ function insecure(message: string, { code, phase, status, headers, retryable, pa
 const inputCodes: readonly string[] = ['SECURE_REQUEST_INVALID', 'SECURE_ENVELOPE_TOO_LARGE']
 
 /** Removes the credential of the call, which servers and proxies may repeat in an error response. */
-function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {
+export function withoutToken(response: TransportResponse, token: string | undefined): TransportResponse {
   if (token === undefined || token.length < SHORTEST_SECRET) return response
   const strip = (text: string) => text.replaceAll(token, '[credential]')
   const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, strip(value)]))

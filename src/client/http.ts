@@ -1,9 +1,8 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { IncomingMessage } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { type BaseUrl, parseBaseUrl } from './base-url.js'
-import { findProxy } from './find-proxy.js'
-import type { Environment, Proxy } from './proxy.js'
+import { findHop } from './find-proxy.js'
+import type { Environment } from './proxy.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -22,10 +21,11 @@ import {
 export function createHttpTransport(baseUrl: string, env?: Environment): Transport {
   const base = parseBaseUrl(baseUrl)
   return async (request) => {
-    const { status, headers, readBytes, proxy } = await openExchange(base, request, env)
+    const { status, headers, readBytes, hide } = await openExchange(base, request, env)
     const bytes = await readBytes()
-    const response = { status, headers, body: bytes.toString('utf8'), bytes }
-    return proxy === undefined ? response : (await import('./proxy.js')).withoutProxySecrets(response, proxy)
+    const text = bytes.toString('utf8')
+    const body = hide?.(text) ?? text
+    return { status, headers, body, ...(body === text ? { bytes } : {}) }
   }
 }
 
@@ -33,8 +33,8 @@ export function createHttpTransport(baseUrl: string, env?: Environment): Transpo
 interface OpenResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Proxy through which the request went, if any. */
-  readonly proxy: Proxy | undefined
+  /** Removes the credentials of the proxy from the body; absent without a proxy. */
+  readonly hide?: (text: string) => string
   /** Body. Read all chunks or leave the loop; both end the call. @throws TransportError if the connection breaks */
   readChunks(): AsyncIterable<Uint8Array>
   /** Reads the whole body. @throws TransportError if the connection breaks or the body exceeds 64 MiB */
@@ -51,18 +51,10 @@ type HttpRequest = Omit<TransportRequest, 'headers'> & {
  * make one call. It does not follow redirects. Through a proxy, https goes in a tunnel (CONNECT).
  * @throws TransportError if no response head arrives
  */
-export async function openExchange(
-  base: BaseUrl,
-  request: HttpRequest,
-  env: Environment = process.env,
-): Promise<OpenResponse> {
-  const proxy = await findProxy(base, env)
-  const route = proxy === undefined ? undefined : (await import('./proxy.js')).routeThrough(proxy, base)
-  // Without a tunnel, the connection ends at the proxy.
-  const isTls = proxy === undefined || route?.tunnel !== undefined ? base.secure : proxy.secure
-  const { request: send } = isTls ? await import('node:https') : await import('node:http')
-  const tunnels = route?.tunnel && (proxy?.secure ? await import('node:https') : await import('node:http'))
-  const peer = proxy === undefined ? base.origin : `${base.origin} through the proxy ${proxy.label}`
+export async function openExchange(base: BaseUrl, request: HttpRequest, env?: Environment): Promise<OpenResponse> {
+  const hop = await findHop(base, env)
+  const { peer, connect, hide } = hop
+  const { request: send } = hop.secure ? await import('node:https') : await import('node:http')
   throwIfAborted(request)
   const { body } = request
   // node:http omits Content-Length for a DELETE with a body.
@@ -71,10 +63,22 @@ export async function openExchange(
     let connected = false
     let hasResponse = false
     let failure: TransportError | undefined
-    let outgoing: ClientRequest
+    let closeTunnel = () => {}
+    const createConnection =
+      connect && ((_: unknown, done: Parameters<typeof connect>[0]) => void (closeTunnel = connect(done)))
+    const outgoing = send({
+      method: request.method,
+      host: hop.hostname,
+      port: hop.port,
+      defaultPort: hop.secure ? 443 : 80,
+      path: hop.prefix + request.path,
+      headers: { ...hop.headers, ...request.headers, ...length },
+      ...(createConnection === undefined ? { agent: false } : { createConnection }),
+    })
     const fail = (kind: TransportErrorKind, message: string) => {
       failure ??= new TransportError(kind, message, { maybeProcessed: connected })
       stop()
+      closeTunnel()
       outgoing.destroy()
       reject(failure)
     }
@@ -83,61 +87,40 @@ export async function openExchange(
       const why = code === undefined ? 'broke off' : `broke off (${code})`
       return failure ?? new TransportError('lost', `The response of ${peer} ${why}`)
     }
-    const exchange = (socket?: Duplex) => {
-      outgoing = send({
-        method: request.method,
-        host: base.hostname,
-        port: base.port,
-        path: base.prefix + request.path,
-        agent: false,
-        ...route?.options(base.prefix + request.path),
-        ...(socket === undefined ? {} : { socket }),
-        headers: { ...route?.headers, ...request.headers, ...length },
-      })
-      // Node sends no byte of the request before the socket is connected and, with TLS, the certificate is verified.
-      outgoing.once('socket', (it) =>
-        it.once(isTls ? 'secureConnect' : 'connect', () => {
-          connected = true
-        }),
-      )
-      outgoing.on('error', (error) => {
-        // A server may respond and close the connection before it has read the whole body: ignore the broken pipe then.
-        if (hasResponse) return
-        if (connected) fail('lost', `The connection to ${peer} broke before a response arrived (${codeOf(error)})`)
-        else fail('refused', `No connection to ${peer} (${codeOf(error)})`)
-      })
-      // After a 101 response, node:http closes the request without an error event.
-      outgoing.on('close', () => {
-        if (!hasResponse) fail('lost', `The connection to ${peer} closed before a response arrived`)
-      })
-      outgoing.on('response', (incoming) => {
-        if (proxy !== undefined && incoming.statusCode === 407) {
-          connected = false
-          return fail('refused', refusalOf(407))
-        }
-        hasResponse = true
-        // Without this listener, an error before anyone reads the body would end the process.
-        incoming.on('error', () => {})
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: joinHeaders(incoming.headers),
-          proxy,
-          readChunks: () => readChunks(incoming, lost, stop),
-          readBytes: () => readBytes(incoming, lost, stop),
-        })
-      })
-      outgoing.end(body)
+    // Node sends no byte of the request before the socket is connected and, with TLS, the certificate is verified.
+    const onConnected = () => {
+      connected = true
     }
-    const refusalOf = (status: number | undefined) => `No connection to ${peer}, which responded with ${status}`
-    if (tunnels === undefined) return exchange()
-    outgoing = tunnels.request({ ...route?.tunnel, method: 'CONNECT', agent: false })
-    outgoing.on('connect', ({ statusCode }, socket) => {
-      if (statusCode === 200) return exchange(socket)
-      socket.destroy()
-      fail('refused', refusalOf(statusCode))
+    outgoing.once('socket', (socket) =>
+      connect === undefined ? socket.once(hop.secure ? 'secureConnect' : 'connect', onConnected) : onConnected(),
+    )
+    outgoing.on('error', (error) => {
+      // A server may respond and close the connection before it has read the whole body: ignore the broken pipe then.
+      if (hasResponse) return
+      if (connected) fail('lost', `The connection to ${peer} broke before a response arrived (${codeOf(error)})`)
+      else fail('refused', `No connection to ${peer} (${codeOf(error)})`)
     })
-    outgoing.on('error', (error) => fail('refused', `No connection to ${peer} (${codeOf(error)})`))
-    outgoing.end()
+    // After a 101 response, node:http closes the request without an error event.
+    outgoing.on('close', () => {
+      if (!hasResponse) fail('lost', `The connection to ${peer} closed before a response arrived`)
+    })
+    outgoing.on('response', (incoming) => {
+      if (hide !== undefined && incoming.statusCode === 407) {
+        connected = false
+        return fail('refused', `No connection to ${peer} (HTTP_407)`)
+      }
+      hasResponse = true
+      // Without this listener, an error before anyone reads the body would end the process.
+      incoming.on('error', () => {})
+      resolve({
+        status: incoming.statusCode ?? 0,
+        headers: joinHeaders(incoming.headers, hide),
+        readChunks: () => readChunks(incoming, lost, stop),
+        readBytes: () => readBytes(incoming, lost, stop),
+        ...(hide === undefined ? {} : { hide }),
+      })
+    })
+    outgoing.end(body)
   })
 }
 
@@ -177,7 +160,8 @@ function readBytes(incoming: IncomingMessage, lost: Lost, stop: () => void): Pro
 
 export function joinHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+  hide = (text: string) => text,
 ): Record<string, string> {
   const present = Object.entries(headers).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(present.map(([name, value]) => [name, [value].flat().join(', ')]))
+  return Object.fromEntries(present.map(([name, value]) => [name, hide([value].flat().join(', '))]))
 }

@@ -1,10 +1,9 @@
-import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
-import { type BaseUrl, parseBaseUrl } from './base-url.js'
-import { findProxy } from './find-proxy.js'
+import { parseBaseUrl } from './base-url.js'
+import { findHop } from './find-proxy.js'
 import { joinHeaders } from './http.js'
-import { type Environment, type Proxy, routeThrough, withoutProxySecrets } from './proxy.js'
+import type { Environment, Hop } from './proxy.js'
 import {
   maxResponseBytes,
   type Transport,
@@ -39,43 +38,32 @@ export function createPoolTransport(
 ): PoolTransport {
   const base = parseBaseUrl(baseUrl)
   let opened: Promise<Connections> | undefined
-  // `watchLifetime` limits the whole call; undici would limit the response head and body separately.
-  const settings = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
   const open = async (): Promise<Connections> => {
-    const proxy = await findProxy(base, env)
-    if (proxy === undefined) return { proxy, peer: base.origin, pool: new Pool(base.origin, settings) }
-    const { authorization, origin: uri } = proxy
-    const pool = base.secure
-      ? (await import('./tunnel.js')).tunnels(uri, authorization, settings)
-      : new Pool(uri, settings)
-    const route = routeThrough(proxy, base)
-    return { proxy, peer: `${base.origin} through the proxy ${proxy.label}`, pool, route }
+    const hop = await findHop(base, env)
+    const connect = hop.connect && { connect: (_: unknown, done: Connector) => void hop.connect?.(done) }
+    // `watchLifetime` limits the whole call; undici would limit the response head and body separately.
+    const settings = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0, ...connect }
+    return { hop, pool: new Pool(hop.origin, settings as Pool.Options) }
   }
   return {
     send: async (request) => {
       throwIfAborted(request)
       opened ??= open()
-      const connections = await opened
-      const response = await dispatch(connections, base, request)
-      return connections.proxy === undefined ? response : withoutProxySecrets(response, connections.proxy)
+      return dispatch(await opened, request)
     },
     close: async () => (await opened?.catch(() => undefined))?.pool.close(),
   }
 }
 
+type Connector = Parameters<NonNullable<Hop['connect']>>[0]
+
 interface Connections {
-  readonly pool: Dispatcher
-  readonly proxy: Proxy | undefined
-  readonly route?: ReturnType<typeof routeThrough>
-  /** The server, and its proxy, in messages. */
-  readonly peer: string
+  readonly pool: Pool
+  readonly hop: Hop
 }
 
-function dispatch(
-  { pool, peer, route }: Connections,
-  { origin, prefix }: BaseUrl,
-  request: TransportRequest,
-): Promise<TransportResponse> {
+function dispatch({ pool, hop }: Connections, request: TransportRequest): Promise<TransportResponse> {
+  const { origin, prefix, peer, hide = (text) => text } = hop
   return new Promise((resolve, reject) => {
     let started = false
     let abort: ((reason: Error) => void) | undefined
@@ -95,9 +83,9 @@ function dispatch(
     pool.dispatch(
       {
         origin,
-        path: route?.options(prefix + request.path).path ?? prefix + request.path,
+        path: prefix + request.path,
         method: method as 'GET',
-        headers: { ...route?.headers, ...sent },
+        headers: { ...hop.headers, ...sent },
         ...(content === undefined ? {} : { body: content }),
       },
       {
@@ -108,12 +96,12 @@ function dispatch(
           else controller.abort(failure)
         },
         onResponseStart: (_controller, statusCode, received) => {
-          if (route !== undefined && statusCode === 407) {
+          if (hop.hide !== undefined && statusCode === 407) {
             started = false
-            return fail('refused', `No connection to ${peer}, which responded with 407`)
+            return fail('refused', `No connection to ${peer} (HTTP_407)`)
           }
           status = statusCode
-          headers = joinHeaders(received)
+          headers = joinHeaders(received, hide)
         },
         onResponseData: (_controller, chunk) => {
           bytes += chunk.byteLength
@@ -122,7 +110,7 @@ function dispatch(
         },
         onResponseEnd: () => {
           stop()
-          resolve({ status, headers, body: Buffer.concat(body).toString('utf8') })
+          resolve({ status, headers, body: hide(Buffer.concat(body).toString('utf8')) })
         },
         onResponseError: (_controller, error) => {
           const code = codeOf(error)

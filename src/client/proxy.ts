@@ -1,19 +1,16 @@
-import type { RequestOptions } from 'node:http'
-import { BlockList, isIP } from 'node:net'
-import type { BaseUrl } from './base-url.js'
-import { TransportError, type TransportResponse } from './transport.js'
+import http, { type ClientRequest } from 'node:http'
+import https from 'node:https'
+import { BlockList, isIP, type Socket } from 'node:net'
+import { connect, type TLSSocket } from 'node:tls'
+import { type BaseUrl, parseOrigin } from './base-url.js'
+import { TransportError } from './transport.js'
 
 /** An HTTP proxy from the environment, through which a server is called (RULES.md#proxies). */
-export interface Proxy {
+export interface Proxy extends BaseUrl {
   /** Variable that names the proxy. */
   readonly variable: string
   /** URL of the proxy without credentials, and its variable. */
   readonly label: string
-  readonly secure: boolean
-  /** Scheme, host and port. */
-  readonly origin: string
-  readonly hostname: string
-  readonly port: number
   /** Value of the header Proxy-Authorization, from the credentials in the URL. */
   readonly authorization: string | undefined
   /** The forms of the credentials that a response could repeat. */
@@ -21,6 +18,18 @@ export interface Proxy {
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The way of requests to a server: straight, or through a proxy. Its address and prefix are those of each request. */
+export interface Hop extends BaseUrl {
+  /** The server, and its proxy, in messages. */
+  readonly peer: string
+  /** Headers of a request that the proxy reads. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Opens a TLS connection in a tunnel through the proxy. Returns a function that ends the attempt. */
+  connect?(done: (error: Error | null, socket: Socket) => void): () => void
+  /** Removes the credentials of the proxy from a text that it may have written; absent without a proxy. */
+  hide?(text: string): string
+}
 
 /** Minimum length of a credential that is removed from responses: a shorter text may be part of any word. */
 const SHORTEST_SECRET = 4
@@ -36,54 +45,70 @@ export function proxyFor(base: BaseUrl, env: Environment): Proxy | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname + url.search + url.hash !== '/')
     throw invalid(variable, 'must be the URL of an HTTP proxy, such as http://proxy.example:3128')
-  const { username, password, origin } = url
+  const { username, password } = url
   const credentials = [username, password].map((it) => decode(it, variable))
   const pair = credentials.join(':')
   const basic = Buffer.from(pair).toString('base64')
+  const hasCredentials = pair !== ':'
   return {
+    ...parseOrigin(url),
     variable,
-    label: `${origin} (${variable})`,
-    secure: url.protocol === 'https:',
-    origin,
-    hostname: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
-    authorization: pair === ':' ? undefined : `Basic ${basic}`,
-    secrets:
-      pair === ':'
-        ? []
-        : [basic, pair, password, credentials[1] as string].filter((it) => it.length >= SHORTEST_SECRET),
+    label: `${url.origin} (${variable})`,
+    authorization: hasCredentials ? `Basic ${basic}` : undefined,
+    secrets: [basic, pair, password, ...credentials.slice(1)].filter(
+      (it) => hasCredentials && it.length >= SHORTEST_SECRET,
+    ),
   }
 }
 
-/** How a request reaches a server through its proxy. */
-interface Route {
-  /** Options of the CONNECT request that opens a tunnel; undefined for a server without TLS. */
-  readonly tunnel: RequestOptions | undefined
-  /** Options of the request itself. */
-  options(path: string): RequestOptions
-  /** Headers of a request that the proxy reads. */
-  readonly headers: Readonly<Record<string, string>>
-}
-
-export function routeThrough(proxy: Proxy, base: BaseUrl): Route {
-  const { hostname: host, port, authorization } = proxy
+/** Returns the way to a server through its proxy: a tunnel for https, else requests that the proxy forwards. */
+export function hopThrough(proxy: Proxy, base: BaseUrl): Hop {
+  const { label, secrets, authorization } = proxy
+  const peer = `${base.origin} through the proxy ${label}`
+  const hide = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), text)
   const credentials = authorization === undefined ? {} : { 'proxy-authorization': authorization }
-  if (base.secure) {
-    const authority = `${isIP(base.hostname) === 6 ? `[${base.hostname}]` : base.hostname}:${base.port}`
-    const tunnel = { host, port, path: authority, headers: { host: authority, ...credentials } }
-    return { tunnel, options: () => ({}), headers: {} }
-  }
+  if (base.secure) return { ...base, peer, hide, connect: (done) => openTunnel(proxy, base, credentials, done) }
   const headers = { host: new URL(base.origin).host, ...credentials }
-  return { tunnel: undefined, options: (path) => ({ host, port, path: base.origin + path }), headers }
+  return { ...proxy, peer, hide, headers, prefix: base.origin + base.prefix }
 }
 
-/** Removes the credentials of a proxy from a response, because the proxy may have written it. */
-export function withoutProxySecrets(response: TransportResponse, { secrets }: Proxy): TransportResponse {
-  const strip = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[credential]'), text)
-  const body = strip(response.body)
-  const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, strip(value)]))
-  return body === response.body ? { ...response, headers } : { status: response.status, headers, body }
+/** As long as undici waits for a connection. */
+const TUNNEL_TIMEOUT_MS = 10_000
+
+/** Opens a TLS connection to a server in a tunnel through its proxy. Returns a function that ends the attempt. */
+function openTunnel(
+  proxy: Proxy,
+  { origin, hostname: host, port }: BaseUrl,
+  credentials: Readonly<Record<string, string>>,
+  done: Parameters<NonNullable<Hop['connect']>>[0],
+): () => void {
+  const path = `${new URL(origin).hostname}:${port}`
+  const { request } = proxy.secure ? https : http
+  const headers = { host: path, ...credentials }
+  const opening = request({ method: 'CONNECT', host: proxy.hostname, port: proxy.port, path, headers, agent: false })
+  let active: ClientRequest | TLSSocket = opening
+  const close = () => void active.destroy(coded('ETIMEDOUT'))
+  const timer = setTimeout(close, TUNNEL_TIMEOUT_MS)
+  const finish = (error: Error | null, socket: Socket | null = null) => {
+    clearTimeout(timer)
+    done(error, socket as Socket)
+  }
+  opening.on('error', finish).on('connect', ({ statusCode }, socket) => {
+    if (statusCode !== 200) {
+      socket.destroy()
+      return finish(coded(`HTTP_${statusCode}`))
+    }
+    const secured = connect({ socket, host, servername: isIP(host) ? '' : host, ALPNProtocols: ['http/1.1'] })
+    active = secured.once('error', finish).once('secureConnect', () => {
+      secured.off('error', finish)
+      finish(null, secured)
+    })
+  })
+  opening.end()
+  return close
 }
+
+const coded = (code: string) => Object.assign(new Error(code), { code })
 
 /** Reads a variable by its lower-case name or, if that is unset, by its upper-case name, as curl does. */
 function read(env: Environment, name: string): readonly [variable: string, value: string] {
@@ -95,38 +120,30 @@ function read(env: Environment, name: string): readonly [variable: string, value
 function isExcepted({ hostname, port }: BaseUrl, env: Environment): boolean {
   const [variable, value] = read(env, 'no_proxy')
   const host = hostname.replace(/\.$/, '')
-  for (const entry of value.split(/[\s,]+/)) {
-    if (entry === '*') return true
-    if (entry === '') continue
-    const [, bracketed, plain = bracketed, bits, , entryPort] = form.exec(entry) ?? []
-    if (plain === undefined) throw invalid(variable, 'must be a list of hosts, such as example.org,10.0.0.0/8')
-    if (entryPort !== undefined && Number(entryPort) !== port) continue
-    const name = plain
-      .replace(/^\*?\./, '')
-      .replace(/\.$/, '')
-      .toLowerCase()
-    if (host === name || (!isIP(host) && host.endsWith(`.${name}`)) || isWithin(host, name, bits, variable)) return true
-  }
-  return false
+  return value.split(/[\s,]+/).some((entry) => {
+    if (entry === '*' || entry === '') return entry === '*'
+    const [, name = '', bits, entryPort = port] = form.exec(entry.toLowerCase()) ?? []
+    const block = blockOf(name, bits)
+    if (name === '' || (bits !== undefined && block === undefined))
+      throw invalid(variable, 'must be a list of hosts, such as example.org,10.0.0.0/8')
+    if (Number(entryPort) !== port) return false
+    const family = isIP(host)
+    if (family > 0) return block?.check(host, family === 6 ? 'ipv6' : 'ipv4') ?? false
+    return host === name || host.endsWith(`.${name}`)
+  })
+}
+
+/** Returns a block of addresses, by default of one; undefined for a malformed one. */
+function blockOf(address: string, bits: string | undefined): BlockList | undefined {
+  const [type, longest] = isIP(address) === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const)
+  if (isIP(address) === 0 || Number(bits ?? longest) > longest) return undefined
+  const block = new BlockList()
+  block.addSubnet(address, Number(bits ?? longest), type)
+  return block
 }
 
 /** A host, a bracketed or plain address, or a block; a port follows a colon. */
-const form =
-  /^(?:\[([\da-f:.]+)\]|((?:\*?\.)?[^\s/:@[\]]+|[\da-f:]*:[\da-f:.]*:[\da-f:.]*))(?:\/(\d{1,3}))?(:(\d{1,5}))?$/i
-
-/** True for an address within a block; an address without a prefix length is a block of one. */
-function isWithin(host: string, address: string, bits: string | undefined, variable: string): boolean {
-  const family = isIP(address)
-  if (family === 0 && bits === undefined) return false
-  const longest = family === 6 ? 128 : 32
-  const prefix = Number(bits ?? longest)
-  if (family === 0 || prefix > longest) throw invalid(variable, 'has a malformed block of addresses')
-  if (isIP(host) !== family) return false
-  const type = family === 6 ? 'ipv6' : 'ipv4'
-  const block = new BlockList()
-  block.addSubnet(address, prefix, type)
-  return block.check(host, type)
-}
+const form = /^(?:\*?\.)?\[?([^\s/:@[\]]+?|[\da-f:]*:[\da-f:.]*:[\da-f:.]*)\.?\]?(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/
 
 function decode(text: string, variable: string): string {
   try {

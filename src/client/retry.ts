@@ -9,8 +9,10 @@ import {
   watchLifetime,
 } from './transport.js'
 
+// Captured before a test can fake it.
+const { bigint: nanoseconds } = process.hrtime
 /** Monotonic milliseconds. `performance.now()` would load a module, which delays a command's start by a millisecond. */
-const monotonic = () => Number(process.hrtime.bigint()) / 1e6
+const monotonic = () => Number(nanoseconds()) / 1e6
 
 const FIRST_DELAY_MS = 200
 const LONGEST_DELAY_MS = 5_000

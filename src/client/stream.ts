@@ -52,10 +52,10 @@ export function createStream(baseUrl: string, settings: CallSettings = {}, env?:
 type Exchange = Awaited<ReturnType<typeof openExchange>>
 
 async function readStream<Document>(
-  { status, headers, readChunks, readBytes }: Exchange,
+  { status, headers, readChunks, readBytes, hide = (text) => text }: Exchange,
   call: Parameters<typeof failureOfResponse>[1],
 ): Promise<CallSuccess<AsyncIterable<Document>> | CallFailure> {
-  const failureOf = (body: string) => failureOfResponse({ status, headers, body }, call)
+  const failureOf = (body: string) => failureOfResponse({ status, headers, body: hide(body) }, call)
   if (status < 200 || status > 299) return failureOf((await readBytes()).toString('utf8'))
   const data = readDocuments<Document>(readChunks(), failureOf)
   return { ok: true, data, status, requestId: headers['x-request-id'] ?? null, replayed: false, headers }

@@ -8,13 +8,3 @@ declare module 'undici/lib/dispatcher/client.js' {
   import { Client } from 'undici'
   export default Client
 }
-declare module 'undici/lib/api/api-connect.js' {
-  import type { Client } from 'undici'
-
-  const connect: Client['connect']
-  export default connect
-}
-declare module 'undici/lib/dispatcher/proxy-agent.js' {
-  import { ProxyAgent } from 'undici'
-  export default ProxyAgent
-}

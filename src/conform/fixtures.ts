@@ -137,7 +137,7 @@ export function credentialOf(
   issued: IssuedVoucher,
   type: 'redeem_code' | 'qr_token' = 'redeem_code',
 ) {
-  const { value } = issued.credentials.find((one) => one.type === type) ?? run.notApplicable(`Needs a ${type}.`)
+  const { value } = issued.credentials?.find((one) => one.type === type) ?? run.notApplicable(`Needs a ${type}.`)
   return { type, value }
 }
 

@@ -4,7 +4,7 @@ import { findMismatch } from '../client/response.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
 import type { Members } from '../values/json.js'
 import { escapeInvisible } from './escape-invisible.js'
-import { NotApplicable } from './result.js'
+import { type Basis, NotApplicable } from './result.js'
 import type { RunResources } from './run-resources.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
@@ -45,6 +45,10 @@ export class Difference extends Error {
     readonly observed: string,
     /** Last request before the difference; the clean-up of a probe sends later requests. */
     readonly request: WireRequest | undefined,
+    /** Basis of the difference if that of the probe is partly specified. */
+    readonly basis: Basis = 'specified',
+    /** True if a refusal differs from the expected one only in its code. */
+    readonly isWording = false,
   ) {
     super('difference')
   }
@@ -113,9 +117,13 @@ export class ProbeContext {
     // The rule of the envelope reports a platform without codes; rules that name a code do not repeat the difference.
     const lacksCode = isExpected && response.code === undefined
     if (lacksCode && !this.#hasCodes) this.notApplicable('Needs a platform whose refusals have a code.')
+    const isAccepted = response.status >= 200 && response.status <= 299
+    const isWording = isExpected && response.code !== undefined
     this.#differs(
       `status ${status}${code === undefined ? '' : ` ${code}`}`,
       response.isSuccess ? `status ${response.status}, a success` : inWords(response),
+      isAccepted ? 'specified' : 'decided',
+      isWording,
     )
   }
 
@@ -125,9 +133,9 @@ export class ProbeContext {
     this.#differs(`${what}: ${shown(expected)}`, `${what}: ${shown(observed)}`)
   }
 
-  /** @throws Difference unless the condition holds */
-  holds(condition: boolean, expected: string, observed: unknown): void {
-    if (!condition) this.#differs(expected, typeof observed === 'string' ? observed : shown(observed))
+  /** @param basis basis of this difference in a probe that is partly specified. @throws Difference unless it holds */
+  holds(condition: boolean, expected: string, observed: unknown, basis?: Basis): void {
+    if (!condition) this.#differs(expected, typeof observed === 'string' ? observed : shown(observed), basis)
   }
 
   /** Returns `data` of a success that the probe only builds on. @throws NotApplicable for another response */
@@ -141,8 +149,8 @@ export class ProbeContext {
     throw new NotApplicable(reason)
   }
 
-  #differs(expected: string, observed: string): never {
-    throw new Difference(this.#cut(expected), this.#cut(observed), this.wire.last)
+  #differs(expected: string, observed: string, basis?: Basis, isWording?: boolean): never {
+    throw new Difference(this.#cut(expected), this.#cut(observed), this.wire.last, basis, isWording)
   }
 
   /** Hides secrets before truncation, because part of a secret would not be found. */

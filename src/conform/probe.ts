@@ -1,6 +1,6 @@
 import type { Need } from './group.js'
 import type { ProbeContext } from './probe-context.js'
-import type { Basis } from './result.js'
+import type { Basis, Kind } from './result.js'
 
 /** One observable statement of a rule, and how to observe it. */
 export interface Probe {
@@ -9,6 +9,7 @@ export interface Probe {
   /** Behaviour of a platform that follows the rule, as a sentence. */
   readonly title: string
   readonly basis: Basis
+  readonly kind: Kind
   readonly needs: readonly Need[]
   /** True if no request of the probe can change anything, even on a faulty server. */
   readonly reads?: true
@@ -49,6 +50,7 @@ export function probesOf(rule: string, options: RuleOptions = {}): DefineProbe {
     id: `${rule}/${name}`,
     title,
     basis: basisOf(name),
+    kind: 'protocol',
     needs: [],
     ...members,
     run,

@@ -2,15 +2,19 @@ import type { Group } from './group.js'
 
 /**
  * `differs`: the platform does not follow the rule. `not_applicable`: a need of the probe is missing. `not_reachable`:
- * no response, or one that says nothing about the rule, such as 503.
+ * no response, or one that says nothing about the rule, such as 503. `failed`: an error of the probe itself, which says nothing about the platform.
  */
-export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable'
+export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable' | 'failed'
 
 /**
  * Source of a statement: the interface specification, or a decision of the reference where the specification is silent.
  * Partly: both, such as a specified refusal with an unspecified status.
  */
 export type Basis = 'specified' | 'partly_specified' | 'decided'
+
+/** What a difference can harm, in the order of a report. `wording`: a refusal has the right status and another code. */
+export const kinds = ['money', 'tenant', 'credential', 'protocol', 'wording'] as const
+export type Kind = (typeof kinds)[number]
 
 /** Result of a probe. All texts have placeholders such as `${VOUCHERCTL_TOKEN}` in place of secrets. */
 export interface ProbeResult {
@@ -21,11 +25,14 @@ export interface ProbeResult {
   readonly rule: string
   /** Behaviour of a platform that follows the rule. */
   readonly title: string
-  /** Basis of the statement: the interface, or a decision of the reference. */
+  /** Basis of the statement: the interface, or a decision of the reference. A difference has one of the two. */
   readonly basis: Basis
+  readonly kind: Kind
   readonly result: Verdict
   /** Why the probe is not applicable, or the platform not reachable. */
   readonly reason: string | null
+  /** The call of a difference, such as `POST /api/v1/…`, if the platform does not have its path. */
+  readonly missing_path: string | null
   readonly expected: string | null
   readonly observed: string | null
   /** The last request before the difference, as a curl command. */

@@ -36,9 +36,9 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
     // Give an interrupted probe no result, so that a resumed run repeats it.
     if (signal.aborted) break
     silent = outcome.result === 'not_reachable' ? silent + 1 : outcome.result === 'not_applicable' ? silent : 0
-    const { id, group, title, basis } = probe
-    const none = { reason: null, expected: null, observed: null, request: null, variables: {} }
-    const base = { probe: id, group, rule: ruleOf(probe), title, basis }
+    const { id, group, title, basis, kind } = probe
+    const none = { reason: null, missing_path: null, expected: null, observed: null, request: null, variables: {} }
+    const base = { probe: id, group, rule: ruleOf(probe), title, basis, kind }
     onResult({ ...base, ...none, ...outcome, duration_ms: Math.round(now() - startedAt) })
   }
   wire.probe = 'clean-up'
@@ -49,7 +49,7 @@ export async function runProbes(options: RunOptions): Promise<readonly Leftover[
 type Outcome = Pick<ProbeResult, 'result'> & Partial<ProbeResult>
 
 async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOptions, silent: number): Promise<Outcome> {
-  const { baseUrl, resources } = options
+  const { resources } = options
   const hide = (text: string) => resources.secrets.hide(text)
   const reason = whyNot(probe, options)
   if (reason !== undefined) return { result: 'not_applicable', reason }
@@ -61,21 +61,34 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     return { result: 'holds' }
   } catch (error) {
     if (error instanceof Difference) {
-      const { expected, observed } = error
-      const request = error.request === undefined ? null : curlOf(baseUrl, error.request, resources.secrets)
-      const variables = resources.secrets.ownersIn(request ?? '')
-      return { result: 'differs', expected: hide(expected), observed: hide(observed), request, variables }
+      return differenceOf(probe, error, context.wire, options)
     }
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
-    // The response lacks a member of the contract; the probe of the record's rule reports this.
-    if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError) {
-      const { method, path } = context.wire.last ?? {}
-      const response = path === undefined ? 'A response' : `The response to ${method} ${path}, or one before,`
-      return { result: 'not_applicable', reason: hide(`${response} lacks what this probe reads.`) }
-    }
-    throw error
+    const what = hide(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+    const { last } = context.wire
+    const isForm = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
+    // Without a response, the platform cannot be the cause: the error is one of the probe itself.
+    if (!isForm || last === undefined) return { result: 'failed', reason: what }
+    return differenceOf(
+      probe,
+      new Difference('a response of the form of the contract', what, last),
+      context.wire,
+      options,
+    )
   }
+}
+
+function differenceOf(probe: Probe, error: Difference, wire: Wire, { baseUrl, resources }: RunOptions): Outcome {
+  const { expected, observed, isWording } = error
+  const hide = (text: string) => resources.secrets.hide(text)
+  const request = error.request === undefined ? null : curlOf(baseUrl, error.request, resources.secrets)
+  const missing_path = wire.paths.missing(error.request) ?? null
+  const basis = probe.basis === 'partly_specified' ? error.basis : probe.basis
+  const kind = isWording ? 'wording' : probe.kind
+  const variables = resources.secrets.ownersIn(request ?? '')
+  const texts = { expected: hide(expected), observed: hide(observed), request, variables }
+  return { result: 'differs', basis, kind, missing_path, ...texts }
 }
 
 /** Says why a probe cannot run; undefined if it can. */

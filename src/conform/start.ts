@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Transport } from '../client/transport.js'
 import { groups } from './group.js'
+import type { Paths } from './paths.js'
 import { ruleOf } from './probe.js'
 import { allProbes } from './probes/index.js'
 import type { Leftover, ProbeResult } from './result.js'
@@ -28,6 +29,8 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly signal: AbortSignal
   onResult(result: ProbeResult): void
   onExchange?(exchange: Exchange): void
+  /** Learns which endpoints the platform has, to settle the results after the run. */
+  readonly paths?: Paths
 }
 
 /** Returns the probes that `only` names, and the unknown names. */
@@ -58,6 +61,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     pause,
     now,
     timeoutMs: options.timeoutMs,
+    paths: options.paths,
     ...(onExchange === undefined ? {} : { observe: onExchange }),
   })
   const bootstrap = await wire.send({ method: 'GET', path: '/api/v1/secure/bootstrap', headers: {}, plain: true })

@@ -6,6 +6,7 @@ import { openExchange } from '../client/http.js'
 import { readRetryAfter } from '../client/retry.js'
 import { isTransportError, type Transport, type TransportResponse } from '../client/transport.js'
 import { asMembers, type Members, parseJson } from '../values/json.js'
+import { Paths } from './paths.js'
 import { NotApplicable, NotReachable } from './result.js'
 
 export interface WireRequest {
@@ -66,6 +67,7 @@ interface WireOptions {
   now(): number
   /** Called after each call, with request and response. */
   observe?(exchange: Exchange): void
+  readonly paths?: Paths | undefined
 }
 
 /** Minimum ms to wait for a rate limit window, even with a shorter --max-wait: a minute is usual. */
@@ -76,6 +78,7 @@ const CALL_MS = 30_000
 /** Sends the calls of all probes, no faster than the user and the platform allow. */
 export class Wire {
   readonly #options: WireOptions
+  readonly paths: Paths
   #nextAt = 0
   /** The running probe, and its last request. */
   probe = 'start'
@@ -85,6 +88,7 @@ export class Wire {
 
   constructor(options: WireOptions) {
     this.#options = options
+    this.paths = options.paths ?? new Paths()
   }
 
   /**
@@ -163,6 +167,7 @@ export class Wire {
     this.#heed(response)
     const { status, headers, body } = response
     const received = { status, headers, text: body, json: parseJson(body) }
+    this.paths.note(request, received)
     this.#options.observe?.({ probe: this.probe, request, response: received })
     return received
   }

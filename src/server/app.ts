@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { Readable } from 'node:stream'
 import type { Endpoint } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { contract } from '../contract/index.js'
@@ -24,7 +23,6 @@ import {
   type Result,
   refuseWithoutHost,
   splitTarget,
-  writeCut,
   writeReply,
 } from './http/exchange.js'
 import { bindHealth, bindPage } from './http/health.js'
@@ -117,9 +115,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     response.statusCode = reply.status
     // The response to a client that has disconnected never finishes, but the request took effect.
     if (response.destroyed || exchange.carrier.cut !== undefined) recordOnce()
-    const { status, headers, body } = reply
-    if (exchange.carrier.cut === undefined || body instanceof Readable) writeReply(response, reply)
-    else writeCut(exchange.carrier, status, headers, body)
+    writeReply(exchange.carrier, reply)
   }
 
   const respondInside = async (exchange: Exchange): Promise<HttpResponse> => {

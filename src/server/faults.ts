@@ -1,29 +1,51 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type FailureCode, failures, isFailureCode, type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
 import type { Fault } from '../contract/platform/controls.js'
-import { type FaultMatch, faultIssue, type NewFault } from '../contract/platform/fault-kinds.js'
+import type { FaultMatch, NewFault } from '../contract/platform/fault-kinds.js'
 import { closest } from '../contract/values/closest.js'
+import { hasMembers } from '../contract/values/has-members.js'
 import { seededRandom } from '../contract/values/seeded-random.js'
 import type { RandomBytes } from '../domain/ids.js'
 import type { Cut } from './http/exchange.js'
 
 /** Ids of the endpoints that can have faults: all except the operator's. */
-export const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
+const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
 /** Returns what is wrong with a fault whose members are valid alone. */
 export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
   if (!faultable.includes(fault.endpoint)) {
     const close = closest(fault.endpoint, faultable)
-    const message = 'is not the contract id of a runtime or console endpoint, such as vouchers.redeem'
+    const message = 'must be the id of an endpoint such as vouchers.redeem, and not of an operator call'
     const issue = { pointer: '/endpoint', code: 'enum', message }
     return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
   }
-  const issue = faultIssue(fault)
-  return issue && { pointer: `/${issue.member}`, code: issue.code, message: issue.message }
+  const { kind, match } = fault
+  const has = (member: keyof NewFault) => fault[member] !== undefined
+  const onlyOfStatus = (['status', 'code', 'retry_after'] as const).find(has)
+  const rules: readonly (readonly [isWrong: boolean, member: keyof NewFault, code: string, message: string])[] = [
+    [has('nth') && has('share'), 'nth', 'conflict', 'cannot be combined with a share'],
+    [has('seed') && !has('share'), 'seed', 'conflict', 'is allowed only with a share'],
+    [!has('times') && !has('share') && !has('nth'), 'times', 'required', 'is required without a share'],
+    [kind === 'delay' && !has('delay_ms'), 'delay_ms', 'required', 'must be a number of ms for the kind delay'],
+    [kind === 'status' && !has('status'), 'status', 'required', 'is required for the kind status'],
+    [
+      kind !== 'status' && onlyOfStatus !== undefined,
+      onlyOfStatus ?? 'kind',
+      'conflict',
+      'is allowed only for the kind status',
+    ],
+    [
+      has('match') && !match?.path && Object.keys(match?.body ?? {}).length === 0,
+      'match',
+      'conflict',
+      'needs a path or members of body',
+    ],
+  ]
+  const [, member, code = '', message = ''] = rules.find(([isWrong]) => isWrong) ?? []
+  return member && { pointer: `/${member}`, code, message }
 }
 
 interface FaultSources {
@@ -76,20 +98,15 @@ export class Faults {
     setMaxListeners(0, this.#held.signal)
   }
 
-  add({ share, rate = share, seed, nth, match, times, delay_ms, ...added }: NewFault): Fault {
-    const limit = times ?? (rate === undefined ? 1 : null)
+  add({ match, ...added }: NewFault): Fault {
+    const { times = added.share === undefined ? 1 : null, share = null, seed, delay_ms = null } = added
     const { path, body } = match ?? {}
     // Values of a body may be credentials: show only the names of members.
     const shown = { ...(path && { path }), ...(body && { body: Object.keys(body) }) }
     const fault: Fault = {
       id: this.#sources.newId('flt'),
       ...added,
-      times: limit,
-      left: limit,
-      delay_ms: delay_ms ?? null,
-      rate: rate ?? null,
-      ...(seed !== undefined && { seed }),
-      ...(nth !== undefined && { nth }),
+      ...{ times, left: times, share, delay_ms },
       ...(match && { match: shown }),
     }
     const draw = seed === undefined ? undefined : seededRandom(seed)
@@ -124,7 +141,7 @@ export class Faults {
 
   /**
    * Runs a call with the oldest fault of its endpoint that affects it, if any.
-   * @param cut closes the connection, at once or at a place of the response
+   * @param cut closes the connection now or at a place of the response
    */
   run<T>(
     endpoint: string,
@@ -169,7 +186,7 @@ export class Faults {
       selection.calls += 1
       const drawn = selection.draw?.()
       if (next !== undefined || selection.calls < (fault.nth ?? 1)) continue
-      if (fault.rate === null || (drawn ?? this.#randomShare()) < fault.rate) next = fault
+      if (fault.share === null || (drawn ?? this.#randomShare()) < fault.share) next = fault
     }
     if (typeof next?.left === 'number') this.#count(next, next.left - 1)
     return next
@@ -232,7 +249,7 @@ function plantedRefusal({ status = 503, code, retry_after }: Fault): Refusal {
 
 function fits({ path, body }: CallRequest, match: FaultMatch | undefined): boolean {
   if (match === undefined) return true
-  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body, match.body ?? {})
+  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body ?? {}, match.body ?? {})
 }
 
 /** Tests a path without a regular expression, whose time could grow with the square of a pattern. */
@@ -248,12 +265,4 @@ function fitsPath(path: string, pattern: string): boolean {
     at = found + part.length
   }
   return path.length - last.length >= at && path.endsWith(last)
-}
-
-/** True if a JSON value has the expected members, with these values. */
-function hasMembers(actual: unknown, expected: unknown): boolean {
-  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
-    return isDeepStrictEqual(actual, expected)
-  const members = (actual ?? {}) as Record<string, unknown>
-  return Object.entries(expected).every(([name, it]) => Object.hasOwn(members, name) && hasMembers(members[name], it))
 }

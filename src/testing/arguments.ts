@@ -4,7 +4,8 @@ import { parseInstant } from '../domain/time.js'
 
 const SHOWN_LENGTH_MAX = 80
 
-function shown(value: unknown): string {
+/** Formats a value for a message. */
+export function shown(value: unknown): string {
   const text = inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
   return text.length <= SHOWN_LENGTH_MAX ? text : `${text.slice(0, SHOWN_LENGTH_MAX)}…`
 }

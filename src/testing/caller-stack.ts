@@ -26,7 +26,15 @@ export function fromCallers<T extends object>(methods: T): T {
   const wrapped = Object.entries(methods).map(([name, member]) => {
     if (typeof member !== 'function') return [name, fromCallers(member)]
     const method: Method = (...args) => fromCaller(method, () => member(...args))
-    return [name, method]
+    const { pages } = member
+    return [name, pages ? Object.assign(method, { pages: (...args: never[]) => pagesOf(pages(...args)) }) : method]
   })
   return Object.fromEntries(wrapped) as T
+}
+
+/** The stack of an error begins where the test requested the page. */
+function pagesOf(pages: AsyncGenerator): AsyncGenerator {
+  const request = pages.next.bind(pages)
+  const next = () => fromCaller(next, request)
+  return Object.assign(pages, { next })
 }

@@ -1,17 +1,10 @@
-import {
-  FAULT_CODE,
-  FAULT_PATH,
-  type FaultNumber,
-  faultIssue,
-  faultKinds,
-  faultNumbers,
-  type NewFault,
-} from '../contract/platform/fault-kinds.js'
-import { closest } from '../contract/values/closest.js'
+import { faultInput } from '../contract/platform/controls.js'
+import type { NewFault } from '../contract/platform/fault-kinds.js'
 import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
-import { type Faults, faultable } from '../server/faults.js'
-import { readInstant, readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
+import { type Faults, issueOfFault } from '../server/faults.js'
+import { lazyValidator } from '../server/http/endpoint-codec.js'
+import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ClockControl, FaultControl } from './types.js'
 
 /** @param requireOpen throws when the server is closed */
@@ -66,47 +59,22 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
   }
 }
 
+/** Checks a fault by the rules of the operator call, whose messages name the member. @throws TypeError or RangeError */
 function readFault(fault: NewFault): NewFault {
-  const names = Object.keys(faultNumbers) as FaultNumber[]
-  requireMembers('fault', fault, ['endpoint', 'kind', ...names, 'share', 'rate', 'match', 'code'])
-  const { endpoint, kind } = fault
-  if (!faultable.includes(endpoint)) {
-    const close = closest(String(endpoint), faultable)
-    const expected = `the id of an endpoint such as ${close ?? 'vouchers.redeem'}`
-    throw typeof endpoint === 'string'
-      ? wrongValue('fault.endpoint', expected, endpoint)
-      : wrongType('fault.endpoint', expected, endpoint)
-  }
-  if (!faultKinds.includes(kind)) throw wrongValue('fault.kind', `one of ${faultKinds.join(', ')}`, kind)
-  const share = readShare('fault.share', fault.share) ?? readShare('fault.rate', fault.rate)
-  for (const name of names) readInteger(`fault.${name}`, fault[name], faultNumbers[name][0], faultNumbers[name][1])
-  if (kind === 'delay' && fault.delay_ms === undefined)
-    throw wrongType('fault.delay_ms', `a number of ms up to ${faultNumbers.delay_ms[1]}`, undefined)
-  readText('fault.code', fault.code, FAULT_CODE, 'a code such as RATE_LIMITED')
-  if (fault.match !== undefined) {
-    requireMembers('fault.match', fault.match, ['path', 'body'])
-    const { path, body } = fault.match
-    readText('fault.match.path', path, FAULT_PATH, 'a path that begins with /')
-    if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body)))
-      throw wrongType('fault.match.body', 'an object', body)
-  }
-  const times = fault.times ?? (share === undefined ? 1 : undefined)
-  const read = times === undefined ? fault : { ...fault, times }
-  const issue = faultIssue(read)
-  if (issue !== undefined) throw new TypeError(`fault.${issue.member} ${issue.message}`)
-  return read
+  if (typeof fault !== 'object' || fault === null) throw wrongType('fault', 'an object', fault)
+  // JSON leaves out members that are undefined.
+  const given: NewFault = JSON.parse(JSON.stringify(fault))
+  const read = given.share === undefined && given.nth === undefined ? { times: 1, ...given } : given
+  const issue = validateFault(read)?.[0] ?? issueOfFault(read)
+  if (issue === undefined) return read
+  const path = issue.pointer.split('/').slice(1)
+  const value = path.reduce<unknown>((it, name) => (it as Record<string, unknown>)[name], fault)
+  const got = value === undefined ? '' : `, got ${shown(value)}`
+  const Mistake = ofType.has(issue.code) || value === undefined ? TypeError : RangeError
+  throw new Mistake(`${['fault', ...path].join('.')} ${issue.message}${got}`)
 }
 
-function readText(path: string, value: unknown, pattern: string, expected: string): void {
-  if (value === undefined) return
-  if (typeof value !== 'string') throw wrongType(path, expected, value)
-  if (!new RegExp(pattern).test(value)) throw wrongValue(path, expected, value)
-}
+const validateFault = lazyValidator(faultInput)
 
-function readShare(path: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined
-  const expected = 'a number above 0 and up to 1'
-  if (typeof value !== 'number') throw wrongType(path, expected, value)
-  if (!(value > 0 && value <= 1)) throw wrongValue(path, expected, value)
-  return value
-}
+/** Codes of issues that no other value of the same type would mend. */
+const ofType = new Set(['type', 'additionalProperties', 'conflict'])

@@ -7,11 +7,12 @@ export { assertMatches, matches } from './match.js'
 // Captured when a test file imports the library: the first start may come after vi.useFakeTimers().
 const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } =
   globalThis
+const { Date } = globalThis
 const { nextTick } = globalThis.process
 const performance = { now: globalThis.performance.now.bind(globalThis.performance) }
 const timers = {
   ...{ setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate },
-  ...{ queueMicrotask, nextTick, performance },
+  ...{ queueMicrotask, nextTick, performance, Date },
 }
 const promises = { ...timersPromises }
 

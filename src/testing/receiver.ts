@@ -9,6 +9,7 @@ import type { Seed } from '../server/seed/schema.js'
 import { verifyWebhook, type WebhookRefusalReason } from '../webhook/index.js'
 import { readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ReceivedUpdate, ReceiveOptions } from './types.js'
+import { Waiting } from './waiting.js'
 
 export const WITHIN_MS = 5_000
 export const WITHIN_MS_MAX = 2 ** 31 - 1
@@ -27,18 +28,12 @@ interface ReceiverState {
 
 const nothing: ReceiverState = { arrivals: [], selected: new Map() }
 
-interface Waiting {
-  readonly bot: string
-  take(): boolean
-  fail(error: Error): void
-}
-
 /** Receives the webhooks of one server's bots; listens from the first `receive` call on. */
 export class Receiver {
   readonly #deps: Deps
   readonly #seed: Seed
   readonly #secret = randomBytes(24).toString('base64url')
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new Waiting()
   /** Update types that bots had selected before their first `receive` call. */
   #selected = new Map<string, readonly UpdateType[]>()
   #arrivals: Arrival[] = []
@@ -77,8 +72,8 @@ export class Receiver {
       this.#arrivals = arrivals.map((it) => ({ ...it }))
       this.#selected = new Map(selected)
       // The new state lacks the webhooks of waiting calls.
-      for (const bot of new Set([...this.#waiting].map((it) => it.bot))) {
-        await this.#deliverHere(bot).catch((error: Error) => this.#fail(error, bot))
+      for (const bot of this.#waiting.subjects()) {
+        await this.#deliverHere(bot).catch((error: Error) => this.#waiting.fail(error, bot))
       }
     } finally {
       this.#isPaused = false
@@ -87,16 +82,11 @@ export class Receiver {
 
   async close(reason: Error): Promise<void> {
     this.#closed = reason
-    this.#fail(reason)
+    this.#waiting.fail(reason)
     if (this.#opening === undefined) return
     const { server } = await this.#opening
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-  }
-
-  /** Rejects the waiting calls, of one bot or of all. */
-  #fail(error: Error, bot?: string): void {
-    for (const it of this.#waiting) if (bot === undefined || it.bot === bot) it.fail(error)
   }
 
   #botOf(named: string | undefined): string {
@@ -126,31 +116,14 @@ export class Receiver {
   }
 
   #next<T extends UpdateType>(bot: string, type: T, within: number, deadline: number): Promise<ReceivedUpdate<T>> {
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#waiting.delete(waiting)
-      }
-      const waiting: Waiting = {
-        bot,
-        take: () => {
-          const found = this.#arrivals.find((it) => it.bot === bot && isOf(type, it.update) && !it.isReturned)
-          if (found === undefined) return false
-          found.isReturned = true
-          end()
-          resolve(found.update as unknown as ReceivedUpdate<T>)
-          return true
-        },
-        fail: (error) => {
-          end()
-          reject(error)
-        },
-      }
-      const overdue = () => waiting.fail(new TestingError('UPDATE_NOT_RECEIVED', this.#report(bot, type, within)))
-      const timer = setTimeout(overdue, Math.max(0, deadline - performance.now()))
-      this.#waiting.add(waiting)
-      waiting.take()
-    })
+    const take = () => {
+      const found = this.#arrivals.find((it) => it.bot === bot && isOf(type, it.update) && !it.isReturned)
+      if (found === undefined) return undefined
+      found.isReturned = true
+      return found.update as unknown as ReceivedUpdate<T>
+    }
+    const overdue = () => new TestingError('UPDATE_NOT_RECEIVED', this.#report(bot, type, within))
+    return this.#waiting.wait(Math.max(0, deadline - performance.now()), take, overdue, bot)
   }
 
   /** Describes what arrived instead of the expected update. */
@@ -198,7 +171,7 @@ export class Receiver {
     const isSame = (it: Arrival) => typeof it.update !== 'string' && it.update.update_id === update.update_id
     if (this.#arrivals.some((it) => it.bot === bot && isSame(it))) return 200
     this.#arrivals.push({ bot, update, isReturned: false })
-    for (const waiting of this.#waiting) if (waiting.take()) break
+    this.#waiting.look()
     return 200
   }
 }

@@ -3,19 +3,21 @@ import type { Exchange } from '../contract/platform/activity.js'
 import type { Activity, RequestItem } from '../server/observe/activity.js'
 import { exchangeOf } from '../server/observe/exchange.js'
 import { readInteger, requireMembers, TestingError, wrongType } from './arguments.js'
-import { assertMatches, matches } from './match.js'
+import { matches, mismatch } from './match.js'
 import { WITHIN_MS, WITHIN_MS_MAX } from './receiver.js'
 import type { ReceivedCall, ReceivedCalls } from './types.js'
+import { Waiting } from './waiting.js'
 
 /** The calls that a server received, converted from its activity when a test reads them. */
 export class Requests {
   readonly #activity: Activity
   readonly #calls = new WeakMap<RequestItem, ReceivedCall>()
   readonly #returned = new WeakSet<ReceivedCall>()
-  readonly #waiting = new Set<(error: Error) => void>()
+  readonly #waiting = new Waiting()
 
   constructor(activity: Activity) {
     this.#activity = activity
+    activity.onRequest = () => this.#waiting.look()
   }
 
   /** @param requireOpen throws when the server is closed */
@@ -30,7 +32,7 @@ export class Requests {
   }
 
   close(reason: Error): void {
-    for (const fail of this.#waiting) fail(reason)
+    this.#waiting.fail(reason)
   }
 
   #list(): ReceivedCall[] {
@@ -46,41 +48,14 @@ export class Requests {
       throw wrongType('match', 'a function or an object such as { endpoint: "vouchers.redeem" }', match)
     requireMembers('options', options, ['within'])
     const within = readInteger('options.within', options.within, 0, WITHIN_MS_MAX) ?? WITHIN_MS
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timer)
-        stop()
-        this.#waiting.delete(fail)
-      }
-      const fail = (error: unknown) => {
-        end()
-        reject(error)
-      }
-      const take = () => {
-        try {
-          const found = this.#list().find((it) => !this.#returned.has(it) && matches(it, match))
-          if (found === undefined) return
-          this.#returned.add(found)
-          end()
-          resolve(found)
-        } catch (error) {
-          // The caller's function threw.
-          fail(error)
-        }
-      }
-      const overdue = () => {
-        const rest = this.#list().filter((it) => !this.#returned.has(it))
-        try {
-          assertMatches(rest, match)
-        } catch (cause) {
-          fail(new TestingError('CALL_NOT_RECEIVED', `Within ${within} ms: ${(cause as Error).message}`))
-        }
-      }
-      const timer = setTimeout(overdue, within)
-      const stop = this.#activity.onRequest(take)
-      this.#waiting.add(fail)
-      take()
-    })
+    const rest = () => this.#list().filter((it) => !this.#returned.has(it))
+    const take = () => {
+      const found = rest().find((it) => matches(it, match))
+      if (found !== undefined) this.#returned.add(found)
+      return found
+    }
+    const overdue = () => new TestingError('CALL_NOT_RECEIVED', `Within ${within} ms: ${mismatch(rest(), match)}`)
+    return this.#waiting.wait(within, take, overdue)
   }
 }
 

@@ -8,8 +8,8 @@ delete environment.NODE_EXTRA_CA_CERTS
 delete environment.NODE_OPTIONS
 
 /** Starts a Node process that responds to each IPC message with one IPC message. */
-export function startChild(file, args = [], { stderr = 'inherit' } = {}) {
-  const child = fork(file, args, { env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
+export function startChild(file, args = [], { stderr = 'inherit', execPath = process.execPath } = {}) {
+  const child = fork(file, args, { execPath, env: environment, stdio: ['ignore', 'inherit', stderr, 'ipc'] })
   // Listen from the start: a child may end before anyone waits for its message.
   const gone = once(child, 'exit').then(([code]) => {
     throw new Error(`${file} ended with ${code}`)

@@ -1,6 +1,6 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { buildPackage } from '../support/build/bundle.js'
 import { bundle, cache, root } from './bundle.js'
 import { environment, startChild } from './child.js'
 import { median } from './median.js'
+import { installBeside } from './peer.js'
 import { issueVoucher, prepareApplication } from './prepare.js'
 import { rowOf } from './row.js'
 import { CONNECTIONS, request, verifyPath } from './throughput.js'
@@ -20,7 +21,10 @@ const PRISM = '5.16.0'
  * document of this server and responds with its example. The first round warms up and does not count.
  */
 export async function measureMock({ rounds, count, say }) {
-  const prismMissing = installPrism()
+  const prismMissing = installBeside(`prism-${PRISM}`, prismScript, [
+    `@stoplight/prism-cli@${PRISM}`,
+    '--ignore-scripts',
+  ])
   if (prismMissing !== null) return [{ id: 'P18', skipped: prismMissing }]
   buildPackage()
   const prismArgs = preparePrism()
@@ -73,18 +77,7 @@ export async function measureMock({ rounds, count, say }) {
   ]
 }
 
-const prismFolder = join(cache, `prism-${PRISM}`)
-const prismScript = join(prismFolder, 'node_modules/@stoplight/prism-cli/dist/index.js')
-
-/** Installs Prism into the cache. @returns why this is not possible, or null */
-function installPrism() {
-  if (existsSync(prismScript)) return null
-  const name = `@stoplight/prism-cli@${PRISM}`
-  const args = ['install', '--no-save', '--ignore-scripts', '--prefix', prismFolder, name]
-  const { status, stderr } = spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' })
-  const [reason = `exit code ${status}`] = stderr?.match(/^npm error .*$/m) ?? []
-  return status === 0 ? null : `npm cannot install ${name} (${reason})`
-}
+const prismScript = join(cache, `prism-${PRISM}`, 'node_modules/@stoplight/prism-cli/dist/index.js')
 
 /** Writes the OpenAPI document. @returns the arguments of Node that start Prism with it */
 function preparePrism() {

@@ -7,6 +7,7 @@ import { createHttpTransport } from '../../src/client/http.js'
 import { createClient } from '../../src/client/index.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import type { Environment } from '../../src/client/proxy.js'
+
 import { createStream } from '../../src/client/stream.js'
 import type { TransportRequest } from '../../src/client/transport.js'
 import { contract } from '../../src/contract/index.js'
@@ -101,6 +102,24 @@ describe.each([
     const { status } = await create(`http://127.0.0.1:${await listen(repeating())}`, env)(get)
     expect(status).toBe(200)
   })
+})
+
+test('an aborted call closes the tunnel that it is opening', async () => {
+  const aborting = new AbortController()
+  const proxy = createServer()
+  const closed = new Promise((resolve) => {
+    proxy.on('connect', (_request, socket) => {
+      socket
+        .on('end', resolve)
+        .on('error', () => {})
+        .resume()
+      aborting.abort()
+    })
+  })
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${await listen(proxy)}` }
+  const sent = createHttpTransport('https://vouchers.example', env)({ ...get, signal: aborting.signal })
+  await expect(sent).rejects.toMatchObject({ kind: 'aborted', maybeProcessed: false })
+  await closed
 })
 
 test('a stream goes through the proxy', async () => {

@@ -72,12 +72,12 @@ test('one probe reports a platform that refuses a repeated issue', async () => {
   expect(Object.values(found)).toEqual(['differs', 'not_applicable', 'not_applicable', 'not_applicable'])
 })
 
-test('probe of the members reports a verification without its voucher', async () => {
+test('probes that read the voucher of a verification report a verification without it', async () => {
   const deviate = returnsData(on('POST .*/vouchers/verify'), without('voucher'))
   expect(await verdicts(['verify/members', 'verify/changes-nothing', 'credentials/lower-case'], deviate)).toEqual({
     'verify/members': 'differs',
     'verify/changes-nothing': 'not_applicable',
-    'credentials/lower-case': 'not_applicable',
+    'credentials/lower-case': 'differs',
   })
 })
 

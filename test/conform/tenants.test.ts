@@ -6,7 +6,7 @@ const reference = useReference()
 
 test('the reference keeps the boundary of two applications in every probe', async () => {
   const { results } = await reference.run({ only: ['tenants'] })
-  expect(results.length).toBe(15)
+  expect(results.length).toBe(16)
   expect(results.filter(({ result }) => result !== 'holds')).toEqual([])
 })
 

@@ -8,7 +8,7 @@ import { bearerLine, getBytes, RawConnection } from '../support/server/raw.js'
 import { standaloneServer } from '../support/server/server.js'
 import { newTenant } from '../support/server/tenant.js'
 
-it('fault with a rate affects the calls whose random number is below it, and is not used up', async () => {
+it('fault with a share affects the calls whose random number is below it, and is not used up', async () => {
   const shares = [0.1, 0.2499, 0.25, 0.9, 0]
   const random = () => {
     const bytes = Buffer.alloc(4)
@@ -16,7 +16,7 @@ it('fault with a rate affects the calls whose random number is below it, and is 
     return bytes
   }
   const faults = new Faults({ ...testFaultSources, random })
-  const quarter = { endpoint: 'apps.list', kind: 'error', rate: 0.25 } as const
+  const quarter = { endpoint: 'apps.list', kind: 'error', share: 0.25 } as const
   faults.add(quarter)
   const call = async () =>
     'code' in

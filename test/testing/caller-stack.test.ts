@@ -23,6 +23,22 @@ test('each method of an object and of its groups begins the stack of its error a
   }
 })
 
+test('pages of a list keep their order, and an error begins at the loop that requested the page', async () => {
+  async function* pages(last: number) {
+    for (let page = 1; page <= last; page++) yield page
+    await failLater()
+  }
+  const { list } = fromCallers({ list: Object.assign(async () => 0, { pages }) })
+  const read: number[] = []
+  const error: Error = await (async function caller() {
+    for await (const page of list.pages(2)) read.push(page)
+  })().catch((it) => it)
+  expect(read).toEqual([1, 2])
+  expect(error.stack).toMatch(/lines\n {4}at caller \(/)
+  for await (const page of list.pages(2)) if (page === 1) break
+  expect(await list()).toBe(0)
+})
+
 test('results are passed on, and so is a thrown value without a stack', async () => {
   const wrapped = fromCallers({ double: async (number: number) => number * 2, fail: () => Promise.reject('text') })
   expect(await wrapped.double(4)).toBe(8)

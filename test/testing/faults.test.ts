@@ -132,7 +132,7 @@ const malformed: readonly [member: string, fault: object][] = [
   ['nth', { kind: 'error', nth: 0 }],
   ['nth', { kind: 'error', nth: 2, share: 0.5 }],
   ['share', { kind: 'error', share: 2 }],
-  ['rate', { kind: 'error', share: 0.5, rate: 0.5 }],
+  ['rate', { kind: 'error', rate: 0.5 }],
   ['seed', { kind: 'error', times: 1, seed: 1 }],
   ['match', { kind: 'error', times: 1, match: {} }],
   ['match.path', { kind: 'error', times: 1, match: { path: 'issue' } }],

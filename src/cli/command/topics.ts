@@ -18,10 +18,10 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check, a difference that `conform` found, a failed `load --assert`',
+  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load --assert`',
   2: 'wrong usage, local validation',
   3: 'input or confirmation needed, none possible',
-  4: 'not authenticated or not allowed (401, 403)',
+  4: 'not authenticated or not allowed (401, 403); also `conform` without a credential',
   5: 'not found',
   6: 'conflict (409); also `vouchers verify --check` of a voucher that is not redeemable',
   7: 'rate limited, retries spent',
@@ -29,6 +29,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   9: 'network, timeout, 5xx',
   10: 'signature invalid; encrypted transport refused',
   11: 'bulk finished, some rows failed',
+  12: '`conform`: differences from decisions only',
   124: '`--expect` ran out of time',
   129: 'its terminal was closed (SIGHUP)',
   130: 'interrupted (SIGINT)',

@@ -365,7 +365,7 @@ export const records = {
     times: null,
     left: null,
     delay_ms: null,
-    rate: 0.05,
+    share: 0.05,
   },
   Forecast: {
     now: at,
@@ -443,7 +443,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'platform.sendAsUser': { text: 'Hello, one coffee please' },
   'platform.setClock': { now: '2027-01-31T00:00:00Z' },
   'platform.advanceClock': { seconds: 86_400 },
-  'platform.addFault': { endpoint: 'vouchers.redeem', kind: 'drop_response', rate: 0.05 },
+  'platform.addFault': { endpoint: 'vouchers.redeem', kind: 'drop_response', share: 0.05 },
   'secure.session': { clientPublicKey: publicKey },
   'secure.dispatch': envelope,
 }

@@ -23,12 +23,9 @@ export type Forecast = Static<typeof forecast>
 
 function faultNumber(name: FaultNumber) {
   const [minimum, maximum, description] = faultNumbers[name]
-  return Type.Optional(Type.Integer({ minimum, maximum, description }))
+  const expected = `an integer from ${minimum} to ${maximum}`
+  return Type.Optional(Type.Integer({ minimum, maximum, description, 'x-expected': expected }))
 }
-
-const share = Type.Optional(
-  Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
-)
 
 /** Members that a fault has only if they were given. */
 const optionalMembers = {
@@ -51,8 +48,9 @@ export const faultInput = input({
   endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
   kind: oneOf(faultKinds),
   times: faultNumber('times'),
-  share,
-  rate: share,
+  share: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+  ),
   match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody) })),
   delay_ms: faultNumber('delay_ms'),
   ...optionalMembers,
@@ -65,7 +63,7 @@ export const fault = Type.Object({
   times: nullable(Type.Integer({ description: 'calls that it affects; null for all until it is removed' })),
   left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
   delay_ms: nullable(Type.Integer()),
-  rate: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
+  share: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
   /** Of the body only names of members: values may be credentials. */
   match: Type.Optional(
     Type.Object({ path: Type.Optional(Type.String()), body: Type.Optional(Type.Array(Type.String())) }),

@@ -50,8 +50,6 @@ export interface NewFault {
   readonly times?: number
   /** Share of affected calls: above 0 and up to 1. Default: each call. */
   readonly share?: number
-  /** The same as `share`. */
-  readonly rate?: number
   /** Whole number by which a share chooses the same calls again; default: random. */
   readonly seed?: number
   /** First of the matching calls that is affected, counted from now. */
@@ -65,30 +63,4 @@ export interface NewFault {
   readonly code?: string
   /** Seconds of the header Retry-After, for `status`. */
   readonly retry_after?: number
-}
-
-/** Checks the members of a fault against each other; each is valid alone. */
-export function faultIssue(fault: NewFault) {
-  const { kind, match } = fault
-  const has = (member: keyof NewFault) => fault[member] !== undefined
-  const selects = has('share') || has('rate')
-  const rules: readonly (readonly [isWrong: boolean, member: keyof NewFault, message: string])[] = [
-    [has('share') && has('rate'), 'rate', 'is the same as share: name one of them'],
-    [has('nth') && selects, 'nth', 'cannot be combined with a share'],
-    [has('seed') && !selects, 'seed', 'is allowed only with a share'],
-    [!has('times') && !selects && !has('nth'), 'times', 'is required without a rate'],
-    [kind === 'delay' && !has('delay_ms'), 'delay_ms', 'is required for a delay'],
-    [kind === 'status' && !has('status'), 'status', 'is required for the kind status'],
-    ...(['status', 'code', 'retry_after'] as const).map(
-      (it) => [kind !== 'status' && has(it), it, 'is allowed only for the kind status'] as const,
-    ),
-    [
-      has('match') && !match?.path && Object.keys(match?.body ?? {}).length === 0,
-      'match',
-      'needs a path or members of body',
-    ],
-  ]
-  const [, member, message] = rules.find(([isWrong]) => isWrong) ?? []
-  if (member === undefined || message === undefined) return undefined
-  return { member, code: message.startsWith('is required') ? 'required' : 'conflict', message }
 }

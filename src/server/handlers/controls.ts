@@ -8,6 +8,12 @@ import { invalid, type MakeSome } from '../handler.js'
 /** The test clock (RULES.md#test-clock) and faults (RULES.md#faults). */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
+  const moveTo = (target: ReturnType<typeof futureTime>) => {
+    if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
+    if (typeof target === 'object') return target
+    clock.advance(Math.max(0, target - clock.now()))
+    return clockState()
+  }
   /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {
     const refused = (code: string, message: string) => invalid({ pointer: `/${member}`, code, message })
@@ -25,20 +31,8 @@ export const controlHandlers = (({ clock, faults, store }) => {
   }
   return {
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
-    setClock: async ({ now }) => {
-      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      const target = futureTime('now', now)
-      if (typeof target === 'object') return target
-      clock.advance(Math.max(0, target - clock.now()))
-      return clockState()
-    },
-    advanceClock: async ({ seconds }) => {
-      if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      const target = afterSeconds(seconds)
-      if (typeof target === 'object') return target
-      clock.advance(seconds * 1000)
-      return clockState()
-    },
+    setClock: async ({ now }) => moveTo(futureTime('now', now)),
+    advanceClock: async ({ seconds }) => moveTo(afterSeconds(seconds)),
     forecast: async ({ until, seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
       if ((until === undefined) === (seconds === undefined)) {

@@ -25,19 +25,19 @@ export function failureResponse(
   }
   return {
     status,
-    headers: { ...failureHeaders(refusal, keepAlive), 'content-type': 'application/json; charset=utf-8' },
+    headers: { ...failureHeaders(refusal, status, keepAlive), 'content-type': 'application/json; charset=utf-8' },
     body: JSON.stringify(envelope),
   }
 }
 
 function failureHeaders(
   { code, details, retryAfterSeconds, planted }: Refusal,
+  status: number,
   keepAlive: boolean,
 ): Record<string, string> {
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   else if (code === 'SERVICE_UNAVAILABLE' && planted === undefined) headers['retry-after'] = '1'
-  const { status } = planted ?? failures[code]
   if (status === 426) {
     headers.upgrade = 'platform-secure/1'
     // Include `close`, because this header replaces the `Connection: close` that Node would write.
@@ -70,11 +70,11 @@ export function refuseMessage(
 }
 
 /** All headers of a response written without a route. */
-export function headersOf({ headers, body }: HttpResponse, requestId: string): Record<string, string | number> {
+export function headersOf({ headers, body }: HttpResponse, requestId: string): Record<string, string> {
   return {
     'x-request-id': requestId,
     'cache-control': 'no-store',
     ...headers,
-    'content-length': Buffer.byteLength(body),
+    'content-length': String(Buffer.byteLength(body)),
   }
 }

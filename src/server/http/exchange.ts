@@ -162,11 +162,14 @@ export function completeReply(exchange: Exchange, { status, headers, body }: Rep
   return { status, headers: replyHeaders, body: method === 'HEAD' ? '' : body }
 }
 
-/** Sends a complete reply on the connection. */
-export function writeReply(response: ServerResponse, { status, headers, body }: Reply): void {
+/** Sends a complete reply on the connection, which a fault may close after the head or half of the body. */
+export function writeReply({ response, cut }: Carrier, { status, headers, body }: Reply): void {
   if (!(body instanceof Readable)) {
     response.writeHead(status, headers)
-    response.end(body)
+    if (cut === undefined) return void response.end(body)
+    const bytes = Buffer.from(body)
+    response.flushHeaders()
+    response.write(bytes.subarray(0, cut === 'body' ? bytes.length / 2 : 0), () => response.destroy())
     return
   }
   response.statusCode = status
@@ -176,19 +179,6 @@ export function writeReply(response: ServerResponse, { status, headers, body }: 
   body.pipe(response)
   // Send the head now: a stream without a line yet would delay it.
   response.flushHeaders()
-}
-
-/** Sends the head and half of the body or none, then closes the connection (RULES.md#faults). */
-export function writeCut(
-  { response, cut }: Carrier,
-  status: number,
-  headers: Readonly<Record<string, string | number>>,
-  body: string | Buffer,
-): void {
-  const bytes = Buffer.from(body)
-  response.writeHead(status, headers)
-  response.flushHeaders()
-  response.write(bytes.subarray(0, cut === 'body' ? bytes.length / 2 : 0), () => response.destroy())
 }
 
 /** A successful reply with JSON. */

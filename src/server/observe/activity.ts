@@ -55,6 +55,8 @@ interface ActivityOptions {
 
 /** Recent and live activity of the server (RULES.md#activity). */
 export class Activity {
+  /** Called after each request. */
+  onRequest = () => {}
   readonly #now: () => number
   readonly #elapsed: () => number
   readonly #inspect: boolean
@@ -64,7 +66,6 @@ export class Activity {
   /** Items before this index of `#items` no longer have their exchange. */
   #evicted = 0
   readonly #followers = new Followers<Item>()
-  readonly #listeners = new Set<() => void>()
   #readers = 0
   #left = BURST
   #leftMs = BURST_MS
@@ -90,7 +91,7 @@ export class Activity {
     const { endpoint, status } = entry
     if (isWatching(entry)) return
     this.#add({ kind: 'request', entry, seq: ++this.#seq, captured })
-    for (const listener of this.#listeners) listener()
+    this.onRequest()
     if (endpoint !== null && status < 300 && reviewing.has(endpoint)) this.changed('reviews')
   }
 
@@ -133,12 +134,6 @@ export class Activity {
   /** Returns the stored requests, oldest first. */
   requests(): readonly RequestItem[] {
     return this.#items.slice(-KEPT).filter((it): it is RequestItem => it.kind === 'request')
-  }
-
-  /** Calls `listener` after each request. Returns a function that removes the listener. */
-  onRequest(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** Discards lines of a replaced state; followers stay. */

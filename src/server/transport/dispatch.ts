@@ -19,7 +19,7 @@ import {
   innerExchange,
   refuseWithoutHost,
   splitTarget,
-  writeCut,
+  writeReply,
 } from '../http/exchange.js'
 import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
@@ -151,13 +151,9 @@ function responseClosed(response: ServerResponse): Promise<'broken'> {
 }
 
 function write(outer: OpenedDispatch, sent: HttpResponse): void {
-  const { response, id, cut } = outer
+  const { response, id } = outer
   if (response.headersSent || response.destroyed) return
-  const { status, body } = sent
-  const headers = headersOf(sent, id)
-  if (cut !== undefined) return writeCut(outer, status, headers, body)
-  response.writeHead(status, headers)
-  response.end(body)
+  writeReply(outer, { ...sent, headers: headersOf(sent, id) })
 }
 
 function refusedInside(refusal: Refusal, requestId: string, { differences }: Pick<Deps, 'differences'>): HttpResponse {

@@ -37,6 +37,9 @@ const counted: readonly Counted[] = [
   },
 ]
 
+/** Tables with triggers. */
+export const countedTables: readonly string[] = [...new Set(counted.map(({ table }) => table))]
+
 /**
  * Counts that triggers maintain, and an index for the order of each list, which the engines use even for empty tables.
  * A count may have several rows on PostgreSQL (see `postgresTriggers`): readers add them.

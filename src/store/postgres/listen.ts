@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Client, type ClientConfig } from 'pg'
 import { HOLD_KEYS } from './key-locks.js'
@@ -55,6 +56,9 @@ export class Listener {
       throw error
     }
     if (this.#closed) return client.end()
+    // A forgotten server inside a test must not keep the process alive.
+    const { stream } = client.connection
+    if (stream instanceof Socket) stream.unref()
     this.#client = client
     this.#retryMs = RETRY_MS_MIN
     client.once('end', () => this.#lost(client))

@@ -86,7 +86,8 @@ export class Connections {
 
   constructor(config: PoolConfig) {
     const poolOf = (max: number) => {
-      const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0 })
+      // A forgotten server inside a test must not keep the process alive: only calls do.
+      const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0, allowExitOnIdle: true })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
       // Ignore this event: statements of a connection that ends in use fail anyway.

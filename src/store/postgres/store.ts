@@ -78,7 +78,9 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
       closed = true
       copies.close()
       await Promise.allSettled(running)
-      await Promise.all([listener.close(), connections.close()])
+      // Idle connections do not keep the process alive until they have ended.
+      const awake = setInterval(() => {}, 1_000)
+      await Promise.all([listener.close(), connections.close()]).finally(() => clearInterval(awake))
     },
   }
 }

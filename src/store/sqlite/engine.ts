@@ -9,6 +9,9 @@ export interface SqliteDatabase {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
   close(): void
+  /** Missing in @photostructure/sqlite and in older versions of node:sqlite, like `deserialize`. */
+  serialize?(): Uint8Array
+  deserialize?(image: Uint8Array): void
 }
 
 export interface SqliteStatement {

@@ -17,7 +17,7 @@ import {
 import { FileSnapshots, type RunAlone } from './file-snapshots.js'
 import { MemorySnapshots } from './memory-snapshots.js'
 import { closeSqliteFile, openSqliteFile, pragma } from './open.js'
-import { triggersOf } from './table-copies.js'
+import { triggersToTurnOff } from './table-copies.js'
 
 /** Maximum operations per commit, so that reads can run in between. */
 const BATCH_MAX = 256
@@ -90,7 +90,7 @@ class SqliteStore implements Store {
       restore: (name) => this.#restore(name),
       list: () => copies.list(),
       remove: (name) => copies.remove(name),
-      clear: (plant) => this.write(() => clearState(plant, stateTables, triggersOf(db))),
+      clear: (plant) => this.write(() => clearState(plant, stateTables, triggersToTurnOff(db))),
     }
   }
 

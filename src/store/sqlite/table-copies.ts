@@ -1,3 +1,4 @@
+import { countedTables } from '../migrations/0002-bot-counts.js'
 import type { Value } from '../operation.js'
 import { releaseLeases, type Triggers } from '../snapshots.js'
 import { stateTables } from '../tables.js'
@@ -82,7 +83,16 @@ export function emptyTables(db: SqliteDatabase): void {
   db.exec([...off, ...stateTables.map((it) => `delete from main.${it}`), ...on].join(';'))
 }
 
-export function triggersOf(db: SqliteDatabase): Triggers {
+/** For up to this many rows, triggers run faster than SQLite drops them, creates them and prepares all statements again. */
+const TRIGGERED_ROWS_MAX = 100
+
+/** Triggers that are off while all rows are deleted; undefined if their tables have few rows. */
+export function triggersToTurnOff(db: SqliteDatabase): Triggers | undefined {
+  const large = countedTables.map((it) => `exists (select 1 from main.${it} limit 1 offset ${TRIGGERED_ROWS_MAX})`)
+  return db.prepare(`select 1 where ${large.join(' or ')}`).get() === undefined ? undefined : triggersOf(db)
+}
+
+function triggersOf(db: SqliteDatabase): Triggers {
   const found = db.prepare("select name, sql from main.sqlite_master where type = 'trigger'").all()
   const triggers = found as { name: string; sql: string }[]
   return { off: triggers.map(({ name }) => `drop trigger main."${name}"`), on: triggers.map(({ sql }) => sql) }

@@ -17,10 +17,10 @@ process.once('message', async () => {
     return median(all)
   }
   const [first, server] = await timed(async () => {
-    const { startServer } = await import('../../../dist/testing/index.cjs')
+    const { startServer } = await import('../../../dist/testing/index.js')
     return startServer()
   })
-  const { startServer } = await import('../../../dist/testing/index.cjs')
+  const { startServer } = await import('../../../dist/testing/index.js')
   const further = await medianOf(async () => {
     const [ms, another] = await timed(() => startServer())
     await another.close()

@@ -103,7 +103,7 @@ describe('injected faults', () => {
       kind: 'error',
       times: 2,
     })
-    expect(added.data).toMatchObject({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, left: 2, rate: null })
+    expect(added.data).toMatchObject({ endpoint: 'vouchers.redeem', kind: 'error', times: 2, left: 2, share: null })
     const redeem = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
     for (let time = 0; time < 2; time++) {
       const response = await redeem()
@@ -148,7 +148,7 @@ describe('injected faults', () => {
 
   it('faults are listed with the calls that are left, and removed one by one', async () => {
     const tenant = await newTenant(server)
-    const fault = { endpoint: 'apps.list', kind: 'error', times: 2, rate: 1 } as const
+    const fault = { endpoint: 'apps.list', kind: 'error', times: 2, share: 1 } as const
     const one = (await tenant.operator(contract.platform.addFault, fault)).data
     const two = (await tenant.operator(contract.platform.addFault, { ...fault, kind: 'delay', delay_ms: 0 })).data
     const list = async () => (await tenant.operator(contract.platform.faults, {})).data.items
@@ -173,8 +173,8 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
     [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
     [{ endpoint: 'apps.list', kind: 'error' }, { pointer: '/times' }],
-    [{ endpoint: 'apps.list', kind: 'error', rate: 0 }, { pointer: '/rate' }],
-    [{ endpoint: 'apps.list', kind: 'error', rate: 1.5 }, { pointer: '/rate' }],
+    [{ endpoint: 'apps.list', kind: 'error', share: 0 }, { pointer: '/share' }],
+    [{ endpoint: 'apps.list', kind: 'error', share: 1.5 }, { pointer: '/share' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],
   ])('invalid fault %j is refused', async (input, issue) => {
     const operator = callerOf(server.send, server.operatorKey)

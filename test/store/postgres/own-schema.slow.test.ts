@@ -40,3 +40,14 @@ test('start drops the schema of a killed process, and keeps those of processes t
   expect((await running.ended)[0]).toBe(0)
   expect(await schemasOf(databaseUrl)).toEqual([])
 })
+
+test('a process ends although its server was not closed, and a later start drops the schema', async () => {
+  const databaseUrl = await emptyDatabase()
+  const { child, ended } = await startProcess(databaseUrl)
+  child.send('forget')
+  expect((await ended)[0]).toBe(0)
+  await until(async () => (await holdersOf(databaseUrl)).length === 0)
+  const server = await startServer({ databaseUrl, listen: false })
+  await server.close()
+  expect(await schemasOf(databaseUrl)).toEqual([])
+})

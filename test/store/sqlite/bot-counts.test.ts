@@ -30,12 +30,13 @@ it('migration of a database with rows counts them', async () => {
   rmSync(folder, { recursive: true })
 })
 
-it('clear runs no trigger for the rows that it deletes, and keeps the triggers', async () => {
+it('clear of many rows runs no trigger for the rows that it deletes, and keeps the triggers', async () => {
   const store = openSqliteStore(':memory:')
   const triggers = () => store.read(() => all("select name, sql from sqlite_master where type = 'trigger' order by 1"))
   await store.write(function* () {
     yield* run("create trigger refuse before delete on updates begin select raise(abort, 'ran'); end")
-    yield* run("insert into updates values ('bot_1', 1, 'ping', null, '{}', 1, 1, null)")
+    for (let id = 1; id <= 101; id++)
+      yield* run("insert into updates values ('bot_1', $1, 'ping', null, '{}', 1, 1, null)", [id])
   })
   const before = await triggers()
   await store.snapshots.clear(function* () {
@@ -47,4 +48,31 @@ it('clear runs no trigger for the rows that it deletes, and keeps the triggers',
     { kind: 'waiting', n: 1 },
   ])
   await store.close()
+})
+
+it('clear of a few rows with triggers leaves only the counts of planted rows', async () => {
+  const store = openSqliteStore(':memory:')
+  const insert = (id: number) => run("insert into updates values ('bot_1', $1, 'ping', null, '{}', 1, 1, null)", [id])
+  await store.write(function* () {
+    for (let id = 1; id <= 100; id++) yield* insert(id)
+  })
+  await store.snapshots.clear(() => insert(2000))
+  expect(await store.read(() => all('select kind, block, n from bot_counts order by 1'))).toEqual([
+    { kind: 'updates', block: 0, n: 1 },
+    { kind: 'waiting', block: 2, n: 1 },
+  ])
+  await store.close()
+})
+
+it('second store in memory of a process has the schema of the first and none of its rows', async () => {
+  const schema = () => all('select type, name, tbl_name, sql from sqlite_master order by 1, 2')
+  const first = openSqliteStore(':memory:')
+  const insert = () => run("insert into updates values ('bot_1', 1, 'ping', null, '{}', 1, 1, null)")
+  await first.write(insert)
+  const second = openSqliteStore(':memory:')
+  expect(await second.read(schema)).toEqual(await first.read(schema))
+  expect(await second.read(() => all('select 1 as one from updates'))).toEqual([])
+  await second.write(insert)
+  expect(await second.read(wrongCounts)).toEqual({})
+  await Promise.all([first.close(), second.close()])
 })

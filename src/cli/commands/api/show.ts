@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { withoutToken } from '../../../client/failure.js'
 import { parseBody } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
 import type { Context } from '../../command/context.js'
@@ -36,9 +37,6 @@ export function isDataAskedFor({ settings, output }: Context): boolean {
   return settings.format.source !== 'default' || fields !== undefined || filter !== undefined
 }
 
-/** Minimum length of a credential to hide: a shorter text may equal an ordinary word of the response. */
-const SHORTEST_SECRET = 8
-
 /** Prints the whole response for `-i`, even of a failed call, without the credential. */
 export function showWhole(
   context: Context,
@@ -47,18 +45,14 @@ export function showWhole(
   response: TransportResponse,
 ): Outcome<unknown> {
   const { output, host } = context
-  const strip = (text: string) =>
-    credential === undefined || credential.length < SHORTEST_SECRET ? text : text.replaceAll(credential, '[credential]')
-  const headers = Object.entries(response.headers).map(([name, value]) => [name, strip(value)] as const)
-  const body = strip(response.body)
-  const { status } = response
+  const { status, headers, body } = withoutToken(response, credential)
   const exit = result.ok || isText(route, response) ? 0 : exitOf(fromCall(result))
   if (isDataAskedFor(context)) {
-    return { ok: true, data: { status, headers: Object.fromEntries(headers), body: parsed(body) }, exit }
+    return { ok: true, data: { status, headers, body: parsed(body) }, exit }
   }
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]
   output.printBytes(Buffer.from(`${lines.map((it) => plain(it).trimEnd()).join('\n')}\n\n`))
   const isTerminal = host.stdout.isTTY === true

@@ -7,7 +7,8 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { proxyOf } from '../../command/transport.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -29,6 +30,8 @@ const flags = {
   quota: integer('N', 'Vouchers that may be issued, default 100', 0, 1_000_000),
   'max-wait': duration('Longest wait for the platform, default 10s'),
   rate: integer('N', 'Calls a second at most, default 10, on this machine 200', 1, 1_000),
+  'fail-on': choice(['specified', 'any'], 'Differences that fail the run, default any'),
+  'allow-skips': toggle('Succeed although probes were skipped for lack of a credential'),
   junit: text('FILE', 'Write a JUnit report'),
   out: text('FILE', 'Append each result to a file, for --resume'),
   resume: needing(toggle('Continue an earlier run'), 'out'),
@@ -39,7 +42,7 @@ export const conform = leaf({
   name: 'conform',
   summary: 'Test whether a platform behaves like the reference, rule by rule',
   notes: [
-    'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or the platform was not reachable. Exit code 1 for a difference.',
+    'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or the platform was not reachable. Exit code 1 for a difference from what the interface specifies, 12 for differences from decisions only, 4 if a credential is missing.',
     'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. Whatever is made has a name that begins with conform-; the report lists what could not be removed. The rules: `voucherctl help rules`.',
   ],
   flags,
@@ -47,11 +50,12 @@ export const conform = leaf({
     { command: 'voucherctl conform --template tpl_01JC… --base-url https://staging.example' },
     { command: 'voucherctl conform --read-only --profile production', comment: 'Changes nothing' },
     { command: 'voucherctl conform --only lists,idempotency-keys --junit report.xml' },
+    { command: 'voucherctl conform --fail-on specified --allow-skips', comment: 'In CI' },
     { command: 'voucherctl conform --out results.ndjson --resume', comment: 'After an interruption' },
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ConformReport>> => {
-    const { host, globals, output, settings } = context
+    const { host, globals, settings } = context
     if (globals['token-file'] !== undefined) {
       return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
     }
@@ -75,19 +79,30 @@ export const conform = leaf({
     try {
       const report = await run(context, base.value, flags, { file, receiver, only, total: probes.length })
       if ('code' in report) return report
-      const failure = await writeJunit(host, flags.junit, suitesOf(report))
-      const exit = exitOf(report)
-      if (!output.isForPeople) return { ok: true, data: report, exit, failure }
-      output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
-      if (report.interrupted && flags.out !== undefined) {
-        output.notice('Repeat the command with --resume to test the rest.')
-      }
-      return { ok: true, printed: true, exit, failure }
+      return await finish(context, report, probes, flags)
     } finally {
       await receiver?.close()
     }
   },
 })
+
+/** Writes and prints the report, and decides the exit code. */
+async function finish(context: Context, report: ConformReport, probes: Selected, flags: ConformFlags) {
+  const { host, output } = context
+  const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
+  const exit = exitOf(report, flags['fail-on'])
+  const skips = flags['allow-skips'] || report.interrupted ? undefined : skippedFor(report, probes, flags)
+  const failure = unwritten ?? (exit === 0 ? skips : undefined)
+  if (output.isForPeople) {
+    output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
+    if (report.interrupted && flags.out !== undefined) {
+      output.notice('Repeat the command with --resume to test the rest.')
+    }
+  }
+  if (skips !== undefined && failure !== skips) output.notice(`${skips.message} ${skips.hint}`)
+  const outcome = { ok: true, exit, failure } as const
+  return output.isForPeople ? { ...outcome, printed: true as const } : { ...outcome, data: report }
+}
 
 async function select(only: readonly string[]) {
   const { selectProbes, selectable } = await import('../../../conform/start.js')
@@ -101,10 +116,28 @@ async function select(only: readonly string[]) {
   )
 }
 
-function exitOf(report: ConformReport): number {
+function exitOf(report: ConformReport, failOn: ConformFlags['fail-on']): number {
   if (report.interrupted) return 130
-  if (!report.ok) return 1
+  const bases = report.items.flatMap(({ result, basis }) => (result === 'differs' ? [basis] : []))
+  if (report.failed > 0 || bases.some((it) => it !== 'decided')) return 1
+  if (bases.length > 0 && failOn !== 'specified') return 12
   return report.holds === 0 && report.not_reachable > 0 ? 9 : 0
+}
+
+/** Probes of the run, by what they need. */
+type Selected = readonly { readonly id: string; readonly needs: readonly string[]; readonly reads?: true }[]
+
+/** The failure of a run that skipped probes because a credential is missing; undefined if none was skipped. */
+function skippedFor({ items, lacking }: ConformReport, probes: Selected, flags: ConformFlags): Failure | undefined {
+  const skipped = new Set(items.filter((it) => it.result === 'not_applicable').map((it) => it.probe))
+  const possible = probes.filter((it) => skipped.has(it.id) && (it.reads || !flags['read-only']))
+  const missing = lacking.filter((kind) => possible.some((it) => it.needs.includes(kind)))
+  if (missing.length === 0) return undefined
+  const count = possible.filter((it) => missing.some((kind) => it.needs.includes(kind))).length
+  const names = missing.map((kind) => `${credentialNames[kind]} (${credentialVariables[kind]})`)
+  const message = `${count} probes were skipped for lack of a credential: ${names.join(', ')}.`
+  const hint = `Store each: \`voucherctl login --with-token -\`, or set its variable; or skip them with --allow-skips.`
+  return fail('PROBES_SKIPPED', message, hint)
 }
 
 const QUOTA = 100
@@ -124,11 +157,13 @@ async function run(
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../../conform/start.js')
   const { NotReachable } = await import('../../../conform/result.js')
+  const { Paths } = await import('../../../conform/paths.js')
   const { host } = context
   const proxy = await proxyOf(host, baseUrl)
   if (!proxy.ok) return proxy
   const access = await platformAccess(context, baseUrl, flags)
   const results: ProbeResult[] = [...(file?.results ?? [])]
+  const paths = new Paths()
   const endProgress = showProgress(context, results, total)
   try {
     const left = await conform({
@@ -140,13 +175,16 @@ async function run(
       done: new Set(results.map((it) => it.probe)),
       readOnly: flags['read-only'],
       run: randomBytes(4).toString('hex'),
+      paths,
       onResult: (result) => {
         results.push(result)
         file?.append(result)
       },
     })
     file?.append({ left })
-    return reportOf(baseUrl, results, [...(file?.left ?? []), ...left], host.signal.aborted)
+    const lacking = (['token', 'jwt', 'bot'] as const).filter((kind) => access.credentials[kind] === undefined)
+    const settled = results.map((it) => paths.settle(it))
+    return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking)
   } catch (error) {
     if (!(error instanceof NotReachable)) throw error
     return notReachable(context, baseUrl, error.message)

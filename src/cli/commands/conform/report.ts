@@ -1,12 +1,12 @@
 import { groups } from '../../../conform/group.js'
-import type { Basis, Leftover, ProbeResult, Verdict } from '../../../conform/result.js'
+import { type Basis, kinds, type Leftover, type ProbeResult, type Verdict } from '../../../conform/result.js'
 import type { Paint } from '../../output/colour.js'
 import type { JunitSuite } from '../../output/junit.js'
 import { plain, plainLine, wrap } from '../../output/text.js'
 
 /** The result of a run. */
 export interface ConformReport {
-  /** True if no probe found a difference. */
+  /** True if no probe found a difference, and none failed. */
   readonly ok: boolean
   readonly base_url: string
   /** True if the run was interrupted: probes are missing. */
@@ -15,6 +15,10 @@ export interface ConformReport {
   readonly differs: number
   readonly not_applicable: number
   readonly not_reachable: number
+  /** Probes that failed by an error of their own. */
+  readonly failed: number
+  /** Kinds of credentials that the run did not have. */
+  readonly lacking: readonly ('token' | 'jwt' | 'bot')[]
   readonly items: readonly ProbeResult[]
   /** Resources that the run created and could not remove. */
   readonly left: readonly Leftover[]
@@ -25,30 +29,91 @@ export function reportOf(
   items: readonly ProbeResult[],
   left: readonly Leftover[],
   interrupted: boolean,
+  lacking: ConformReport['lacking'] = [],
 ): ConformReport {
   const count = (result: Verdict) => items.filter((it) => it.result === result).length
   const differs = count('differs')
-  const counts = { not_applicable: count('not_applicable'), not_reachable: count('not_reachable') }
-  return { ok: differs === 0, base_url, interrupted, holds: count('holds'), differs, ...counts, items, left }
+  const failed = count('failed')
+  const counts = { not_applicable: count('not_applicable'), not_reachable: count('not_reachable'), failed }
+  return {
+    ok: differs + failed === 0,
+    base_url,
+    interrupted,
+    holds: count('holds'),
+    differs,
+    ...counts,
+    lacking,
+    items,
+    left,
+  }
 }
 
 const LABEL_WIDTH = 10
 const INDENT = '    '
 
-/** Formats the report for people: first each difference, then what was not tested and why, then the resources left. */
+/** Formats the report for people: a summary, each difference by weight, what was not tested and why, what is left. */
 export function linesOf(report: ConformReport, width: number, paint: Paint): string[] {
   const { items, left } = report
-  const differences = items.filter((it) => it.result === 'differs')
+  const differences = inOrder(items.filter((it) => it.result === 'differs'))
+  const present = differences.filter((it) => it.missing_path === null)
   return [
-    ...differences.flatMap((it) => [...differenceLines(it, width, paint), '']),
+    ...wrap(summary(report, paint), width),
+    ...weightLines(present, width),
+    '',
+    ...missingLines(differences, width, paint),
+    ...present.filter((it) => it.kind !== 'wording').flatMap((it) => [...differenceLines(it, width, paint), '']),
+    ...wordingLines(present, width, paint),
+    ...reasonLines(items, 'failed', 'Failed by an error of voucherctl', width),
     ...reasonLines(items, 'not_applicable', 'Not applicable', width),
     ...reasonLines(items, 'not_reachable', 'Not reachable', width),
     ...leftLines(left, width),
     ...groupLines(items, paint),
-    '',
-    summary(report, paint),
   ]
 }
+
+const rankOf = ({ basis, kind }: ProbeResult) =>
+  (kind === 'wording' ? 100 : basis === 'decided' ? 10 : 0) + kinds.indexOf(kind)
+
+/** Sorts differences by what they can harm, specified ones first. */
+const inOrder = (differences: readonly ProbeResult[]) => differences.toSorted((a, b) => rankOf(a) - rankOf(b))
+
+/** Groups differences by a key, in their order. */
+function grouped(differences: readonly ProbeResult[], keyOf: (it: ProbeResult) => string) {
+  const groups = new Map<string, ProbeResult[]>()
+  for (const it of differences) groups.set(keyOf(it), [...(groups.get(keyOf(it)) ?? []), it])
+  return [...groups]
+}
+
+/** Names the rules of the differences, a line for each weight. */
+const weightLines = (differences: readonly ProbeResult[], width: number) =>
+  grouped(differences, ({ basis, kind }) => `${basis} ${kind}`).flatMap(([weight, those]) => {
+    const rules = grouped(those, (it) => it.rule).map(([rule, { length }]) => `${plainLine(rule)} (${length})`)
+    return wrap(`${weight}: ${rules.join(', ')}`, width - 2).map((line, at) => `${at === 0 ? '' : '  '}${line}`)
+  })
+
+function missingLines(differences: readonly ProbeResult[], width: number, paint: Paint): string[] {
+  const missing = differences.filter((it) => it.missing_path !== null)
+  const paths = grouped(missing, (it) => it.missing_path ?? '').map(
+    ([path, { length }]) => `${path} (${counted(length, 'probe')})`,
+  )
+  if (paths.length === 0) return []
+  return [...wrap(`${paint.error('✗')} The platform does not have: ${paths.join(', ')}`, width), '']
+}
+
+/** One entry for all refusals whose code alone differs. */
+function wordingLines(differences: readonly ProbeResult[], width: number, paint: Paint): string[] {
+  const own = differences.filter((it) => it.kind === 'wording')
+  if (own.length === 0) return []
+  const lines = grouped(own, (it) => `${it.observed} instead of ${it.expected}, ${it.basis}`).flatMap(
+    ([text, those]) => {
+      const probes = those.map((it) => it.probe).join(', ')
+      return indented(plainLine(`${text} (${counted(those.length, 'probe')}): ${probes}`), width, '', '  ')
+    },
+  )
+  return [`${paint.error('✗')} ${paint.strong(counted(own.length, 'refusal'))} with another code`, ...lines, '']
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
 const basisTexts: Readonly<Record<Basis, string>> = {
   specified: 'specified by the interface',
@@ -57,7 +122,7 @@ const basisTexts: Readonly<Record<Basis, string>> = {
 }
 
 function differenceLines(
-  { probe, title, basis, expected, observed, request, variables }: ProbeResult,
+  { probe, title, basis, kind, expected, observed, request, variables }: ProbeResult,
   width: number,
   paint: Paint,
 ) {
@@ -66,7 +131,7 @@ function differenceLines(
   return [
     `${paint.error('✗')} ${paint.strong(plainLine(probe))}`,
     ...indented(plainLine(title), width),
-    ...member('basis', basisTexts[basis]),
+    ...member('basis', `${basisTexts[basis]} (${kind})`),
     ...member('expected', expected),
     ...member('observed', observed),
     ...(request === null ? [] : [plain(request).replaceAll(/^/gm, '    ')]),
@@ -131,9 +196,9 @@ function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
 function summary({ ok, base_url, holds, differs, items, interrupted }: ConformReport, paint: Paint): string {
   const mark = ok ? paint.done('✓') : paint.error('✗')
   const rules = `${holds} of ${holds + differs} statements hold`
-  const deviations = items.filter((it) => it.result === 'differs' && it.basis !== 'decided').length
-  const specified = differs === 0 ? '' : `, ${deviations} of ${differs} differences concern what is specified`
-  return `${mark} ${plainLine(base_url)}: ${rules}${specified}${interrupted ? ', interrupted' : ''}.`
+  const specified = items.filter((it) => it.result === 'differs' && it.basis !== 'decided').length
+  const differences = differs === 0 ? '' : `, ${counted(differs, 'difference')} (${specified} specified)`
+  return `${mark} ${plainLine(base_url)}: ${rules}${differences}${interrupted ? ', interrupted' : ''}.`
 }
 
 /** Creates a JUnit suite for each group. */
@@ -141,14 +206,28 @@ export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
   return groups.flatMap((group) => {
     const own = items.filter((it) => it.group === group)
     if (own.length === 0) return []
-    const cases = own.map(({ probe, title, basis, result, reason, expected, observed, request, duration_ms }) => ({
-      name: `${probe}: ${title}`,
-      status:
-        result === 'holds' ? ('passed' as const) : result === 'differs' ? ('failed' as const) : ('skipped' as const),
-      duration_ms,
-      problems: [`expected ${expected}, observed ${observed}`, `Basis: ${basisTexts[basis]}`, request ?? ''],
-      reason,
-    }))
+    const cases = own.map(
+      ({ probe, title, basis, kind, result, reason, expected, observed, request, duration_ms }) => ({
+        name: `${probe}: ${title}`,
+        status:
+          result === 'holds'
+            ? ('passed' as const)
+            : result === 'differs' || result === 'failed'
+              ? ('failed' as const)
+              : ('skipped' as const),
+        duration_ms,
+        problems:
+          result === 'failed'
+            ? [`The probe failed: ${reason}`]
+            : [
+                `expected ${expected}, observed ${observed}`,
+                `Basis: ${basisTexts[basis]}`,
+                `Kind: ${kind}`,
+                request ?? '',
+              ],
+        reason,
+      }),
+    )
     return [{ name: group, duration_ms: cases.reduce((sum, it) => sum + it.duration_ms, 0), cases }]
   })
 }

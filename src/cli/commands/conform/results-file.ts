@@ -14,8 +14,8 @@ export interface ResultsFile {
   append(record: ProbeResult | { readonly left: readonly Leftover[] }): void
 }
 
-/** Version of the file format: results of version 1 have no basis. */
-const VERSION = 2
+/** Version of the file format: results of version 2 have no kind. */
+const VERSION = 3
 
 interface Header {
   readonly version: typeof VERSION

@@ -1,6 +1,5 @@
-import { sendPrepared } from '../../../client/call.js'
 import { readFailure } from '../../../client/failure.js'
-import type { Transport, TransportResponse } from '../../../client/transport.js'
+import { isTransportError, type TransportResponse } from '../../../client/transport.js'
 import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import { parseObject } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
@@ -23,22 +22,14 @@ type RequestResult =
 /** Sends an unencrypted GET without a credential. Returns any response, or the reason why there is none. */
 async function ask(context: Context, baseUrl: string, path: string): Promise<RequestResult> {
   const transport = await openPlain(context, baseUrl)
-  let response: TransportResponse | undefined
-  const recording: Transport = async (request) => {
-    response = await transport(request)
-    return response
-  }
   const limits = { timeoutMs: ASK_MS, signal: context.host.signal }
-  const request = { method: 'GET', path, headers: { accept: 'application/json' }, ...limits }
-  const result = await sendPrepared(recording, {
-    ok: true,
-    request,
-    token: undefined,
-    idempotencyKey: undefined,
-    mutates: false,
-  })
-  if (response !== undefined) return { ok: true, response }
-  return { ok: false, message: result.ok ? '' : result.message }
+  try {
+    const response = await transport({ method: 'GET', path, headers: { accept: 'application/json' }, ...limits })
+    return { ok: true, response }
+  } catch (error) {
+    if (!isTransportError(error)) throw error
+    return { ok: false, message: error.message }
+  }
 }
 
 /** Result of the first check of a server. */

@@ -17,6 +17,12 @@ import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
 
+const seconds = (summary: string, message: string, step = 0) =>
+  one('DURATION', summary, (text) => {
+    const ms = durationMs(text)
+    return ms === undefined || (step > 0 && ms % step !== 0) ? { ok: false, message } : { ok: true, value: ms / 1000 }
+  })
+
 export const clock: Group = {
   name: 'clock',
   summary: 'The test clock of a server started with --test-clock',
@@ -44,12 +50,7 @@ export const clock: Group = {
       endpoint: contract.advanceClock,
       flags: {
         seconds: required(
-          one('DURATION', 'How far: seconds, or 30m, 2h, 5d', (text) => {
-            const ms = durationMs(text)
-            return ms === undefined
-              ? { ok: false, message: 'must be seconds, or a duration such as 2h' }
-              : { ok: true, value: ms / 1000 }
-          }),
+          seconds('How far: seconds, or 30m, 2h, 5d', 'must be seconds, or a duration such as 2h'),
           'How far, such as 2h',
         ),
       },
@@ -63,12 +64,7 @@ export const clock: Group = {
       notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".'],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
-        in: one('DURATION', 'How far ahead: seconds, or 30m, 2h, 31d', (text) => {
-          const ms = durationMs(text)
-          return ms === undefined || ms % 1000 !== 0
-            ? { ok: false, message: 'must be whole seconds, or a duration such as 2h' }
-            : { ok: true, value: ms / 1000 }
-        }),
+        in: seconds('How far ahead: seconds, or 30m, 2h, 31d', 'must be whole seconds, or a duration such as 2h', 1000),
       },
       members: { in: 'seconds' },
       examples: [
@@ -85,17 +81,19 @@ export const clock: Group = {
   ],
 }
 
-const faultMembers = ['id', 'endpoint', 'kind', 'rate', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
+const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
 const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
-function effectOf({ endpoint, kind, rate, times, nth, match, status }: Fault): string {
-  const what = `${kind}${status === undefined ? '' : ` ${status}`}`
-  const calls = `${match === undefined ? '' : 'matching '}`
+function effectOf(fault: Fault): string {
+  const { endpoint, kind, share, times } = fault
+  // Reading a missing member would drop the sentence.
+  const what = 'status' in fault ? `${kind} ${fault.status}` : kind
+  const calls = 'match' in fault ? 'matching ' : ''
   const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
-  if (nth !== undefined) return `The ${calls}calls of ${endpoint} from number ${nth} on: ${what}${limit}`
-  if (rate !== null)
-    return `${Number((rate * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
+  if ('nth' in fault) return `The ${calls}calls of ${endpoint} from number ${fault.nth} on: ${what}${limit}`
+  if (share !== null)
+    return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
   return `The next ${times === 1 ? `${calls}call` : `${times} ${calls}calls`} of ${endpoint}: ${what}.`
 }
 
@@ -104,13 +102,12 @@ const faultNumber = (value: string, name: FaultNumber) => {
   return integer(value, summary, min, max)
 }
 
-const share = (summary: string) =>
-  one('SHARE', summary, (text) => {
-    const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
-    return number > 0 && number <= 1
-      ? { ok: true, value: number }
-      : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
-  })
+const share = one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (text) => {
+  const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
+  return number > 0 && number <= 1
+    ? { ok: true, value: number }
+    : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
+})
 
 /** Members of the body that `--match-body` names. */
 const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
@@ -144,8 +141,7 @@ export const faults: Group = {
         ),
         kind: required(choice(faultKinds, kindSummary, 'KIND'), 'Kind'),
         times: faultNumber('N', 'times'),
-        share: share('Share of the calls, chosen at random: 0.05 is one in twenty'),
-        rate: share('The same as --share'),
+        share,
         seed: faultNumber('N', 'seed'),
         nth: faultNumber('N', 'nth'),
         'match-path': matching(
@@ -168,7 +164,7 @@ export const faults: Group = {
       examples: [
         { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
         {
-          command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --rate 0.05',
+          command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --share 0.05',
           comment: '5 % of the redeems lose their response',
         },
         {
@@ -182,14 +178,10 @@ export const faults: Group = {
         next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
       },
       input: ({ flags: { endpoint, kind, 'match-path': path, 'match-body': body, ...flags } }) => {
-        const { times, share, rate, seed, nth, 'delay-ms': delay_ms, status, code, 'retry-after': retry_after } = flags
-        const limit = times ?? (rate === undefined && share === undefined ? 1 : undefined)
+        const { 'delay-ms': delay_ms, 'retry-after': retry_after, ...rest } = flags
+        const times = rest.times ?? (rest.share === undefined ? 1 : undefined)
         const match = path === undefined && body === undefined ? undefined : defined({ path, body })
-        return {
-          endpoint,
-          kind,
-          ...defined({ times: limit, share, rate, seed, nth, match, delay_ms, status, code, retry_after }),
-        }
+        return { endpoint, kind, ...defined({ ...rest, times, match, delay_ms, retry_after }) }
       },
     }),
     callLeaf({

@@ -39,7 +39,7 @@ const accountProbe = probe.with({ needs: ['jwt'] })
 /** Sends a call that the platform must refuse. */
 async function refused(run: ProbeContext) {
   const response = await run.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
-  if (response.status < 400) run.notApplicable('Needs a refused call.')
+  run.holds(response.status >= 400, 'a refusal', `status ${response.status}`, 'decided')
   return response
 }
 

@@ -6,7 +6,11 @@ import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
-const probe = probesOf('application-tokens', { needs: ['jwt'], specified: ['shown-once', 'revoked'] })
+const probe = probesOf('application-tokens', {
+  kind: 'credential',
+  needs: ['jwt'],
+  specified: ['shown-once', 'revoked'],
+})
 const { templates, tokens } = contract
 const ACTIVE_MAX = 20
 const WRITTEN_AFTER_MS = 61_000

@@ -8,6 +8,7 @@ import type { Caller, ProbeContext } from '../../probe-context.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
 
 const probe = probesOf('applications', {
+  kind: 'credential',
   needs: ['jwt'],
   specified: ['listed-and-read', 'unlink-keeps', 'unlink-keeps-vouchers'],
   partly: ['patched', 'disabled', 'disabled-replay'],
@@ -157,7 +158,7 @@ export const applications = [
     const { id: appId } = await application(run)
     run.refuses(await run.call(apps.linkBot, { appId, botId: 'bot_conform' }), 404)
   }),
-  probe.with({ needs: ['jwt', 'bot id'] })(
+  probe.with({ needs: ['jwt', 'bot id'], kind: 'tenant' })(
     'link-elsewhere',
     'A bot of another application cannot be linked: 409 BOT_ALREADY_LINKED.',
     async (run) => {

@@ -6,6 +6,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { unknownCredential, unknownIssue } from './shared.js'
 
 const probe = probesOf('credential-kinds', {
+  kind: 'credential',
   partly: [
     'runtime-with-bot',
     'runtime-with-jwt',

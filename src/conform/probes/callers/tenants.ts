@@ -8,9 +8,14 @@ import { botIdOf } from '../vouchers/shared.js'
 import { fullToken } from './shared.js'
 
 const ofVouchers = credentialTypes.flatMap((type) => [`verify-${type}`, `redeem-${type}`])
-const ofKeys = ['replay-of-issue', 'replay-of-redeem', 'unchanged']
+const ofKeys = ['replay-of-issue', 'replay-of-redeem', 'replay-of-reverse', 'unchanged']
 const ofCalls = ['list', 'list-by-bot', 'submit', 'submit-by-bot', 'issue', 'issue-by-bot', 'redemption', 'reverse']
-const probe = probesOf('tenants', { needs: ['token', 'jwt'], specified: [...ofVouchers, ...ofKeys, ...ofCalls] })
+const probe = probesOf('tenants', {
+  kind: 'tenant',
+  needs: ['token', 'jwt'],
+  // A success is a leak; another refusal than 404 is none.
+  partly: [...ofVouchers, ...ofKeys, ...ofCalls],
+})
 const voucherProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
 const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 const { bots, templates, vouchers } = contract
@@ -45,8 +50,17 @@ const owned = (run: ProbeContext) =>
       const { redeemable } = made(run, await run.call(vouchers.verify, { credential }), 'a verification')
       return { redeemable, ...made(run, await run.call(vouchers.redemption, { redemptionId }), 'a redemption') }
     }
+    // A verification that changes the voucher is no leak: another rule reports it.
+    await state()
     return { unused, input, key, redeemInput, redeemKey, redemptionId, state, before: await state() }
   })
+
+/** Redemption of a voucher of the user's application, for one reversal. */
+async function reversible(run: ProbeContext): Promise<string> {
+  const voucher = made(run, await run.call(vouchers.issue, await issueInput(run)), 'an issued voucher')
+  const redeemed = await run.call(vouchers.redeem, { credential: credentialOf(run, voucher) })
+  return made(run, redeemed, 'a redemption').id
+}
 
 /** Defines a probe of a call of the other application that must be refused. */
 const isHidden = (
@@ -120,6 +134,11 @@ export const tenants = [
   isHidden(voucherProbe, 'replay-of-redeem', 'The redemption under the key', async (run, as) => {
     const { redeemInput, redeemKey: key } = await owned(run)
     return run.call(vouchers.redeem, redeemInput, { as, key })
+  }),
+  isHidden(voucherProbe, 'replay-of-reverse', 'The reversal under the key', async (run, as) => {
+    const [input, key] = [{ redemptionId: await reversible(run) }, run.resources.name()]
+    made(run, await run.call(vouchers.reverse, input, { key, body: '{}' }), 'a reversal')
+    return run.call(vouchers.reverse, input, { as, key, body: '{}' })
   }),
   voucherProbe('unchanged', 'The refused calls of another application change no voucher.', async (run) => {
     const as = await stranger(run)

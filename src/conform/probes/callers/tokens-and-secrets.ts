@@ -5,7 +5,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { fullToken } from './shared.js'
 
-const probe = probesOf('token-form', { needs: ['jwt'], partly: ['application-token', 'bot-token'] })
+const probe = probesOf('token-form', { kind: 'credential', needs: ['jwt'], partly: ['application-token', 'bot-token'] })
 const botRead = probe.with({ needs: ['bot'], reads: true })
 const { bots, templates } = contract
 
@@ -15,7 +15,12 @@ const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 export const tokenForm = [
   probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
     const { token } = await fullToken(run)
-    run.holds(/^sop_[0-9A-Za-z]{36}$/.test(token), 'sop_ and 36 base62 symbols', `${token.length} characters: ${token}`)
+    run.holds(
+      /^sop_[0-9A-Za-z]{36}$/.test(token),
+      'sop_ and 36 base62 symbols',
+      `${token.length} characters: ${token}`,
+      token.startsWith('sop_') ? 'decided' : 'specified',
+    )
   }),
   botRead('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
     const token = run.resources.credential('bot')
@@ -24,6 +29,7 @@ export const tokenForm = [
       /^sbot_[0-9A-Za-z]{36}$/.test(token),
       'sbot_ and 36 base62 symbols',
       `${token.length} characters: ${token}`,
+      token.startsWith('sbot_') ? 'decided' : 'specified',
     )
   }),
   ...(['token', 'bot'] as const).map((kind) =>
@@ -55,7 +61,7 @@ export const tokenForm = [
   ),
 ]
 
-const jwtProbe = probesOf('account-tokens', { needs: ['jwt'], reads: true })
+const jwtProbe = probesOf('account-tokens', { kind: 'credential', needs: ['jwt'], reads: true })
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const decode = (part: string) => membersOrNone(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
@@ -93,7 +99,7 @@ export const accountTokens = [
   }),
 ]
 
-const secretProbe = probesOf('stored-secrets', { needs: ['token'] })
+const secretProbe = probesOf('stored-secrets', { kind: 'credential', needs: ['token'] })
 const anonymous = secretProbe.with({ needs: [], reads: true })
 const botProbe = secretProbe.with({ needs: ['bot'] })
 

@@ -69,7 +69,7 @@ export const orderOfObjects = [
     needsStatus(run, await readRedemption(run, UNKNOWN_REDEMPTION), 404)
     run.refuses(await readRedemption(run, 'conform'), 404)
   }),
-  probe.with({ needs: ['token', 'jwt', 'template'] })(
+  probe.with({ needs: ['token', 'jwt', 'template'], kind: 'tenant' })(
     'object-of-another-tenant',
     'The response to a call with a redemption of another application is that of an unknown one.',
     async (run) => {

@@ -145,7 +145,7 @@ export const bootstrapAndSession = [
     const most = Number(after) + SESSION_LIFETIME_MS + CLOCKS_MS
     const lasts = Number(members.expiresAt) - Number(after)
     const fits = Number(members.expiresAt) >= least && Number(members.expiresAt) <= most
-    run.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`)
+    run.holds(fits, 'expiresAt 600,000 ms after serverTime', `expiresAt ${lasts} ms after serverTime`, 'decided')
   }),
   probe('alias', 'A session call may name its key publicKey.', async (run) => {
     await session(run)

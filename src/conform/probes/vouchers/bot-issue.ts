@@ -6,7 +6,7 @@ import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 
 const { issue, send } = contract.bots
 const needs: readonly Need[] = ['bot', 'chat', 'template']
-const probe = probesOf('bot-issue', { needs, specified: ['private-chat', 'unlinked-bot'] })
+const probe = probesOf('bot-issue', { kind: 'money', needs, specified: ['private-chat', 'unlinked-bot'] })
 const issuing = probe.with({ vouchers: 1 })
 const accountProbe = probe.with({ needs: ['jwt', ...needs] })
 

@@ -10,6 +10,7 @@ import { membersOrNone } from '../../wire.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
 const probe = probesOf('credentials', {
+  kind: 'money',
   needs: ['token', 'template'],
   specified: ['verify-redeem_code', 'verify-qr_token', 'redeem-redeem_code', 'redeem-qr_token'],
   partly: ['other-type'],

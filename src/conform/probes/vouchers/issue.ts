@@ -5,6 +5,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited, successesOf } from './shared.js'
 
 const probe = probesOf('issue', {
+  kind: 'money',
   needs: ['token', 'template'],
   specified: ['three-members', 'exhausted-quota', 'quota-at-once'],
   partly: ['without-template_id', 'without-external_issue_id', 'without-recipient_user_id'],

@@ -7,7 +7,11 @@ import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, v
 
 const { redeem, redemption } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('redemptions', { needs, specified: ['second', 'second-by-qr_token', 'at-once'] })
+const probe = probesOf('redemptions', {
+  kind: 'money',
+  needs,
+  specified: ['second', 'second-by-qr_token', 'at-once', 'read'],
+})
 const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
@@ -47,10 +51,14 @@ export const redemptions = [
   }),
   probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
     const { first, response } = await secondRedemption(run)
-    if (response.status !== 409) run.notApplicable('Needs 409 for a second redemption.')
+    run.refuses(response, 409)
     const values = Object.values(response.details)
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
     run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
+  }),
+  probe('read', 'A redemption can be read.', async (run) => {
+    const { id } = await redeemed(run)
+    run.equals('id', run.succeeds(await run.call(redemption, { redemptionId: id })).id, id)
   }),
   probe('succeeded', 'A redemption reads as succeeded.', async (run) => {
     const { data, status } = (await redeemCall(run)).response
@@ -72,7 +80,7 @@ export const redemptions = [
 const CALLS = 5
 
 export const keysInFlight = [
-  probesOf('keys-in-flight', { needs, vouchers: 1 })(
+  probesOf('keys-in-flight', { kind: 'money', needs, vouchers: 1 })(
     'replay',
     'Concurrent redemptions under one key all return the one redemption.',
     async (run) => {
@@ -83,7 +91,7 @@ export const keysInFlight = [
       run.equals('different redemptions', new Set(ids).size, 1)
     },
   ),
-  probesOf('replays', { needs })(
+  probesOf('replays', { kind: 'money', needs })(
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',
     async (run) => {

@@ -9,13 +9,14 @@ import {
   newRedemption,
   reverse as reverseCall,
   reversal as reversed,
+  successesOf,
   timeOf,
   verify,
 } from './shared.js'
 
 const { redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('reversal', { needs, specified: ['reverse', 'once'] })
+const probe = probesOf('reversal', { kind: 'money', needs, specified: ['reverse', 'once', 'at-once'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const issuing = probe.with({ vouchers: 1 })
 
@@ -33,6 +34,10 @@ export const reversal = [
   }),
   probe('once', 'A second reversal is refused with 409.', async (run) => {
     run.refuses(await secondReversal(run), 409)
+  }),
+  issuing('at-once', 'Of concurrent reversals under different keys one succeeds.', async (run) => {
+    const { redemption: first } = await newRedemption(run)
+    run.equals('reversals', await successesOf(() => reverseCall(run, first.id)), 1)
   }),
   probe('issued', 'After a reversal the voucher is issued.', async (run) => {
     const { response, voucher } = await reversed(run)

@@ -5,6 +5,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
 const probe = probesOf('template-states', {
+  kind: 'money',
   needs: ['token'],
   specified: ['draft', 'draft-by-bot', 'submit', 'submit-by-bot', 'approval'],
   partly: ['issue-of-a-draft', 'submit-again', 'submit-again-by-bot'],

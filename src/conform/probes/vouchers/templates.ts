@@ -121,9 +121,13 @@ export const templateProbes = [
   refuses('too-large-issue-limit', 'An issue_limit of 1,000,000,001 is refused with 400.', () => ({
     issue_limit: 1_000_000_001,
   })),
-  probe('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (run) => {
-    run.equals('issuedCount', await issuedCount(run), 1)
-  }),
+  probe.with({ kind: 'money' })(
+    'issue-counts',
+    'An issue counts its voucher in issuedCount of the template.',
+    async (run) => {
+      run.equals('issuedCount', await issuedCount(run), 1)
+    },
+  ),
   probe(
     'count-is-not-reduced',
     'A redemption and its reversal do not reduce issuedCount of the template.',

@@ -20,7 +20,7 @@ import {
   verify,
 } from './shared.js'
 
-const probe = probesOf('validity', { needs: ['token'] })
+const probe = probesOf('validity', { kind: 'money', needs: ['token'] })
 const waiting = probe.with({ waitsMs: 3_000 })
 const { redeem } = contract.vouchers
 /** Tolerance in ms: a platform may read its clock twice during an issue. */

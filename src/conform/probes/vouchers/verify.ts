@@ -7,7 +7,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
-const probe = probesOf('verify', { needs: ['token', 'template'], specified: ['changes-nothing'] })
+const probe = probesOf('verify', { kind: 'money', needs: ['token', 'template'], specified: ['changes-nothing'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const tokenProbe = probe.with({ needs: ['token'] })
 const { redeem, verify } = contract.vouchers

@@ -3,7 +3,7 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, issued, redeemCall, redeemed, timeOf, verify } from './shared.js'
 
-const probe = probesOf('vouchers', { needs: ['token', 'template'] })
+const probe = probesOf('vouchers', { kind: 'money', needs: ['token', 'template'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const chatProbe = probe.with({ needs: ['bot', 'chat', 'template'] })
 

@@ -22,6 +22,7 @@ import {
 } from './hook.js'
 
 const signature = probesOf('signatures', {
+  kind: 'credential',
   ...deliveryRule,
   specified: ['headers'],
   partly: ['signature', 'update-id'],

@@ -135,7 +135,6 @@ export const webhookUrls = [
   ),
   probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (run) => {
     const response = await trySet(run, 'https://printer.local/x')
-    if (response.status !== 400) run.notApplicable(`Needs a platform that refuses *.local: status ${response.status}.`)
     run.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
   }),
   ...loopback.map(([name, what, url]) =>

@@ -5,7 +5,7 @@ import { Heading, Loaded } from '../components.js'
 import { faultSentence } from '../model/fault-sentence.js'
 import { act } from './act.js'
 
-const rates = [0.01, 0.05, 0.2, 0.5, 1]
+const shares = [0.01, 0.05, 0.2, 0.5, 1]
 /** Endpoints that always have switches; others have one only with a fault. */
 const usual = ['vouchers.redeem', 'vouchers.issue', 'vouchers.verify', 'vouchers.reverse', 'bots.issue']
 
@@ -70,19 +70,15 @@ interface SwitchesProps {
 function Switches({ endpoint, faults, change }: SwitchesProps) {
   const [chosen, setChosen] = useState(0.05)
   // A switch stands for a fault without an end.
-  const own = faults.filter((it) => it.endpoint === endpoint && it.rate && !it.times && !it.match)
-  const rate = own[0]?.rate ?? chosen
-  const add = (kind: string, share: number, members: object = {}): Change => [
-    'POST',
-    '/faults',
-    { endpoint, kind, rate: share, ...members },
-  ]
-  const setRate = (event: Event) => {
+  const own = faults.filter((it) => it.endpoint === endpoint && it.share && !it.times && !it.match)
+  const share = own[0]?.share ?? chosen
+  const add = (members: object): Change => ['POST', '/faults', { endpoint, share, ...members }]
+  const setShare = (event: Event) => {
     const share = Number((event.currentTarget as HTMLSelectElement).value)
     setChosen(share)
     const again = ({ id, kind, delay_ms, status, code, retry_after, seed }: Fault) => [
       remove(id),
-      add(kind, share, { ...(delay_ms && { delay_ms }), status, code, retry_after, seed }),
+      add({ kind, share, ...(delay_ms && { delay_ms }), status, code, retry_after, seed }),
     ]
     change(...own.flatMap(again))
   }
@@ -91,9 +87,9 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
       <legend>{endpoint}</legend>
       <label>
         Share of its calls{' '}
-        <select value={rate} onChange={setRate}>
-          {[...new Set([...rates, rate])].map((share) => (
-            <option value={share}>{share * 100} %</option>
+        <select value={share} onChange={setShare}>
+          {[...new Set([...shares, share])].map((it) => (
+            <option value={it}>{it * 100} %</option>
           ))}
         </select>
       </label>
@@ -104,7 +100,7 @@ function Switches({ endpoint, faults, change }: SwitchesProps) {
           <button
             role="switch"
             aria-checked={!!on[0]}
-            onClick={() => change(...(on[0] ? on : [add(kind, rate, preset)]))}
+            onClick={() => change(...(on[0] ? on : [add({ kind, ...preset })]))}
           >
             {label}
           </button>

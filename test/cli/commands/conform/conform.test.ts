@@ -20,8 +20,8 @@ const limits = 'conform --only lists/limit-of-101,lists/limit-of-0'
 test('conform prints a line for each group and exits with 0 if every statement holds', async () => {
   const { exit, stdout, stderr } = await cli('conform --only lists/pagination,lists/limit-of-100', { env: server.env })
   expect(exit).toBe(0)
-  expect(stdout).toMatch(/^group +holds +differs +not applicable +not reachable\ncalls +\d+ +0 +0 +0\n/)
-  expect(stdout).toMatch(/✓ http:\/\/127\.0\.0\.1:\d+: (\d+) of \1 statements hold\.\n$/)
+  expect(stdout).toMatch(/^✓ http:\/\/127\.0\.0\.1:\d+: (\d+) of \1 statements hold\.\n\n/)
+  expect(stdout).toMatch(/\ngroup +holds +differs +not applicable +not reachable\ncalls +\d+ +0 +0 +0\n$/)
   expect(stderr).toBe('')
 })
 
@@ -29,10 +29,13 @@ test('conform shows a difference with statement, both values and the request wit
   const { baseUrl: url } = await deviant()
   const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
   const { exit, stdout } = await cli('conform --only lists/limit-of-101', { env })
-  expect(exit).toBe(1)
-  expect(stdout).toBe(`✗ lists/limit-of-101
+  expect(exit).toBe(12)
+  expect(stdout).toBe(`✗ ${url}: 0 of 1 statements hold, 1 difference (0 specified).
+decided protocol: lists (1)
+
+✗ lists/limit-of-101
     A list with the limit 101 is refused with 400.
-    basis     decided by the reference, where the interface is silent
+    basis     decided by the reference, where the interface is silent (protocol)
     expected  status 400
     observed  status 200, a success
     curl -sSgi --path-as-is \\
@@ -42,8 +45,6 @@ test('conform shows a difference with statement, both values and the request wit
 
 group                 holds        differs not applicable  not reachable
 calls                     0              1              0              0
-
-✗ ${url}: 0 of 1 statements hold, 0 of 1 differences concern what is specified.
 `)
 })
 
@@ -52,7 +53,7 @@ test('conform --json prints one document, and --junit writes a report with the s
   const cwd = temporaryDir()
   const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
   const { exit, stdout, stderr } = await cli(`${limits} --json --junit report.xml`, { env, cwd })
-  expect([exit, stderr]).toEqual([1, ''])
+  expect([exit, stderr]).toEqual([12, ''])
   const report = JSON.parse(stdout)
   expect(report).toMatchObject({ ok: false, base_url: url, interrupted: false, holds: 0, differs: 2, left: [] })
   expect(report.items[0]).toEqual({
@@ -60,6 +61,8 @@ test('conform --json prints one document, and --junit writes a report with the s
     group: 'calls',
     rule: 'lists',
     basis: 'decided',
+    kind: 'protocol',
+    missing_path: null,
     title: 'A list with the limit 0 is refused with 400.',
     result: 'differs',
     reason: null,
@@ -97,9 +100,11 @@ test('conform prints its report although the JUnit report became unwritable duri
   expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'FILE_UNWRITABLE' } })
 })
 
-test('conform names what a probe needs, and exits with 0, without any credential', async () => {
-  const { exit, stdout } = await cli('conform --only lists', { env: { VOUCHERCTL_BASE_URL: server.baseUrl } })
-  expect(exit).toBe(0)
+test('conform without a credential exits with 4 and names it and how to give it', async () => {
+  const env = { VOUCHERCTL_BASE_URL: server.baseUrl }
+  const { exit, stdout, stderr } = await cli('conform --only lists', { env })
+  expect([exit, stderr]).toEqual([4, expect.stringMatching(/application token \(VOUCHERCTL_TOKEN\)[^]*`voucherctl /i)])
+  expect((await cli('conform --only lists --allow-skips', { env })).exit).toBe(0)
   expect(stdout).toContain('Needs an application token (VOUCHERCTL_TOKEN, or in the profile).')
 })
 
@@ -159,6 +164,31 @@ test.each([
 ])('conform refuses %s and says why', async (flags, message) => {
   const { exit, stderr } = await cli(`conform ${flags}`, { env: server.env })
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('conform --fail-on specified exits with 0 for differences from decisions only', async () => {
+  const { baseUrl: url } = await deviant()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  expect((await cli(`${limits} --fail-on specified`, { env })).exit).toBe(0)
+  expect((await cli(`${limits} --fail-on any`, { env })).exit).toBe(12)
+})
+
+test('conform exits with 1 and names in one line the paths that a platform lacks', async () => {
+  const { baseUrl: url } = await stub(() => ({ status: 404, body: '<h1>Not found</h1>' }))
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const { exit, stdout } = await cli(`${limits} --fail-on specified`, { env })
+  expect(exit).toBe(1)
+  expect(stdout).toMatch(
+    /^✗ The platform does not have: GET \/api\/v1\/open-platform\/vouchers\/templates\s+\(2 probes\)$/m,
+  )
+  expect(stdout).not.toContain('✗ lists/')
+})
+
+test('conform exits with 12 for a difference, and prints which credential was missing too', async () => {
+  const { baseUrl: url } = await deviant()
+  const env = { VOUCHERCTL_BASE_URL: url, VOUCHERCTL_TOKEN: server.env.VOUCHERCTL_TOKEN ?? '' }
+  const { exit, stderr } = await cli(`${limits},token-form/application-token`, { env })
+  expect([exit, stderr]).toEqual([12, expect.stringContaining('VOUCHERCTL_JWT')])
 })
 
 test('conform asks before it tests a production profile', async () => {

@@ -205,6 +205,7 @@ export const tenants = deviants({
   'tenants/unchanged': leaksInSilence(onPath(`POST ${open}/vouchers/(redeem|redemptions/.*)`)),
   'tenants/replay-of-issue': replaysForAll(onPath(`POST ${open}/vouchers/issue`)),
   'tenants/replay-of-redeem': replaysForAll(onPath(`POST ${open}/vouchers/redeem`)),
+  'tenants/replay-of-reverse': replaysForAll(onPath(`POST ${open}/vouchers/redemptions/[^/]+/reverse`)),
   'tenants/list-by-bot': listsForBots,
   'tenants/issue-by-bot': accepts(onPath('POST /api/v1/bots/vouchers/issue'), 404),
   'tenants/submit-by-bot': accepts(both(byBot, onPath('POST .*/submit')), 404),

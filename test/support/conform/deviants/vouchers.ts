@@ -59,6 +59,8 @@ export const money = deviants({
   ),
   'redemptions/at-once': acceptsCode(post('/redeem'), 'VOUCHER_ALREADY_REDEEMED'),
   'reversal/once': acceptsCode(post('/reverse'), 'REDEMPTION_ALREADY_REVERSED'),
+  'reversal/at-once': acceptsCode(post('/reverse'), 'REDEMPTION_ALREADY_REVERSED'),
+  'redemptions/read': refuses(({ path }) => /\/redemptions\/[^/]+$/.test(path), 404, 'REDEMPTION_NOT_FOUND'),
   'issue/exhausted-quota': acceptsCode(post('/vouchers/issue'), 'TEMPLATE_QUOTA_EXHAUSTED'),
   'issue/quota-at-once': acceptsCode(post('/vouchers/issue'), 'TEMPLATE_QUOTA_EXHAUSTED'),
 })
