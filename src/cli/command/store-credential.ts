@@ -3,7 +3,10 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
+import { bindingOf, findServerAt, originOf } from '../config/local-server.js'
+import { isOfProject } from '../config/settings.js'
 import type { Failure } from '../failures/failure.js'
+import { defined } from '../flags/defined.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
 
@@ -48,15 +51,31 @@ export async function storeCredential(
   output.notice(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
-  return changeProfile(host, name, (profile) => ({
-    ...atServer(profile, also.base_url ?? profile.base_url ?? base.value),
-    ...also,
-    credentials: { ...profile.credentials, [kind]: { value, origin: parseBaseUrl(base.value).origin } },
-  }))
+  const { origin, hostname } = parseBaseUrl(base.value)
+  const server = findServerAt(host, settings, origin)
+  return changeProfile(host, name, (profile) => {
+    const isOfFolder = server !== undefined && server === settings.localServer
+    const isFound = also.base_url !== undefined || (isOfFolder && !isOfProject(settings.baseUrl))
+    const moved = { ...atServer(profile, isFound ? base.value : (profile.base_url ?? base.value)), ...also }
+    const store = defined({ store: server?.store_id })
+    const unbound = isLoopbackHost(hostname) && server === undefined ? { store: null } : {}
+    const binding = server === undefined ? unbound : bindingOf(host, moved, server)
+    return {
+      ...moved,
+      ...(originOf(moved.base_url) === origin ? binding : {}),
+      credentials: { ...profile.credentials, [kind]: { value, origin, ...store } },
+    }
+  })
 }
 
-/** Copies a profile with another base URL. It drops the data folder, which belongs to the server at the old URL. */
-export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
+/** Copies a profile with another base URL. It drops what binds it to the server at the old URL. */
+export function atServer({ data_dir: dir, store, ...profile }: Profile, baseUrl: string): Profile {
   const isLocal = dir !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
-  return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
+  const isSame = originOf(profile.base_url) === originOf(baseUrl)
+  return {
+    ...profile,
+    base_url: baseUrl,
+    ...(isLocal ? { data_dir: dir } : {}),
+    ...(isSame ? defined({ store }) : {}),
+  }
 }

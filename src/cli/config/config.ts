@@ -9,9 +9,11 @@ import type { Host } from '../host/host.js'
 import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** A secret and the only origin to which it may be sent. */
-interface StoredCredential {
+export interface StoredCredential {
   readonly value: string
   readonly origin: string
+  /** Id of the local store that issued it; it is then sent to the server of this store, whatever its port. */
+  readonly store?: string
 }
 
 /** Encryption settings of a profile (RULES.md#client-modes, RULES.md#key-pins). */
@@ -35,6 +37,11 @@ export interface Profile {
   readonly retries?: number
   /** Data folder of the local server; a login stores it. */
   readonly data_dir?: string
+  /**
+   * Id of the store of the local server; commands then find the server by its data folder. Null: `base_url` names a
+   * server that was no local server. Absent: earlier versions stored neither.
+   */
+  readonly store?: string | null
   readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
 }

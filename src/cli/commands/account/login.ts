@@ -19,7 +19,7 @@ import {
   readOperatorKey,
 } from '../../config/local-server.js'
 import { projectNotAllowed } from '../../config/project-file.js'
-import { isGivenForCall } from '../../config/settings.js'
+import { isGivenForCall, isOfProject } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { excluding, needing, text, toggle } from '../../flags/flags.js'
@@ -116,7 +116,7 @@ async function findLogin(context: Context, data: string | undefined): Promise<Lo
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
   const { value: baseUrl, source } = settings.baseUrl
-  if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
+  if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || isOfProject(settings.baseUrl))) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
     return isOurs ? { ok: true, server, dir } : notRunning(context, dir)

@@ -5,7 +5,9 @@ import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { changeProfile, checkConfigWritable, configFile, findProfile } from '../../config/config.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
+import { findLocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
+import { defined } from '../../flags/defined.js'
 import { readFlags } from '../../flags/flags.js'
 import type { StartedServer, Walkthrough } from './walkthrough.js'
 
@@ -73,14 +75,16 @@ async function storeProfile(
 ): Promise<Failure | undefined> {
   output.notice(`note: the credentials are stored in plain text, readable by you alone, in ${configFile(host)}`)
   const { origin } = parseBaseUrl(baseUrl)
+  const store = defined({ store: findLocalServer(dir)?.store_id })
   const stored = (['jwt', 'token', 'bot'] as const).flatMap((kind) => {
     const value = credentials.get(kind)
-    return value === undefined ? [] : [[kind, { value, origin }] as const]
+    return value === undefined ? [] : [[kind, { value, origin, ...store }] as const]
   })
   return changeProfile(host, PROFILE, () => ({
     base_url: baseUrl,
     account: 'demo',
     data_dir: dir,
+    ...store,
     credentials: Object.fromEntries(stored),
   }))
 }
