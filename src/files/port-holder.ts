@@ -2,27 +2,25 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const LISTEN = '0A'
 
-/** Names the process that listens on a port; undefined if the system does not tell: only Linux, only own processes. */
+/** Names the process that listens on a port, if the system tells: Linux does, for processes of the same user. */
 export function portHolder(port: number): string | undefined {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  const sockets = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) =>
-    linesOf(table)
-      .map((line) => line.trim().split(/\s+/))
-      .filter(([, local, , state]) => local?.endsWith(suffix) && state === LISTEN)
-      .map((fields) => `socket:[${fields[9]}]`),
-  )
-  const holds = (pid: string) =>
-    tried(() => readdirSync(`/proc/${pid}/fd`)).some((fd) =>
-      tried(() => [readlinkSync(`/proc/${pid}/fd/${fd}`)]).some((it) => sockets.includes(it)),
+  const sockets = [...linesOf('/proc/net/tcp'), ...linesOf('/proc/net/tcp6')]
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.endsWith(suffix) && state === LISTEN)
+    .map((fields) => `socket:[${fields[9]}]`)
+  const isHolder = (pid: string) =>
+    list(() => readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))).some((it) =>
+      sockets.includes(it),
     )
-  const pid = sockets.length === 0 ? undefined : readdirSync('/proc').find((it) => /^\d+$/.test(it) && holds(it))
-  return pid && `${linesOf(`/proc/${pid}/comm`)[0] || 'a program'} (process ${pid})`
+  const pid = list(() => readdirSync('/proc')).find((it) => /^\d+$/.test(it) && isHolder(it))
+  return pid && `${linesOf(`/proc/${pid}/comm`)[0]} (process ${pid})`
 }
 
-const linesOf = (path: string) => tried(() => readFileSync(path, 'latin1').split('\n'))
+const linesOf = (path: string) => list(() => readFileSync(path, 'latin1').split('\n'))
 
-/** Returns an empty list for what has ended meanwhile or belongs to another user. */
-function tried(read: () => string[]): string[] {
+/** Returns an empty list for what has ended meanwhile, belongs to another user, or does not exist here. */
+function list(read: () => string[]): string[] {
   try {
     return read()
   } catch {

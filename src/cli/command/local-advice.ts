@@ -2,14 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import {
-  dataDirOf,
-  findLocalServer,
-  findRunningServers,
-  isAddressOf,
-  isSilent,
-  START_HINT,
-} from '../config/local-server.js'
+import { dataDirOf, findLocalServer, findRunningServers, isAddressOf, isSilent } from '../config/local-server.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import { localFailures } from '../failures/local-failures.js'
 import { credentialVariables } from '../host/secrets.js'
@@ -23,13 +16,13 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
     const { kind, source = '' } = context.lastCredential ?? {}
     return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
   }
-  const isDown = failure.code === 'LOCAL_SERVER_NOT_RUNNING'
-  // Other failures of this code name the command that fits them.
-  if (isDown && failure.hint !== START_HINT) return failure
+  const { fix } = localFailures[failure.code === 'NETWORK_ERROR' ? failure.code : 'LOCAL_SERVER_NOT_RUNNING']
+  const isGeneral = failure.hint === null || failure.hint === fix
+  // The other failures of a stopped server name the command that fits them.
+  if (!isGeneral && failure.code !== 'NETWORK_ERROR') return failure
   const hint = await startHint(context)
   if (hint === undefined) return failure
   // Keep a specific hint (unknown outcome, idempotency key); put the start command before it.
-  const isGeneral = isDown || failure.hint === null || failure.hint === localFailures.NETWORK_ERROR.fix
   return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
 }
 

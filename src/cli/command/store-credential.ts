@@ -3,10 +3,9 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
-import { bindingOf, findServerAt, originOf } from '../config/local-server.js'
-import { isOfProject } from '../config/settings.js'
+import { bindTo, findServerAt, originOf } from '../config/local-server.js'
+import { isNamedForCall } from '../config/settings.js'
 import type { Failure } from '../failures/failure.js'
-import { defined } from '../flags/defined.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
 
@@ -52,30 +51,21 @@ export async function storeCredential(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
   const { origin, hostname } = parseBaseUrl(base.value)
-  const server = findServerAt(host, settings, origin)
+  const server = findServerAt(host, settings.config, origin)
+  const isNamed = isNamedForCall(settings.baseUrl)
   return changeProfile(host, name, (profile) => {
-    const isOfFolder = server !== undefined && server === settings.localServer
-    const isFound = also.base_url !== undefined || (isOfFolder && !isOfProject(settings.baseUrl))
-    const moved = { ...atServer(profile, isFound ? base.value : (profile.base_url ?? base.value)), ...also }
-    const store = defined({ store: server?.store_id })
-    const unbound = isLoopbackHost(hostname) && server === undefined ? { store: null } : {}
-    const binding = server === undefined ? unbound : bindingOf(host, moved, server)
-    return {
-      ...moved,
-      ...(originOf(moved.base_url) === origin ? binding : {}),
-      credentials: { ...profile.credentials, [kind]: { value, origin, ...store } },
-    }
+    const url = also.base_url ?? (isNamed ? profile.base_url : undefined) ?? base.value
+    const credentials = { ...profile.credentials, [kind]: { value, origin } }
+    const changed = { ...atServer(profile, url), ...also, credentials }
+    if (server !== undefined) return bindTo(host, changed, server)
+    return isLoopbackHost(hostname) && originOf(url) === origin ? { ...changed, store: null } : changed
   })
 }
 
 /** Copies a profile with another base URL. It drops what binds it to the server at the old URL. */
-export function atServer({ data_dir: dir, store, ...profile }: Profile, baseUrl: string): Profile {
+export function atServer(profile: Profile, baseUrl: string): Profile {
+  if (originOf(profile.base_url) === originOf(baseUrl)) return { ...profile, base_url: baseUrl }
+  const { data_dir: dir, store: _store, ...rest } = profile
   const isLocal = dir !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
-  const isSame = originOf(profile.base_url) === originOf(baseUrl)
-  return {
-    ...profile,
-    base_url: baseUrl,
-    ...(isLocal ? { data_dir: dir } : {}),
-    ...(isSame ? defined({ store }) : {}),
-  }
+  return { ...rest, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
 }

@@ -37,10 +37,7 @@ export interface Profile {
   readonly retries?: number
   /** Data folder of the local server; a login stores it. */
   readonly data_dir?: string
-  /**
-   * Id of the store of the local server; commands then find the server by its data folder. Null: `base_url` names a
-   * server that was no local server. Absent: earlier versions stored neither.
-   */
+  /** Store of the local server, which commands find by its folder. Null: no local server; absent: not known. */
   readonly store?: string | null
   readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>

@@ -9,17 +9,7 @@ import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
 import { changeProfile, type StoredCredential } from './config.js'
-import {
-  bindingOf,
-  dataDirOf,
-  findServerAt,
-  identify,
-  isProven,
-  type LocalServer,
-  notProven,
-  originOf,
-  readOperatorKey,
-} from './local-server.js'
+import { bindTo, dataDirOf, findServerAt, identify, isProven, notProven, readOperatorKey } from './local-server.js'
 import { isGivenForCall, type Settings } from './settings.js'
 
 interface FoundCredential {
@@ -77,74 +67,50 @@ export async function findStored(
   const { profile, profileName } = settings
   const stored = profile.credentials?.[kind]
   if (stored === undefined) return undefined
-  const { origin } = parseBaseUrl(baseUrl)
-  const server = findServerAt(host, settings, origin)
-  const use = await useOf(host, settings, stored, baseUrl, server, globals['dry-run'])
-  if (use === 'other server') return undefined
-  if (use === 'unproven') return notProven(origin, server?.data_dir ?? dataDirOf(host, profile))
+  const use = await useOf(host, globals, settings, stored, baseUrl)
+  if (use !== 'sent') return use === 'unproven' ? notProven(baseUrl, dataDirOf(host, profile)) : undefined
   remember(host, stored.value)
   return { ok: true, value: stored.value, source: `profile ${profileName.value}` }
 }
 
-/** @param server the user's running server at the base URL, if any @param isDry nothing is sent, so no proof is needed */
 async function useOf(
   host: Host,
+  { 'dry-run': isDry }: Globals,
   settings: Settings,
-  stored: StoredCredential,
+  { origin: itsOrigin, store }: StoredCredential,
   baseUrl: string,
-  server: LocalServer | undefined,
-  isDry: boolean,
 ): Promise<'sent' | 'unproven' | 'other server'> {
-  const { store } = stored
   const { origin, hostname } = parseBaseUrl(baseUrl)
-  const isItsAddress = stored.origin === origin
+  const isItsAddress = itsOrigin === origin
   if (store === undefined && !isItsAddress) return 'other server'
+  // A dry run sends nothing.
   if ((isDry && isItsAddress) || (store === undefined && !isLoopbackHost(hostname))) return 'sent'
-  if (server === undefined && store === undefined) return needsServer(host, settings) ? 'unproven' : 'sent'
+  const server = findServerAt(host, settings.config, origin)
   if (server === undefined) {
-    const isStopped = settings.stoppedFolder !== undefined && originOf(settings.baseUrl.value) === origin
-    return isItsAddress || isStopped ? 'unproven' : 'other server'
+    if (store === undefined) return needsServer(host, settings) ? 'unproven' : 'sent'
+    return isItsAddress || settings.stoppedFolder !== undefined ? 'unproven' : 'other server'
   }
   if (store !== undefined && store !== server.store_id) return 'other server'
-  if (isDry) return 'sent'
-  if (!(await isProven(server))) return 'unproven'
-  if (store === undefined) await bindStored(host, settings, server)
+  if (!isDry && !(await isProven(server))) return 'unproven'
+  // On failure the next command tries again.
+  if (store === undefined) await changeProfile(host, settings.profileName.value, (it) => bindTo(host, it, server))
   return 'sent'
 }
 
-/** True if a loopback address may be that of a stopped local server, for which an earlier version stored no store. */
+/** True if a loopback address may be that of a stopped local server; earlier versions stored only addresses. */
 const needsServer = (host: Host, { profile, baseUrl }: Settings) =>
   !isGivenForCall(baseUrl) &&
   profile.store !== null &&
   (profile.data_dir !== undefined || existsSync(join(dataDirOf(host, profile), 'keys.json')))
 
-const bound = new WeakSet<Settings>()
-
-/** Binds what an earlier version stored for the address of a running local server to its store. */
-async function bindStored(host: Host, settings: Settings, server: LocalServer): Promise<void> {
-  const { store_id: store } = server
-  if (store === undefined || bound.has(settings)) return
-  bound.add(settings)
-  const origin = originOf(server.base_url)
-  // On failure the next command tries again.
-  await changeProfile(host, settings.profileName.value, (profile) => {
-    const credentials = Object.entries(profile.credentials ?? {}).map(([kind, it]) => [
-      kind,
-      it.origin === origin ? { store, ...it } : it,
-    ])
-    const binding = originOf(profile.base_url) === origin ? bindingOf(host, profile, server) : {}
-    return { ...profile, ...binding, credentials: Object.fromEntries(credentials) }
-  })
-}
-
 /** Reads the local server's operator key from its key file, only for the base URL of this server. */
 async function operatorKeyOf(
   host: Host,
   globals: Globals,
-  settings: Settings,
+  { config }: Settings,
   origin: string,
 ): Promise<FoundCredential | undefined> {
-  const server = findServerAt(host, settings, origin)
+  const server = findServerAt(host, config, origin)
   const value = server && readOperatorKey(server)
   if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) return undefined
   remember(host, value)

@@ -7,6 +7,7 @@ import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
+import { localFailures } from '../failures/local-failures.js'
 import type { Host } from '../host/host.js'
 import { foreignness } from '../host/permissions.js'
 import type { Config, Profile } from './config.js'
@@ -66,15 +67,21 @@ export function findRunningServers(
   return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
 }
 
-/** Members of a profile that bind it to a local server; none for a server of an earlier version. */
-export const bindingOf = (
+/** Binds a profile and its credentials for the address of a local server to the store of the server. */
+export function bindTo(
   host: Pick<Host, 'env' | 'homeDir'>,
   profile: Profile,
-  { store_id: store, data_dir: dir }: LocalServer,
-): Partial<Profile> =>
-  store === undefined
-    ? {}
-    : { store, ...(profile.data_dir === undefined && dir === defaultDataDir(host) ? {} : { data_dir: dir }) }
+  { store_id: store, data_dir: dir, base_url: url }: LocalServer,
+): Profile {
+  if (store === undefined) return profile
+  const isThere = (it: string | undefined) => originOf(it) === originOf(url)
+  const bound = Object.entries(profile.credentials ?? {}).map(([kind, it]) => {
+    return [kind, isThere(it.origin) ? { store, ...it } : it]
+  })
+  const folder = profile.data_dir === undefined && dir === defaultDataDir(host) ? {} : { data_dir: dir }
+  const binding = isThere(profile.base_url) ? { store, ...folder } : {}
+  return { ...profile, ...binding, credentials: Object.fromEntries(bound) }
+}
 
 export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
   const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
@@ -119,15 +126,8 @@ function namesIn(dir: string): readonly string[] {
   }
 }
 
-/** Finds the user's running server at an origin. */
-export function findServerAt(
-  host: Pick<Host, 'env' | 'homeDir'>,
-  { localServer, config }: { readonly localServer: LocalServer | undefined; readonly config: Pick<Config, 'profiles'> },
-  origin: string,
-): LocalServer | undefined {
-  const isThere = (it: LocalServer | undefined) => originOf(it?.base_url) === origin
-  return isThere(localServer) ? localServer : findRunningServers(host, config).find(isThere)
-}
+export const findServerAt = (host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>, origin: string) =>
+  findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
 
 /** True if a base URL names the port of the local server on this machine; its host may be `localhost`. */
 export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
@@ -177,12 +177,11 @@ export async function identify(server: LocalServer): Promise<Identity> {
   const { base_url, instance_id, proof_key: key } = server
   const { CHALLENGE_HEADER, proofOf } = await import('../../files/server-proof.js')
   const challenge = crypto.randomUUID()
-  const body = await get(base_url, '/healthz', key === undefined ? {} : { [CHALLENGE_HEADER]: challenge })
+  const body = await get(base_url, '/healthz', { [CHALLENGE_HEADER]: challenge })
   if (body === undefined) return 'silent'
   const data = asMembers(parseObject(body.text)?.data)
   const isProven = typeof key === 'string' && data?.proof === proofOf(key, challenge)
-  const isItsProcess = isSameProcess(server) === true && typeof instance_id === 'string'
-  return isProven || (isItsProcess && data?.instanceId === instance_id) ? 'same' : 'other'
+  return isProven || (isSameProcess(server) === true && data?.instanceId === instance_id) ? 'same' : 'other'
 }
 
 /** True if the server is certain to listen on the address from server.json; a call only without a known process. */
@@ -194,27 +193,26 @@ export const isProven = async (server: LocalServer): Promise<boolean> =>
  * may remain after the server ended, and a profile keeps the address of a stopped server (RULES.md#local-server).
  */
 export async function refuseImpostor(
-  {
-    localServer: server,
-    stoppedFolder,
-    baseUrl: chosen,
-  }: {
+  chosen: {
     readonly localServer: LocalServer | undefined
     readonly stoppedFolder: string | undefined
     readonly baseUrl: { readonly value: string | undefined }
   },
   baseUrl: string,
 ): Promise<Failure | undefined> {
+  const { localServer: server, stoppedFolder } = chosen
   const origin = originOf(baseUrl)
-  if (stoppedFolder !== undefined && originOf(chosen.value) === origin) return notProven(baseUrl, stoppedFolder)
+  if (stoppedFolder !== undefined && originOf(chosen.baseUrl.value) === origin) return notProven(baseUrl, stoppedFolder)
   if (server === undefined || originOf(server.base_url) !== origin || (await isProven(server))) return undefined
   return notProven(baseUrl, server.data_dir)
 }
 
-export const START_HINT = 'Start one with `voucherctl server start --detach`, or name one with --base-url URL.'
-
 export const notProven = (baseUrl: string, dir: string): Failure =>
-  fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}, or it is not the server of ${dir}.`, START_HINT)
+  fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `No server responds on ${baseUrl}, or it is not the server of ${dir}.`,
+    localFailures.LOCAL_SERVER_NOT_RUNNING.fix,
+  )
 
 export async function isSilent(baseUrl: string): Promise<boolean> {
   return (await get(baseUrl, '/healthz')) === undefined
@@ -224,11 +222,7 @@ export async function isReady({ base_url }: LocalServer): Promise<boolean> {
   return (await get(base_url, '/readyz'))?.status === 200
 }
 
-async function get(
-  baseUrl: string,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ status: number; text: string } | undefined> {
+async function get(baseUrl: string, path: string, headers = {}): Promise<{ status: number; text: string } | undefined> {
   try {
     // This server runs on this machine, so no proxy of the environment applies.
     const { status, body } = await createHttpTransport(

@@ -131,18 +131,12 @@ function chooseServer(
   const chosen = choose(sources, flags, 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url, undefined)
   const dir = dataDirOf(host, profile)
   // The local server of the profile may have another port since the login.
-  const isLocal =
-    chosen.value !== undefined &&
-    isBound(profile) &&
-    !isGivenForCall(chosen) &&
-    originOf(chosen.value) === originOf(profile.base_url)
-  const defaultServer = chosen.value === undefined || isLocal ? findLocalServer(dir) : undefined
-  const source = defaultServer ? `the local server of ${defaultServer.data_dir}` : 'nowhere: no server is chosen'
-  const baseUrl =
-    chosen.value === undefined
-      ? { value: defaultServer?.base_url, source }
-      : { ...chosen, value: defaultServer?.base_url ?? chosen.value }
-  const stoppedFolder = isLocal && defaultServer === undefined ? dir : undefined
+  const follows = !!profile.store && !isGivenForCall(chosen) && originOf(chosen.value) === originOf(profile.base_url)
+  const defaultServer = chosen.value === undefined || follows ? findLocalServer(dir) : undefined
+  const place = defaultServer ? `the local server of ${defaultServer.data_dir}` : 'nowhere: no server is chosen'
+  const source = chosen.value === undefined ? place : chosen.source
+  const baseUrl = { value: defaultServer?.base_url ?? chosen.value, source }
+  const stoppedFolder = follows && defaultServer === undefined ? dir : undefined
   const problem = problemOfBaseUrl(baseUrl)
   if (problem !== undefined) return problem
   const settings = { baseUrl, notAllowed: undefined, localServer: defaultServer, stoppedFolder }
@@ -219,13 +213,12 @@ function problemOfBaseUrl({ value, source }: Setting<string | undefined>): Failu
 
 const isRetries = (value: unknown) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 20
 
-/** True if the profile is that of a local server, which commands find by its data folder. */
-export const isBound = ({ store }: Profile): boolean => typeof store === 'string'
-
-export const isOfProject = ({ source }: Setting<unknown>): boolean => source.startsWith('project file ')
-
 /** True if the value comes from a flag or an environment variable. */
 export const isGivenForCall = ({ source }: Setting<unknown>): boolean => /^(flag|environment) /.test(source)
+
+/** True if the value comes from neither profile nor default. */
+export const isNamedForCall = (it: Setting<unknown>): boolean =>
+  isGivenForCall(it) || it.source.startsWith('project file ')
 
 /** Returns the first candidate whose value is defined, else the default. */
 function first<T>(byDefault: T, ...candidates: readonly [value: T | undefined, source: string][]): Setting<T> {

@@ -5,9 +5,8 @@ import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { changeProfile, checkConfigWritable, configFile, findProfile } from '../../config/config.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
-import { findLocalServer } from '../../config/local-server.js'
+import { bindTo, findLocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import { readFlags } from '../../flags/flags.js'
 import type { StartedServer, Walkthrough } from './walkthrough.js'
 
@@ -75,16 +74,11 @@ async function storeProfile(
 ): Promise<Failure | undefined> {
   output.notice(`note: the credentials are stored in plain text, readable by you alone, in ${configFile(host)}`)
   const { origin } = parseBaseUrl(baseUrl)
-  const store = defined({ store: findLocalServer(dir)?.store_id })
   const stored = (['jwt', 'token', 'bot'] as const).flatMap((kind) => {
     const value = credentials.get(kind)
-    return value === undefined ? [] : [[kind, { value, origin, ...store }] as const]
+    return value === undefined ? [] : [[kind, { value, origin }] as const]
   })
-  return changeProfile(host, PROFILE, () => ({
-    base_url: baseUrl,
-    account: 'demo',
-    data_dir: dir,
-    ...store,
-    credentials: Object.fromEntries(stored),
-  }))
+  const profile = { base_url: baseUrl, account: 'demo', data_dir: dir, credentials: Object.fromEntries(stored) }
+  const server = findLocalServer(dir)
+  return changeProfile(host, PROFILE, () => (server === undefined ? profile : bindTo(host, profile, server)))
 }

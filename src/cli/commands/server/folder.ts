@@ -10,7 +10,7 @@ import {
   isAddressOf,
   type LocalServer,
 } from '../../config/local-server.js'
-import { isBound, isGivenForCall, type Settings } from '../../config/settings.js'
+import { isGivenForCall, type Settings } from '../../config/settings.js'
 import { type Failure, fail, optionOf, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 
@@ -51,7 +51,7 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
 /** Loopback URL of a profile that names its server by address, not by a data folder (RULES.md#local-server). */
 export function addressOf({ profile }: Settings): string | undefined {
   const { base_url: baseUrl } = profile
-  if (baseUrl === undefined || isBound(profile) || !URL.canParse(baseUrl)) return undefined
+  if (baseUrl === undefined || profile.store || !URL.canParse(baseUrl)) return undefined
   return isLoopbackHost(parseBaseUrl(baseUrl).hostname) ? baseUrl : undefined
 }
 

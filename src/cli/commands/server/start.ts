@@ -142,9 +142,9 @@ const DEFAULT_PORT = 8420
 
 /** Says why the server took another port than the default one, and who has that, if the system tells. */
 function otherPort({ host, settings }: Context, { port }: StartFlags, { base_url: baseUrl }: ReadyLine): string {
-  if (port !== undefined || new URL(baseUrl).port === String(DEFAULT_PORT)) return ''
-  const isThere = (it: { base_url: string }) => new URL(it.base_url).port === String(DEFAULT_PORT)
-  const ours = findRunningServers(host, settings.config).find(isThere)
+  const hasDefault = (url: string) => new URL(url).port === String(DEFAULT_PORT)
+  if (port !== undefined || hasDefault(baseUrl)) return ''
+  const ours = findRunningServers(host, settings.config).find((it) => hasDefault(it.base_url))
   const holder = ours === undefined ? portHolder(DEFAULT_PORT) : `the local server of ${ours.data_dir}`
   return ` Port ${DEFAULT_PORT} is in use${holder === undefined ? '' : ` by ${holder}`}; commands find the server on its port.`
 }
