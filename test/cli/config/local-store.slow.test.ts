@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { isAlive } from '../../../src/files/process-alive.js'
 import { built, firstLine } from '../../support/cli/built-cli.js'
 import { temporaryDir } from '../../support/cli/cli.js'
 import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
@@ -87,7 +88,7 @@ test.each(['stop', 'kill'])('a stranger on the port of a server gets no credenti
   const shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
   if (end === 'stop') await run(home, 'server stop')
   else process.kill(server.pid, 'SIGKILL')
-  while (existsSync(`/proc/${server.pid}/fd/0`)) await new Promise((resolve) => setImmediate(resolve))
+  while (isAlive(server.pid)) await new Promise((resolve) => setImmediate(resolve))
   // The stranger has seen what /healthz shows to everybody.
   const other = await stranger(portOf(server.base_url), () => ({ status: 'ok', instanceId: shown.instance_id }))
   for (const line of [
@@ -166,7 +167,7 @@ test('credentials of an earlier version do not go to a stranger on the port of t
   await json(home, `templates list --base-url ${server.base_url}`)
 })
 
-test('a loopback server that is no local one keeps its credentials beside a local server', async () => {
+test('a container on a loopback address keeps its credentials beside a local server', async () => {
   const home = temporaryDir()
   await start(home, '--port 0')
   const other = await stranger(0, () => ({ items: [] }))
