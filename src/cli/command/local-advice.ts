@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import { dataDirOf, findLocalServer, findRunningServers, isAddressOf, isSilent } from '../config/local-server.js'
+import {
+  dataDirOf,
+  findLocalServer,
+  findRunningServers,
+  isAddressOf,
+  isSilent,
+  START_HINT,
+} from '../config/local-server.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import { localFailures } from '../failures/local-failures.js'
 import { credentialVariables } from '../host/secrets.js'
@@ -16,8 +23,7 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
     const { kind, source = '' } = context.lastCredential ?? {}
     return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
   }
-  const { fix } = localFailures[failure.code === 'NETWORK_ERROR' ? failure.code : 'LOCAL_SERVER_NOT_RUNNING']
-  const isGeneral = failure.hint === null || failure.hint === fix
+  const isGeneral = [null, START_HINT, localFailures.NETWORK_ERROR.fix].includes(failure.hint)
   // The other failures of a stopped server name the command that fits them.
   if (!isGeneral && failure.code !== 'NETWORK_ERROR') return failure
   const hint = await startHint(context)

@@ -51,7 +51,7 @@ export async function storeCredential(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
   const { origin, hostname } = parseBaseUrl(base.value)
-  const server = findServerAt(host, settings.config, origin)
+  const server = findServerAt(host, settings, origin)
   const isNamed = isNamedForCall(settings.baseUrl)
   return changeProfile(host, name, (profile) => {
     const url = also.base_url ?? (isNamed ? profile.base_url : undefined) ?? base.value

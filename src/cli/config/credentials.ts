@@ -85,7 +85,7 @@ async function useOf(
   if (store === undefined && !isItsAddress) return 'other server'
   // A dry run sends nothing.
   if ((isDry && isItsAddress) || (store === undefined && !isLoopbackHost(hostname))) return 'sent'
-  const server = findServerAt(host, settings.config, origin)
+  const server = findServerAt(host, settings, origin)
   if (server === undefined) {
     if (store === undefined) return needsServer(host, settings) ? 'unproven' : 'sent'
     return isItsAddress || settings.stoppedFolder !== undefined ? 'unproven' : 'other server'
@@ -107,10 +107,10 @@ const needsServer = (host: Host, { profile, baseUrl }: Settings) =>
 async function operatorKeyOf(
   host: Host,
   globals: Globals,
-  { config }: Settings,
+  settings: Settings,
   origin: string,
 ): Promise<FoundCredential | undefined> {
-  const server = findServerAt(host, config, origin)
+  const server = findServerAt(host, settings, origin)
   const value = server && readOperatorKey(server)
   if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) return undefined
   remember(host, value)

@@ -7,7 +7,6 @@ import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
-import { localFailures } from '../failures/local-failures.js'
 import type { Host } from '../host/host.js'
 import { foreignness } from '../host/permissions.js'
 import type { Config, Profile } from './config.js'
@@ -126,8 +125,15 @@ function namesIn(dir: string): readonly string[] {
   }
 }
 
-export const findServerAt = (host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>, origin: string) =>
-  findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
+export function findServerAt(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  { localServer, config }: { readonly localServer: LocalServer | undefined; readonly config: Pick<Config, 'profiles'> },
+  origin: string,
+): LocalServer | undefined {
+  // The chosen server needs no search in the registry.
+  if (originOf(localServer?.base_url) === origin) return localServer
+  return findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
+}
 
 /** True if a base URL names the port of the local server on this machine; its host may be `localhost`. */
 export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
@@ -207,12 +213,10 @@ export async function refuseImpostor(
   return notProven(baseUrl, server.data_dir)
 }
 
+export const START_HINT = 'Start one with `voucherctl server start --detach`, or name one with --base-url URL.'
+
 export const notProven = (baseUrl: string, dir: string): Failure =>
-  fail(
-    'LOCAL_SERVER_NOT_RUNNING',
-    `No server responds on ${baseUrl}, or it is not the server of ${dir}.`,
-    localFailures.LOCAL_SERVER_NOT_RUNNING.fix,
-  )
+  fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}, or it is not the server of ${dir}.`, START_HINT)
 
 export async function isSilent(baseUrl: string): Promise<boolean> {
   return (await get(baseUrl, '/healthz')) === undefined
