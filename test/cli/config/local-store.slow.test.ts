@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { isAlive } from '../../../src/files/process-alive.js'
 import { built, firstLine } from '../../support/cli/built-cli.js'
 import { temporaryDir } from '../../support/cli/cli.js'
 import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
@@ -85,10 +84,16 @@ test('a profile keeps its credentials when its data folder is served on another 
 
 test.each(['stop', 'kill'])('a stranger on the port of a server gets no credential after a %s', async (end) => {
   const { home, server } = await homeWithCredentials()
-  const shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
-  if (end === 'stop') await run(home, 'server stop')
-  else process.kill(server.pid, 'SIGKILL')
-  while (isAlive(server.pid)) await new Promise((resolve) => setImmediate(resolve))
+  let shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
+  await run(home, 'server stop')
+  if (end === 'kill') {
+    const child = built.start(['server', 'start', '--port', `${portOf(server.base_url)}`, '--json'], home)
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    await firstLine(child)
+    child.kill('SIGKILL')
+    await ended
+    shown = JSON.parse(readFileSync(fileOf(home), 'utf8'))
+  }
   // The stranger has seen what /healthz shows to everybody.
   const other = await stranger(portOf(server.base_url), () => ({ status: 'ok', instanceId: shown.instance_id }))
   for (const line of [
