@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomBytes, randomFillSync } from 'node:crypto'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import { newId, type RandomBytes } from '../domain/ids.js'
 import { formatInstant } from '../domain/time.js'
@@ -111,8 +111,12 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     attempts: operatorKey === null ? undefined : deps.attempts,
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
-  return { app, log, target, deps, snapshots, operatorKey, deliveries }
+  return { app, log, target, deps, snapshots, operatorKey, deliveries, storeId: storeIdOf(keys) }
 }
+
+/** Id of the store to which clients bind credentials. It follows from a key, so it is the same after each start. */
+const storeIdOf = ({ account }: ServerKeys) =>
+  createHash('sha256').update('store id').update(account).digest('hex').slice(0, 32)
 
 /** A flag overrides the file of differences. */
 const rateLimitsOf = ({ rateLimits, differences }: ServerOptions) =>
@@ -172,6 +176,7 @@ function createInspector(random: RandomBytes, clock: Clock): Inspector {
 function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random'>, newIdOf: Deps['newId']) {
   return {
     newId: newIdOf,
+    proofKey: randomBytes(32).toString('base64url'),
     faults: new Faults({ newId: newIdOf, random }),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),

@@ -86,4 +86,6 @@ export interface Deps {
   readonly differences: Partial<Differences>
   /** Random id of this start, by which clients detect another server at the same address. */
   readonly instanceId: string
+  /** Key of this start, in server.json only, with which the server proves itself to clients of the same user. */
+  readonly proofKey: string
 }

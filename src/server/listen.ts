@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import process from 'node:process'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import { formatInstant } from '../domain/time.js'
+import { codeOf } from '../files/error-code.js'
 import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
 import type { App } from './app.js'
@@ -13,6 +14,8 @@ import { placeInFolder, placeInMemory, registerServer, type ServerPlace } from '
 import { plantSeed } from './seed/plant.js'
 
 const DEFAULT_PORT = 8420
+/** Ports from the default one that a start without a port tries. */
+const PORTS_MAX = 20
 
 /** Grace period in ms for requests and deliveries in flight when the server stops. */
 const CLOSE_MS_MAX = 9_000
@@ -102,8 +105,9 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
 
     let closing: Promise<void> | undefined
     const close = async () => {
-      await stop(server, upkeep, options.closeMsMax ?? CLOSE_MS_MAX)
+      // First, because another process may take the port before this one ends, and would get credentials.
       withdraw()
+      await stop(server, upkeep, options.closeMsMax ?? CLOSE_MS_MAX)
       place.remove()
       server.log.info('stopped')
       await server.target.end?.()
@@ -135,11 +139,17 @@ async function openStore({ databaseUrl, schema }: StartOptions, { database }: Se
 }
 
 async function listen({ app, deps }: ServerParts, options: StartOptions) {
-  const { host = '127.0.0.1', port = DEFAULT_PORT, isInProcess = false } = options
+  const { host = '127.0.0.1', port, isInProcess = false } = options
   // A test whose server was not closed must end: its own calls keep the process alive while they wait.
   if (isInProcess) app.server.unref().on('connection', (socket) => socket.unref())
   app.server.once('listening', () => deps.inspector?.listen(baseUrlOf(app, host) as string))
-  await app.listen({ host, port })
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await app.listen({ host, port: port ?? DEFAULT_PORT + attempt - 1 })
+    } catch (error) {
+      if (port !== undefined || attempt === PORTS_MAX || codeOf(error) !== 'EADDRINUSE') throw error
+    }
+  }
 }
 
 function baseUrlOf({ server }: App, host = '127.0.0.1'): string | null {
@@ -161,12 +171,14 @@ function describe({ app, deps }: ServerParts, place: ServerPlace, host: string |
 
 /** Lists a server in its folder and in the user's registry. Returns a function that removes both entries. */
 function announce(
-  { deps, log }: ServerParts,
+  { deps, log, storeId }: ServerParts,
   place: ServerPlace,
   registryDir: string | undefined,
   running: ReturnType<typeof describe>,
 ): () => void {
-  const file = { ...running, instance_id: deps.instanceId, started_at: formatInstant(Date.now()) }
+  const { instanceId, proofKey } = deps
+  const ids = { instance_id: instanceId, store_id: storeId, proof_key: proofKey }
+  const file = { ...running, ...ids, started_at: formatInstant(Date.now()) }
   const withdraw = place.announce(file)
   let unregister = () => {}
   try {

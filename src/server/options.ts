@@ -27,7 +27,7 @@ export interface Differences {
 export interface ServerOptions {
   /** Address to listen on; default 127.0.0.1. */
   readonly host?: string
-  /** Port; default 8420; 0 takes any free port. */
+  /** Port; default 8420, or the next free of 20; 0 takes any free port. */
   readonly port?: number
   /** Stores nothing permanently: SQLite in memory, keys in a private temporary folder that the server deletes. */
   readonly memory?: boolean

@@ -80,6 +80,10 @@ export function placeInMemory(): ServerPlace {
 interface ServerFile {
   /** Id of this server start; /healthz returns it too. */
   instance_id: string
+  /** Id of the store, to which clients bind credentials. */
+  store_id: string
+  /** Secret of this start: /healthz returns a response to a challenge that only its owner can compute. */
+  proof_key: string
   pid: number
   base_url: string | null
   data_dir: string | null

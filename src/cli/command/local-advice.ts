@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
-import { dataDirOf, findLocalServer, findRunningServers, isAddressOf, isSilent } from '../config/local-server.js'
+import {
+  dataDirOf,
+  findLocalServer,
+  findRunningServers,
+  isAddressOf,
+  isSilent,
+  START_HINT,
+} from '../config/local-server.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import { localFailures } from '../failures/local-failures.js'
 import { credentialVariables } from '../host/secrets.js'
@@ -16,10 +23,12 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
     const { kind, source = '' } = context.lastCredential ?? {}
     return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
   }
+  const isGeneral = [null, START_HINT, localFailures.NETWORK_ERROR.fix].includes(failure.hint)
+  // The other failures of a stopped server name the command that fits them.
+  if (!isGeneral && failure.code !== 'NETWORK_ERROR') return failure
   const hint = await startHint(context)
   if (hint === undefined) return failure
   // Keep a specific hint (unknown outcome, idempotency key); put the start command before it.
-  const isGeneral = failure.hint === null || failure.hint === localFailures.NETWORK_ERROR.fix
   return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
 }
 

@@ -3,6 +3,8 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
+import { bindTo, findServerAt, originOf } from '../config/local-server.js'
+import { isNamedForCall } from '../config/settings.js'
 import type { Failure } from '../failures/failure.js'
 import { credentialNames } from '../host/secrets.js'
 import type { Context } from './context.js'
@@ -48,15 +50,22 @@ export async function storeCredential(
   output.notice(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
-  return changeProfile(host, name, (profile) => ({
-    ...atServer(profile, also.base_url ?? profile.base_url ?? base.value),
-    ...also,
-    credentials: { ...profile.credentials, [kind]: { value, origin: parseBaseUrl(base.value).origin } },
-  }))
+  const { origin, hostname } = parseBaseUrl(base.value)
+  const server = findServerAt(host, settings, origin)
+  const isNamed = isNamedForCall(settings.baseUrl)
+  return changeProfile(host, name, (profile) => {
+    const url = also.base_url ?? (isNamed ? profile.base_url : undefined) ?? base.value
+    const credentials = { ...profile.credentials, [kind]: { value, origin } }
+    const changed = { ...atServer(profile, url), ...also, credentials }
+    if (server !== undefined) return bindTo(host, changed, server)
+    return isLoopbackHost(hostname) && originOf(url) === origin ? { ...changed, store: null } : changed
+  })
 }
 
-/** Copies a profile with another base URL. It drops the data folder, which belongs to the server at the old URL. */
-export function atServer({ data_dir: dir, ...profile }: Profile, baseUrl: string): Profile {
+/** Copies a profile with another base URL. It drops what binds it to the server at the old URL. */
+export function atServer(profile: Profile, baseUrl: string): Profile {
+  if (originOf(profile.base_url) === originOf(baseUrl)) return { ...profile, base_url: baseUrl }
+  const { data_dir: dir, store: _store, ...rest } = profile
   const isLocal = dir !== undefined && isLoopbackHost(parseBaseUrl(baseUrl).hostname)
-  return { ...profile, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
+  return { ...rest, base_url: baseUrl, ...(isLocal ? { data_dir: dir } : {}) }
 }

@@ -9,9 +9,11 @@ import type { Host } from '../host/host.js'
 import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** A secret and the only origin to which it may be sent. */
-interface StoredCredential {
+export interface StoredCredential {
   readonly value: string
   readonly origin: string
+  /** Id of the local store that issued it; it is then sent to the server of this store, whatever its port. */
+  readonly store?: string
 }
 
 /** Encryption settings of a profile (RULES.md#client-modes, RULES.md#key-pins). */
@@ -35,6 +37,8 @@ export interface Profile {
   readonly retries?: number
   /** Data folder of the local server; a login stores it. */
   readonly data_dir?: string
+  /** Store of the local server, which commands find by its folder. Null: no local server; absent: not known. */
+  readonly store?: string | null
   readonly secure?: SecureProfile
   readonly credentials?: Readonly<Partial<Record<CredentialKind, StoredCredential>>>
 }

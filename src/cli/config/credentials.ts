@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import type { CredentialKind } from '../../contract/endpoint.js'
+import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import { readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
-import { findRunningServers, identify, readOperatorKey } from './local-server.js'
-import type { Settings } from './settings.js'
+import { changeProfile, type StoredCredential } from './config.js'
+import { bindTo, dataDirOf, findServerAt, identify, isProven, notProven, readOperatorKey } from './local-server.js'
+import { isGivenForCall, type Settings } from './settings.js'
 
 interface FoundCredential {
   readonly ok: true
@@ -19,7 +23,7 @@ const read = new WeakMap<Globals, Promise<TextResult>>()
 
 /**
  * Finds the credential of a kind for a server: flag > environment > profile > key file of the local server.
- * A stored credential is used only for the origin for which it was stored.
+ * A stored credential is used only for the server for which it was stored.
  */
 export async function findCredential(
   host: Host,
@@ -40,11 +44,8 @@ export async function findCredential(
   if (fromEnvironment) return { ok: true, value: fromEnvironment, source: `environment ${variable}` }
 
   const { origin } = parseBaseUrl(baseUrl)
-  const stored = settings.profile.credentials?.[kind]
-  if (stored?.origin === origin) {
-    remember(host, stored.value)
-    return { ok: true, value: stored.value, source: `profile ${settings.profileName.value}` }
-  }
+  const stored = await findStored(host, globals, settings, kind, baseUrl)
+  if (stored !== undefined) return stored
   if (kind === 'operator') {
     const key = await operatorKeyOf(host, globals, settings, origin)
     if (key !== undefined) return key
@@ -52,21 +53,68 @@ export async function findCredential(
   return missing(kind, origin, settings)
 }
 
+/**
+ * Finds the credential of the profile for a server. One of a local store follows it to another port, and needs a proof
+ * that the server of the store has the address (RULES.md#local-server).
+ */
+export async function findStored(
+  host: Host,
+  globals: Globals,
+  settings: Settings,
+  kind: CredentialKind,
+  baseUrl: string,
+): Promise<FoundCredential | Failure | undefined> {
+  const { profile, profileName } = settings
+  const stored = profile.credentials?.[kind]
+  if (stored === undefined) return undefined
+  const use = await useOf(host, globals, settings, stored, baseUrl)
+  if (use !== 'sent') return use === 'unproven' ? notProven(baseUrl, dataDirOf(host, profile)) : undefined
+  remember(host, stored.value)
+  return { ok: true, value: stored.value, source: `profile ${profileName.value}` }
+}
+
+async function useOf(
+  host: Host,
+  { 'dry-run': isDry }: Globals,
+  settings: Settings,
+  { origin: itsOrigin, store }: StoredCredential,
+  baseUrl: string,
+): Promise<'sent' | 'unproven' | 'other server'> {
+  const { origin, hostname } = parseBaseUrl(baseUrl)
+  const isItsAddress = itsOrigin === origin
+  if (store === undefined && !isItsAddress) return 'other server'
+  // A dry run sends nothing.
+  if ((isDry && isItsAddress) || (store === undefined && !isLoopbackHost(hostname))) return 'sent'
+  const server = findServerAt(host, settings, origin)
+  if (server === undefined) {
+    if (store === undefined) return needsServer(host, settings) ? 'unproven' : 'sent'
+    return isItsAddress || settings.stoppedFolder !== undefined ? 'unproven' : 'other server'
+  }
+  if (store !== undefined && store !== server.store_id) return 'other server'
+  if (!isDry && !(await isProven(server))) return 'unproven'
+  // On failure the next command tries again.
+  if (store === undefined) await changeProfile(host, settings.profileName.value, (it) => bindTo(host, it, server))
+  return 'sent'
+}
+
+/** True if a loopback address may be that of a stopped local server; earlier versions stored only addresses. */
+const needsServer = (host: Host, { profile, baseUrl }: Settings) =>
+  !isGivenForCall(baseUrl) &&
+  profile.store !== null &&
+  (profile.data_dir !== undefined || existsSync(join(dataDirOf(host, profile), 'keys.json')))
+
 /** Reads the local server's operator key from its key file, only for the base URL of this server. */
 async function operatorKeyOf(
   host: Host,
   globals: Globals,
-  { config }: Settings,
+  settings: Settings,
   origin: string,
 ): Promise<FoundCredential | undefined> {
-  for (const server of findRunningServers(host, config)) {
-    if (!URL.canParse(server.base_url) || new URL(server.base_url).origin !== origin) continue
-    const value = readOperatorKey(server)
-    if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) continue
-    remember(host, value)
-    return { ok: true, value, source: `the local server of ${server.data_dir}` }
-  }
-  return undefined
+  const server = findServerAt(host, settings, origin)
+  const value = server && readOperatorKey(server)
+  if (!value || (!globals['dry-run'] && (await identify(server)) !== 'same')) return undefined
+  remember(host, value)
+  return { ok: true, value, source: `the local server of ${server.data_dir}` }
 }
 
 function missing(kind: CredentialKind, origin: string, { profile, profileName }: Settings): Failure {
@@ -80,7 +128,7 @@ function missing(kind: CredentialKind, origin: string, { profile, profileName }:
   const otherServer =
     other === undefined
       ? ''
-      : `The one in profile ${profileName.value} is for ${other} and is not sent to another server. `
+      : `The one in profile ${profileName.value} is for ${other}${other === origin ? ' with an earlier data folder' : ''} and is not sent to another server. `
   const name = credentialNames[kind]
   return fail(
     'CREDENTIAL_REQUIRED',

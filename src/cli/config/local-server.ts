@@ -5,7 +5,7 @@ import { createHttpTransport } from '../../client/http.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
-import { parseObject } from '../../values/json.js'
+import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import { foreignness } from '../host/permissions.js'
@@ -15,6 +15,10 @@ import type { Config, Profile } from './config.js'
 export interface LocalServer {
   /** Random id from the start of the server; /healthz returns it too. */
   readonly instance_id?: string
+  /** Id of the store, the same after each start; absent for a server of an earlier version. */
+  readonly store_id?: string
+  /** Secret of this start; only its server can respond to a challenge with it. */
+  readonly proof_key?: string
   readonly pid: number
   readonly base_url: string
   readonly data_dir: string
@@ -62,6 +66,22 @@ export function findRunningServers(
   return [...byId.values()].sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
 }
 
+/** Binds a profile and its credentials for the address of a local server to the store of the server. */
+export function bindTo(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  profile: Profile,
+  { store_id: store, data_dir: dir, base_url: url }: LocalServer,
+): Profile {
+  if (store === undefined) return profile
+  const isThere = (it: string | undefined) => originOf(it) === originOf(url)
+  const bound = Object.entries(profile.credentials ?? {}).map(([kind, it]) => {
+    return [kind, isThere(it.origin) ? { store, ...it } : it]
+  })
+  const folder = profile.data_dir === undefined && dir === defaultDataDir(host) ? {} : { data_dir: dir }
+  const binding = isThere(profile.base_url) ? { store, ...folder } : {}
+  return { ...profile, ...binding, credentials: Object.fromEntries(bound) }
+}
+
 export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
   const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
   if (first === undefined)
@@ -105,6 +125,16 @@ function namesIn(dir: string): readonly string[] {
   }
 }
 
+export function findServerAt(
+  host: Pick<Host, 'env' | 'homeDir'>,
+  { localServer, config }: { readonly localServer: LocalServer | undefined; readonly config: Pick<Config, 'profiles'> },
+  origin: string,
+): LocalServer | undefined {
+  // The chosen server needs no search in the registry.
+  if (originOf(localServer?.base_url) === origin) return localServer
+  return findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
+}
+
 /** True if a base URL names the port of the local server on this machine; its host may be `localhost`. */
 export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
   if (!URL.canParse(server.base_url) || !URL.canParse(baseUrl)) return false
@@ -146,33 +176,47 @@ type Identity = 'same' | 'other' | 'silent'
 const PROBE_MS = 2_000
 
 /**
- * Identifies the server at the address from server.json by its instance id, which the server creates at start. PID and
- * port are not enough, because systems reuse both.
+ * Identifies the server at the address from server.json. PID and port are not enough, because systems reuse both, nor is
+ * the instance id, which /healthz shows to everybody: the process must be the one that wrote the file, or prove its key.
  */
-export async function identify({ base_url, instance_id }: LocalServer): Promise<Identity> {
-  const body = await get(base_url, '/healthz')
+export async function identify(server: LocalServer): Promise<Identity> {
+  const { base_url, instance_id, proof_key: key } = server
+  const { CHALLENGE_HEADER, proofOf } = await import('../../files/server-proof.js')
+  const challenge = crypto.randomUUID()
+  const body = await get(base_url, '/healthz', { [CHALLENGE_HEADER]: challenge })
   if (body === undefined) return 'silent'
-  const data = parseObject(body.text)?.data as { instanceId?: unknown } | null | undefined
-  return typeof instance_id === 'string' && data?.instanceId === instance_id ? 'same' : 'other'
+  const data = asMembers(parseObject(body.text)?.data)
+  const isProven = typeof key === 'string' && data?.proof === proofOf(key, challenge)
+  return isProven || (isSameProcess(server) === true && data?.instanceId === instance_id) ? 'same' : 'other'
 }
 
+/** True if the server is certain to listen on the address from server.json; a call only without a known process. */
+export const isProven = async (server: LocalServer): Promise<boolean> =>
+  isSameProcess(server) === true || (await identify(server)) === 'same'
+
 /**
- * Refuses to send a credential to an address from server.json if another process may listen there, because the file may
- * remain after its server ended. On systems that do not report a process's start, this check makes a call.
+ * Refuses to send a credential to the address of a local server at which another process may listen: its server.json
+ * may remain after the server ended, and a profile keeps the address of a stopped server (RULES.md#local-server).
  */
 export async function refuseImpostor(
-  { localServer: server }: { readonly localServer: LocalServer | undefined },
+  chosen: {
+    readonly localServer: LocalServer | undefined
+    readonly stoppedFolder: string | undefined
+    readonly baseUrl: { readonly value: string | undefined }
+  },
   baseUrl: string,
 ): Promise<Failure | undefined> {
-  if (server === undefined || originOf(server.base_url) !== originOf(baseUrl) || isSameProcess(server) === true)
-    return undefined
-  if ((await identify(server)) === 'same') return undefined
-  return fail(
-    'LOCAL_SERVER_NOT_RUNNING',
-    `No server responds on ${baseUrl}, or it is not the server of ${server.data_dir}.`,
-    'Start one with `voucherctl server start --detach`, or name one with --base-url URL.',
-  )
+  const { localServer: server, stoppedFolder } = chosen
+  const origin = originOf(baseUrl)
+  if (stoppedFolder !== undefined && originOf(chosen.baseUrl.value) === origin) return notProven(baseUrl, stoppedFolder)
+  if (server === undefined || originOf(server.base_url) !== origin || (await isProven(server))) return undefined
+  return notProven(baseUrl, server.data_dir)
 }
+
+export const START_HINT = 'Start one with `voucherctl server start --detach`, or name one with --base-url URL.'
+
+export const notProven = (baseUrl: string, dir: string): Failure =>
+  fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}, or it is not the server of ${dir}.`, START_HINT)
 
 export async function isSilent(baseUrl: string): Promise<boolean> {
   return (await get(baseUrl, '/healthz')) === undefined
@@ -182,7 +226,7 @@ export async function isReady({ base_url }: LocalServer): Promise<boolean> {
   return (await get(base_url, '/readyz'))?.status === 200
 }
 
-async function get(baseUrl: string, path: string): Promise<{ status: number; text: string } | undefined> {
+async function get(baseUrl: string, path: string, headers = {}): Promise<{ status: number; text: string } | undefined> {
   try {
     // This server runs on this machine, so no proxy of the environment applies.
     const { status, body } = await createHttpTransport(
@@ -191,7 +235,7 @@ async function get(baseUrl: string, path: string): Promise<{ status: number; tex
     )({
       method: 'GET',
       path,
-      headers: {},
+      headers,
       timeoutMs: PROBE_MS,
     })
     return { status, text: body }

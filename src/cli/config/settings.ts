@@ -51,6 +51,8 @@ export interface Settings {
   readonly baseUrl: Setting<string | undefined>
   /** Local server at the base URL, if no setting or only a project file names that URL. */
   readonly localServer: LocalServer | undefined
+  /** Data folder of the profile's local server if none runs there: another process may have the port of the base URL. */
+  readonly stoppedFolder: string | undefined
   /** True if redeem codes of the chosen server are known to have the form of the reference server. */
   readonly hasReferenceCodes: boolean
   readonly format: Setting<Format>
@@ -123,16 +125,21 @@ function chooseServer(
   host: Host,
   flag: string | undefined,
   sources: Sources,
-): Resolved<'baseUrl' | 'notAllowed' | 'localServer'> {
+): Resolved<'baseUrl' | 'notAllowed' | 'localServer' | 'stoppedFolder'> {
   const { config, project, shared, projectSource, profile } = sources
   const flags = [flag, 'base-url'] as const
   const chosen = choose(sources, flags, 'VOUCHERCTL_BASE_URL', shared.base_url, profile.base_url, undefined)
-  const defaultServer = chosen.value === undefined ? findLocalServer(dataDirOf(host, profile)) : undefined
-  const source = defaultServer ? `the local server of ${defaultServer.data_dir}` : 'nowhere: no server is chosen'
-  const baseUrl = chosen.value === undefined ? { value: defaultServer?.base_url, source } : chosen
+  const dir = dataDirOf(host, profile)
+  // The local server of the profile may have another port since the login.
+  const follows = !!profile.store && !isGivenForCall(chosen) && originOf(chosen.value) === originOf(profile.base_url)
+  const defaultServer = chosen.value === undefined || follows ? findLocalServer(dir) : undefined
+  const place = defaultServer ? `the local server of ${defaultServer.data_dir}` : 'nowhere: no server is chosen'
+  const source = chosen.value === undefined ? place : chosen.source
+  const baseUrl = { value: defaultServer?.base_url ?? chosen.value, source }
+  const stoppedFolder = follows && defaultServer === undefined ? dir : undefined
   const problem = problemOfBaseUrl(baseUrl)
   if (problem !== undefined) return problem
-  const settings = { baseUrl, notAllowed: undefined, localServer: defaultServer }
+  const settings = { baseUrl, notAllowed: undefined, localServer: defaultServer, stoppedFolder }
   if (project === undefined || baseUrl.source !== projectSource) return { ok: true, settings }
   const { allowed, reason, localServer } = permissionOf(host, project, profile, config)
   if (allowed) return { ok: true, settings: { ...settings, localServer: localServer ?? defaultServer } }
@@ -208,6 +215,10 @@ const isRetries = (value: unknown) => Number.isInteger(value) && (value as numbe
 
 /** True if the value comes from a flag or an environment variable. */
 export const isGivenForCall = ({ source }: Setting<unknown>): boolean => /^(flag|environment) /.test(source)
+
+/** True if the value comes from neither profile nor default. */
+export const isNamedForCall = (it: Setting<unknown>): boolean =>
+  isGivenForCall(it) || it.source.startsWith('project file ')
 
 /** Returns the first candidate whose value is defined, else the default. */
 function first<T>(byDefault: T, ...candidates: readonly [value: T | undefined, source: string][]): Setting<T> {

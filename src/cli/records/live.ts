@@ -163,6 +163,8 @@ interface Caller {
   readonly options: Parameters<typeof openPlain>[0]
   readonly base: string
   readonly credential: string
+  /** Decides whether the credential may be sent: the words of an earlier completion need no proof of the server. */
+  mayBeSent(): Promise<boolean>
 }
 
 /** Finds the stored settings and the credential of the chosen server; undefined if either is missing. */
@@ -177,16 +179,22 @@ async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): P
   const { settings } = resolved
   const base = settings.baseUrl.value
   if (base === undefined || settings.profileMissing) return undefined
-  const credential = await findCredential(host, globals, settings, kind, base)
+  const find = (isDry: boolean) => findCredential(host, { ...globals, 'dry-run': isDry }, settings, kind, base)
+  const credential = await find(true)
   if (!credential.ok) return undefined
   const output = new Output(host, { format: 'json', quiet: true })
-  return { options: { globals, settings, host, output }, base, credential: credential.value }
+  return {
+    options: { globals, settings, host, output },
+    base,
+    credential: credential.value,
+    mayBeSent: async () => (await find(false)).ok,
+  }
 }
 
 /** Opens calls; undefined if a process other than the profile's server listens on its port. */
-async function openCall({ options, base, credential }: Caller): Promise<Call | undefined> {
+async function openCall({ options, base, credential, mayBeSent }: Caller): Promise<Call | undefined> {
   const { settings } = options
-  if ((await refuseImpostor(settings, base)) !== undefined) return undefined
+  if ((await refuseImpostor(settings, base)) !== undefined || !(await mayBeSent())) return undefined
   const mode = settings.secure.mode.value
   const plain = await openPlain(options, base)
   const latched = settings.secure.latched.value.includes(new URL(base).origin)

@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { refuse } from '../../contract/errors.js'
+import { CHALLENGE_HEADER, proofOf } from '../../files/server-proof.js'
 import type { Inspector } from '../../inspector/inspector.js'
 import { allowedOriginOf, refuseHost } from '../../inspector/request-origin.js'
 import { one } from '../../store/operation.js'
@@ -29,7 +30,10 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
 
   const get = (path: `/${string}`, id: `health.${string}`, handle: Route['handle']) =>
     routes.add({ method: 'GET', endpoint: { id, path }, handle })
-  get('/healthz', 'health.live', ({ id }) => success(id, { status: 'ok', instanceId: deps.instanceId }))
+  get('/healthz', 'health.live', ({ id, headers: { [CHALLENGE_HEADER]: challenge } }) => {
+    const proof = typeof challenge === 'string' ? { proof: proofOf(deps.proofKey, challenge) } : {}
+    return success(id, { status: 'ok', instanceId: deps.instanceId, ...proof })
+  })
   get('/readyz', 'health.ready', async ({ id }) => {
     try {
       // Check with a write: after a failed fsync the store can still read but no longer write.

@@ -12,14 +12,14 @@ import {
   dataDirOf,
   findLocalServer,
   findRunningServers,
-  identify,
   isAddressOf,
+  isProven,
   type LocalServer,
   originOf,
   readOperatorKey,
 } from '../../config/local-server.js'
 import { projectNotAllowed } from '../../config/project-file.js'
-import { isGivenForCall } from '../../config/settings.js'
+import { isNamedForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { excluding, needing, text, toggle } from '../../flags/flags.js'
@@ -116,25 +116,20 @@ async function findLogin(context: Context, data: string | undefined): Promise<Lo
   if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
   const { value: baseUrl, source } = settings.baseUrl
-  if (baseUrl === undefined || !(isGivenForCall(settings.baseUrl) || source.startsWith('project file '))) {
+  if (baseUrl === undefined || !isNamedForCall(settings.baseUrl)) {
     const server = findLocalServer(dir)
-    const isOurs = server !== undefined && (dryRun || (await identify(server)) === 'same')
+    const isOurs = server !== undefined && (dryRun || (await isProven(server)))
     return isOurs ? { ok: true, server, dir } : notRunning(context, dir)
   }
   const named = data === undefined ? undefined : findLocalServer(dir)
   const servers = data === undefined ? findRunningServers(host, settings.config) : named === undefined ? [] : [named]
-  for (const it of servers) if (await respondsOn(it, baseUrl, dryRun)) return { ok: true, server: it, dir: it.data_dir }
+  for (const it of servers)
+    if (isAddressOf(it, baseUrl) && (dryRun || (await isProven(it)))) return { ok: true, server: it, dir: it.data_dir }
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
     `${baseUrl}, from ${source}, is not a local server with a known data folder.`,
     'Leave the base URL out, or log in with --with-token. `voucherctl server list` shows the local servers that run.',
   )
-}
-
-/** True if the server at the base URL returns the instance id of the local server (its host may be `localhost`). */
-async function respondsOn(server: LocalServer, baseUrl: string, dryRun: boolean): Promise<boolean> {
-  if (!isAddressOf(server, baseUrl)) return false
-  return dryRun || (await identify({ ...server, base_url: baseUrl })) === 'same'
 }
 
 const WAYS =

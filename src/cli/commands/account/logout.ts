@@ -26,7 +26,7 @@ export const logout = leaf({
       const problem = await changeProfile(
         context.host,
         name,
-        ({ credentials: _credentials, account: _account, ...rest }) => rest,
+        ({ credentials: _credentials, account: _account, store, ...rest }) => (store ? { ...rest, store } : rest),
       )
       if (problem !== undefined) return problem
     }

@@ -181,6 +181,7 @@ export const profiles: Group = {
           const secure: Record<string, unknown> = { ...before.secure, ...changes.secure }
           if (flags.unset?.startsWith('secure.')) delete secure[flags.unset.slice('secure.'.length)]
           else if (flags.unset !== undefined) delete all[flags.unset]
+          if (flags.unset === 'base_url' || flags.unset === 'data_dir') delete all.store
           delete all.secure
           profile = { ...all, ...(Object.keys(secure).length === 0 ? {} : { secure }) } as Profile
           return profile

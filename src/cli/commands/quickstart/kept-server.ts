@@ -5,6 +5,7 @@ import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { changeProfile, checkConfigWritable, configFile, findProfile } from '../../config/config.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
+import { bindTo, findLocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { readFlags } from '../../flags/flags.js'
 import type { StartedServer, Walkthrough } from './walkthrough.js'
@@ -77,10 +78,7 @@ async function storeProfile(
     const value = credentials.get(kind)
     return value === undefined ? [] : [[kind, { value, origin }] as const]
   })
-  return changeProfile(host, PROFILE, () => ({
-    base_url: baseUrl,
-    account: 'demo',
-    data_dir: dir,
-    credentials: Object.fromEntries(stored),
-  }))
+  const profile = { base_url: baseUrl, account: 'demo', data_dir: dir, credentials: Object.fromEntries(stored) }
+  const server = findLocalServer(dir)
+  return changeProfile(host, PROFILE, () => (server === undefined ? profile : bindTo(host, profile, server)))
 }

@@ -19,7 +19,13 @@ interface Place {
 }
 
 /** Members of server.json that are shown to users. */
-const shownOf = ({ instance_id: _instance, process_start: _start, ...shown }: LocalServer) => shown
+const shownOf = ({
+  instance_id: _id,
+  store_id: _store,
+  proof_key: _key,
+  process_start: _start,
+  ...shown
+}: LocalServer) => shown
 
 const noServer = ({ data_dir, base_url }: Place) =>
   data_dir ? `No server runs in ${data_dir}.` : `No local server runs on ${base_url}.`
@@ -55,7 +61,7 @@ export const status = leaf({
 })
 
 interface RunningServers {
-  readonly items: readonly (Omit<LocalServer, 'instance_id' | 'process_start'> & { readonly ready: boolean })[]
+  readonly items: readonly (ReturnType<typeof shownOf> & { readonly ready: boolean })[]
 }
 
 export const list = leaf({

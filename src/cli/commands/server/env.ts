@@ -1,15 +1,15 @@
-import { parseBaseUrl } from '../../../client/base-url.js'
 import { redact } from '../../../contract/values/secrets.js'
 import { shellWord } from '../../../contract/values/shell-word.js'
 import type { Seed } from '../../../server/seed/schema.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { findStored } from '../../config/credentials.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
-import { credentialNames, credentialVariables, remember } from '../../host/secrets.js'
+import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
-import { dataFlag, notRunning, serverFolder } from './folder.js'
+import { addressOf, dataFlag, notRunning, serverFolder } from './folder.js'
 import { readSeedFile, seedFlag } from './seed.js'
 
 /** Environment variables by name. */
@@ -48,7 +48,7 @@ export const env = leaf({
     const { host, output } = context
     const base = baseUrlOf(context, flags)
     if (!base.ok) return base
-    const found = flags.seed === undefined ? ofProfile(context, base.value) : await ofSeed(context, flags.seed)
+    const found = flags.seed === undefined ? await ofProfile(context, base.value) : await ofSeed(context, flags.seed)
     if (!found.ok) return found
     const { source, values } = found
     const kinds = (Object.keys(credentialVariables) as Kind[]).filter((it) => values[it] !== undefined)
@@ -73,6 +73,8 @@ export const env = leaf({
 function baseUrlOf(context: Context, { seed, data }: { seed: string | undefined; data: string | undefined }) {
   const isNamed = data !== undefined
   if (!isNamed && (seed === undefined || context.globals['base-url'] !== undefined)) return context.baseUrl()
+  const named = isNamed ? undefined : addressOf(context.settings)
+  if (named !== undefined) return { ok: true as const, value: named }
   const folder = serverFolder(context, data)
   const server = folder.ok ? findLocalServer(folder.dir) : undefined
   if (server !== undefined) return { ok: true as const, value: server.base_url }
@@ -80,11 +82,13 @@ function baseUrlOf(context: Context, { seed, data }: { seed: string | undefined;
   return folder.ok ? notRunning(context, folder.dir) : folder
 }
 
-function ofProfile({ host, settings }: Context, baseUrl: string): Found {
-  const { origin } = parseBaseUrl(baseUrl)
-  const stored = Object.entries(settings.profile.credentials ?? {}).filter(([, it]) => it.origin === origin)
-  const values = Object.fromEntries(stored.map(([kind, { value }]) => [kind, value]))
-  for (const it of Object.values(values)) remember(host, it)
+async function ofProfile({ host, globals, settings }: Context, baseUrl: string): Promise<Found> {
+  const values: Partial<Record<Kind, string>> = {}
+  for (const kind of Object.keys(credentialNames) as Kind[]) {
+    const stored = await findStored(host, globals, settings, kind, baseUrl)
+    if (stored?.ok === false) return stored
+    if (stored !== undefined) values[kind] = stored.value
+  }
   return { ok: true, source: `profile ${settings.profileName.value}`, values }
 }
 

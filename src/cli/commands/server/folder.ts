@@ -11,7 +11,7 @@ import {
   type LocalServer,
 } from '../../config/local-server.js'
 import { isGivenForCall, type Settings } from '../../config/settings.js'
-import { type Failure, fail, usage } from '../../failures/failure.js'
+import { type Failure, fail, optionOf, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 
 export const dataFlag = {
@@ -48,24 +48,39 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
     : baseUrl
 }
 
+/** Loopback URL of a profile that names its server by address, not by a data folder (RULES.md#local-server). */
+export function addressOf({ profile }: Settings): string | undefined {
+  const { base_url: baseUrl } = profile
+  if (baseUrl === undefined || profile.store || !URL.canParse(baseUrl)) return undefined
+  return isLoopbackHost(parseBaseUrl(baseUrl).hostname) ? baseUrl : undefined
+}
+
 type ServerLookup =
   | { readonly ok: true; readonly dir: string; readonly server: LocalServer | undefined }
   | { readonly ok: true; readonly dir: undefined; readonly baseUrl: string }
 
 /**
  * Finds the server for `server status` and `server stop`: in the folder of --data, else at the base URL of a flag or
- * the environment, else at the loopback URL of a profile without a folder, else in the profile's folder. `dir` is
- * undefined if no local server runs at a base URL that was given for this call.
+ * the environment, else at the loopback URL of a profile that is not bound to a folder, else in the profile's folder.
+ * `dir` is undefined if no local server runs at the URL. It refuses the server of a folder at another URL.
  */
-export function findServer({ host, settings }: Context, data: string | undefined): ServerLookup | Failure {
-  const { baseUrl, profile, config } = settings
+export function findServer({ host, settings, line }: Context, data: string | undefined): ServerLookup | Failure {
+  const { baseUrl, profile, profileName, config } = settings
   const named = data === undefined && isGivenForCall(baseUrl) ? baseUrl.value : undefined
-  const url = named ?? (data === undefined && profile.data_dir === undefined ? profile.base_url : undefined)
+  const url = named ?? (data === undefined ? addressOf(settings) : undefined)
   const found = url === undefined ? undefined : findRunningServers(host, config).find((it) => isAddressOf(it, url))
   if (found !== undefined) return { ok: true, dir: found.data_dir, server: found }
   if (named !== undefined) return { ok: true, dir: undefined, baseUrl: named }
   const folder = serverFolder({ host, settings }, data)
-  return folder.ok ? { ...folder, server: findLocalServer(folder.dir) } : folder
+  if (!folder.ok) return folder
+  const server = findLocalServer(folder.dir)
+  if (url === undefined || (server === undefined && profile.data_dir !== undefined)) return { ...folder, server }
+  if (server === undefined) return { ok: true, dir: undefined, baseUrl: url }
+  return fail(
+    'LOCAL_SERVER_NOT_RUNNING',
+    `No local server runs on ${url}, which profile ${profileName.value} names; the server of ${folder.dir} runs on ${server.base_url}.`,
+    `To act on that one: \`${line} ${optionOf('data', folder.dir)}\``,
+  )
 }
 
 export function notRunning({ host, settings }: Pick<Context, 'host' | 'settings'>, dir: string): Failure {

@@ -70,7 +70,7 @@ function isAddressOrCidr(text: string): boolean {
 }
 
 export const startFlags = {
-  port: integer('N', 'Port, default 8420; 0 takes any free one', 0, 65_535),
+  port: integer('N', 'Default 8420 or the next free one; 0: any', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
   memory: excluding(toggle('Keep nothing'), 'data', 'database-url'),
   ...dataFlag,

@@ -1,10 +1,12 @@
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
+import { portHolder } from '../../../files/port-holder.js'
 import type { ServerOptions } from '../../../server/options.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
+import { findRunningServers } from '../../config/local-server.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
 import { isLocalCode } from '../../failures/local-failures.js'
@@ -93,7 +95,7 @@ async function runDetached(
   const started = await startDetached(context.host, flags, dir, seed)
   if (!started.ok) return started
   const view: View<ReadyLine> = {
-    headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).`,
+    headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).${otherPort(context, flags, it)}`,
     members: ['data_dir', 'log_file', 'seed', 'differences'],
     next: (it) => `Next: ${nextCommand(it, flags)}`,
   }
@@ -126,7 +128,7 @@ async function runHere(
     ...defined({ seed, differences }),
   }
   const view: View<ReadyLine> = {
-    headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.`,
+    headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.${otherPort(context, flags, ready)}`,
     members: ['store', 'data_dir', 'operator_key_file', 'seed', 'differences'],
   }
   await announce(context, ready, view, warnings)
@@ -134,6 +136,17 @@ async function runHere(
     await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
   await server.close()
   return { ok: true, printed: true }
+}
+
+const DEFAULT_PORT = 8420
+
+/** Says why the server took another port than the default one, and who has that, if the system tells. */
+function otherPort({ host, settings }: Context, { port }: StartFlags, { base_url: baseUrl }: ReadyLine): string {
+  const hasDefault = (url: string) => new URL(url).port === String(DEFAULT_PORT)
+  if (port !== undefined || hasDefault(baseUrl)) return ''
+  const ours = findRunningServers(host, settings.config).find((it) => hasDefault(it.base_url))
+  const holder = ours === undefined ? portHolder(DEFAULT_PORT) : `the local server of ${ours.data_dir}`
+  return ` Port ${DEFAULT_PORT} is in use${holder === undefined ? '' : ` by ${holder}`}; commands find the server on its port.`
 }
 
 /** Log format on stderr: lines for people on a terminal, otherwise JSON; always JSON with JSON output. */
@@ -162,11 +175,13 @@ async function announce({ output }: Context, ready: ReadyLine, view: View<ReadyL
 }
 
 /** Converts a start error to a failure. A bare system error code gets the port, host or folder that failed. */
-function startFailure(error: unknown, { host = '127.0.0.1', port = 8420 }: StartFlags): Failure {
+function startFailure(error: unknown, { host = '127.0.0.1', port: named }: StartFlags): Failure {
+  const port = named ?? DEFAULT_PORT
+  const tried = named === undefined ? `Port ${port} and the next ones on ${host} are` : `Port ${port} on ${host} is`
   const code = codeOf(error)
   const known: Partial<Record<string, readonly [message: string, hint: string]>> = {
     EADDRINUSE: [
-      `Port ${port} on ${host} is in use.`,
+      `${tried} in use.`,
       'Choose another with --port N, or any free one with --port 0; `voucherctl server list` shows your servers.',
     ],
     EACCES: [

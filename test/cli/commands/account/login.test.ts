@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { app, pageOf, token } from '../../../support/cli/samples.js'
 
@@ -10,10 +11,15 @@ const { VOUCHERCTL_TOKEN: sop, VOUCHERCTL_OPERATOR_KEY: operatorKey } = secrets
 
 const INSTANCE = 'instance-of-the-test'
 
-/** A stub that sends its instance id for health requests, which it leaves out of `received`. */
-async function localStub(respond: Parameters<typeof stub>[0], instanceId = INSTANCE) {
+/** Key in the server.json of the tests, which only the server that wrote it has. */
+const KEY = 'key-of-the-test'
+
+/** A stub that proves the key for health requests, which it leaves out of `received`. @param key that it has */
+async function localStub(respond: Parameters<typeof stub>[0], key = KEY) {
   const { baseUrl, received } = await stub((request, index) =>
-    request.path === '/healthz' ? success({ status: 'ok', instanceId }) : respond(request, index),
+    request.path === '/healthz'
+      ? success({ instanceId: INSTANCE, proof: proofOf(key, String(request.headers[CHALLENGE_HEADER])) })
+      : respond(request, index),
   )
   return {
     baseUrl,
@@ -30,6 +36,7 @@ function runningServer(dir: string, baseUrl: string, more: Record<string, unknow
   writeFileSync(keyFile, `${operatorKey}\n`)
   const server = {
     instance_id: INSTANCE,
+    proof_key: KEY,
     pid: process.pid,
     base_url: baseUrl,
     data_dir: dir,
@@ -131,11 +138,15 @@ test('no command sends a credential to a foreign server at the address of the lo
   expect(impostor.received).toEqual([])
 })
 
-test('a command checks the instance id of the local server if the process start time is unknown', async () => {
+test('a command demands a proof of the key of server.json if the process start time is unknown', async () => {
   const home = temporaryDir()
   const local = await localStub(() => success(pageOf(app)))
   runningServer(defaultFolder(home), local.baseUrl)
   expect((await cli('apps list', { home, env: secrets })).exit).toBe(0)
+  expect(local.received).toHaveLength(1)
+  // Without a key, as in the server.json of an earlier version, the instance id proves nothing.
+  runningServer(defaultFolder(home), local.baseUrl, { proof_key: undefined })
+  expect((await cli('apps list', { home, env: secrets })).exit).toBe(9)
   expect(local.received).toHaveLength(1)
 })
 

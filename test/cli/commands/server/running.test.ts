@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { homeWithProfiles } from '../../../support/cli/profiles.js'
 import { pageOf } from '../../../support/cli/samples.js'
@@ -8,10 +9,14 @@ import { closedPort } from '../../../support/closed-port.js'
 
 const INSTANCE = 'instance-of-the-test'
 
+const KEY = 'key-of-the-test'
+
 /** Starts a stub that responds to health requests as the registered server does. */
 const localStub = (respond: Parameters<typeof stub>[0] = () => success(pageOf())) =>
   stub((request, index) =>
-    request.path === '/healthz' ? success({ status: 'ok', instanceId: INSTANCE }) : respond(request, index),
+    request.path === '/healthz'
+      ? success({ instanceId: INSTANCE, proof: proofOf(KEY, String(request.headers[CHALLENGE_HEADER])) })
+      : respond(request, index),
   )
 
 /** Registers this process as a running server, as `server start` does. */
@@ -23,6 +28,7 @@ function register(home: string, baseUrl: string, more: Record<string, unknown> =
   writeFileSync(keyFile, `${secrets.VOUCHERCTL_OPERATOR_KEY}\n`)
   const server = {
     instance_id: INSTANCE,
+    proof_key: KEY,
     pid: process.pid,
     base_url: baseUrl,
     data_dir: dir,
