@@ -526,6 +526,8 @@ const data: Readonly<Record<string, Json>> = {
     ],
     complete: true,
   },
+  'platform.borrowWebhook': { url: 'http://127.0.0.1:8787/', expires_in_seconds: 30 },
+  'platform.returnWebhook': { returned: true },
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },
   'platform.openPage': {

@@ -59,7 +59,7 @@ it('borrowed webhook has the listener in effect and returns with all settings at
   expect(await giveBack('a')).toBe(false)
 })
 
-it('bot that used polling polls again after the lease, with the updates that were not delivered', async () => {
+it('bot without a webhook can poll undelivered updates after the lease', async () => {
   await add()
   await borrow('a', 100)
   expect(await statuses()).toEqual(['pending'])
