@@ -22,6 +22,7 @@ const ids = {
   botId: `bot_${ulid('B')}`,
   chatId: `chat_${ulid('C')}`,
   deliveryId: `dlv_${ulid('D')}`,
+  leaseId: 'listener-1',
   faultId: `flt_${ulid('F')}`,
   accountId: 'acme',
 } as const
