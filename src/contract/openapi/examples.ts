@@ -439,6 +439,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'platform.rejectTemplate': { code: 'NAME_UNCLEAR', reason: 'Say what the coffee is.' },
   'platform.setAppFeatures': { features: ['vouchers'] },
   'platform.rejectBot': { note: 'Say whose bot it is.' },
+  'platform.borrowWebhook': { port: 8787, secret_token: 'a-secret-of-the-listener', holder: 'process 1' },
   'platform.addUpdate': { type: 'inline_query', payload: { from: { id: USER }, query: 'coffee' } },
   'platform.createChat': { bot_id: ids.botId, user_id: USER },
   'platform.sendAsUser': { text: 'Hello, one coffee please' },
