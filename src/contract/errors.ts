@@ -163,6 +163,7 @@ export const failures = {
   BOT_ALREADY_LINKED: rule(409, 'The bot is linked to another application.', 'Unlink it from the application in details.application_id first.', { cliFix: 'Unlink it from the other application first: `voucherctl apps unlink-bot`.', cause: 'A bot is linked to one application at a time.' }),
   WEBHOOK_ACTIVE: rule(409, 'Updates go to a webhook.', 'Delete the webhook to poll; until then nothing is confirmed.', { cliFix: 'Delete the webhook to poll: `voucherctl webhook delete`. Its updates: `voucherctl webhook deliveries`.' }),
   POLLING_ACTIVE: rule(409, 'Updates are being polled.', 'End the open getUpdates call, then set the webhook.', { cliFix: 'End the `voucherctl bots updates` that runs, or the program that polls, then set the webhook.' }),
+  WEBHOOK_BORROWED: rule(409, 'Another listener has the webhook of this bot.', 'End the listener in details.holder, or wait until it has been silent for 30 s.', { cliFix: 'End that `voucherctl webhook listen`, or repeat it 30 s after its end.' }),
   POLL_TERMINATED: rule(409, 'A newer getUpdates call took over.', 'Run one poller for each bot.'),
   DELIVERY_NOT_REPLAYABLE: rule(409, 'The delivery cannot be replayed.', 'See details.reason: its bot needs a webhook and must not be disabled; deleted bytes need a body, and a delivery without an attempt a new signature.', {
     cliFix: 'Its bot needs a webhook and must be enabled. For a delivery without an attempt use --resign, for deleted bytes --body-file.',

@@ -35,11 +35,15 @@ export const deliveryMode = Type.Object({
 })
 export type DeliveryMode = Static<typeof deliveryMode>
 
+export const secretToken = Type.String({
+  pattern: '^[A-Za-z0-9_-]{1,256}$',
+  'x-expected': '1 to 256 of A-Z a-z 0-9 _ -',
+  ...secret,
+})
+
 const setInput = input({
   url: Type.String({ minLength: 1, description: 'https, a public host, port 443, 8443 or from 1024', ...secret }),
-  secret_token: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,256}$', 'x-expected': '1 to 256 of A-Z a-z 0-9 _ -', ...secret }),
-  ),
+  secret_token: Type.Optional(secretToken),
   secret_grace_seconds: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 86_400, description: 'how long the server signs with the old secret too' }),
   ),

@@ -3,7 +3,7 @@ import type { DeliveryMode, WebhookInfo, WebhookSettings, WebhookWarning } from 
 import type { WebhookRow } from './bot/rows.js'
 import { chosenTypes, wantedTypes } from './update.js'
 
-const DEFAULT_MAX_CONNECTIONS = 40
+export const DEFAULT_MAX_CONNECTIONS = 40
 
 /** Settings of a set-webhook call; absent members keep the previous value. */
 export interface WebhookRequest {

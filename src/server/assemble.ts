@@ -50,7 +50,7 @@ export type StartOptions = ServerOptions &
     readonly isInProcess?: boolean
     readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
     /** Dependencies in place of the server's own. */
-    readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender'>>
+    readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender' | 'leaseNow'>>
   }
 
 const noLog: ReturnType<typeof openLog> = {
@@ -72,6 +72,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
   const webhooks = {
     loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
     egressIps: options.egressIps ?? [],
+    lends: isLoopbackHost(options.host ?? '127.0.0.1'),
     lookup: createLookup(),
   }
   const essential = { store, clock, random, keys: keys.credentials }
@@ -177,6 +178,7 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
   return {
     newId: newIdOf,
     proofKey: randomBytes(32).toString('base64url'),
+    leaseNow: store.name === 'postgres' ? Date.now : steadyNow,
     faults: new Faults({ newId: newIdOf, random }),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),

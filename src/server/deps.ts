@@ -25,6 +25,8 @@ interface WebhookPolicy {
   readonly loopbackPorts: Pick<ReadonlySet<number>, 'has'>
   /** Source addresses of deliveries, which getWebhookInfo reports. */
   readonly egressIps: readonly string[]
+  /** True if listeners on this machine may borrow webhooks: the server itself is bound to loopback. */
+  readonly lends?: boolean
   readonly lookup: Lookup
 }
 
@@ -53,6 +55,8 @@ interface StateAccess {
 export interface Deps {
   readonly store: Store
   readonly clock: Clock
+  /** Time of webhook leases in ms, which no test clock changes: of the system, or steady for a single process. */
+  leaseNow(): number
   readonly random: RandomBytes
   newId(prefix: IdPrefix): string
   readonly keys: Keyring

@@ -75,6 +75,8 @@ const row: WebhookRow = {
   last_error_message: 'connection refused',
   last_success_at: null,
   set_at: 0,
+  lease: null,
+  lease_until: null,
 }
 const queue = { allowedUpdates: '["ping"]', pending: 3 }
 

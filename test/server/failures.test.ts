@@ -240,6 +240,15 @@ const specific: Readonly<Record<string, Produce>> = {
   },
   'webhook.set POLLING_ACTIVE': pollingActive,
   'webhook.setByBot POLLING_ACTIVE': pollingActive,
+  'platform.borrowWebhook POLLING_ACTIVE': pollingActive,
+  'platform.borrowWebhook WEBHOOK_BORROWED': async (scene) => {
+    await scene.send()
+    return scene.send({ input: { leaseId: 'two' } })
+  },
+  'platform.borrowWebhook WEBHOOK_URL_REFUSED': (scene) => {
+    const { webhooks } = scene.server.deps
+    return scene.send({ to: scene.twin({ webhooks: { ...webhooks, lends: false } }) })
+  },
   'webhook.retry DELIVERY_NOT_RETRYABLE': (scene) => scene.sendTwice({}),
   'platform.replayDelivery DELIVERY_NOT_REPLAYABLE': (scene) => scene.send({ input: { mode: 'as_sent' } }),
   'platform.replayDelivery PAYLOAD_TOO_LARGE': (scene) =>

@@ -22,6 +22,7 @@ const ids = {
   botId: `bot_${ulid('B')}`,
   chatId: `chat_${ulid('C')}`,
   deliveryId: `dlv_${ulid('D')}`,
+  leaseId: 'listener-1',
   faultId: `flt_${ulid('F')}`,
   accountId: 'acme',
 } as const
@@ -438,6 +439,7 @@ const bodies: Readonly<Record<string, JsonObject>> = {
   'platform.rejectTemplate': { code: 'NAME_UNCLEAR', reason: 'Say what the coffee is.' },
   'platform.setAppFeatures': { features: ['vouchers'] },
   'platform.rejectBot': { note: 'Say whose bot it is.' },
+  'platform.borrowWebhook': { port: 8787, secret_token: 'a-secret-of-the-listener', holder: 'process 1' },
   'platform.addUpdate': { type: 'inline_query', payload: { from: { id: USER }, query: 'coffee' } },
   'platform.createChat': { bot_id: ids.botId, user_id: USER },
   'platform.sendAsUser': { text: 'Hello, one coffee please' },
@@ -526,6 +528,8 @@ const data: Readonly<Record<string, Json>> = {
     ],
     complete: true,
   },
+  'platform.borrowWebhook': { url: 'http://127.0.0.1:8787/', expires_in_seconds: 30 },
+  'platform.returnWebhook': { returned: true },
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },
   'platform.openPage': {

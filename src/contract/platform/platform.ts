@@ -1,7 +1,7 @@
 import { application } from '../apps.js'
 import { bot } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
-import { get, group, post, put } from '../endpoint.js'
+import { del, get, group, post, put } from '../endpoint.js'
 import {
   input,
   instant,
@@ -18,6 +18,7 @@ import {
 import { type Static, Type } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
 import { update } from '../updates.js'
+import { secretToken } from '../webhook.js'
 
 // The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
 
@@ -32,6 +33,9 @@ const overApp = {
 } as const
 const overBot = { output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT'] } as const
 const overChat = { output: chat, failures: ['CHAT_NOT_FOUND'] } as const
+
+/** A listener chooses the id of its lease, so that a repeated call renews it. */
+const ofLease = { params: Type.Object({ botId: Type.String(), leaseId: machineId(64) }) } as const
 
 /** Maximum number of periods of one chart, such as the days of a year. */
 export const TOTALS_BUCKETS_MAX = 366
@@ -189,6 +193,25 @@ export const platform = group('platform', {
     output: update,
     verbatim: true,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_STATE_CONFLICT'],
+  }),
+
+  borrowWebhook: put('/_platform/v1/bots/:botId/webhook-leases/:leaseId', {
+    ...ofLease,
+    summary: 'Lend the webhook of a bot to a listener on this machine, or renew its lease',
+    body: input({
+      port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'where the listener listens on 127.0.0.1' }),
+      secret_token: secretToken,
+      holder: Type.String({ minLength: 1, maxLength: 512, description: 'who listens, for others who try' }),
+    }),
+    output: Type.Object({ url: Type.String(), expires_in_seconds: Type.Integer() }),
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE', 'WEBHOOK_BORROWED', 'WEBHOOK_URL_REFUSED'],
+  }),
+
+  returnWebhook: del('/_platform/v1/bots/:botId/webhook-leases/:leaseId', {
+    ...ofLease,
+    summary: 'End a lease: the earlier webhook settings are in effect again',
+    output: Type.Object({ returned: Type.Boolean({ description: 'false if the lease had ended' }) }),
+    failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
 
   createChat: post('/_platform/v1/chats', {

@@ -88,6 +88,19 @@ export interface WebhookRow {
   last_error_message: string | null
   last_success_at: number | null
   set_at: number
+  /** JSON of a `WebhookLease` while a listener borrows the webhook. */
+  lease: string | null
+  /** System time at which an unrenewed lease ends. */
+  lease_until: number | null
+}
+
+/** Lease of a webhook (RULES.md#borrowed-webhooks). */
+export interface WebhookLease {
+  readonly id: string
+  /** Who has the webhook, in words. */
+  readonly holder: string
+  /** The settings of the owner, which return at the end; null for a bot that uses polling. */
+  readonly kept: WebhookRow | null
 }
 
 export interface DeliveryRow {

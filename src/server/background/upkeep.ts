@@ -1,16 +1,18 @@
 import { applyBacklog, BACKLOG } from '../../store/delivery/backlog.js'
+import { endExpiredLeases } from '../../store/delivery/webhooks.js'
 import type { Deps } from '../deps.js'
 import { ExpirySweeper } from './expiry-sweeper.js'
 
 const COUNTS_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 60_000
+const LEASE_INTERVAL_MS = 5_000
 
 /** Background work of a server except deliveries: removes expired rows, applies backlogs, writes counts. */
 export class Upkeep {
   readonly #deps: Deps
   readonly #report: (error: unknown, what: string) => void
   readonly #sweeper: ExpirySweeper
-  /** Applies backlogs of changed webhooks and dropped updates (store/delivery/backlog.ts). */
+  /** Ends leases of webhooks, and applies backlogs of changed webhooks and dropped updates (store/delivery). */
   readonly #backlogs: ExpirySweeper
   #triggers: readonly (() => void)[] = []
 
@@ -19,6 +21,7 @@ export class Upkeep {
     this.#report = report
     this.#sweeper = new ExpirySweeper(deps.store, this.#failed('what has expired was not removed'))
     this.#backlogs = new ExpirySweeper(deps.store, this.#failed('a backlog was not settled'), [
+      () => endExpiredLeases(deps.leaseNow()),
       (now) => applyBacklog({ now, newDeliveryId: () => deps.newId('dlv') }),
     ])
   }
@@ -32,6 +35,7 @@ export class Upkeep {
       store.listen((subject) => subject === BACKLOG && applyBacklogs(), applyBacklogs),
       every(COUNTS_INTERVAL_MS, () => this.#writeCounts()),
       every(EXPIRY_INTERVAL_MS, sweep),
+      every(LEASE_INTERVAL_MS, applyBacklogs),
       clock.onMove(sweep),
     ]
     applyBacklogs()

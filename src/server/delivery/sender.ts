@@ -10,6 +10,8 @@ export interface Delivery {
   readonly headers: Readonly<Record<string, string>>
   /** Public addresses and CIDRs that the host may resolve to; an empty list allows any public address. */
   readonly allowedIps: readonly string[]
+  /** True if a listener on this machine has the webhook: the server wrote the URL. */
+  readonly isBorrowed?: boolean
 }
 
 /** Result of one attempt, which succeeded if `error` is null. */
@@ -30,6 +32,8 @@ export interface SenderOptions {
   readonly lookup?: Lookup
   /** Ports of `--dev-webhook-loopback`. */
   readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
+  /** True if deliveries may go to listeners that borrow a webhook. */
+  readonly lends?: boolean
   /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities, which replace Node's own. */
@@ -54,6 +58,8 @@ export function createSender(options: SenderOptions = {}): Sender {
   const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
   const idle = new IdleConnections()
   const running = new Map<AttemptLimit, Promise<unknown>>()
+  // The server wrote the URL of a borrowed webhook, so its port is the one of the listener.
+  const portsOf = ({ isBorrowed }: Delivery) => (options.lends && isBorrowed ? { has: () => true } : loopbackPorts)
   let closed = false
 
   async function attempt(delivery: Delivery, limit: AttemptLimit): Promise<AttemptResult> {
@@ -66,7 +72,7 @@ export function createSender(options: SenderOptions = {}): Sender {
       response: null,
     })
 
-    const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts })
+    const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts: portsOf(delivery) })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
     // Load undici with the first delivery, not with the server: it takes as long as the rest of the server.
     const { Connection } = await import('./connection.js')

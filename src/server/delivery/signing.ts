@@ -10,6 +10,7 @@ export interface OpenWebhook {
   readonly allowedIps: readonly string[]
   readonly secret: string
   readonly oldSecret: string | null
+  readonly isBorrowed: boolean
 }
 
 /** Decrypts a webhook. @throws for a row that the key ring cannot decrypt */
@@ -21,6 +22,7 @@ export function openWebhook(row: WebhookRow, keys: Keyring): OpenWebhook {
     allowedIps: JSON.parse(row.allowed_ips) as string[],
     secret: open(row.secret),
     oldSecret: row.old_secret === null ? null : open(row.old_secret),
+    isBorrowed: row.lease !== null,
   }
 }
 

@@ -263,11 +263,11 @@ export class DeliveryWorker {
     const startedAt = performance.now()
     try {
       const webhook = this.#webhookOf(attempt.webhook)
-      const { url, allowedIps } = webhook
+      const { url, allowedIps, isBorrowed } = webhook
       const body = Buffer.from(attempt.body)
       const secrets = signingSecrets(webhook, clock.now())
       const headers = deliveryHeaders(body, attempt.updateId, secrets, Math.floor(this.#trueNow() / 1000))
-      const result = await sender.send({ url, body, headers, allowedIps })
+      const result = await sender.send({ url, body, headers, allowedIps, isBorrowed })
       const { deliveryId, updateId, botId, manual } = attempt
       const made: MadeAttempt = {
         ...{ deliveryId, updateId, botId, manual, url, headers, body, secrets, result },

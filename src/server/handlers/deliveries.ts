@@ -60,9 +60,9 @@ export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }
             ? deliveryHeaders(body, updateIdOf(body) ?? delivery.update_id, secrets, Math.floor(trueNow / 1000))
             : lastRequest(found, stored, webhook, attempts.of(deliveryId), { now, trueNow }).headers
         running.push(bot.id)
-        const { url, allowedIps } = webhook
+        const { url, allowedIps, isBorrowed } = webhook
         const result = await sender
-          .send({ url, body, headers, allowedIps })
+          .send({ url, body, headers, allowedIps, isBorrowed })
           .finally(() => running.splice(running.indexOf(bot.id), 1))
         const made: MadeAttempt = {
           ...{ deliveryId, updateId: delivery.update_id, botId: bot.id, url, headers, body, result, secrets },

@@ -10,7 +10,7 @@ import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
 import { tokenHandlers } from './tokens.js'
 import { voucherHandlers, voucherHistoryHandlers } from './vouchers.js'
-import { webhookHandlers } from './webhook.js'
+import { leaseHandlers, webhookHandlers } from './webhook.js'
 
 /** The handler of each endpoint of the contract, under the same group and name. */
 export function makeHandlers(deps: Deps): Handlers {
@@ -26,6 +26,7 @@ export function makeHandlers(deps: Deps): Handlers {
       ...platformHandlers(deps, replies),
       ...controlHandlers(deps),
       ...deliveryHandlers(deps, replies),
+      ...leaseHandlers(deps, replies),
       ...snapshotHandlers(deps),
       ...voucherHistoryHandlers(deps, replies),
     },

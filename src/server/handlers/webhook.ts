@@ -13,7 +13,7 @@ import * as webhooks from '../../store/delivery/webhooks.js'
 import type { Op } from '../../store/operation.js'
 import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../delivery/guard.js'
 import type { Deps } from '../deps.js'
-import { invalid, type MakeHandlers, replyOf } from '../handler.js'
+import { invalid, type MakeHandlers, type MakeSome, replyOf } from '../handler.js'
 
 const SECRET_BYTES = 32
 
@@ -42,6 +42,42 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
     retry: ({ botId, deliveryId, force = false }, { caller }) =>
       write(() => deliveries.retry(caller.accountId, botId, deliveryId, force)),
   }
+}
+
+/** Time without a renewal after which a listener loses the webhook (RULES.md#borrowed-webhooks). */
+const LEASE_SECONDS = 30
+
+/** Leases of webhooks in the operator API. */
+export const leaseHandlers = ((deps, { write }) => {
+  const { keys, random, clock, polls, leaseNow, newId, webhooks: policy } = deps
+  return {
+    borrowWebhook: ({ botId, leaseId, holder, port, secret_token: secret }) =>
+      write(function* () {
+        const bot = yield* bots.approvedById(botId)
+        if ('ok' in bot) return bot
+        if (!policy.lends) return refuse('WEBHOOK_URL_REFUSED', { reason: 'server_not_loopback' })
+        yield* lockQueue(botId)
+        if ((yield* webhooks.webhookOf(botId)) === null && (yield* isPolledNow(polls, botId))) {
+          return refuse('POLLING_ACTIVE')
+        }
+        const [url, now] = [`http://127.0.0.1:${port}/`, leaseNow()]
+        const lease = { leaseId, holder, url, secret, leaseNow: now, until: now + LEASE_SECONDS * 1000 }
+        const maker = { now: clock.now(), newDeliveryId: () => newId('dlv') }
+        const refusal = yield* webhooks.borrow({ botId, ...lease, ...maker }, { keys, random })
+        return refusal ?? { url, expires_in_seconds: LEASE_SECONDS }
+      }),
+
+    returnWebhook: ({ botId, leaseId }) =>
+      write(function* () {
+        const bot = yield* bots.approvedById(botId)
+        return 'ok' in bot ? bot : { returned: yield* webhooks.giveBack(botId, (lease) => lease.id === leaseId) }
+      }),
+  }
+}) satisfies MakeSome<'platform'>
+
+/** True if a getUpdates call of the bot is open in any process. */
+function* isPolledNow(polls: Deps['polls'], botId: string): Op<boolean> {
+  return polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
 }
 
 /** Checks the bot's token again: the owner may have replaced a stolen token during the DNS look-up. Null if valid. */
@@ -75,10 +111,10 @@ async function setWebhook<R extends Refusal>(
     if (bot !== null && 'ok' in bot) return bot
     // A new poll takes this lock too, so none can start before the transaction ends.
     yield* lockQueue(botId)
-    const was = yield* webhooks.webhookOf(botId)
+    const inEffect = yield* webhooks.webhookOf(botId)
+    const was = webhooks.ownSettings(inEffect)
     // Refuse only for a bot without a webhook: a bot with a webhook cannot poll, and a late poll ends with 409.
-    const isPolling = polls.isOpen(botId) || (polls.across && (yield* isPolled(botId, Date.now())))
-    if (was === null && isPolling) return refuse('POLLING_ACTIVE')
+    if (inEffect === null && (yield* isPolledNow(polls, botId))) return refuse('POLLING_ACTIVE')
     const previousIps = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])
     const checked = checkUrl(url, { loopbackPorts, allowedIps: allowedIps ?? previousIps })
     return checked.ok ? checked : refuse('WEBHOOK_URL_REFUSED', { reason: checked.reason })

@@ -1,17 +1,19 @@
+import { type Refusal, refuse } from '../../contract/errors.js'
 import type { DeliveryMode, WebhookInfo, WebhookWarning } from '../../contract/webhook.js'
-import type { WebhookRow } from '../../domain/bot/rows.js'
+import type { WebhookLease, WebhookRow } from '../../domain/bot/rows.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { seal, unseal } from '../../domain/sealing.js'
 import {
   type ClearWebhook,
+  DEFAULT_MAX_CONNECTIONS,
   decideWebhook,
   deliveryModeRecord,
   type WebhookChange,
   type WebhookRequest,
   webhookInfo,
 } from '../../domain/webhook.js'
-import { inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
+import { all, inserting, notify, type Op, one, type RowLock, run } from '../operation.js'
 import { beginDeliveries, cancelledTo, dropAll, endDeliveries, lockQueue, waitingCount } from './backlog.js'
 import { deliveryPage } from './counts.js'
 
@@ -34,6 +36,19 @@ export function* webhookOf(botId: string, lock?: RowLock): Op<WebhookRow | null>
   return (yield* one<WebhookRow>('select * from webhooks where bot_id = $1', [botId], lock)) ?? null
 }
 
+const leaseOf = (row: WebhookRow | null): WebhookLease | null =>
+  row?.lease == null ? null : (JSON.parse(row.lease) as WebhookLease)
+
+/** Returns the settings of the owner, which a lease only replaces for a time. */
+export const ownSettings = (row: WebhookRow | null): WebhookRow | null => {
+  const lease = leaseOf(row)
+  return lease === null ? row : lease.kept
+}
+
+function* keep(botId: string, lease: WebhookLease, kept: WebhookRow | null): Op<void> {
+  yield* run('update webhooks set lease = $2 where bot_id = $1', [botId, JSON.stringify({ ...lease, kept })])
+}
+
 interface WebhookSet {
   readonly botId: string
   readonly request: WebhookRequest
@@ -52,13 +67,14 @@ export function* set(webhook: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = webhook
   // Every operation that adds updates locks the queue first, so no update can be added meanwhile.
   let queue = yield* lockQueue(botId)
-  const was = yield* webhookOf(botId, 'row')
+  const inEffect = yield* webhookOf(botId, 'row')
+  const was = ownSettings(inEffect)
   const open = was === null ? null : decryptWebhook(was, sealing.keys)
   const change = decideWebhook(open, queue.allowed_updates, request, webhook.newSecret, now)
   let dropped = 0
   if (webhook.dropPending) ({ queue, dropped } = yield* dropAll(queue))
-  const row = change.changed ? yield* save(webhook, was, change, sealing) : was
-  if (was === null) yield* beginDeliveries(queue, webhook)
+  const row = change.changed ? yield* save(webhook, was, change, sealing, leaseOf(inEffect)) : was
+  if (inEffect === null) yield* beginDeliveries(queue, webhook)
   if (change.changed || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: change.allowedUpdates, pending: yield* waitingCount(botId) }
   const record = deliveryModeRecord(row, state, dropped, webhook.warnings)
@@ -82,6 +98,7 @@ function* save(
   was: WebhookRow | null,
   { webhook, allowedUpdates, urlChanged, oldSecretUntil }: WebhookChange,
   { keys, random }: Sealing,
+  lease: WebhookLease | null,
 ): Op<WebhookRow> {
   const secretStays = was !== null && oldSecretUntil === undefined
   // Reset the health of the endpoint: a new URL means another endpoint.
@@ -104,11 +121,17 @@ function* save(
     last_error_message,
     last_success_at,
     set_at: now,
+    lease: null,
+    lease_until: null,
   }
-  yield* run('delete from webhooks where bot_id = $1', [botId])
-  yield* insert(row)
+  yield* lease === null ? replace(row) : keep(botId, lease, row)
   yield* run('update update_queues set allowed_updates = $2 where bot_id = $1', [botId, allowedUpdates])
   return row
+}
+
+function* replace(row: WebhookRow): Op<void> {
+  yield* run('delete from webhooks where bot_id = $1', [row.bot_id])
+  yield* insert(row)
 }
 
 /** Removes the webhook of a bot. Undelivered updates can then be polled. Idempotent. */
@@ -116,11 +139,79 @@ export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
   let queue = yield* lockQueue(botId)
   let dropped = 0
   if (dropToo) ({ queue, dropped } = yield* dropAll(queue))
-  const removed = yield* run('delete from webhooks where bot_id = $1', [botId])
+  const lease = leaseOf(yield* webhookOf(botId))
+  if (lease !== null) yield* keep(botId, lease, null)
+  const removed = lease === null ? yield* run('delete from webhooks where bot_id = $1', [botId]) : 0
   if (removed > 0) yield* endDeliveries(queue)
   if (removed > 0 || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: queue.allowed_updates, pending: yield* waitingCount(botId) }
   return deliveryModeRecord(null, state, dropped)
+}
+
+export interface Borrowing extends Pick<WebhookSet, 'botId' | 'now' | 'newDeliveryId'> {
+  readonly leaseId: string
+  readonly holder: string
+  readonly url: string
+  readonly secret: string
+  /** Present time and end of the lease, system time. */
+  readonly leaseNow: number
+  readonly until: number
+}
+
+/** Lends the webhook of a bot to a listener, or renews its lease (RULES.md#borrowed-webhooks). */
+export function* borrow(call: Borrowing, { keys, random }: Sealing): Op<null | Refusal<'WEBHOOK_BORROWED'>> {
+  const { botId, leaseId, holder, url, now, until } = call
+  const queue = yield* lockQueue(botId)
+  const inEffect = yield* webhookOf(botId, 'row')
+  const lease = leaseOf(inEffect)
+  if (lease?.id === leaseId) {
+    yield* run('update webhooks set lease_until = $2 where bot_id = $1', [botId, until])
+    return null
+  }
+  if (lease !== null && (inEffect?.lease_until ?? 0) > call.leaseNow) {
+    return refuse('WEBHOOK_BORROWED', { holder: lease.holder, url: inEffect?.origin })
+  }
+  const kept = ownSettings(inEffect)
+  yield* replace({
+    ...UNKNOWN_HEALTH,
+    bot_id: botId,
+    url: seal(keys, botId, url, random),
+    origin: new URL(url).origin,
+    secret: seal(keys, botId, call.secret, random),
+    old_secret: null,
+    old_secret_until: null,
+    allowed_ips: '[]',
+    max_connections: kept?.max_connections ?? DEFAULT_MAX_CONNECTIONS,
+    set_at: now,
+    lease: JSON.stringify({ id: leaseId, holder, kept } satisfies WebhookLease),
+    lease_until: until,
+  })
+  if (inEffect === null) yield* beginDeliveries(queue, call)
+  yield* notify(botId)
+  return null
+}
+
+/** Puts the settings of the owner back. @returns false if the lease is not in effect */
+export function* giveBack(botId: string, isEnded: (lease: WebhookLease, until: number) => boolean): Op<boolean> {
+  const queue = yield* lockQueue(botId)
+  const inEffect = yield* webhookOf(botId, 'row')
+  const lease = leaseOf(inEffect)
+  if (lease === null || !isEnded(lease, inEffect?.lease_until ?? 0)) return false
+  if (lease.kept !== null) yield* replace(lease.kept)
+  else {
+    yield* run('delete from webhooks where bot_id = $1', [botId])
+    yield* endDeliveries(queue)
+  }
+  yield* notify(botId)
+  return true
+}
+
+/** Ends leases that their listeners did not renew. @returns their number */
+export function* endExpiredLeases(leaseNow: number): Op<number> {
+  const sql = 'select bot_id from webhooks where lease_until <= $1 order by lease_until limit 10'
+  const found = yield* all<{ bot_id: string }>(sql, [leaseNow])
+  for (const { bot_id } of found) yield* giveBack(bot_id, (_, until) => until <= leaseNow)
+  return found.length
 }
 
 export function* info(botId: string, keys: Keyring, egressIps: readonly string[]): Op<WebhookInfo> {

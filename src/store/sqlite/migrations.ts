@@ -1,5 +1,6 @@
 import { initial } from '../migrations/0001-initial.js'
 import { botCounts, sqliteTriggers } from '../migrations/0002-bot-counts.js'
+import { webhookLeases } from '../migrations/0003-webhook-leases.js'
 
 /**
  * Tables with millions of long rows have a rowid: without it SQLite stores whole rows in the inner pages too,
@@ -13,4 +14,5 @@ const dialect = { key: 'text', int64: 'integer', rows, byKey, busyRows: rows, bu
 export const migrations: readonly string[] = [
   initial(dialect),
   botCounts(dialect, `, primary key (bot_id, kind, block))${byKey}`) + sqliteTriggers,
+  webhookLeases(dialect),
 ]

@@ -110,6 +110,8 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.disableBot': row(`POST ${platform}/bots/:botId/disable`, 'operator', undefined, bot),
   'platform.enableBot': row(`POST ${platform}/bots/:botId/enable`, 'operator', undefined, bot),
   'platform.addUpdate': row(`POST ${platform}/bots/:botId/updates`, 'operator', undefined, bot),
+  'platform.borrowWebhook': row(`PUT ${platform}/bots/:botId/webhook-leases/:leaseId`, 'operator', undefined, bot),
+  'platform.returnWebhook': row(`DELETE ${platform}/bots/:botId/webhook-leases/:leaseId`, 'operator', undefined, bot),
   'platform.createChat': row(`POST ${platform}/chats`, 'operator', undefined, { bot_id: 'BOT_NOT_FOUND' }),
   'platform.chats': row(`GET ${platform}/chats`, 'operator'),
   'platform.messages': row(`GET ${platform}/chats/:chatId/messages`, 'operator', undefined, chat),

@@ -91,6 +91,8 @@ describe('settings of a webhook', () => {
       max_connections: 7,
       ...newHealth,
       set_at: NOW,
+      lease: null,
+      lease_until: null,
     })
     expect(await store.read(() => webhooks.allowedUpdatesOf(BOT))).toBe('["ping"]')
   })

@@ -108,6 +108,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     webhooks: {
       loopbackPorts: new Set<number>(),
       egressIps: [],
+      lends: true,
       lookup: async () => ['93.184.215.14'],
     },
     sender: offlineSender,

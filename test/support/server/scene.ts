@@ -59,6 +59,14 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
     return {}
   },
   'platform.addUpdate': async (tenant) => ({ botId: (await tenant.itsBot()).id, type: 'ping' }),
+  'platform.borrowWebhook': async (tenant) => ({
+    botId: (await tenant.itsBot()).id,
+    leaseId: 'one',
+    port: 8787,
+    secret_token: 'a-secret-of-the-listener',
+    holder: 'process 1',
+  }),
+  'platform.returnWebhook': async (tenant) => ({ botId: (await tenant.itsBot()).id, leaseId: 'one' }),
   'platform.createChat': async (tenant) => ({ bot_id: (await tenant.itsBot()).id, user_id: 'user-1' }),
   'platform.chats': async () => ({}),
   'platform.messages': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),

@@ -78,7 +78,7 @@ export function polls(context: Context, secondsOf: (hold: PollHold) => number, f
 }
 
 /** Creates a context for a restarted local server, which is another process and may use another port. */
-function withRestartedServer(context: Context): Context {
+export function withRestartedServer(context: Context): Context {
   const { host, globals, settings, output } = context
   const resolved = settings.localServer === undefined ? undefined : resolveSettings(host, globals)
   return resolved?.ok ? createContext(host, globals, resolved.settings, output, context.line) : context

@@ -65,19 +65,19 @@ export const bridge = leaf({
     // Create the dead letter file at the start, so that an unwritable path is an error before it is needed.
     const unwritable = await append(deadLetter, '')
     if (unwritable !== undefined) return unwritable
-    const options = optionsOf(context, { url, secrets: secrets.value, deadLetter })
+    const options = bridgeOptions(context, { url, secrets: secrets.value, deadLetter })
     const delaysMs = flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS
     return { ok: true, lines: run({ ...options, delaysMs, attemptsMax }) }
   },
 })
 
-interface BridgeTarget {
+export interface BridgeTarget {
   readonly url: URL
   readonly secrets: readonly string[]
-  readonly deadLetter: string | undefined
+  readonly deadLetter?: string | undefined
 }
 
-function optionsOf(
+export function bridgeOptions(
   context: Context,
   { url, secrets, deadLetter }: BridgeTarget,
 ): Omit<BridgeOptions<Failure>, 'delaysMs' | 'attemptsMax'> {

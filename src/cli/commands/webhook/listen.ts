@@ -28,10 +28,12 @@ import {
   one,
   type ParseResult,
   path,
+  text,
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import { newSecret, openBotSource } from './bot-source.js'
 import { inboxFailure, inboxFlag } from './inbox-dir.js'
 import { Goal } from './listen-goal.js'
 import { LineQueue, lineShape } from './listen-lines.js'
@@ -70,7 +72,8 @@ function byType<T>(
 }
 
 const listenFlags = {
-  port: integer('N', `Port, default ${DEFAULT_PORT}; 0 takes any free one`, 0, 65_535),
+  bot: text('BOT', 'Id or username of the bot whose updates arrive here'),
+  port: integer('N', `Port, default ${DEFAULT_PORT}, with --bot any free one, as 0`, 0, 65_535),
   'secret-file': list('FILE|-', 'A secret that signs'),
   'forward-to': receiverUrl('Application that gets verified deliveries'),
   route: routeFlag,
@@ -108,12 +111,17 @@ export const listen = leaf({
   notes: [
     'It listens on 127.0.0.1, on any path. A delivery is verified over the bytes that arrived, and is in the inbox on disk before the response; one that is not verified gets 401 with the reason.',
     'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. Without an application the response is 200. A repeat of what was accepted is not passed on.',
+    'With --bot a local server delivers the updates of the bot here until the command ends, or stays silent for 30 s; then the earlier webhook is in effect again. Without a secret a new one signs. From another server the updates of the stored bot token are polled; its webhooks are not changed.',
     'With --expect the command ends with 124 after --timeout, default 30 s. `voucherctl help local-webhooks` describes routes, repeats, and the members of --json.',
   ],
   flags: listenFlags,
   output: lineShape,
   streams: true,
   examples: [
+    {
+      command: 'voucherctl webhook listen --bot coffee_bot --forward-to http://localhost:3000/hook',
+      comment: 'Receive the updates of a bot; its webhook is put back at the end',
+    },
     { command: 'voucherctl webhook listen --secret-file secret.txt --forward-to http://localhost:3000/hook' },
     {
       command:
@@ -134,14 +142,19 @@ export const listen = leaf({
     const files = flags['secret-file']
     const shared = sharedStdin(context, { 'secret-file': files })
     if (shared !== undefined) return shared
-    const secrets = await (flags.insecure ? namedSecrets(host, files) : signingSecrets(context, files))
+    const isOptional = flags.insecure || flags.bot !== undefined
+    const secrets = await (isOptional ? namedSecrets(host, files) : signingSecrets(context, files))
     if (!secrets.ok) return secrets
     if (context.dryRun) {
-      return context.plan(`listen on 127.0.0.1:${flags.port ?? DEFAULT_PORT}, inbox ${inboxDirOf(host, flags.inbox)}`)
+      if (flags.bot !== undefined) context.plan(`borrow the webhook of ${flags.bot}, or poll if the server is remote`)
+      return context.plan(`listen on 127.0.0.1:${portOf(flags)}, inbox ${inboxDirOf(host, flags.inbox)}`)
     }
-    return receive(context, flags, secrets.value)
+    const isNew = flags.bot !== undefined && secrets.value.length === 0
+    return receive(context, flags, isNew ? [newSecret(context)] : secrets.value)
   },
 })
+
+const portOf = ({ bot, port = bot === undefined ? DEFAULT_PORT : 0 }: ListenFlags) => port
 
 async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
   const { host } = context
@@ -194,13 +207,20 @@ async function listenUntilEnd(
   tools: Tools,
 ): Promise<Outcome<never>> {
   const { host, settings } = context
-  const { port = DEFAULT_PORT, expect, 'max-events': eventsMax } = flags
+  const { bot, expect, 'max-events': eventsMax } = flags
+  const port = portOf(flags)
   const { secrets, inbox, now } = tools
   const ended = new AbortController()
   const pauses = new AbortController()
   const goal = new Goal(expect, eventsMax)
   const lines = new LineQueue(context, secrets, flags.insecure)
   let page: ListenerPage | undefined
+  let source: { close(): Promise<void> } | undefined
+  let failure: Failure | undefined
+  const onFailure = (it: Failure) => {
+    failure = it
+    ended.abort()
+  }
   const onRequest = (event: RequestEvent) => {
     lines.add(event)
     page?.add(event)
@@ -217,6 +237,9 @@ async function listenUntilEnd(
   const hasLimit = expect.size > 0 || context.globals.timeout !== undefined
   const timer = hasLimit ? setTimeout(() => ended.abort(), settings.timeoutMs.value) : undefined
   try {
+    const opened = bot && (await openBotSource(context, bot, secrets[0] as string, listener, onFailure))
+    if (opened && 'code' in opened) return opened
+    if (opened) source = opened
     const unwritable = readyFile === undefined ? undefined : writeReady(readyFile, listener)
     if (unwritable !== undefined) return unwritable
     showReady(context, flags, listener.url, tools.dir)
@@ -226,12 +249,14 @@ async function listenUntilEnd(
     clearTimeout(timer)
     // End --delay early: forward the deliveries that have arrived.
     pauses.abort()
+    // End the deliveries before the listener, which responds to those that have arrived.
+    await source?.close()
     await listener.close()
     await page?.close()
     await lines.end()
   }
   const isStopped = host.signal.aborted || host.stdout.gone?.aborted
-  const failure = isStopped ? undefined : goal.failure(settings.timeoutMs.value)
+  failure ??= isStopped ? undefined : goal.failure(settings.timeoutMs.value)
   return failure ?? { ok: true, printed: true }
 }
 
