@@ -30,6 +30,9 @@ export function idsOfName(kind: NamedKind, name: string, data: unknown): readonl
   })
 }
 
+/** Placeholder of a bot that the command looks up itself, if it needs the id. */
+const LATER = 'BOT'
+
 /** Replaces names of applications, bots and templates in the input of a command by their ids. */
 export async function withIds<F extends Flags>(
   leaf: Leaf,
@@ -39,10 +42,10 @@ export async function withIds<F extends Flags>(
   const flags: Record<string, unknown> = { ...input.flags }
   const given = new Map(context.line.given)
   for (const [name, flag] of Object.entries(leaf.flags ?? {})) {
-    const kind = kindOfFlag(name, flag)
+    const kind = flag.value === LATER ? 'free' : kindOfFlag(name, flag)
     const value = flags[name]
     if (!isNamed(kind) || !mayBeName(kind, value)) continue
-    const found = await lookUp(context, kind, value, given)
+    const found = await idOf(context, kind, value, given)
     if (!found.ok) return found
     flags[name] = found.value
     given.set(name, [found.value])
@@ -50,20 +53,21 @@ export async function withIds<F extends Flags>(
   let positional: unknown = input.positional
   const kind = leaf.positional === undefined ? 'free' : kindOfPositional(leaf.positional)
   if (isNamed(kind) && mayBeName(kind, positional)) {
-    const found = await lookUp(context, kind, positional, given)
+    const found = await idOf(context, kind, positional, given)
     if (!found.ok) return found
     positional = found.value
   }
   return { ok: true, value: { ...input, flags: flags as typeof input.flags, positional: positional as undefined } }
 }
 
-/** Finds the id of a record by its name on one page of the list. */
-async function lookUp(
+/** Returns an id as it is, and finds that of a record by its name on one page of the list. */
+export async function idOf(
   context: Context,
   kind: NamedKind,
   name: string,
-  given: ReadonlyMap<string, readonly string[]>,
+  given: ReadonlyMap<string, readonly string[]> = context.line.given,
 ): Promise<Ok<string> | Failure> {
+  if (!mayBeName(kind, name)) return { ok: true, value: name }
   const { sourceOf } = await import('./live.js')
   const { noun, list } = named[kind]
   const source = sourceOf({ kind: 'ids', of: kind, line: { ...context.line, given } })

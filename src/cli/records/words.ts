@@ -31,6 +31,7 @@ const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   TOKEN_ID: 'tokens',
   TEMPLATE_ID: 'templates',
   BOT_ID: 'bots',
+  BOT: 'bots',
   CHAT_ID: 'chats',
   DELIVERY_ID: 'deliveries',
   FAULT_ID: 'faults',

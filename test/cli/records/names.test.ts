@@ -39,7 +39,11 @@ test.each([
   ['bots get @shop_bot', [listBots, 'GET /bots/my/bot_01']],
   [
     'templates get coffee --bot shop_bot',
-    [listBots, 'GET /bots/my/bot_01/vouchers/templates?limit=100', 'GET /bots/my/bot_01/vouchers/templates?page=1&limit=100'],
+    [
+      listBots,
+      'GET /bots/my/bot_01/vouchers/templates?limit=100',
+      'GET /bots/my/bot_01/vouchers/templates?page=1&limit=100',
+    ],
   ],
   ['apps get app_99', ['GET /open-platform/applications/app_99']],
 ])('the command "%s" makes the calls %j', async (line, calls) => {

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { bots } from '../../../contract/bots.js'
 import { platform } from '../../../contract/platform/platform.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { pause } from '../../../files/pause.js'
 import { bridge, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
 import type { Listener } from '../../../workbench/listener.js'
-import type { Context, Ok } from '../../command/context.js'
+import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
 import { findCredential } from '../../config/credentials.js'
 import { exitOf } from '../../failures/codes.js'
-import { type Failure, fail } from '../../failures/failure.js'
+import type { Failure } from '../../failures/failure.js'
 import { remember } from '../../host/secrets.js'
+import { idOf } from '../../records/names.js'
 import { withRestartedServer } from '../bots/polling.js'
 import { type BridgeTarget, bridgeOptions } from './bridge.js'
 
@@ -46,19 +46,8 @@ export async function openBotSource(
     isLoopbackHost(new URL(base.value).hostname) &&
     (await findCredential(host, { ...globals, 'token-file': undefined }, settings, 'operator', base.value)).ok
   if (!isLocal) return poll(context, { url: new URL(listener.url), secrets: [secret] }, onFailure)
-  const found = await botIdOf(context, bot)
+  const found = await idOf(context, 'bots', bot)
   return found.ok ? borrow(context, found.value, { port: listener.port, secret_token: secret }, onFailure) : found
-}
-
-/** Returns the id of a bot of the account by its username; an id is not looked up. */
-async function botIdOf({ call }: Context, bot: string): Promise<Ok<string> | Failure> {
-  if (bot.startsWith('bot_')) return { ok: true, value: bot }
-  const listed = await call(bots.list, { limit: 100 })
-  if ('plan' in listed) return { ok: true, value: bot }
-  if (!listed.ok) return listed
-  const found = listed.data.items.find(({ username }) => username === bot)
-  if (found !== undefined) return { ok: true, value: found.id }
-  return fail('INVALID_INPUT', `No bot of this account has the username ${bot}.`, 'List them: `voucherctl bots list`.')
 }
 
 async function borrow(
