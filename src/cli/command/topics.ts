@@ -48,7 +48,7 @@ const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_SECURE: 'off, auto or required, as --secure',
   VOUCHERCTL_ORIGIN: 'origin that encrypted sessions are bound to, as --origin',
   VOUCHERCTL_WEBHOOK_SECRET: 'secret of webhook deliveries, where no --secret-file is given',
-  VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 150ms; 0 asks no server',
+  VOUCHERCTL_COMPLETION_TIMEOUT: 'how long completion waits for ids, default 250ms; 0 asks no server',
   VOUCHERCTL_DATABASE_URL:
     'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',

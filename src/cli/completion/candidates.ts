@@ -13,7 +13,7 @@ import type { IdTarget } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds from the request until completion gives up: the user waits after Tab (RULES.md#completion). */
-const WAIT_MS = 150
+const WAIT_MS = 250
 const WAIT_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 /** Milliseconds that a completion in the background waits, so that the next Tab has the ids. */
 const BACKGROUND_WAIT_MS = 10_000
