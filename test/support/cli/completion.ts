@@ -36,7 +36,7 @@ function hostIn(home: string, env: Record<string, string>, now: number): Host {
 export const ask = (args: readonly string[], { env = {}, home = temporaryDir(), now = 0 }: Given = {}) =>
   candidates(args, hostIn(home, { ...patient, ...env }, now))
 
-/** A long completion timeout, because the default of 150 ms is too short on a busy machine. */
+/** A long completion timeout, because the default of 250 ms is too short on a busy machine. */
 export const patient = { VOUCHERCTL_COMPLETION_TIMEOUT: '20s' }
 
 export interface Completed {
