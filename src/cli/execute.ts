@@ -13,7 +13,6 @@ import type { Lines, Outcome } from './output/outcome.js'
 import { Output } from './output/output.js'
 import { refuseUnknownInContract } from './output/select-fields.js'
 import { askMissing } from './prompts/required.js'
-import { withIds } from './records/names.js'
 
 export { storedFormat } from './config/settings.js'
 
@@ -84,9 +83,7 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   const { output, settings, host } = context
   const complete = await askMissing(leaf, flags, context)
   if (!complete.ok) return output.fail(complete)
-  const identified = await withIds(leaf, complete.input, context)
-  if (!identified.ok) return output.fail(await advised(context, identified))
-  const outcome = await leaf.run(context, identified.value)
+  const outcome = await leaf.run(context, complete.input)
   const isJson = leaf.json === true && outcome.ok && settings.format.source === 'default'
   const reads = 'reads' in outcome && outcome.reads === true
   const format = isJson ? 'json' : output.options.format

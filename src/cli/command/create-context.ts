@@ -4,8 +4,10 @@ import type { PreparedCall } from '../../client/settings.js'
 import type { Transport } from '../../client/transport.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../../contract/endpoint.js'
 import { kindOf } from '../../contract/values/secrets.js'
+import type { Members } from '../../values/json.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
+import type { RecordSet } from '../config/id-cache.js'
 import { noServerChosen, refuseImpostor } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-file.js'
 import type { Settings } from '../config/settings.js'
@@ -16,9 +18,9 @@ import type { Host, Questions } from '../host/host.js'
 import { credentialNames, describeCredential, remember } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
-import type { RecordSet } from '../records/id-cache.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
 import type { LineWithAnswers } from './line-with-answers.js'
+import { withIds } from './names.js'
 import { openInMode, withRetries } from './transport.js'
 
 export function createContext(
@@ -32,6 +34,8 @@ export function createContext(
   // Cache typed credentials by kind and server, so that a command with several calls asks only once.
   const typed = new Map<string, string>()
   // Cache transports by base URL, so that a command with several calls opens one encrypted session.
+  // Cache ids by name, so that a command with several calls looks for each only once.
+  const ids = new Map<string, string>()
   const transports: Record<string, Promise<Transport>> = {}
   let lastCredential: Context['lastCredential']
   const context: Context = {
@@ -48,7 +52,9 @@ export function createContext(
       const target = options.target ?? (await chosenTarget(context, endpoint.caller))
       if ('code' in target) return target
       const { baseUrl, credential, source } = target
-      const members = input as Record<string, unknown>
+      const identified = await identify(context, endpoint, input as Members, options, ids)
+      if (!identified.ok) return identified
+      const members = identified.value
       const prepared = await prepare(context, endpoint, members, credential, options)
       if (!prepared.ok) return prepared
       if (context.dryRun) {
@@ -103,8 +109,19 @@ export function createContext(
 /** Remembers the ids of a result that a person sees, because completion offers them. */
 async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: unknown): Promise<void> {
   if (host.stdout.isTTY !== true) return
-  const { rememberIds } = await import('../records/id-cache.js')
+  const { rememberIds } = await import('../config/id-cache.js')
   await rememberIds(host, call, data)
+}
+
+/** Replaces names by ids. A call for a target of its own has ids only. */
+async function identify(
+  { call }: Context,
+  endpoint: Endpoint,
+  input: Members,
+  { target }: ContextCallOptions,
+  ids: Map<string, string>,
+) {
+  return target === undefined ? withIds(endpoint, input, call, ids) : { ok: true as const, value: input }
 }
 
 async function chosenTarget(

@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { idOf } from '../../command/names.js'
 import { proxyOf } from '../../command/transport.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
@@ -161,7 +162,11 @@ async function run(
   const { host } = context
   const proxy = await proxyOf(host, baseUrl)
   if (!proxy.ok) return proxy
-  const access = await platformAccess(context, baseUrl, flags)
+  const template = await idOf(context, 'template_id', flags.template)
+  if (!template.ok) return template
+  const bot = await idOf(context, 'botId', flags.bot)
+  if (!bot.ok) return bot
+  const access = await platformAccess(context, baseUrl, { ...flags, template: template.value, bot: bot.value })
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const paths = new Paths()
   const endProgress = showProgress(context, results, total)

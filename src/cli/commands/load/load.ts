@@ -4,6 +4,7 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { pause } from '../../../files/pause.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { idOf } from '../../command/names.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, listOf, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -98,6 +99,8 @@ export const load = leaf({
     if (context.dryRun) return context.plan(planOf(schedule, addresses))
     const refusal = await confirmLoad(context, schedule.rate, what)
     if (refusal !== undefined) return refusal
+    const template = await idOf(context, 'template_id', flags.template)
+    if (!template.ok) return template
     const connections = flags.connections ?? CONNECTIONS
     const opened = await openTargets(context, addresses, connections)
     if (!opened.ok) return opened
@@ -110,7 +113,7 @@ export const load = leaf({
           connections,
           schedule,
           warmupMs: flags.warmup ?? 0,
-          template: flags.template,
+          template: template.value,
           recipients: flags.recipient.length === 0 ? [RECIPIENT] : flags.recipient,
           runId: context.host.newId(),
           timeoutMs: context.settings.timeoutMs.value,

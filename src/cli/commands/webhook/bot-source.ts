@@ -11,7 +11,6 @@ import { findCredential } from '../../config/credentials.js'
 import { exitOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import { remember } from '../../host/secrets.js'
-import { idOf } from '../../records/names.js'
 import { withRestartedServer } from '../bots/polling.js'
 import { type BridgeTarget, bridgeOptions } from './bridge.js'
 
@@ -46,8 +45,7 @@ export async function openBotSource(
     isLoopbackHost(new URL(base.value).hostname) &&
     (await findCredential(host, { ...globals, 'token-file': undefined }, settings, 'operator', base.value)).ok
   if (!isLocal) return poll(context, { url: new URL(listener.url), secrets: [secret] }, onFailure)
-  const found = await idOf(context, 'bots', bot)
-  return found.ok ? borrow(context, found.value, { port: listener.port, secret_token: secret }, onFailure) : found
+  return borrow(context, bot, { port: listener.port, secret_token: secret }, onFailure)
 }
 
 async function borrow(

@@ -1,18 +1,18 @@
 import { createCall, sendPrepared } from '../../../../client/call.js'
 import { failureOfInput } from '../../../../client/failure.js'
 import type { CallResult } from '../../../../client/result.js'
-import type { CredentialKind } from '../../../../contract/endpoint.js'
+import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
 import { platformControls } from '../../../../contract/platform/controls.js'
 import { hideKnown, redact, secretMembers } from '../../../../contract/values/secrets.js'
 import { pause } from '../../../../files/pause.js'
 import { asMembers, type Members } from '../../../../values/json.js'
-import type { Context } from '../../../command/context.js'
+import type { Context, Ok } from '../../../command/context.js'
+import { withIds } from '../../../command/names.js'
+import { type Failure, fail } from '../../../failures/failure.js'
 import { defined } from '../../../flags/defined.js'
 import { credentialVariables } from '../../../host/secrets.js'
 import type { JqThread } from '../../../output/jq.js'
 import { textOrJson } from '../../../output/text.js'
-import { sourceOf } from '../../../records/live.js'
-import { ambiguous, idsOfName, mayBeName } from '../../../records/names.js'
 import { readPath } from '../../api/path.js'
 import { prepareAny } from '../../api/send.js'
 import { failedAssertions, outcomeOf, type StepOutcome, shown } from './assertion.js'
@@ -24,16 +24,6 @@ import { filled, filledExpression, filledText, UnknownVariable } from './variabl
 
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
-
-/** Members of calls that hold the id of a record with a name. Bots come first, because they own templates. */
-const idMembers = {
-  botId: 'bots',
-  bot_id: 'bots',
-  appId: 'apps',
-  application_id: 'apps',
-  templateId: 'templates',
-  template_id: 'templates',
-} as const
 
 /** Reasons why a step failed, one line each; empty if the step passed. */
 type Problems = readonly string[]
@@ -156,10 +146,10 @@ export class StepRunner {
     const limits = { signal, timeoutMs: settings.timeoutMs.value }
     let result: CallResult<unknown>
     if ('id' in target) {
-      const members = await this.#withIds(asMembers(input) ?? {}, signal)
-      if (typeof members === 'string') return failureOfInput({ ok: false, message: members, details: {} })
+      const identified = await this.#withIds(target, asMembers(input) ?? {}, signal)
+      if (!identified.ok) return failureOfInput(identified)
       const call = createCall(transport, defined({ token }))
-      result = await call(target, members as never, { ...limits, ...defined({ idempotencyKey }) })
+      result = await call(target, identified.value as never, { ...limits, ...defined({ idempotencyKey }) })
     } else {
       const path = readPath(target.path)
       if (!path.ok) return failureOfInput({ ok: false, message: path.message, details: {} })
@@ -174,22 +164,14 @@ export class StepRunner {
     return result
   }
 
-  /** Replaces names of records by ids; a name of no record is sent as it is. @returns a message if a name fits several */
-  async #withIds(input: Members, signal: AbortSignal): Promise<Members | string> {
-    const members: Record<string, unknown> = { ...input }
-    for (const [member, kind] of Object.entries(idMembers)) {
-      const name = members[member]
-      if (!mayBeName(kind, name)) continue
-      const bot = kind === 'templates' && typeof members.botId === 'string' ? [['bot', [members.botId]] as const] : []
-      const source = sourceOf({ kind: 'ids', of: kind, line: { path: [], operands: [], given: new Map(bot) } })
-      if (source === undefined) continue
-      const caller = { as: source.endpoint.caller, idempotencyKey: null }
-      const listed = await this.#send(source.endpoint, source.input, caller, signal)
-      const ids = listed.ok ? idsOfName(kind, name, listed.data) : []
-      if (ids.length > 1) return ambiguous(kind, name, ids)
-      members[member] = ids[0] ?? name
-    }
-    return members
+  /** Replaces names by ids. A name that the platform does not know is sent as it is, for steps that expect a refusal. */
+  async #withIds(endpoint: Endpoint, input: Members, signal: AbortSignal): Promise<Ok<Members> | Failure> {
+    const identified = await withIds(endpoint, input, async (list, members) => {
+      const outcome = await this.#send(list, members, { as: list.caller, idempotencyKey: null }, signal)
+      return outcome.ok ? { ok: true, data: outcome.data } : fail('INVALID_INPUT', outcome.message)
+    })
+    const isAmbiguous = 'details' in identified && identified.details.ids !== undefined
+    return identified.ok || isAmbiguous ? identified : { ok: true, value: input }
   }
 
   async #keep({ capture, use }: ScenarioStep, outcome: StepOutcome, signal: AbortSignal): Promise<Problems> {

@@ -1,6 +1,7 @@
 import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
+import { idOf } from '../../../command/names.js'
 import { type Failure, fail } from '../../../failures/failure.js'
 import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
@@ -73,6 +74,9 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
       if (!base.ok) return base
       const credential = await context.credential(endpoint.caller, base.value)
       if (!credential.ok) return credential
+      const { template, ...parameters } = command.parameters(own)
+      const found = await idOf(context, 'template_id', template)
+      if (!found.ok) return found
       const { openInput } = await import('./input/input.js')
       const opened = await openInput(context.host, positional)
       if (!opened.ok) return opened
@@ -80,7 +84,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
         const outcome = await runFrom(context, {
           action: command,
           rows: rowsOf(context, command),
-          parameters: command.parameters(own),
+          parameters: found.value === undefined ? parameters : { ...parameters, template: found.value },
           word: command.word?.(own),
           input: opened.input,
           names,

@@ -24,6 +24,7 @@ const kindOfPrefix: Readonly<Partial<Record<string, IdKind>>> = {
   bot: 'bots',
   chat: 'chats',
   dlv: 'deliveries',
+  flt: 'faults',
 }
 
 /** Kind of the resource that an id of the reference server names; undefined for another form. */

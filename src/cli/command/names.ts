@@ -1,0 +1,115 @@
+import { apps } from '../../contract/apps.js'
+import { bots } from '../../contract/bots.js'
+import type { Endpoint, InputOf } from '../../contract/endpoint.js'
+import { platform } from '../../contract/platform/platform.js'
+import { templates } from '../../contract/templates.js'
+import { asMembers, type Members } from '../../values/json.js'
+import { kindOfId } from '../config/id-cache.js'
+import { type Failure, fail, usage } from '../failures/failure.js'
+import type { Plan } from '../output/outcome.js'
+import { isList } from '../output/select-fields.js'
+import type { Ok } from './context.js'
+
+/** Kinds whose records have a name of the user's choice: its member, a noun, and the command that lists the ids. */
+const named = {
+  bots: { member: 'username', noun: 'bot', command: 'bots list' },
+  apps: { member: 'name', noun: 'application', command: 'apps list' },
+  templates: { member: 'external_template_id', noun: 'template', command: 'templates list' },
+} as const
+type NamedKind = keyof typeof named
+
+/** Members of calls that hold the id of such a record. Bots come first, because templates may belong to one. */
+const idMembers: Readonly<Record<string, NamedKind>> = {
+  botId: 'bots',
+  bot_id: 'bots',
+  appId: 'apps',
+  application_id: 'apps',
+  templateId: 'templates',
+  template_id: 'templates',
+}
+
+/** Makes a call that lists records; a dry run plans it. */
+export type ListCall = (
+  endpoint: Endpoint,
+  input: InputOf<Endpoint>,
+) => Promise<{ ok: true; data: unknown } | Plan | Failure>
+
+/**
+ * Replaces names of applications, bots and templates in the input of a call by their ids (RULES.md#names-of-records).
+ * @param known ids that were found earlier
+ */
+export async function withIds(
+  endpoint: Endpoint,
+  input: Members,
+  list: ListCall,
+  known = new Map<string, string>(),
+): Promise<Ok<Members> | Failure> {
+  let members = input
+  for (const [member, kind] of Object.entries(idMembers)) {
+    const name = members[member]
+    if (typeof name !== 'string' || !mayBeName(name)) continue
+    const key = `${kind} ${name}`
+    const id = known.get(key)
+    const found =
+      id === undefined
+        ? await lookUp(kind, name, listOf(kind, endpoint, members), list)
+        : { ok: true as const, value: id }
+    if (!found.ok) return found
+    known.set(key, found.value)
+    members = { ...members, [member]: found.value }
+  }
+  return { ok: true, value: members }
+}
+
+/** True for a text that has not the form of an id of any kind, and that a path can carry. */
+const mayBeName = (text: string) => !['', '.', '..'].includes(text) && kindOfId(text) === undefined
+
+/** Chooses the call that lists the records which the endpoint accepts. */
+function listOf(kind: NamedKind, { id }: Endpoint, { botId }: Members): [Endpoint, Members] {
+  const [, reviewed] = /^platform\.(?:approve|reject)(Bot|Template)$/.exec(id) ?? []
+  if (reviewed !== undefined) return [platform.reviews, { kind: reviewed.toLowerCase() }]
+  if (kind === 'apps') return [apps.list, { limit: 100 }]
+  if (kind === 'bots') return [bots.list, { limit: 100 }]
+  return typeof botId === 'string' ? [bots.templates, { botId, limit: 100 }] : [templates.list, { limit: 100 }]
+}
+
+/** Finds the id of a record by its name on one page of the list. */
+async function lookUp(
+  kind: NamedKind,
+  name: string,
+  [endpoint, input]: readonly [Endpoint, Members],
+  list: ListCall,
+): Promise<Ok<string> | Failure> {
+  const { noun, command } = named[kind]
+  const listed = await list(endpoint, input as InputOf<Endpoint>)
+  if ('plan' in listed) return { ok: true, value: name }
+  if (!listed.ok) {
+    const why = `The call looks for the ${noun} with the name ${name}, which has not the form of an id.`
+    return { ...listed, about: [...(listed.about ?? []), why] }
+  }
+  const items = isList(listed.data) ? listed.data.items.map((it) => asMembers(it) ?? {}) : []
+  const wanted = kind === 'bots' ? name.replace(/^@/, '') : name
+  // A pending review has only the member `name`.
+  const ids = items.flatMap((it) => ((it[named[kind].member] ?? it.name) === wanted ? [String(it.id)] : []))
+  const [id] = ids
+  if (id !== undefined && ids.length === 1) return { ok: true, value: id }
+  if (id !== undefined) {
+    const message = `${ids.length} ${noun}s have the name ${name}: ${ids.join(', ')}.`
+    return fail('USAGE', message, 'Pass an id.', { ids })
+  }
+  // The ids of another platform may have another form, and the text may be one.
+  if (items.length > 0 && items.every((it) => kindOfId(String(it.id)) === undefined)) return { ok: true, value: name }
+  const hasMore = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1
+  const where = hasMore ? 'first 100 ' : ''
+  return usage(`None of the ${where}${noun}s has the name or id ${name}.`, `List them: \`voucherctl ${command}\`.`)
+}
+
+/** Returns the id for the value of a flag, for a command that does not send it by `context.call`. */
+export async function idOf<T extends string | undefined>(
+  { call }: { readonly call: ListCall },
+  member: 'template_id' | 'botId',
+  name: T,
+): Promise<Ok<T> | Failure> {
+  const identified = await withIds(templates.list, { [member]: name }, call)
+  return identified.ok ? { ok: true, value: identified.value[member] as T } : identified
+}
