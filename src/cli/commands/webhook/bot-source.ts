@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platform } from '../../../contract/platform/platform.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { pause } from '../../../files/pause.js'
 import { bridge, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
 import type { Listener } from '../../../workbench/listener.js'
 import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
-import { findCredential } from '../../config/credentials.js'
+import { findServerAt, isProven } from '../../config/local-server.js'
 import { exitOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import { remember } from '../../host/secrets.js'
@@ -39,13 +38,13 @@ export async function openBotSource(
   listener: Listener,
   onFailure: OnFailure,
 ): Promise<Opened> {
-  const { host, globals, settings } = context
   const base = context.baseUrl()
   if (!base.ok) return base
-  const isLocal =
-    isLoopbackHost(new URL(base.value).hostname) &&
-    (await findCredential(host, { ...globals, 'token-file': undefined }, settings, 'operator', base.value)).ok
-  if (!isLocal) return poll(context, { url: new URL(listener.url), secrets: [secret] }, onFailure)
+  // A tunnel to a remote server has a loopback address too.
+  const server = findServerAt(context.host, context.settings, new URL(base.value).origin)
+  // Without its operator API a server lends nothing.
+  if (server === undefined || server.operator_key_file === null || !(await isProven(server)))
+    return poll(context, { url: new URL(listener.url), secrets: [secret] }, onFailure)
   const found = await idOf(context, 'bots', bot)
   return found.ok ? borrow(context, found.value, { port: listener.port, secret_token: secret }, onFailure) : found
 }
@@ -90,13 +89,16 @@ async function borrow(
 }
 
 /** Polls the updates of the bot whose token is stored, and posts them to the listener. */
-function poll(context: Context, target: BridgeTarget, onFailure: OnFailure): Opened {
+async function poll(context: Context, target: BridgeTarget, onFailure: OnFailure): Promise<Opened> {
   const { globals, settings, output, line } = context
   const closing = new AbortController()
   const host = { ...context.host, signal: AbortSignal.any([context.host.signal, closing.signal]) }
   const options = bridgeOptions(createContext(host, globals, settings, output, line), target)
+  // The first poll confirms nothing: its response shows whether this bot may poll.
+  const first = await options.poll(undefined, 'none')
+  if (!first.ok) return first.failure
   const bridging = async () => {
-    const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined })
+    const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined, ready: () => undefined })
     let next = await lines.next()
     while (!next.done) next = await lines.next()
     if (next.value !== undefined) onFailure(next.value)
