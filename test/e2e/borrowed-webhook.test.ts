@@ -1,9 +1,11 @@
 // The updates of a bot arrive at an application by one command, and its own webhook is back afterwards.
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, expect, test } from 'vitest'
-import { voucherctl } from './installed.js'
+import { join } from 'node:path'
+import { afterAll, expect, test, vi } from 'vitest'
+import { home, voucherctl } from './installed.js'
 
 const run = (line: string) => voucherctl(...line.split(' '), '-p', 'e2e-borrow')
 afterAll(() => run('server stop'))
@@ -26,7 +28,10 @@ test('webhook listen --bot forwards the updates of a bot, whose own webhook is b
   try {
     const arrived = once(app, 'request')
     const hook = `http://127.0.0.1:${(app.address() as AddressInfo).port}/hook`
-    const listening = run(`webhook listen --bot coffee_bot --forward-to ${hook} --max-events 1 --timeout 30s --json`)
+    const ready = join(home, 'ready.json')
+    const flags = `--forward-to ${hook} --max-events 1 --timeout 30s --ready-file ${ready} --json`
+    const listening = run(`webhook listen --bot coffee_bot ${flags}`)
+    await vi.waitFor(() => expect(existsSync(ready)).toBe(true), 30_000)
     await output(`webhook trigger ping --bot ${bot}`)
     const [request] = await arrived
     expect(request.url).toBe('/hook')
