@@ -6,6 +6,7 @@ import type { CredentialKind, Endpoint, OutputOf } from '../../contract/endpoint
 import { kindOf } from '../../contract/values/secrets.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
+import type { RecordSet } from '../config/id-cache.js'
 import { noServerChosen, refuseImpostor } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-file.js'
 import type { Settings } from '../config/settings.js'
@@ -16,7 +17,6 @@ import type { Host, Questions } from '../host/host.js'
 import { credentialNames, describeCredential, remember } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
-import type { RecordSet } from '../records/id-cache.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
 import type { LineWithAnswers } from './line-with-answers.js'
 import { openInMode, withRetries } from './transport.js'
@@ -103,7 +103,7 @@ export function createContext(
 /** Remembers the ids of a result that a person sees, because completion offers them. */
 async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: unknown): Promise<void> {
   if (host.stdout.isTTY !== true) return
-  const { rememberIds } = await import('../records/id-cache.js')
+  const { rememberIds } = await import('../config/id-cache.js')
   await rememberIds(host, call, data)
 }
 

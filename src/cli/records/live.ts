@@ -13,6 +13,7 @@ import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
 import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
+import { type CachedRecord, cachedRecordOf, type IdKind, readCached, writeCached } from '../config/id-cache.js'
 import { refuseImpostor } from '../config/local-server.js'
 import { resolveSettings } from '../config/settings.js'
 import type { FlagTexts } from '../flags/flags.js'
@@ -20,7 +21,6 @@ import { readGlobals } from '../flags/globals.js'
 import type { Host, Word } from '../host/host.js'
 import { Output } from '../output/output.js'
 import { isList } from '../output/select-fields.js'
-import { type CachedRecord, cachedRecordOf, type IdKind, readCached, writeCached } from './id-cache.js'
 
 /** A value that completion and prompts look up on a server. */
 export interface IdTarget {

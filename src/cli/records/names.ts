@@ -2,10 +2,10 @@ import type { InputOf } from '../../contract/endpoint.js'
 import { asMembers } from '../../values/json.js'
 import type { Context, Ok } from '../command/context.js'
 import type { Input, Leaf } from '../command/leaf.js'
+import { type IdKind, kindOfId } from '../config/id-cache.js'
 import { type Failure, usage } from '../failures/failure.js'
 import type { Flags } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
-import { type IdKind, kindOfId } from './id-cache.js'
 import { kindOfFlag, kindOfPositional } from './words.js'
 
 /** Kinds whose records have a name of the user's choice: its member, a noun, and the command that lists the ids. */
