@@ -87,7 +87,7 @@ test.each([
   ['vouchers verify --code - --token-file -', /cannot both read stdin/],
   ['vouchers issue --template t --external-id e --recipient r --metadata pair', /--metadata must be key=value/],
   ['vouchers issue --template t --external-id e --recipient r --qr-file out.gif', /\.png or \.svg/],
-  ['vouchers issue --template t --external-id e --recipient r --qr --json', /--qr draws on the terminal/],
+  ['vouchers issue --template tpl_01 --external-id e --recipient r --qr --json', /--qr draws on the terminal/],
   ['templates list --all --page 2', /--all and --page cannot be combined/],
   ['templates create --valid-days 1 --valid-from 2027-01-01', /--valid-from and --valid-days cannot be combined/],
   ['templates create --delay-days 1', /--delay-days needs --valid-days/],

@@ -109,6 +109,37 @@ describe('reset', () => {
   })
 })
 
+describe('borrowed webhook', () => {
+  const listener = { botId: 'bot_coffee', port: 4000, secret_token: 'its-secret', holder: 'a listener' }
+  const borrow = (leaseId: string) => operator(contract.platform.borrowWebhook, { ...listener, leaseId })
+  const urlInEffect = async () => (await bot(contract.webhook.info, {})).data.url
+  const BORROWED = 'http://127.0.0.1:4000/'
+  const OWN = 'https://93.184.215.14/own'
+  const setOwn = () => bot(contract.webhook.setByBot, { url: OWN, secret_token: 'own-secret' })
+
+  it.each(['reset', 'restore'] as const)('the next renewal after a %s borrows the webhook again', async (how) => {
+    await snapshots.save('before')
+    await borrow('a')
+    await (how === 'reset' ? snapshots.reset() : snapshots.restore('before'))
+    expect(await urlInEffect()).toBeNull()
+    expect((await borrow('a')).data).toEqual({ url: BORROWED, expires_in_seconds: 30 })
+    expect(await urlInEffect()).toBe(BORROWED)
+    await operator(contract.platform.returnWebhook, { botId: 'bot_coffee', leaseId: 'a' })
+    expect(await urlInEffect()).toBeNull()
+  })
+
+  it('restore of a snapshot saved during a lease returns the settings of the owner with it', async () => {
+    await setOwn()
+    await borrow('a')
+    await snapshots.save('during')
+    await operator(contract.platform.returnWebhook, { botId: 'bot_coffee', leaseId: 'a' })
+    await snapshots.restore('during')
+    expect(await urlInEffect()).toBe(BORROWED)
+    await operator(contract.platform.returnWebhook, { botId: 'bot_coffee', leaseId: 'a' })
+    expect(await urlInEffect()).toBe(OWN)
+  })
+})
+
 describe('restore', () => {
   it('restore returns vouchers and idempotency records to the snapshot, as often as it is called', async () => {
     const { data: voucher } = await issue('kept')

@@ -424,7 +424,7 @@ export const defects = [
   defect(
     webhooks,
     'a new webhook gets no waiting updates',
-    '  if (was === null) yield* beginDeliveries(queue, webhook)\n',
+    '  if (inEffect === null) yield* beginDeliveries(queue, webhook)\n',
     '',
   ),
   defect(webhooks, 'a changed webhook is not stored', 'change.changed ? yield* save', 'was === null ? yield* save'),
@@ -504,7 +504,7 @@ export const defects = [
   defect(
     setting,
     'a webhook is set during a poll',
-    "    if (was === null && isPolling) return refuse('POLLING_ACTIVE')\n",
+    "    if (inEffect === null && (yield* isPolledNow(polls, botId))) return refuse('POLLING_ACTIVE')\n",
     '',
   ),
 

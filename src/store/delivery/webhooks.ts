@@ -141,7 +141,7 @@ export function* remove(botId: string, dropToo: boolean): Op<DeliveryMode> {
   if (dropToo) ({ queue, dropped } = yield* dropAll(queue))
   const lease = leaseOf(yield* webhookOf(botId))
   if (lease !== null) yield* keep(botId, lease, null)
-  const removed = lease === null ? yield* run('delete from webhooks where bot_id = $1', [botId]) : 0
+  const removed = yield* run('delete from webhooks where bot_id = $1 and lease is null', [botId])
   if (removed > 0) yield* endDeliveries(queue)
   if (removed > 0 || dropped > 0) yield* notify(botId)
   const state = { allowedUpdates: queue.allowed_updates, pending: yield* waitingCount(botId) }
@@ -197,11 +197,8 @@ export function* giveBack(botId: string, isEnded: (lease: WebhookLease, until: n
   const inEffect = yield* webhookOf(botId, 'row')
   const lease = leaseOf(inEffect)
   if (lease === null || !isEnded(lease, inEffect?.lease_until ?? 0)) return false
-  if (lease.kept !== null) yield* replace(lease.kept)
-  else {
-    yield* run('delete from webhooks where bot_id = $1', [botId])
-    yield* endDeliveries(queue)
-  }
+  yield* run('delete from webhooks where bot_id = $1', [botId])
+  yield* lease.kept === null ? endDeliveries(queue) : insert(lease.kept)
   yield* notify(botId)
   return true
 }

@@ -91,6 +91,28 @@ describe('races between two processes', () => {
   })
 })
 
+describe('borrowed webhook', () => {
+  it('a listener at one process is refused by the other, and its webhook returned by either', async () => {
+    const tenant = await newTenant(servers.first)
+    const bot = await tenant.bot()
+    const [first, second] = [servers.first, servers.second].map((it) => callerOf(it.send, it.operatorKey))
+    const listener = { botId: bot.id, port: 4000, secret_token: 'its-secret', holder: 'a listener' }
+    const tried = await Promise.all([
+      first?.(contract.platform.borrowWebhook, { ...listener, leaseId: 'a' }),
+      second?.(contract.platform.borrowWebhook, { ...listener, leaseId: 'b' }),
+    ])
+    expect(tried.map((it) => it?.code).toSorted()).toEqual(['WEBHOOK_BORROWED', null])
+    const lease = { botId: bot.id, leaseId: tried[0]?.code === null ? 'a' : 'b' }
+    const renewed = await Promise.all(
+      [first, second].map((it) => it?.(contract.platform.borrowWebhook, { ...listener, ...lease })),
+    )
+    expect(renewed.map((it) => it?.code)).toEqual([null, null])
+    const returned = await Promise.all([first, second].map((it) => it?.(contract.platform.returnWebhook, lease)))
+    expect(returned.map((it) => it?.data.returned).toSorted()).toEqual([false, true])
+    expect((await bot.call(contract.webhook.info, {})).data.url).toBeNull()
+  })
+})
+
 describe('changes that reach the other process', () => {
   it('revoked token is refused by the other process on the next request', async () => {
     const tenant = await newTenant(servers.first)

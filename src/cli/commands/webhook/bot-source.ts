@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platform } from '../../../contract/platform/platform.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { pause } from '../../../files/pause.js'
 import { bridge, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
 import type { Listener } from '../../../workbench/listener.js'
 import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
-import { findCredential } from '../../config/credentials.js'
+import { idOf } from '../../command/names.js'
+import { findServerAt, isProven } from '../../config/local-server.js'
 import { exitOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import { remember } from '../../host/secrets.js'
@@ -18,8 +18,8 @@ import { type BridgeTarget, bridgeOptions } from './bridge.js'
 const RENEW_MS = 10_000
 const CALL_MS = 5_000
 
-type Opened = { readonly close: () => Promise<void> } | Failure
-type OnFailure = (failure: Failure) => void
+/** Delivers updates to the listener until the signal aborts. Resolves with the failure that ends it early. */
+type Source = () => Promise<Failure | undefined>
 
 export function newSecret({ host }: Context): string {
   const secret = randomBytes(32).toString('base64url')
@@ -36,25 +36,36 @@ export async function openBotSource(
   bot: string,
   secret: string,
   listener: Listener,
-  onFailure: OnFailure,
-): Promise<Opened> {
-  const { host, globals, settings } = context
+  onFailure: (failure: Failure) => void,
+): Promise<{ readonly close: () => Promise<void> } | Failure> {
   const base = context.baseUrl()
   if (!base.ok) return base
-  const isLocal =
-    isLoopbackHost(new URL(base.value).hostname) &&
-    (await findCredential(host, { ...globals, 'token-file': undefined }, settings, 'operator', base.value)).ok
-  if (!isLocal) return poll(context, { url: new URL(listener.url), secrets: [secret] }, onFailure)
-  return borrow(context, bot, { port: listener.port, secret_token: secret }, onFailure)
+  const closing = new AbortController()
+  const { signal } = closing
+  // A tunnel to a remote server has a loopback address too. Without its operator API a server lends nothing.
+  const server = findServerAt(context.host, context.settings, new URL(base.value).origin)
+  const lends = server !== undefined && server.operator_key_file !== null && (await isProven(server))
+  const source = lends
+    ? await borrow(context, bot, { port: listener.port, secret_token: secret }, signal)
+    : await poll(context, { url: new URL(listener.url), secrets: [secret] }, signal)
+  if ('code' in source) return source
+  const running = source().then((failure) => failure && !signal.aborted && onFailure(failure))
+  const close = async () => {
+    closing.abort()
+    await running
+  }
+  return { close }
 }
 
 async function borrow(
   context: Context,
-  botId: string,
+  bot: string,
   listener: { readonly port: number; readonly secret_token: string },
-  onFailure: OnFailure,
-): Promise<Opened> {
-  const lease = { botId, leaseId: context.host.newId() }
+  signal: AbortSignal,
+): Promise<Source | Failure> {
+  const found = await idOf(context, 'botId', bot)
+  if (!found.ok) return found
+  const lease = { botId: found.value, leaseId: context.host.newId() }
   const holder = `webhook listen, process ${process.pid} on ${hostname()}`
   let by = context
   // Ctrl-C aborts no renewal: the server could process it after the end of the lease.
@@ -65,44 +76,34 @@ async function borrow(
   }
   const refused = await renew()
   if (refused !== undefined) return refused
-  const closing = new AbortController()
-  const renewals = async () => {
-    for (;;) {
-      await pause(RENEW_MS, closing.signal)
-      const failure = closing.signal.aborted ? undefined : await renew()
-      if (closing.signal.aborted) return
-      if (failure === undefined) continue
+  return async () => {
+    let failure: Failure | undefined
+    while (!signal.aborted && failure === undefined) {
+      await pause(RENEW_MS, signal)
+      failure = signal.aborted ? undefined : await renew()
       // A local server that does not respond may be restarting, perhaps on another port.
-      if (exitOf(failure) !== 9 && failure.code !== 'BASE_URL_REQUIRED') return onFailure(failure)
+      if (failure === undefined || (exitOf(failure) !== 9 && failure.code !== 'BASE_URL_REQUIRED')) continue
+      failure = undefined
       by = withRestartedServer(context)
     }
-  }
-  const renewing = renewals()
-  const close = async () => {
-    closing.abort()
-    await renewing
     const ended = await by.call(platform.returnWebhook, lease, limits())
     if (!ended.ok) context.output.notice('warning: the server did not confirm that the earlier webhook is back.')
+    return failure
   }
-  return { close }
 }
 
 /** Polls the updates of the bot whose token is stored, and posts them to the listener. */
-function poll(context: Context, target: BridgeTarget, onFailure: OnFailure): Opened {
+async function poll(context: Context, target: BridgeTarget, signal: AbortSignal): Promise<Source | Failure> {
   const { globals, settings, output, line } = context
-  const closing = new AbortController()
-  const host = { ...context.host, signal: AbortSignal.any([context.host.signal, closing.signal]) }
+  const host = { ...context.host, signal: AbortSignal.any([context.host.signal, signal]) }
   const options = bridgeOptions(createContext(host, globals, settings, output, line), target)
-  const bridging = async () => {
-    const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined })
+  // The first poll confirms nothing: its response shows whether this bot may poll.
+  const first = await options.poll(undefined, 'none')
+  if (!first.ok) return first.failure
+  return async () => {
+    const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined, ready: () => undefined })
     let next = await lines.next()
     while (!next.done) next = await lines.next()
-    if (next.value !== undefined) onFailure(next.value)
+    return next.value
   }
-  const running = bridging()
-  const close = () => {
-    closing.abort()
-    return running
-  }
-  return { close }
 }

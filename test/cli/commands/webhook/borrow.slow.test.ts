@@ -14,7 +14,8 @@ const OWN = 'https://93.184.215.14/own'
 
 /** Starts a server whose leases follow `time`, with a bot that has a webhook, and functions that act on both. */
 async function scene() {
-  const [home, dataDir] = [temporaryDir(), temporaryDir()]
+  const home = temporaryDir()
+  const dataDir = join(home, '.local', 'share', 'voucherctl')
   const time = { now: 1_000_000 }
   const begin = () =>
     standaloneServer({ dataDir, parts: { leaseNow: () => time.now } } as Partial<ServerOptions> as ServerOptions)
@@ -25,16 +26,16 @@ async function scene() {
   await bot.call(contract.webhook.setByBot, { url: OWN, secret_token: 'own-secret' })
   const env = { VOUCHERCTL_JWT: tenant.jwt, VOUCHERCTL_BOT_TOKEN: bot.token }
   const output = { text: '' }
-  const listen = (args: readonly string[], more: Record<string, string>) => {
-    const child = built.start(['webhook', 'listen', ...args], home, { ...env, ...more })
+  const listen = (args: readonly string[], more: Record<string, string> = {}, from = home) => {
+    const child = built.start(['webhook', 'listen', ...args], from, { ...env, ...more })
     onTestFinished(() => void child.kill('SIGKILL'))
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output.text += chunk))
     return child
   }
-  const local = () => ({ VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey })
-  const ready = async (name: string) => {
-    await vi.waitFor(() => expect(existsSync(join(home, name)), output.text).toBe(true), 30_000)
-    return JSON.parse(readFileSync(join(home, name), 'utf8')) as { url: string }
+  const ready = async (folder = home) => {
+    const file = join(folder, 'ready.json')
+    await vi.waitFor(() => expect(existsSync(file), output.text).toBe(true), 30_000)
+    return JSON.parse(readFileSync(file, 'utf8')) as { url: string }
   }
   const call = (path: string, method: string, token: string, body?: object) =>
     fetch(`${server.baseUrl}${path}`, {
@@ -43,7 +44,9 @@ async function scene() {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).then(async (response) => ((await response.json()) as { data: Record<string, unknown> }).data)
   return {
-    ...{ home, env, bot, output, listen, local, ready, time },
+    ...{ home, env, bot, output, listen, ready, time },
+    /** Environment of a machine without the data folder, which reaches the server through a tunnel. */
+    tunnel: () => ({ VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey }),
     restart: async () => {
       await server.close()
       server = await begin()
@@ -58,26 +61,30 @@ async function scene() {
   }
 }
 
-test('webhook listen --bot borrows the webhook by username and returns it at Ctrl-C', async () => {
+test.each(['SIGINT', 'SIGTERM'] as const)('webhook listen --bot returns the borrowed webhook at %s', async (signal) => {
   const it = await scene()
   const app = await webhookReceiver('a-secret-of-the-app')
   const flags = ['--bot', await it.username(), '--forward-to', app.url, '--ready-file', 'ready.json']
-  const child = it.listen(flags, { ...it.local(), VOUCHERCTL_WEBHOOK_SECRET: 'a-secret-of-the-app' })
-  const { url } = await it.ready('ready.json')
+  const child = it.listen(flags, { VOUCHERCTL_WEBHOOK_SECRET: 'a-secret-of-the-app' })
+  const { url } = await it.ready()
   expect(await it.urlInEffect()).toBe(`${url}/`)
   await it.ping()
   await vi.waitFor(() => expect(app.received.map(({ verdict }) => verdict.ok)).toEqual([true]), 10_000)
-  child.kill('SIGINT')
-  expect((await once(child, 'exit'))[0], it.output.text).toBe(130)
+  child.kill(signal)
+  const exit = (await once(child, 'exit'))[0]
   expect(await it.urlInEffect()).toBe(OWN)
   expect(it.output.text + it.logs()).not.toContain('a-secret-of-the-app')
+  const without = it.listen(['--insecure', '--port', '0', '--ready-file', 'ready.json'])
+  await it.ready()
+  without.kill(signal)
+  expect((await once(without, 'exit'))[0], it.output.text).toBe(exit)
 })
 
 test('webhook of a killed listener returns after 30 s of silence, also across a restart', async () => {
   const it = await scene()
-  const child = it.listen(['--bot', it.bot.id, '--ready-file', 'ready.json'], it.local())
-  const { url } = await it.ready('ready.json')
-  const second = await built.run(['webhook', 'listen', '--bot', it.bot.id, '--json'], it.home, it.local())
+  const child = it.listen(['--bot', it.bot.id, '--ready-file', 'ready.json'])
+  const { url } = await it.ready()
+  const second = await built.run(['webhook', 'listen', '--bot', it.bot.id, '--json'], it.home)
   expect(second.exit).toBe(6)
   const { code, details } = JSON.parse(second.stderr).error
   expect([code, details.holder]).toEqual(['WEBHOOK_BORROWED', expect.stringContaining(`process ${child.pid} on `)])
@@ -90,22 +97,33 @@ test('webhook of a killed listener returns after 30 s of silence, also across a 
   it.time.now += 1_000
   await it.sweep()
   await vi.waitFor(async () => expect(await it.urlInEffect()).toBe(OWN), 10_000)
+  // A generated secret has 43 characters.
+  expect(it.output.text + it.logs() + second.stderr).not.toMatch(/[\w-]{43}/)
 })
 
-test('webhook listen --bot without an operator key polls and never changes the webhook', async () => {
+test('webhook listen --bot through a tunnel polls, and never changes the webhook', async () => {
   const it = await scene()
-  const remote = { VOUCHERCTL_BASE_URL: it.local().VOUCHERCTL_BASE_URL }
-  const refused = await built.run(['webhook', 'listen', '--bot', it.bot.id, '--json'], it.home, {
-    ...it.env,
-    ...remote,
-  })
+  const elsewhere = temporaryDir()
+  const tunnel = { ...it.env, ...it.tunnel() }
+  const args = ['--bot', it.bot.id, '--expect', 'ping=1', '--json', '--ready-file', 'ready.json']
+  const refused = await built.run(['webhook', 'listen', ...args], elsewhere, tunnel)
   expect([refused.exit, JSON.parse(refused.stderr).error.code]).toEqual([6, 'WEBHOOK_ACTIVE'])
   expect(await it.urlInEffect()).toBe(OWN)
   await it.deleteWebhook()
-  const child = it.listen(['--bot', it.bot.id, '--expect', 'ping=1', '--json', '--ready-file', 'ready.json'], remote)
-  await it.ready('ready.json')
+  const child = it.listen(args, tunnel, elsewhere)
+  await it.ready(elsewhere)
   await it.ping()
   expect((await once(child, 'exit'))[0], it.output.text).toBe(0)
   expect(it.output.text).toContain('"type":"ping"')
   expect(await it.urlInEffect()).toBeNull()
+})
+
+test('webhook listen --bot prints "Ready" only after a successful first poll', async () => {
+  const it = await scene()
+  const elsewhere = temporaryDir()
+  const { exit, stderr } = await built.run(['webhook', 'listen', '--bot', it.bot.id], elsewhere, {
+    ...it.env,
+    ...it.tunnel(),
+  })
+  expect([exit, stderr.includes('WEBHOOK_ACTIVE'), stderr.includes('Ready')]).toEqual([6, true, false])
 })

@@ -75,7 +75,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
       const credential = await context.credential(endpoint.caller, base.value)
       if (!credential.ok) return credential
       const { template, ...parameters } = command.parameters(own)
-      const found = await idOf(context, 'template_id', template)
+      const found = await idOf(context, 'template_id', template ?? undefined)
       if (!found.ok) return found
       const { openInput } = await import('./input/input.js')
       const opened = await openInput(context.host, positional)
