@@ -177,7 +177,7 @@ async function withAccount(code: string, details: Record<string, unknown>) {
   )
 }
 
-test('hint for a missing scope proposes a token with the scopes of the present one and the missing one', async () => {
+test('hint for a missing scope proposes a token that adds it to the scopes of the present one', async () => {
   const { baseUrl } = await withAccount('INSUFFICIENT_SCOPE', { required_scope: 'vouchers:redeem' })
   const ran = await cli(`vouchers redeem ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
   const create = `tokens create --app app_01 --scope vouchers:read --scope vouchers:redeem --save --base-url ${baseUrl}`
@@ -205,7 +205,7 @@ test.each([
   expect(await unrunnable(stderr)).toEqual([])
 })
 
-test('a token that --save stores while its variable is set is followed by a note that names the variable', async () => {
+test('tokens create --save names the variable that wins over the token it stores', async () => {
   const created = { id: 'tok_01', name: 'n', token: 'sop_new', scopes: [] }
   const { baseUrl } = await stub(() => success(created))
   const command = `tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl}`

@@ -8,7 +8,7 @@ const profile = ['-p', 'e2e-hints']
 const run = (line: string) => voucherctl(...line.split(' '), ...profile)
 afterAll(() => run('server stop'))
 
-test('the hint for a missing scope creates a token with all scopes, and that of a disabled application enables it', async () => {
+test('hints add a missing scope to a token, and enable a disabled application, when run', async () => {
   await run('server start --detach --json')
   await run('login --local --account demo')
   const app = (await run('apps create --name Shop -q')).stdout

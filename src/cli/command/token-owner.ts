@@ -11,12 +11,13 @@ import type { Context } from './context.js'
 /** Completes the hint for a refused application token with its application and scopes, if the account shows them. */
 export async function withTokenAdvice(context: Context, failure: Failure): Promise<Failure> {
   const { code, details } = failure
+  if (code !== 'INSUFFICIENT_SCOPE' && code !== 'APPLICATION_DISABLED') return failure
   const base = context.baseUrl()
   if (!base.ok || context.lastCredential?.kind !== 'token') return failure
   const token = await context.credential('token', base.value)
   if (!token.ok || kindOf(token.value) !== 'token') return failure
   const credential = { kind: 'token', source: token.source.replace(/^environment /, '') } as const
-  const hint = (used?: UsedCredential) => adviceFor(code, { details, input: {}, credential: used })
+  const hint = (it?: UsedCredential) => adviceFor(code, { details, input: { appId: it?.owner?.appId }, credential: it })
   // A hint that has more already is final.
   if (failure.hint !== hint() && failure.hint !== hint(credential)) return failure
   const owner = await findOwner(context, token.value, base.value)

@@ -175,9 +175,8 @@ export function adviceFor(code: string, { details, input, credential }: Facts): 
     const known = clientCodes.find((it) => it === code)
     return known === undefined ? null : localFailures[known].fix
   }
-  const owner = credential?.owner?.appId
   const id = (name: string) => {
-    const value = Object.hasOwn(details, name) ? details[name] : (input[name] ?? (name === 'appId' ? owner : undefined))
+    const value = Object.hasOwn(details, name) ? details[name] : input[name]
     return (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined
   }
   const known = withIds[code]

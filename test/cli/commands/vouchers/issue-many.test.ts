@@ -225,7 +225,7 @@ test('issue-many exits 2 for a file with invalid rows, lists these rows and issu
   expect(existsSync(join(bulk.dir, 'bad.ndjson'))).toBe(false)
 })
 
-test('the issue-many error for 25 different mistakes lists ten and prints how many more there are', async () => {
+test('issue-many says ten of 25 different mistakes, and how many more there are', async () => {
   const bulk = new Bulk(`${head}\n${Array.from({ length: 25 }, (_, i) => `a${',u'.repeat(i + 2)}\n`).join('')}`)
   const { stderr } = await bulk.run(`http://127.0.0.1:1`, ['--json'])
   expect(errorOf(stderr).details).toMatchObject({ errors: { length: 10 }, more: 15 })

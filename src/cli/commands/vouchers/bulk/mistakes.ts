@@ -8,7 +8,6 @@ const SHOWN_MAX = 10
 /** Collects the mistakes of a file for its failure: equal ones once, with their count. */
 export class Mistakes {
   readonly #shown = new Map<string, { readonly row: BadRow; count: number }>()
-  /** Number of bad rows. */
   count = 0
   #more = 0
 
@@ -19,12 +18,6 @@ export class Mistakes {
     if (known !== undefined) known.count += 1
     else if (this.#shown.size < SHOWN_MAX) this.#shown.set(key, { row, count: 1 })
     else this.#more += 1
-  }
-
-  /** True if all rows lack a needed member. */
-  areAllMissing(rows: number): boolean {
-    const [first] = this.#shown.values()
-    return first?.count === rows && first.row.fault.code === 'VALUE_MISSING'
   }
 
   get details() {

@@ -58,14 +58,16 @@ export async function validateFile(
   if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was sent.')
   const bad = mistakes.count
   if (bad === 0) return { rows, sha256: sum.digest('hex'), first }
-  if (known.needed[0]?.includes('qr_token') && mistakes.areAllMissing(rows))
-    return fail('INVALID_INPUT', `${input.name} has no codes.`, 'Name results of issue-many.', mistakes.details)
+  const { details } = mistakes
+  const areMissing = first === undefined && details.errors.every((it) => it.code === 'VALUE_MISSING')
+  if (areMissing && known.needed[0]?.includes('qr_token'))
+    return fail('INVALID_INPUT', `${input.name} has no codes.`, 'Name results of issue-many.', details)
   const count = bad === 1 ? '1 row cannot be sent' : `${numberText(bad)} rows cannot be sent`
   const list = errors.wasMade ? `All of them are in ${errors.path}. ` : ''
   return fail(
     'INVALID_INPUT',
     `${count} of ${numberText(rows)} in ${input.name}. Nothing was ${done}.`,
     `${list}Correct the file, or ${verb} the others: give it on standard input, with - in place of FILE.`,
-    mistakes.details,
+    details,
   )
 }

@@ -59,8 +59,7 @@ export async function readLabels(
   } finally {
     await input.close()
   }
-  const rows = labels.length + mistakes.count
-  if (mistakes.count > 0) return refuseRows(mistakes, rows)
+  if (mistakes.count > 0) return refuseRows(mistakes, labels.length + mistakes.count)
   if (labels.length === 0) return fail('INVALID_INPUT', `${input.name} has no vouchers.`, 'Name a file of issue-many.')
   return { ok: true, value: labels }
 }
