@@ -3,7 +3,7 @@ import { adviceFor } from '../../src/cli/failures/call-failure.js'
 import { idKinds, missingId } from '../../src/cli/failures/ids.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
 import type { IdPrefix } from '../../src/domain/ids.js'
-import { cli, type Given, redeemCode, refusal, secrets, stub, temporaryDir } from '../support/cli/cli.js'
+import { cli, type Given, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
 import { unrunnable } from '../support/cli/runnable.js'
 
 const codes = Object.keys(failures) as FailureCode[]
@@ -162,4 +162,54 @@ test('failure with --jq is text on a terminal unless JSON is chosen, otherwise J
   expect((await cli('templates list --jq ][ --base-url http://127.0.0.1:1', terminal)).stderr).toMatch(
     /^error: .*\(JQ_INVALID\)/,
   )
+})
+
+/** A server that refuses vouchers, and shows the application and the token of the account. */
+async function withAccount(code: string, details: Record<string, unknown>) {
+  const token = secrets.VOUCHERCTL_TOKEN
+  const its = { tokenPrefix: token.slice(0, 8), last4: token.slice(-4), scopes: ['vouchers:read', 'hostile; rm'] }
+  return stub(({ path }) =>
+    path.includes('/tokens')
+      ? success({ items: [null, { ...its, last4: 'none', scopes: ['vouchers:issue'] }, its] })
+      : path.includes('/applications')
+        ? success({ items: [{}, { id: 'app_01' }] })
+        : refusal(403, code, details),
+  )
+}
+
+test('hint for a missing scope proposes a token that adds it to the scopes of the present one', async () => {
+  const { baseUrl } = await withAccount('INSUFFICIENT_SCOPE', { required_scope: 'vouchers:redeem' })
+  const ran = await cli(`vouchers redeem ${redeemCode} --base-url ${baseUrl}`, { env: secrets })
+  const create = `tokens create --app app_01 --scope vouchers:read --scope vouchers:redeem --save --base-url ${baseUrl}`
+  expect([ran.exit, ran.stderr]).toEqual([4, expect.stringContaining(`has vouchers:redeem: \`voucherctl ${create}\`.`)])
+  expect(ran.stderr).toContain('VOUCHERCTL_TOKEN wins over the profile: unset it then.')
+  expect(await unrunnable(ran.stderr)).toEqual([])
+})
+
+test('hint for a missing scope without an account JWT proposes no token with fewer scopes', async () => {
+  const { baseUrl, received } = await withAccount('INSUFFICIENT_SCOPE', { required_scope: 'vouchers:redeem' })
+  const given = { stdin: secrets.VOUCHERCTL_TOKEN, env: {} }
+  const { stderr } = await cli(`vouchers redeem ${redeemCode} --token-file - --base-url ${baseUrl}`, given)
+  expect(stderr).toContain('Create a token with vouchers:redeem and the scopes that the present one has')
+  expect(stderr).not.toMatch(/--scope|--save|wins/)
+  expect(received).toHaveLength(1)
+})
+
+test.each([
+  ['disabled', 'apps update app_01 --status active'],
+  ['suspended', 'platform apps reinstate app_01'],
+])('hint for a %s application names its id', async (status, command) => {
+  const { baseUrl } = await withAccount('APPLICATION_DISABLED', { status })
+  const { stderr } = await cli(`templates list --base-url ${baseUrl}`, { env: secrets })
+  expect(stderr).toContain(`\`voucherctl ${command} --base-url ${baseUrl}\`.`)
+  expect(await unrunnable(stderr)).toEqual([])
+})
+
+test('tokens create --save names the variable that wins over the token it stores', async () => {
+  const created = { id: 'tok_01', name: 'n', token: 'sop_new', scopes: [] }
+  const { baseUrl } = await stub(() => success(created))
+  const command = `tokens create --app app_01 --scope vouchers:read --save --base-url ${baseUrl}`
+  const { VOUCHERCTL_JWT } = secrets
+  expect((await cli(command, { env: secrets })).stderr).toContain('VOUCHERCTL_TOKEN is set and wins over the profile')
+  expect((await cli(command, { env: { VOUCHERCTL_JWT } })).stderr).not.toContain('wins')
 })

@@ -6,7 +6,7 @@ import { changeProfile, checkConfigWritable, configFile, type Profile } from '..
 import { bindTo, findServerAt, originOf } from '../config/local-server.js'
 import { isNamedForCall } from '../config/settings.js'
 import type { Failure } from '../failures/failure.js'
-import { credentialNames } from '../host/secrets.js'
+import { credentialNames, credentialVariables } from '../host/secrets.js'
 import type { Context } from './context.js'
 
 /** With --save, checks that the profile file is writable before the server issues a token, which it shows only once. */
@@ -50,6 +50,8 @@ export async function storeCredential(
   output.notice(
     `note: the ${credentialNames[kind]} is stored in plain text, readable by you alone, in ${configFile(host)}`,
   )
+  const variable = credentialVariables[kind]
+  if (host.env[variable]) output.notice(`note: ${variable} is set and wins over the profile: unset it`)
   const { origin, hostname } = parseBaseUrl(base.value)
   const server = findServerAt(host, settings, origin)
   const isNamed = isNamedForCall(settings.baseUrl)

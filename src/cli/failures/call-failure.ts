@@ -85,9 +85,11 @@ interface Facts {
 }
 
 /** Kind of the credential that a call sent, and its source: a variable, a file or a profile. */
-interface UsedCredential {
+export interface UsedCredential {
   readonly kind: CredentialKind
   readonly source: string | undefined
+  /** Application and scopes of an application token, if they were found. */
+  readonly owner?: { readonly appId: string; readonly scopes: readonly unknown[] } | undefined
 }
 
 const newCredential: Readonly<Record<CredentialKind, string>> = {
@@ -105,15 +107,29 @@ function afterRefusal(code: string, { kind, source = '' }: UsedCredential): stri
   return `${copied}${isVariable ? `${source} wins over the profile: correct it or unset it. ` : ''}${newCredential[kind]}`
 }
 
+/** Proposes a token with all scopes of the present one: `--save` replaces it. */
+function wider(id: Ids, { kind, source = '', owner }: Partial<UsedCredential> = {}): string {
+  const missing = scopes.find((it) => it === id('required_scope'))
+  if (missing === undefined || (kind !== undefined && kind !== 'token'))
+    return `It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: \`voucherctl bots apply --help\`.`
+  const wins = source.startsWith('VOUCHERCTL_') ? ` ${source} wins over the profile: unset it then.` : ''
+  const all = scopes.filter((it) => it === missing || owner?.scopes.includes(it)).map((it) => ` --scope ${it}`)
+  return all.length === 1
+    ? `Create a token with ${missing} and the scopes that the present one has, which \`voucherctl doctor\` shows: \`voucherctl tokens create --help\`.${wins}`
+    : `Create a token that also has ${missing}: \`voucherctl tokens create --app {appId}${all.join('')} --save\`.${wins}`
+}
+
 type Ids = (name: string) => string | undefined
+type Hint = string | ((id: Ids, used?: UsedCredential) => string | undefined)
 
 /** Hints by code, or functions that choose one. Text in braces stands for a member of the response or the call. */
-const withIds: Readonly<Partial<Record<FailureCode, string | ((id: Ids) => string | undefined)>>> = {
+const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
-  INSUFFICIENT_SCOPE: (id) =>
-    scopes.some((it) => it === id('required_scope'))
-      ? 'Create a token with the scope {required_scope}: `voucherctl tokens create --scope {required_scope} --save`. The scopes of a bot are chosen when you apply for it.'
-      : 'It needs the scope {required_scope}. The scopes of a bot are chosen when you apply for it: `voucherctl bots apply --help`.',
+  INSUFFICIENT_SCOPE: wider,
+  APPLICATION_DISABLED: (id) =>
+    id('status') === 'suspended'
+      ? 'The platform lifts the suspension of {appId}; on a local server: `voucherctl platform apps reinstate {appId}`.'
+      : 'Its owner enables {appId}: `voucherctl apps update {appId} --status active`.',
   TOKEN_NOT_FOUND: 'The tokens of this application: `voucherctl tokens list --app {appId}`.',
   // Only the operator uses a delivery id without a bot id.
   DELIVERY_NOT_FOUND: (id) =>
@@ -164,6 +180,6 @@ export function adviceFor(code: string, { details, input, credential }: Facts): 
     return (typeof value === 'string' && value !== '') || typeof value === 'number' ? String(value) : undefined
   }
   const known = withIds[code]
-  const hint = typeof known === 'function' ? known(id) : known
+  const hint = typeof known === 'function' ? known(id, credential) : known
   return (credential && afterRefusal(code, credential)) ?? filled(hint, id) ?? failures[code].cliFix
 }

@@ -13,8 +13,11 @@ export function openerOf(platform: NodeJS.Platform, url: string): Command {
   return ['xdg-open', url]
 }
 
-/** Starts the user's browser without waiting for it; false if the program that opens URLs is missing. */
-export function openBrowser({ env }: Host, url: string): Promise<boolean> {
+/** Starts the user's browser without waiting for it; false without a display or a program that opens URLs. */
+export async function openBrowser({ env }: Host, url: string): Promise<boolean> {
+  // Without a display xdg-open starts, and fails later.
+  const displays = [env.DISPLAY, env.WAYLAND_DISPLAY, env.BROWSER, env.WSL_DISTRO_NAME]
+  if (process.platform === 'linux' && !displays.some(Boolean)) return false
   const [program, ...args] = openerOf(process.platform, url)
   const child = spawn(program, args, { detached: true, stdio: 'ignore', env: withoutSecrets(env) })
   return new Promise((resolve) => {

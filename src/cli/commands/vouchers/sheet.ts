@@ -87,10 +87,10 @@ export const sheet = leaf({
         'Check its folder, owner and permissions, or name another file.',
       )
     }
-    if (open && host.stdout.isTTY === true) {
+    if (open) {
       const { openBrowser } = await import('../open/browser.js')
-      if (!(await openBrowser(host, pathToFileURL(path).href)))
-        context.output.notice('No program opens a browser here.')
+      const isOpened = host.stdout.isTTY === true && (await openBrowser(host, pathToFileURL(path).href))
+      if (!isOpened) context.output.notice(`No browser was opened. Open this file in one: ${path}`)
     }
     return { ok: true, data: { vouchers, pages: Math.ceil(vouchers / CARDS_PER_PAGE), paper, out } }
   },

@@ -35,7 +35,7 @@ test('open --json prints the link and the time until which it is valid', async (
 
 test('open on a terminal starts the browser with the link as one argument and no credential', async () => {
   const { opened, path } = fakeOpeners()
-  const env = { ...server.env, PATH: path }
+  const env = { ...server.env, PATH: path, DISPLAY: ':0' }
   // A narrow terminal must not break the link.
   const { exit, stdout, stderr } = await cli('open', { env, terminal: true, columns: 60 })
   expect(exit).toBe(0)
@@ -48,7 +48,7 @@ test('open on a terminal starts the browser with the link as one argument and no
 
 test('open reports a missing browser and still prints the link', async () => {
   const { exit, stdout, stderr } = await cli('open', {
-    env: { ...server.env, PATH: temporaryDir() },
+    env: { ...server.env, PATH: temporaryDir(), DISPLAY: ':0' },
     terminal: true,
   })
   expect(exit).toBe(0)
@@ -170,7 +170,7 @@ test.each([
   const { opened, path } = fakeOpeners()
   const { baseUrl } = await stub(() => success({ url, expires_at: '2026-11-21T10:00:00.000Z' }))
   const { exit, stdout, stderr } = await cli(`open --base-url ${baseUrl}`, {
-    env: { ...secrets, PATH: path },
+    env: { ...secrets, PATH: path, DISPLAY: ':0' },
     terminal: true,
   })
   expect([exit, stdout]).toEqual([9, ''])

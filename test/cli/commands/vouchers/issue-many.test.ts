@@ -225,8 +225,8 @@ test('issue-many exits 2 for a file with invalid rows, lists these rows and issu
   expect(existsSync(join(bulk.dir, 'bad.ndjson'))).toBe(false)
 })
 
-test('the issue-many error for 25 invalid rows lists ten and prints how many more there are', async () => {
-  const bulk = new Bulk(`${head}\n${'a,\n'.repeat(25)}`)
+test('issue-many says ten of 25 different mistakes, and how many more there are', async () => {
+  const bulk = new Bulk(`${head}\n${Array.from({ length: 25 }, (_, i) => `a${',u'.repeat(i + 2)}\n`).join('')}`)
   const { stderr } = await bulk.run(`http://127.0.0.1:1`, ['--json'])
   expect(errorOf(stderr).details).toMatchObject({ errors: { length: 10 }, more: 15 })
   expect(bulk.rows('out.errors.csv')).toHaveLength(25)
@@ -359,7 +359,7 @@ test.each([
     hint: expect.stringContaining('9 of 50 rows have their voucher'),
     details: { issued: 9, failed: 0 },
   })
-  expect(received).toHaveLength(10)
+  expect(received.filter((it) => it.method === 'POST')).toHaveLength(10)
   isFixed = true
   expect((await bulk.run(baseUrl, ['--resume'])).exit).toBe(0)
   expect(bulk.ids().sort()).toEqual(idsOf(50).sort())

@@ -97,7 +97,8 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
     const summary = summaryOf(run, opened, counters, performance.now() - beganAt)
     if (failure === undefined) return { ok: true, data: summary }
     if (failure.status === 426) await forbidPlaintext(context, run.baseUrl, failure.code)
-    return resumable(failure, run, counters, keeps)
+    const { withTokenAdvice } = await import('../../../command/token-owner.js')
+    return resumable(await withTokenAdvice(context, failure), run, counters, keeps)
   } finally {
     await opened.close(keeps)
   }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { ValidationIssue } from '../../../../contract/envelope.js'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Context } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failures/failure.js'
@@ -7,10 +6,8 @@ import { numberText } from '../../../output/text.js'
 import { ErrorsFile } from './errors-file.js'
 import { markDuplicates, readRows } from './input/read-rows.js'
 import { type BadRow, type InputRow, isBad, UnreadableInput } from './input/row.js'
+import { Mistakes } from './mistakes.js'
 import type { BulkRun } from './run.js'
-
-/** Maximum bad rows in the failure message; the errors file lists every bad row. */
-const SHOWN_MAX = 10
 
 /** Result of validating an input file before the first call. */
 interface Validation {
@@ -37,13 +34,12 @@ export async function validateFile(
       yield chunk
     }
   }
-  const shown: ValidationIssue[] = []
-  let [rows, bad] = [0, 0]
+  const mistakes = new Mistakes()
+  let rows = 0
   let first: InputRow | undefined
   const refuse = async (row: BadRow) => {
     const { code, message } = row.fault
-    bad += 1
-    if (shown.length < SHOWN_MAX) shown.push({ pointer: `line ${row.line}`, code, message })
+    mistakes.add(row)
     if (!dryRun) await errors.append(errors.encode(row, { code, message, requestId: null }))
   }
   try {
@@ -60,13 +56,18 @@ export async function validateFile(
     await errors.close()
   }
   if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was sent.')
+  const bad = mistakes.count
   if (bad === 0) return { rows, sha256: sum.digest('hex'), first }
+  const { details } = mistakes
+  const areMissing = first === undefined && details.errors.every((it) => it.code === 'VALUE_MISSING')
+  if (areMissing && known.needed[0]?.includes('qr_token'))
+    return fail('INVALID_INPUT', `${input.name} has no codes.`, 'Name results of issue-many.', details)
   const count = bad === 1 ? '1 row cannot be sent' : `${numberText(bad)} rows cannot be sent`
   const list = errors.wasMade ? `All of them are in ${errors.path}. ` : ''
   return fail(
     'INVALID_INPUT',
     `${count} of ${numberText(rows)} in ${input.name}. Nothing was ${done}.`,
     `${list}Correct the file, or ${verb} the others: give it on standard input, with - in place of FILE.`,
-    { errors: shown, ...(bad > shown.length ? { more: bad - shown.length } : {}) },
+    details,
   )
 }

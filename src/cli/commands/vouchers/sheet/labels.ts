@@ -1,4 +1,3 @@
-import type { ValidationIssue } from '../../../../contract/envelope.js'
 import { codeOf } from '../../../../files/error-code.js'
 import type { Context, Ok } from '../../../command/context.js'
 import { type Failure, fail } from '../../../failures/failure.js'
@@ -6,6 +5,7 @@ import { isInstant, numberText } from '../../../output/text.js'
 import { openInput } from '../bulk/input/input.js'
 import { markDuplicates, readRows } from '../bulk/input/read-rows.js'
 import { type BadRow, bad, type InputRow, isBad, type RowMembers, UnreadableInput } from '../bulk/input/row.js'
+import { Mistakes } from '../bulk/mistakes.js'
 import { QR_BYTES_MAX } from '../issue.js'
 import type { Label } from './html.js'
 
@@ -26,9 +26,6 @@ const sheetRows: RowMembers = {
   spellings: { qr: 'qr_token', token: 'qr_token', code: 'redeem_code', recipient: 'recipient_user_id', title: 'name' },
 }
 
-/** Maximum number of rows that a failure message names. */
-const SHOWN_MAX = 10
-
 /** Maximum number of vouchers of a sheet: 2,000 pages. */
 const VOUCHERS_MAX = 20_000
 
@@ -45,12 +42,12 @@ export async function readLabels(
   if (!opened.ok) return opened
   const { input } = opened
   const labels: Label[] = []
-  const issues: ValidationIssue[] = []
+  const mistakes = new Mistakes()
   try {
     for await (const block of markDuplicates(readRows(input.chunks(), input.format, sheetRows), sheetRows)) {
       if (host.signal.aborted) return interrupted
       for (const row of block.map((it) => withSize(it, title))) {
-        if (isBad(row)) issues.push({ pointer: `line ${row.line}`, code: row.fault.code, message: row.fault.message })
+        if (isBad(row)) mistakes.add(row)
         else labels.push(labelOf(row, title, host.now()))
       }
       if (labels.length > VOUCHERS_MAX)
@@ -62,19 +59,17 @@ export async function readLabels(
   } finally {
     await input.close()
   }
-  if (issues.length > 0) return refuseRows(issues, labels.length + issues.length)
+  if (mistakes.count > 0) return refuseRows(mistakes, labels.length + mistakes.count)
   if (labels.length === 0) return fail('INVALID_INPUT', `${input.name} has no vouchers.`, 'Name a file of issue-many.')
   return { ok: true, value: labels }
 }
 
 export const interrupted = fail('ABORTED', 'Interrupted before the sheet was written.')
 
-/** Refuses a file because of some of its rows; the message names the first ones. */
-function refuseRows(issues: readonly ValidationIssue[], total: number): Failure {
-  const count = `${numberText(issues.length)} of ${numberText(total)} rows cannot be printed.`
-  const more = issues.length - SHOWN_MAX
-  const details = { errors: issues.slice(0, SHOWN_MAX), ...(more > 0 ? { more } : {}) }
-  return fail('INVALID_INPUT', `${count} Nothing was written.`, 'Correct the file, or remove the row.', details)
+/** Refuses a file because of some of its rows. */
+function refuseRows({ count, details }: Mistakes, total: number): Failure {
+  const bad = `${numberText(count)} of ${numberText(total)} rows cannot be printed.`
+  return fail('INVALID_INPUT', `${bad} Nothing was written.`, 'Correct the file, or remove the row.', details)
 }
 
 /** Refuses a row that does not fit on a card or in a QR code, for which the QR library would throw. */

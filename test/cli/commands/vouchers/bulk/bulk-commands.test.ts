@@ -321,12 +321,30 @@ test.each([
     'code\nA\n',
     'unknown column "code". (INVALID_INPUT)\nhint: Rename the column to redeem_code, or remove it.',
   ],
-  ['redeem-many', 'reference\na\n', 'no column redeem_code or qr_token'],
+  ['redeem-many', 'reference\na\n', 'has no codes: its header has no column redeem_code or qr_token'],
+  ['verify-many', 'redemption_id,code_hint\nrdm_1,a\n', 'has no codes: its header has no column'],
+  ['verify-many', 'redeem_code,qr_token,name\n,,Coffee\n,,Tea\n', 'in.csv has no codes. (INVALID_INPUT)'],
+  [
+    'redeem-many',
+    'redeem_code,email\nA,b\n',
+    'redeem_code or qr_token; optional: external_issue_id,recipient_user_id,',
+  ],
   ['reverse-many', 'id\nrdm_1\n', 'Rename the column to redemption_id'],
   ['verify-many', 'qr_token,metadata.a\nT,1\n', 'unknown column "metadata.a"'],
-  ['verify-many', 'qr_token;a\nT;1\n', 'hint: The first line of CSV names the columns: redeem_code or qr_token\n'],
+  [
+    'verify-many',
+    'qr_token;a\nT;1\n',
+    'hint: The first line of CSV names the columns: redeem_code or qr_token; optional: ',
+  ],
   ['verify-many', Buffer.from('\ufeffqr_token\n', 'utf16le'), 'hint: Save it as UTF-8'],
 ])('%s says what is wrong with the header of its input: %j', async (command, input, message) => {
   const { exit, stderr } = await folderWith(input).run(command, 'http://127.0.0.1:1')
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test('redeem-many says 1,000 equal mistakes in one line with their count', async () => {
+  const { run } = folderWith(`${tokens('1')}${'a,b\n'.repeat(1000)}`)
+  const { exit, stderr } = await run('redeem-many', 'http://127.0.0.1:1')
+  expect(exit).toBe(2)
+  expect(stderr.match(/^ {2}.*$/gm)).toEqual([expect.stringMatching(/^ {2}line 3 and 999 more: has 2 values where/)])
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { credentialRows } from '../../../../../src/cli/commands/vouchers/bulk/credential-rows.js'
 import {
   type BulkFormat,
   formatOf,
@@ -95,6 +96,12 @@ test('readRows suggests the member of NDJSON that an unknown member may mean', a
   const [row] = await rowsOf('{"external_issue_id":"1","recipient":"2"}\n', 'ndjson')
   const message = '"recipient" is no member of a row, did you mean recipient_user_id?'
   expect(row).toMatchObject({ line: 1, fault: { code: 'MEMBER_UNKNOWN', message } })
+})
+
+test('readRows says of NDJSON with results of redeem-many that the code is missing', async () => {
+  const results = inChunks(Buffer.from('{"redemption_id":"rdm_1"}\n'), 7)
+  const { value } = await readRows(results, 'ndjson', credentialRows).next()
+  expect(value?.[0]).toMatchObject({ fault: { code: 'VALUE_MISSING', message: 'redeem_code or qr_token is missing' } })
 })
 
 test('readRows marks lines that are not UTF-8, with their line numbers, in CSV and NDJSON', async () => {

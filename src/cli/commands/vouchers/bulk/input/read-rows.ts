@@ -77,8 +77,9 @@ function jsonRow(read: ReadLine, known: RowMembers): ReadRow {
   if (row === undefined) return bad(line, 'MALFORMED', 'must be a JSON object')
   const { named, ignored } = membersOf(known)
   const unknown = Object.keys(row).find((name) => !named.includes(name) && !ignored.includes(name))
-  if (unknown === undefined) return rowOf(line, row, known)
-  const close = meant(unknown, known)
+  const close = unknown && meant(unknown, known)
+  if (unknown === undefined || (close === undefined && lacksCodes(Object.keys(row), known)))
+    return rowOf(line, row, known)
   const fix = close === undefined ? '' : `, did you mean ${close}?`
   return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${fix}`)
 }
@@ -99,8 +100,18 @@ async function* csvRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): A
   if (header === undefined) throw new UnreadableInput('The input has no header line.', headerHint(known))
 }
 
-const headerHint = ({ needed }: RowMembers) =>
-  `The first line of CSV names the columns: ${needed.map((names) => names.join(' or ')).join(',')}`
+/** Lists the columns that a header needs, and those that it may have. */
+function headerHint({ needed, optional, metadata }: RowMembers): string {
+  const others = [...optional, ...(metadata ? [`${METADATA}NAME`] : [])]
+  const more = others.length === 0 ? '' : `; optional: ${others.join(',')}`
+  return `The first line of CSV names the columns: ${needed.map((names) => names.join(' or ')).join(',')}${more}`
+}
+
+/** True if the members are those of another file, such as results of redeem-many, which hold no codes. */
+function lacksCodes(names: readonly string[], known: RowMembers): boolean {
+  const isCode = (it?: string) => it === 'redeem_code' || it === 'qr_token'
+  return known.needed[0]?.some(isCode) === true && !names.some((it) => isCode(it) || isCode(meant(it, known)))
+}
 
 const noHeader = ({ line, fault }: BadRow, known: RowMembers) =>
   new UnreadableInput(`The header on line ${line} ${fault.message}.`, headerHint(known))
@@ -116,13 +127,18 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
   if (values.length === 1 && /[;\t]/.test(line)) {
     throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint(known))
   }
-  for (const name of values.filter((it) => !isKnown(it))) {
-    if (mayBeSecret(name)) throw new UnreadableInput('The input has no header line.', headerHint(known))
+  const unknown = values.filter((it) => !isKnown(it))
+  if (unknown.some(mayBeSecret)) throw new UnreadableInput('The input has no header line.', headerHint(known))
+  if (lacksCodes(values, known)) {
+    const columns = known.needed[0]?.join(' or ')
+    throw new UnreadableInput(`The input has no codes: its header has no column ${columns}.`, headerHint(known))
+  }
+  for (const name of unknown) {
     const close = meant(name, known)
     const otherwise = known.metadata ? `, or name it ${METADATA}${name.trim() || 'NAME'} to send it along` : ''
     throw new UnreadableInput(
       `The header has an unknown column ${JSON.stringify(name)}.`,
-      close === undefined ? `Remove the column${otherwise}.` : `Rename the column to ${close}, or remove it.`,
+      `${close === undefined ? `Remove the column${otherwise}` : `Rename the column to ${close}, or remove it`}. ${headerHint(known)}`,
     )
   }
   for (const group of known.needed) {
@@ -130,9 +146,9 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
     throw new UnreadableInput(`The header has no column ${group.join(' or ')}.`, headerHint(known))
   }
   const twice = values.find((name, i) => values.indexOf(name) !== i)
-  if (twice !== undefined) throw new UnreadableInput(`The header has the column ${twice} twice.`)
+  if (twice !== undefined) throw new UnreadableInput(`The header has the column ${twice} twice.`, headerHint(known))
   if (values.includes('metadata') && values.some((name) => name.startsWith(METADATA))) {
-    throw new UnreadableInput('The header has metadata both as one column and as several.')
+    throw new UnreadableInput('The header has metadata both as one column and as several.', headerHint(known))
   }
   return values
 }
