@@ -6,7 +6,8 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import type { Out } from '../../host/host.js'
 import type { Paint } from '../../output/colour.js'
-import { plainLine, wrap } from '../../output/text.js'
+import type { Times } from '../../output/screen.js'
+import { plainLine, withTimes, wrap } from '../../output/text.js'
 
 /** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
 const WAITING_MAX = 1_000
@@ -45,7 +46,7 @@ export class LineQueue {
     const paint = await output.paint()
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
       if (forPeople) {
-        output.say(lineOf(event, this.#insecure, paint))
+        output.say(lineOf(event, this.#insecure, paint, output.times))
         const why = whyOf(event, this.#secrets)
         if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
         await host.stdout.settled?.()
@@ -112,7 +113,7 @@ const below = (text: string, width: number) =>
     .join('\n')
 
 /** Formats the line of a request: time, verdict, type and id or refusal, status, duration, inbox id. */
-function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
+function lineOf(event: RequestEvent, insecure: boolean, paint: Paint, { zone }: Times): string {
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
@@ -120,7 +121,7 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   const shownStatus = String(status ?? 'none').padEnd(WIDTHS.status)
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
-    paint.quiet(new Date(at).toTimeString().slice(0, 8)),
+    paint.quiet(withTimes(new Date(at).toISOString(), zone)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
     what.padEnd(WIDTHS.what),
     status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),
