@@ -7,7 +7,7 @@ import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import type { Times } from '../../output/screen.js'
 import { plainLine, withTimes } from '../../output/text.js'
 
-const BAR_COLUMNS = 18
+const BAR_COLUMNS = 16
 
 /** Start of the range: a time, or seconds before the present time of the server's clock. */
 type Since = { readonly from: string } | { readonly seconds: number }
@@ -57,7 +57,7 @@ function chart({ items }: Totals, { zone }: Times): string {
     return `${String(count).padStart(digits)}  ${bar.padEnd(BAR_COLUMNS)}`
   }
   const from = items.map((it) => plainLine(withTimes(it.from, zone)))
-  const width = Math.max(20, ...from.map((it) => it.length))
+  const width = Math.max('FROM'.length, ...from.map((it) => it.length))
   const head = `${'FROM'.padEnd(width)}  ${'ISSUED'.padStart(digits)}  ${' '.repeat(BAR_COLUMNS)}${'REDEEMED'.padStart(digits)}`
   const rows = items.map((it, i) => `${(from[i] ?? '').padEnd(width)}  ${column(it.issued)}${column(it.redeemed)}`)
   return [head, ...rows].map((it) => it.trimEnd()).join('\n')
