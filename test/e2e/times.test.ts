@@ -23,7 +23,7 @@ afterAll(() => start('server', 'stop'))
 const local = /\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+05:30/
 const utc = /\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/
 
-test('texts show local times, --utc shows UTC, and JSON, JSONL, YAML and CSV have RFC 3339 in UTC', async () => {
+test('texts show local times, --utc shows UTC, and formats for programs have RFC 3339', async () => {
   await run('server start --detach --test-clock')
   await run('login --local --account demo')
   const id = await run('apps create --name Shop -q')

@@ -3,7 +3,7 @@ import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
 import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
-import { type Host, type Out, UTC } from '../host/host.js'
+import { type Host, type Out, UTC, type Zone } from '../host/host.js'
 import { scrub } from '../host/secrets.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
@@ -212,13 +212,17 @@ export class Output {
     return this.width ?? Number.POSITIVE_INFINITY
   }
 
+  get #zone(): Zone {
+    return this.options.utc ? UTC : this.host.zone
+  }
+
   get times(): Times {
-    return { now: this.host.now(), zone: this.options.utc ? UTC : this.host.zone }
+    return { now: this.host.now(), zone: this.#zone }
   }
 
   /** Replaces the instants in a text for people by local times. */
   local(text: string): string {
-    return withTimes(text, this.times.zone)
+    return withTimes(text, this.#zone)
   }
 
   async screen(): Promise<Screen> {

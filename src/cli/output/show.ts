@@ -70,9 +70,7 @@ export async function showRows(
   const heads = columns.map((name) => labelOf(name).toUpperCase())
   const isNumeric = above?.isNumeric ?? columns.map((name) => isNumbers(items.map((item) => valueAt(item, name))))
   const textsOf = (tight: boolean) =>
-    items.map((item) =>
-      columns.map((name) => memberText(name, valueAt(item, name), { now: tight ? undefined : now, zone })),
-    )
+    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), zone, tight ? undefined : now)))
   const rows = (above?.rows ?? 0) + items.length
   if (above !== undefined && above.rows >= MEASURED_ROWS && !above.asRecords) {
     const lines = textsOf(above.isTight).map((row) => lineOf(row, above, width, paint))

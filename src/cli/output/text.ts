@@ -47,13 +47,11 @@ export const withTimes = (text: string, zone: Zone) =>
 function shownInstant(instant: string, zone: Zone): string {
   const ms = Date.parse(instant)
   const offset = Number.isNaN(ms) ? 0 : zone(ms)
-  const local = Number.isNaN(ms) ? instant : new Date(ms + offset * 60_000).toISOString()
+  const local = offset === 0 ? '' : new Date(ms + offset * 60_000).toISOString()
   // At the ends of the calendar the local year has no four digits.
-  if (offset === 0 || !/^\d{4}-/.test(local)) return instant.replace('T', ' ')
-  const [hours, minutes] = [Math.abs(offset) / 60, Math.abs(offset) % 60].map((it) =>
-    String(Math.trunc(it)).padStart(2, '0'),
-  )
-  return `${local.slice(0, 10)} ${local.slice(11, 19)}${offset < 0 ? '-' : '+'}${hours}:${minutes}`
+  if (!/^\d{4}-/.test(local)) return instant.replace('T', ' ')
+  const distance = new Date(Math.abs(offset) * 60_000).toISOString().slice(11, 16)
+  return `${local.slice(0, 10)} ${local.slice(11, 19)}${offset < 0 ? '-' : '+'}${distance}`
 }
 
 const units = [
@@ -100,7 +98,7 @@ export function textOf(value: unknown, zone: Zone): string {
     return (
       Object.entries(value)
         .filter(([, it]) => it !== null)
-        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it, { zone })}`)
+        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it, zone)}`)
         .join(', ') || '-'
     )
   }
@@ -111,12 +109,8 @@ export function textOf(value: unknown, zone: Zone): string {
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
-/** Formats a member; with the current time also relative times. */
-export function memberText(
-  name: string,
-  value: unknown,
-  { now, zone }: { now?: number | undefined; zone: Zone },
-): string {
+/** Formats a member. @param now current time in ms, to add relative times */
+export function memberText(name: string, value: unknown, zone: Zone, now?: number): string {
   const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
   const shown = isDate ? new Date(value * 1000).toISOString() : value
   return now !== undefined && isInstant(shown) ? timeInList(shown, { now, zone }) : textOf(shown, zone)
@@ -219,7 +213,7 @@ export const GAP = 2
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
-  { paint, width, zone }: Pick<Screen, 'paint' | 'width' | 'zone'>,
+  { paint, width, zone }: Screen,
   named = false,
 ): string {
   if (typeof record !== 'object' || record === null) return `${textOf(record, zone)}\n`
@@ -229,7 +223,7 @@ export function showRecord(
     .filter(([, value]) => named || !isEmpty(value))
   const labels = Math.max(0, ...rows.map(([label]) => label.length))
   const line = ([label, value, name]: (typeof rows)[number]) => {
-    const text = memberText(name, value, { zone })
+    const text = memberText(name, value, zone)
     const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
     // A long id may fit on its own line, without the name beside it.

@@ -50,16 +50,16 @@ const changes = new Map<string, string>([
 
 /** Formats a line for a person, with its bodies below. */
 function describe(line: ActivityLine, screen: Screen): string {
-  const { paint, width = Number.POSITIVE_INFINITY, zone } = screen
-  const isShort = Number.isFinite(width)
+  const { paint, width = Number.POSITIVE_INFINITY } = screen
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
   if (line.kind === 'state')
-    return `${paint.quiet(shownTime(line.at, zone, isShort))} ${changes.get(line.what) ?? plainMember(line.what)}`
+    return `${paint.quiet(shownTime(line.at, screen))} ${changes.get(line.what) ?? plainMember(line.what)}`
   if (line.kind === 'request') return [logLine(line.request, screen), ...bodiesOf(line.exchange, width)].join('\n')
-  return [deliveryLine(line.delivery, screen, isShort), ...bodiesOf(line.exchange, width)].join('\n')
+  return [deliveryLine(line.delivery, screen), ...bodiesOf(line.exchange, width)].join('\n')
 }
 
-function deliveryLine(delivery: DeliveryActivity, { paint, zone }: Screen, isShort: boolean): string {
+function deliveryLine(delivery: DeliveryActivity, screen: Screen): string {
+  const { paint } = screen
   const colour = delivery.error === null ? paint.done : paint.error
   const parts = [
     delivery.update_type,
@@ -68,7 +68,7 @@ function deliveryLine(delivery: DeliveryActivity, { paint, zone }: Screen, isSho
     delivery.error?.code,
   ]
   const text = parts.flatMap((part) => (part == null ? [] : plainMember(part))).join(' ')
-  const head = [paint.quiet(shownTime(delivery.at, zone, isShort)), colour(String(delivery.status ?? '---')), 'SENT  ']
+  const head = [paint.quiet(shownTime(delivery.at, screen)), colour(String(delivery.status ?? '---')), 'SENT  ']
   return `${head.join(' ')} ${paint.quiet(`${delivery.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }
 

@@ -78,10 +78,7 @@ const list = leaf({
     const since = timeOf(context, flags.since)
     const found = inbox.find({ type, verdicts: verdictsOf(verdict), failed, since }, flags.limit ?? LIST_DEFAULT)
     if (found.length > 0) return { ok: true, data: { items: found.map(summaryOf) }, exit }
-    await context.output.print(
-      { items: [] },
-      { body: (_, { zone }) => withTimes(nothingFound(flags, since, opened), zone) },
-    )
+    await context.output.print({ items: [] }, { body: () => context.output.local(nothingFound(flags, since, opened)) })
     return { ok: true, printed: true, exit }
   },
 })
@@ -163,10 +160,8 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
 
 const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 
-function pageOf(
-  { id, at, verdict, reason, method, url, headers, body, responses }: StoredDelivery,
-  { zone }: Times,
-): string {
+function pageOf(stored: StoredDelivery, { zone }: Times): string {
+  const { id, at, verdict, reason, method, url, headers, body, responses } = stored
   const json = parsed(body) ?? null
   return [
     `${id}  ${withTimes(isoOf(at), zone)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
@@ -189,18 +184,12 @@ const headerLines = (headers: readonly string[]) =>
 const NOT_TEXT = 'The body is not text; --json prints its bytes as body_base64.'
 
 /** Formats one response: time, sender and duration, then status, headers and body as sent by the application. */
-function responseLines(
-  { at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number],
-  zone: Times['zone'],
-) {
-  const { headers, body, body_bytes } = sent
+function responseLines(response: StoredDelivery['responses'][number], zone: Times['zone']) {
+  const { status, duration_ms, to, error, replay, headers, body, body_bytes } = response
+  const at = withTimes(isoOf(response.at), zone)
   const what = `${replay ? 'replayed' : 'responded'} ${status ?? 'not at all'} after ${duration_ms} ms`
   return [
-    plainLine(
-      [withTimes(isoOf(at), zone), what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join(
-        '  ',
-      ),
-    ),
+    plainLine([at, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
     ...headerLines(headers),
     ...(body.length === 0 ? [] : ['', isUtf8(body) ? plain(body.toString('utf8')) : NOT_TEXT]),
     ...(body_bytes > body.length ? [`The first ${body.length} of ${body_bytes} bytes were recorded.`] : []),

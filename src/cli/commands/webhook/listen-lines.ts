@@ -113,7 +113,8 @@ const below = (text: string, width: number) =>
     .join('\n')
 
 /** Formats the line of a request: time, verdict, type and id or refusal, status, duration, inbox id. */
-function lineOf(event: RequestEvent, insecure: boolean, { paint, width, zone }: Screen): string {
+function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string {
+  const { paint } = screen
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
@@ -121,7 +122,7 @@ function lineOf(event: RequestEvent, insecure: boolean, { paint, width, zone }: 
   const shownStatus = String(status ?? 'none').padEnd(WIDTHS.status)
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
-    paint.quiet(shownTime(new Date(at).toISOString(), zone, width !== undefined)),
+    paint.quiet(shownTime(new Date(at).toISOString(), screen)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
     what.padEnd(WIDTHS.what),
     status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { verifyWebhook } from '../../../../src/webhook/index.js'
 import { pairsOf } from '../../../../src/workbench/header-pairs.js'
@@ -352,6 +353,15 @@ test('webhook inbox list filters by type, verdict, failure, time and count, newe
   expect(await list('--limit 1')).toEqual(['1-2'])
   expect(await list('--since 1970-01-01T00:00:01Z')).toEqual([])
   expect((await cli('webhook inbox list --inbox inbox --since yesterday', { home })).exit).toBe(2)
+})
+
+test('a line of webhook listen with a local time and a long type fits a terminal of 80 columns', async () => {
+  const { url, stop } = await start('', { terminal: true, columns: 80, zone: () => 480 })
+  await post(url, 1795376315435, 'voucher_redeemed')
+  const shown = stripVTControlCharacters((await stop()).stdout)
+  const line = shown.split('\n').find((it) => it.includes('voucher_redeemed')) ?? ''
+  expect(line).toMatch(/^01-01 08:00:00\+08:00 ok {8}voucher_redeemed #1795376315435 /)
+  expect(line.length).toBeLessThanOrEqual(80)
 })
 
 test('webhook inbox list without a match names the filters and what the inbox holds', async () => {
