@@ -40,6 +40,7 @@ export async function execute(
     noColor: globals['no-color'],
     quiet: globals.quiet,
     wide: globals.wide,
+    utc: globals.utc,
     changes: leaf.changes ?? false,
     plainErrors: hasPlainErrors(line.given, host),
     nameOf: (pointer) => answered.nameOf(pointer),

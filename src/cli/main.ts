@@ -43,6 +43,7 @@ export async function main(version: () => string, document: (path: string) => st
     // With HOME set, save the 0.2 ms of loading node:os.
     homeDir: process.env.HOME || (await import('node:os')).homedir(),
     now: Date.now,
+    zone: (ms) => -Math.round(new Date(ms).getTimezoneOffset()),
     newId: () => crypto.randomUUID(),
     version,
     document,

@@ -20,8 +20,8 @@ export const home = mkdtempSync(join(tmpdir(), 'voucherctl-e2e-home-'))
 // Runs in each test file that imports this module.
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Environment of the commands: an empty home folder and nothing else but PATH. */
-export const environment: Record<string, string> = { HOME: home, PATH: process.env.PATH ?? '' }
+/** Environment of the commands: an empty home folder, a fixed zone, and nothing else but PATH. */
+export const environment: Record<string, string> = { HOME: home, PATH: process.env.PATH ?? '', TZ: 'UTC' }
 
 /** Runs a script with the Node binary under test. */
 export function run(script: string, ...args: string[]) {

@@ -39,6 +39,7 @@ export const globalFlags = {
   jq: text('EXPR', 'Filter the result, as jq -r does; implies --json'),
   quiet: withLetter('q', toggle('Only the result: no hints or progress, of tables only ids')),
   wide: toggle('Tables as wide as they need, with whole ids'),
+  utc: toggle('Show times in UTC; default: local time with its zone'),
   debug: toggle('Show calls and retries on stderr, without secrets'),
   'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
   yes: withLetter('y', toggle('Confirm what would be asked')),

@@ -36,6 +36,11 @@ interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
+/** Returns the minutes by which the local time is ahead of UTC at an instant in ms. */
+export type Zone = (ms: number) => number
+
+export const UTC: Zone = () => 0
+
 /** The process as a command sees it; tests pass their own. */
 export interface Host {
   readonly stdin: In
@@ -46,6 +51,8 @@ export interface Host {
   readonly homeDir: string
   /** Current time in milliseconds since 1970. */
   now(): number
+  /** Zone of the local time. */
+  readonly zone: Zone
   newId(): string
   version(): string
   /** Reads a document of the npm package by its path in the package. */

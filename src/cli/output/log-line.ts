@@ -1,6 +1,6 @@
 import { parseBody } from '../../client/response.js'
 import { asMembers } from '../../values/json.js'
-import type { Paint } from './colour.js'
+import type { Screen } from './screen.js'
 import { isInstant, plainLine, plainMember, withTimes } from './text.js'
 
 /** A line of the server's log: a request, or a message of the server. */
@@ -15,12 +15,13 @@ const WARNING = 40
 const ERROR = 50
 
 /** Formats a log entry on one line for a person; a width cuts the beginning of a path that is too long. */
-export function logLine(entry: LogEntry, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+export function logLine(entry: LogEntry, screen: Screen): string {
+  const { paint, width = Number.POSITIVE_INFINITY } = screen
   const { time, method, path, status, code, duration_ms, replayed } = entry
-  if (method === undefined) return messageLine(entry, paint, Number.isFinite(width))
+  if (method === undefined) return messageLine(entry, screen)
   const state = String(status)
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : ''
-  const at = shownTime(time, Number.isFinite(width))
+  const at = shownTime(time, screen)
   const head = [at, state, plainLine(String(method)).padEnd(METHOD_WIDTH), took.padStart(DURATION_WIDTH)]
   const marks = [code, replayed === true ? 'replayed' : null].filter((it) => typeof it === 'string').map(plainLine)
   const place = typeof path === 'string' ? plainLine(path) : '-'
@@ -33,16 +34,17 @@ export function logLine(entry: LogEntry, paint: Paint, width = Number.POSITIVE_I
 }
 
 /** Formats a message of the server, with the first line of an error. */
-function messageLine(entry: LogEntry, paint: Paint, isShort: boolean): string {
+function messageLine(entry: LogEntry, screen: Screen): string {
+  const { paint } = screen
   const { time, level, msg = JSON.stringify(entry), err } = entry
   const error = typeof err === 'object' && err !== null && 'message' in err ? String(err.message) : undefined
   const text = [msg, error].flatMap((it) => (it === undefined ? [] : plainMember(it))).join(': ')
   const shown = Number(level) >= ERROR ? paint.error(text) : Number(level) >= WARNING ? paint.status(text) : text
-  return [time === undefined ? '' : paint.quiet(shownTime(time, isShort)), shown].filter((it) => it !== '').join(' ')
+  return [time === undefined ? '' : paint.quiet(shownTime(time, screen)), shown].filter((it) => it !== '').join(' ')
 }
 
-/** Formats the time of an entry; without the year if short. */
-export function shownTime(time: unknown, isShort: boolean): string {
+/** Formats the time of an entry; on a terminal without the year. */
+export function shownTime(time: unknown, { width, zone }: Screen): string {
   const text = plainMember(time)
-  return isInstant(text) ? withTimes(text).slice(isShort ? YEAR.length : 0) : text
+  return isInstant(text) ? withTimes(text, zone).slice(width === undefined ? 0 : YEAR.length) : text
 }

@@ -1,18 +1,17 @@
 import type { Failure } from '../failures/failure.js'
-import type { Paint } from './colour.js'
+import type { Screen, Times } from './screen.js'
 import type { List } from './select-fields.js'
-import type { Screen } from './show.js'
 
 /** How to print a result as a table; other formats print the data itself. */
 export interface View<Data> {
   /** A sentence above the result; in a stream, the whole line of a document. */
   readonly headline?: (data: Data) => string | undefined
   /** A line of a stream with its colours; every text in `data` has passed `plainLine`. It may throw a TypeError. */
-  readonly line?: (data: Data, paint: Paint, width: number | undefined) => string
+  readonly line?: (data: Data, screen: Screen) => string
   /** Members of a record, or columns of a list, in this order. Default: all. */
   readonly members?: readonly string[]
-  /** Returns a text that replaces the table of members. @param now current time in ms */
-  readonly body?: (data: Data, now: number) => string | undefined
+  /** Returns a text that replaces the table of members. */
+  readonly body?: (data: Data, times: Times) => string | undefined
   /** Returns a coloured text in place of `body`; it must pass every text of a server through `plainLine`. */
   readonly drawing?: (data: Data, screen: Screen) => string
   /** Whether the headline reports something good; it then has a mark and a colour. */

@@ -3,15 +3,15 @@ import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
 import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
-import type { Host, Out } from '../host/host.js'
+import { type Host, type Out, UTC, type Zone } from '../host/host.js'
 import { scrub } from '../host/secrets.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import type { NameMember } from './failure-text.js'
 import type { JqFilter } from './jq.js'
 import type { View } from './outcome.js'
+import type { Screen, Times } from './screen.js'
 import { isList, refuseUnknownInResult, type Shape, selectFields, valueAt } from './select-fields.js'
-import type { Screen } from './show.js'
 import { plain, plainLine, sentence, showRecord, withTimes, wrapMessage } from './text.js'
 
 interface OutputOptions {
@@ -22,6 +22,8 @@ interface OutputOptions {
   readonly noColor?: boolean
   readonly quiet?: boolean
   readonly wide?: boolean
+  /** True to show times in UTC instead of the local zone. */
+  readonly utc?: boolean
   /** True if the command makes a change; the headline then has a mark. */
   readonly changes?: boolean
   /** True if errors are texts for people although the format is JSON. */
@@ -81,20 +83,20 @@ export class Output {
     const next = sentence(view.next, data)
     if (next === undefined) return
     const paint = await this.#paintFor(this.host.stderr)
-    this.host.stderr.write(`\n${paint.quiet(this.#fit(plainLine(this.#suggest(next))))}\n`)
+    this.host.stderr.write(`\n${paint.quiet(this.#fit(plainLine(this.local(this.#suggest(next)))))}\n`)
   }
 
   /** Prints a document of a stream on one line. Resolves when the reader has consumed the line or closed the pipe. */
   async printLine<Data>(data: Data, view: View<Data> = {}): Promise<void> {
     const { format, fields, filter } = this.options
     if (view.line !== undefined && format === 'table' && fields === undefined) {
-      this.host.stdout.write(`${lineText(data, view.line, await this.paint(), this.width)}\n`)
+      this.host.stdout.write(`${lineText(data, view.line, { ...(await this.screen()), width: this.width })}\n`)
       return this.host.stdout.settled?.()
     }
     const line = format === 'table' && fields === undefined ? sentence(view.headline, data) : undefined
     const shown = fields === undefined ? data : selectFields(data, fields)
     if (filter !== undefined) this.host.stdout.write(await this.filtered(encodeJson(shown)))
-    else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(line)}\n`)
+    else this.host.stdout.write(line === undefined ? encodeJson(shown) : `${plainLine(this.local(line))}\n`)
     await this.host.stdout.settled?.()
   }
 
@@ -134,7 +136,7 @@ export class Output {
 
   /** Prints a line to stderr, even with --quiet. */
   tell(text: string): void {
-    this.#tell(`${this.#fit(plain(this.#suggest(text)))}\n`)
+    this.#tell(`${this.#fit(plain(this.local(this.#suggest(text))))}\n`)
   }
 
   /**
@@ -176,7 +178,7 @@ export class Output {
     const { hint } = failure
     const shown = hint === null ? failure : { ...failure, hint: this.#suggest(hint) }
     if (this.isJson) this.#tell(toJson(shown))
-    else this.#tell(this.#fit(toText(shown, await this.#paintFor(this.host.stderr), this.options.nameOf)))
+    else this.#tell(this.#fit(this.local(toText(shown, await this.#paintFor(this.host.stderr), this.options.nameOf))))
     return exitOf(failure)
   }
 
@@ -210,8 +212,21 @@ export class Output {
     return this.width ?? Number.POSITIVE_INFINITY
   }
 
+  get #zone(): Zone {
+    return this.options.utc ? UTC : this.host.zone
+  }
+
+  get times(): Times {
+    return { now: this.host.now(), zone: this.#zone }
+  }
+
+  /** Replaces the instants in a text for people by local times. */
+  local(text: string): string {
+    return withTimes(text, this.#zone)
+  }
+
   async screen(): Promise<Screen> {
-    return { paint: await this.paint(), width: this.options.wide ? undefined : this.width, now: this.host.now() }
+    return { paint: await this.paint(), width: this.options.wide ? undefined : this.width, ...this.times }
   }
 
   noteCutIds(): void {
@@ -292,9 +307,9 @@ export class Output {
 
   async #forPeople<Data>(data: Data, view: View<Data>, selected: unknown): Promise<string> {
     const screen = await this.screen()
-    const { paint, now } = screen
+    const { paint } = screen
     const show = async (value: unknown, members?: readonly string[], named = false) => {
-      if (!isList(value)) return showRecord(value, members, paint, this.width, named)
+      if (!isList(value)) return showRecord(value, members, { ...screen, width: this.width }, named)
       // Load tables on demand: scripts read JSON.
       const { showList } = await import('./show.js')
       const { text, cutsIds } = await showList(value, members, screen, view.empty)
@@ -304,11 +319,11 @@ export class Output {
     if (selected !== undefined) return show(selected, undefined, true)
     const headline = sentence(view.headline, data)
     const isEmpty = view.empty !== undefined && isList(data) && data.items.length === 0
-    const body = isEmpty ? undefined : sentence((it) => view.body?.(it, now), data)
+    const body = isEmpty ? undefined : sentence((it) => view.body?.(it, screen), data)
     const drawing = sentence((it) => view.drawing?.(it, screen), data)
     const parts: string[] = []
     if (headline !== undefined) {
-      const marked = this.#marked(plainLine(withTimes(headline)), data, view, paint)
+      const marked = this.#marked(plainLine(this.local(headline)), data, view, paint)
       parts.push(`${this.width === undefined ? marked : wrapMessage(marked, this.width)}\n`)
     }
     if (drawing !== undefined) parts.push(`${drawing}\n`)
@@ -319,9 +334,9 @@ export class Output {
 }
 
 /** Formats a line of a stream; as JSON if a member is missing or has another type, as from a newer server. */
-function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, paint: Paint, width: number | undefined) {
+function lineText<Data>(data: Data, format: NonNullable<View<Data>['line']>, screen: Screen) {
   try {
-    return format(mapTexts(data, plainLine) as Data, paint, width)
+    return format(mapTexts(data, plainLine) as Data, screen)
   } catch (error) {
     if (error instanceof TypeError) return encodeJson(data).trimEnd()
     throw error

@@ -186,8 +186,8 @@ function table(output: Output, view: View<unknown>): Writer {
       if (page.items.length === 0) return
       const ids = output.ids(page, view)
       if (ids !== undefined) return void (await output.write(ids))
-      const { now } = await output.screen()
-      const body = onlyFields ? undefined : sentence((it) => view.body?.(it, now), { ...page, pagination: null })
+      const { times } = output
+      const body = onlyFields ? undefined : sentence((it) => view.body?.(it, times), { ...page, pagination: null })
       if (body !== undefined) {
         await output.write(`${hasBody ? '\n' : ''}${plain(body)}\n`)
         hasBody = true

@@ -1,22 +1,13 @@
 import type { Paint } from './colour.js'
+import type { Screen } from './screen.js'
 import { type List, valueAt } from './select-fields.js'
 import { cut, GAP, labelOf, memberText, paintCell, plainLine, showRecord, widthOf } from './text.js'
 
 const NARROWEST = 8
 /** Minimum width of a shortened id: the prefix of its kind and 7 more characters. */
 const ID_NARROWEST = 12
-/** Columns of a time such as `2026-11-21 10:00:05Z`. */
-const TIME_WIDTH = 20
 /** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
 const MEASURED_ROWS = 1_000
-
-export interface Screen {
-  readonly paint: Paint
-  /** Columns of the terminal; undefined without a terminal or with --wide. */
-  readonly width: number | undefined
-  /** Current time in ms, from which a list computes relative times. */
-  readonly now: number
-}
 
 /** A formatted list; `cutsIds` is true if ids are shortened. */
 interface ShownList {
@@ -71,14 +62,15 @@ export interface Layout {
 export async function showRows(
   items: readonly unknown[],
   members: readonly string[] | undefined,
-  { paint, width, now }: Screen,
+  screen: Screen,
   above?: Layout,
 ): Promise<{ readonly text: string; readonly layout: Layout }> {
+  const { paint, width, now, zone } = screen
   const columns = above?.columns ?? members ?? Object.keys(items[0] ?? {})
   const heads = columns.map((name) => labelOf(name).toUpperCase())
   const isNumeric = above?.isNumeric ?? columns.map((name) => isNumbers(items.map((item) => valueAt(item, name))))
   const textsOf = (tight: boolean) =>
-    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), tight ? undefined : now)))
+    items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), zone, tight ? undefined : now)))
   const rows = (above?.rows ?? 0) + items.length
   if (above !== undefined && above.rows >= MEASURED_ROWS && !above.asRecords) {
     const lines = textsOf(above.isTight).map((row) => lineOf(row, above, width, paint))
@@ -93,7 +85,7 @@ export async function showRows(
   const cutsIds = columns.some((name, i) => isId(name) && texts.some((row) => widthOf(row[i] ?? '') > (widths[i] ?? 0)))
   const layout = { columns, widths, isNumeric, rows, isTight, cutsIds }
   if (above?.asRecords || (width !== undefined && totalOf(widths) > width)) {
-    const records = items.map((item) => showRecord(item, columns, paint, width))
+    const records = items.map((item) => showRecord(item, columns, screen))
     return {
       text: `${above === undefined ? '' : '\n'}${records.join('\n')}`,
       layout: { ...layout, cutsIds: false, asRecords: true },
@@ -184,7 +176,9 @@ function fitWidths(
   above: readonly number[] | undefined,
   width: number,
 ): number[] {
-  const floors = columns.map((_name, i) => (rows.some((row) => SHOWN_TIME.test(row[i] ?? '')) ? TIME_WIDTH : NARROWEST))
+  const floors = columns.map((_name, i) =>
+    Math.max(NARROWEST, ...rows.map((row) => SHOWN_TIME.exec(row[i] ?? '')?.[0].length ?? 0)),
+  )
   const ids = columns.map((name) => (isId(name) ? ID_NARROWEST : 0))
   const short = fitIds(columns, widthsOf(rows, above), width)
   return narrow(
@@ -194,4 +188,4 @@ function fitWidths(
   )
 }
 
-const SHOWN_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/
+const SHOWN_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$/

@@ -1,4 +1,6 @@
+import type { Zone } from '../host/host.js'
 import type { Paint } from './colour.js'
+import type { Screen, Times } from './screen.js'
 import { valueAt } from './select-fields.js'
 
 /** Matches escape sequences of terminals (ECMA-48), 7-bit and 8-bit. */
@@ -31,8 +33,26 @@ const wholeInstant = new RegExp(`^${INSTANT.source}$`)
 
 export const isInstant = (value: unknown): value is string => typeof value === 'string' && wholeInstant.test(value)
 
-/** Formats the instants in a text for a person (RULES.md#tables): `2026-11-21 10:00:05Z`. */
-export const withTimes = (text: string) => text.replaceAll(new RegExp(INSTANT.source, 'g'), '$1 $2Z')
+const EVERY_INSTANT_OR_COMMAND = new RegExp(`\`[^\`]*\`|${INSTANT.source}`, 'g')
+
+/**
+ * Formats the instants in a text for a person (RULES.md#tables): `2026-11-21 18:00:05+08:00`, or with Z in UTC.
+ * Those in a suggested command stay as they are, so that it can be copied.
+ */
+export const withTimes = (text: string, zone: Zone) =>
+  text.replaceAll(EVERY_INSTANT_OR_COMMAND, (found, day?: string, clock?: string) =>
+    day === undefined ? found : shownInstant(`${day}T${clock}Z`, zone),
+  )
+
+function shownInstant(instant: string, zone: Zone): string {
+  const ms = Date.parse(instant)
+  const offset = Number.isNaN(ms) ? 0 : zone(ms)
+  const local = offset === 0 ? '' : new Date(ms + offset * 60_000).toISOString()
+  // At the ends of the calendar the local year has no four digits.
+  if (!/^\d{4}-/.test(local)) return instant.replace('T', ' ')
+  const distance = new Date(Math.abs(offset) * 60_000).toISOString().slice(11, 16)
+  return `${local.slice(0, 10)} ${local.slice(11, 19)}${offset < 0 ? '-' : '+'}${distance}`
+}
 
 const units = [
   ['y', 365 * 86_400],
@@ -52,8 +72,8 @@ export function distanceOf(instant: string, now: number): string {
   return seconds < 0 ? `${amount} ago` : `in ${amount}`
 }
 
-export const timeInList = (instant: string, now: number) =>
-  isInstant(instant) ? `${withTimes(instant)} (${distanceOf(instant, now)})` : instant
+export const timeInList = (instant: string, { now, zone }: Times) =>
+  isInstant(instant) ? `${withTimes(instant, zone)} (${distanceOf(instant, now)})` : instant
 
 /** Converts a member name such as `externalIssueId` or `external_issue_id` to `external issue id`. */
 export function labelOf(name: string): string {
@@ -70,15 +90,15 @@ export const numberText = (it: number): string => it.toLocaleString('en-US')
 export const textOrJson = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Formats a value on one line for a person. */
-export function textOf(value: unknown): string {
+export function textOf(value: unknown, zone: Zone): string {
   if (value === null || value === undefined) return '-'
-  if (typeof value === 'string') return plainLine(isInstant(value) ? withTimes(value) : value)
-  if (Array.isArray(value)) return value.map((it) => textOf(it)).join(', ') || '-'
+  if (typeof value === 'string') return plainLine(isInstant(value) ? withTimes(value, zone) : value)
+  if (Array.isArray(value)) return value.map((it) => textOf(it, zone)).join(', ') || '-'
   if (typeof value === 'object') {
     return (
       Object.entries(value)
         .filter(([, it]) => it !== null)
-        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it)}`)
+        .map(([name, it]) => `${labelOf(name)} ${memberText(name, it, zone)}`)
         .join(', ') || '-'
     )
   }
@@ -90,10 +110,10 @@ const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 
 /** Formats a member. @param now current time in ms, to add relative times */
-export function memberText(name: string, value: unknown, now?: number): string {
+export function memberText(name: string, value: unknown, zone: Zone, now?: number): string {
   const isDate = typeof value === 'number' && UNIX_SECONDS.test(name) && Math.abs(value) <= UNIX_SECONDS_MAX
   const shown = isDate ? new Date(value * 1000).toISOString() : value
-  return now !== undefined && isInstant(shown) ? timeInList(shown, now) : textOf(shown)
+  return now !== undefined && isInstant(shown) ? timeInList(shown, { now, zone }) : textOf(shown, zone)
 }
 
 /** Thrown when a sentence reads a member that the response lacks. */
@@ -193,18 +213,17 @@ export const GAP = 2
 export function showRecord(
   record: unknown,
   members: readonly string[] | undefined,
-  paint: Paint,
-  width?: number,
+  { paint, width, zone }: Screen,
   named = false,
 ): string {
-  if (typeof record !== 'object' || record === null) return `${textOf(record)}\n`
+  if (typeof record !== 'object' || record === null) return `${textOf(record, zone)}\n`
   const names = members ?? Object.keys(record)
   const rows = names
     .map((name) => [labelOf(name), valueAt(record, name), name] as const)
     .filter(([, value]) => named || !isEmpty(value))
   const labels = Math.max(0, ...rows.map(([label]) => label.length))
   const line = ([label, value, name]: (typeof rows)[number]) => {
-    const text = memberText(name, value)
+    const text = memberText(name, value, zone)
     const beside = wrap(text, width === undefined ? Number.POSITIVE_INFINITY : width - labels - GAP)
     const fits = width === undefined || beside.every((it) => widthOf(it) <= width - labels - GAP)
     // A long id may fit on its own line, without the name beside it.

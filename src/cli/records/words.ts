@@ -104,7 +104,7 @@ const localWords: Readonly<
       .map((delivery) => {
         const { id, at, verdict, type, update_id, reason } = delivery
         const what = update_id === null ? (reason ?? 'no update') : `${type ?? 'no type'} #${update_id}`
-        return { value: id, summary: `${what}, ${verdict}, ${withTimes(new Date(at).toISOString())}` }
+        return { value: id, summary: `${what}, ${verdict}, ${withTimes(new Date(at).toISOString(), host.zone)}` }
       })
   },
   endpoints: async () => {
@@ -134,10 +134,10 @@ const localWords: Readonly<
 /** True if an id has no control character, which could break the command line of the shell. */
 const isTypable = (value: string) => value !== '' && plainLine(value) === value
 
-function silent({ env, cwd, homeDir, now, newId, version, document, signal, self }: Host): Host {
+function silent({ env, cwd, homeDir, now, zone, newId, version, document, signal, self }: Host): Host {
   const out = { write: () => {} }
   const stdin = { async *[Symbol.asyncIterator]() {} }
   const questions = () => Promise.reject(new Error('completion asks nothing'))
   const silenced = { stdin, stdout: out, stderr: out, questions }
-  return { env, cwd, homeDir, now, newId, version, document, signal, self, ...silenced }
+  return { env, cwd, homeDir, now, zone, newId, version, document, signal, self, ...silenced }
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { parseTime } from '../../../src/cli/flags/time.js'
+import { UTC } from '../../../src/cli/host/host.js'
 import { distanceOf, timeInList, withTimes, wrapMessage } from '../../../src/cli/output/text.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
@@ -15,13 +17,30 @@ test.each([
 })
 
 test('withTimes formats every instant in UTC in a text and nothing else', () => {
-  expect(withTimes('From 2026-11-21T10:00:00.123Z to 2026-11-22T10:00:00Z, not 2026-11-22T10:00:00+08:00.')).toBe(
+  expect(withTimes('From 2026-11-21T10:00:00.123Z to 2026-11-22T10:00:00Z, not 2026-11-22T10:00:00+08:00.', UTC)).toBe(
     'From 2026-11-21 10:00:00Z to 2026-11-22 10:00:00Z, not 2026-11-22T10:00:00+08:00.',
   )
 })
 
+test.each([
+  [480, '2026-11-22T17:30:05.999Z', '2026-11-23 01:30:05+08:00'],
+  [-210, '2026-11-22T02:30:05Z', '2026-11-21 23:00:05-03:30'],
+  [0, '2026-11-22T02:30:05Z', '2026-11-22 02:30:05Z'],
+  [60, '9999-12-31T23:30:00Z', '9999-12-31 23:30:00Z'],
+  [-60, '2026-13-45T10:00:00Z', '2026-13-45 10:00:00Z'],
+])('withTimes in a zone %i minutes ahead of UTC shows %s as %s', (minutes, instant, shown) => {
+  expect(withTimes(instant, () => minutes)).toBe(shown)
+  if (shown !== instant.replace('T', ' ') || minutes === 0)
+    expect(Date.parse(parseTime(shown)?.instant ?? '')).toBe(Math.floor(Date.parse(instant) / 1000) * 1000)
+})
+
+test('withTimes leaves the time of a suggested command as it is', () => {
+  const text = 'To go there: `voucherctl platform clock set 2026-11-21T10:00:00.123Z`'
+  expect(withTimes(text, () => 480)).toBe(text)
+})
+
 test('timeInList leaves a text that is not an instant as it is', () => {
-  expect([timeInList('soon', now), timeInList('2026-11-21T09:00:00.000Z', now)]).toEqual([
+  expect([timeInList('soon', { now, zone: UTC }), timeInList('2026-11-21T09:00:00.000Z', { now, zone: UTC })]).toEqual([
     'soon',
     '2026-11-21 09:00:00Z (1h ago)',
   ])

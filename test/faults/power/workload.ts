@@ -82,6 +82,7 @@ export function loadCommands(root: string): RunCommand {
       cwd: home,
       homeDir: home,
       now: Date.now,
+      zone: () => 0,
       newId: () => crypto.randomUUID(),
       version: () => '0.0.0',
       document: () => '',

@@ -24,7 +24,7 @@ export const built = {
   bin: fileURLToPath(new URL('../../../bin/voucherctl.js', import.meta.url)),
 
   environment(home: string, env: Record<string, string> = {}): NodeJS.ProcessEnv {
-    return { PATH: process.env.PATH, HOME: home, ...env }
+    return { PATH: process.env.PATH, HOME: home, TZ: 'UTC', ...env }
   },
 
   run(args: readonly string[], home: string, env?: Record<string, string>): Promise<Finished> {

@@ -30,6 +30,8 @@ export interface Given {
   readonly onStdout?: (text: string) => void
   /** First time of the fake clock in Unix ms, default 0; each reading advances the clock by 1 ms. */
   readonly now?: number
+  /** Minutes by which the local time is ahead of UTC; default 0. */
+  readonly zone?: Host['zone']
   /** Creates idempotency keys and run ids; by default key-1, key-2 … in each command. */
   readonly newId?: () => string
   /** Function to run instead of that of the built bundle, for a test that adds a command to the sources. */
@@ -133,6 +135,7 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     cwd: given.cwd ?? home,
     homeDir: home,
     now: () => (time += 1),
+    zone: given.zone ?? (() => 0),
     newId: given.newId ?? (() => `key-${(id += 1)}`),
     version: () => '9.9.9',
     document: (path) => readFileSync(join(import.meta.dirname, '..', '..', '..', path), 'utf8'),

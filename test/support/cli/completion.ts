@@ -23,6 +23,7 @@ function hostIn(home: string, env: Record<string, string>, now: number): Host {
     cwd: home,
     homeDir: home,
     now: () => now,
+    zone: () => 0,
     newId: () => 'id',
     version: () => '9.9.9',
     document: forbidden('reads documents'),

@@ -156,7 +156,7 @@ const mutations: Readonly<Record<string, Row>> = {
   'platform apps features': [platform.setAppFeatures, 'app_01 --feature vouchers', 'APP_ID'],
   'server keys rotate': [platform.rotateSecureKeys],
   'platform clock set': [platform.setClock, '2026-11-21T10:00:00.000Z', 'TIME'],
-  'platform clock advance': [platform.advanceClock, '--seconds 60', '--seconds'],
+  'platform clock advance': [platform.advanceClock, '--in 60', '--in'],
   'platform faults add': [platform.addFault, '--endpoint vouchers.redeem --kind error', '--kind'],
   'platform faults remove': [platform.removeFault, 'flt_01', 'FAULT_ID'],
   'platform snapshots save': [platform.saveSnapshot, 'seeded --yes', 'NAME'],

@@ -15,11 +15,11 @@ export const whoami = leaf({
   examples: [{ command: 'voucherctl whoami' }],
   view: {
     headline: (it: WhoamiReport) => `Profile ${it.profile}, ${it.base_url}`,
-    body: (report) =>
+    body: (report, { zone }) =>
       report.credentials
         .map((one) =>
           plainLine(
-            `${credentialNames[one.kind]}: ${one.credential}${one.account === null ? '' : `, account ${one.account}`}, ${one.accepted ? 'accepted' : `refused (${one.code})`}${one.expires_at === null ? '' : `, until ${textOf(one.expires_at)}`}, from ${one.source}`,
+            `${credentialNames[one.kind]}: ${one.credential}${one.account === null ? '' : `, account ${one.account}`}, ${one.accepted ? 'accepted' : `refused (${one.code})`}${one.expires_at === null ? '' : `, until ${textOf(one.expires_at, zone)}`}, from ${one.source}`,
           ),
         )
         .join('\n'),

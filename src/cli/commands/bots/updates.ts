@@ -5,8 +5,9 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { integer, list, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
+import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
-import { plainLine, textOf, timeInList } from '../../output/text.js'
+import { plainLine, timeInList } from '../../output/text.js'
 import { inWords, isEncrypted, longestHold, type PollResult, polledOf, pollOnce, polls } from './polling.js'
 import { updateShape } from './update-shape.js'
 
@@ -58,20 +59,20 @@ export const updates = leaf({
   },
 })
 
-function linesOf(data: unknown, now: number): string | undefined {
+function linesOf(data: unknown, times: Times): string | undefined {
   if (!isList(data)) return undefined
-  return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it, now))).join('\n')
+  return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it, times))).join('\n')
 }
 
 /** Formats an update on one line with its type, sender and text. */
-function lineOf(line: Update, now?: number): string {
+function lineOf(line: Update, times?: Times): string {
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
   const update: Update = { ...line }
   const payload: Payload = { ...((update as Readonly<Record<string, unknown>>)[update.type] as Payload | undefined) }
   const parts = [
-    typeof update.created_at === 'string' && now !== undefined
-      ? timeInList(update.created_at, now)
-      : update.created_at && textOf(update.created_at),
+    typeof update.created_at === 'string' && times !== undefined
+      ? timeInList(update.created_at, times)
+      : update.created_at,
     update.update_id === undefined ? undefined : `#${update.update_id}`,
     update.type,
     payload.chat?.id,

@@ -96,7 +96,7 @@ function isRefusal({ status, code }: Extract<CallResult<unknown>, { ok: false }>
 
 function jwtCheck(name: string, { value, source }: { value: string; source: string }, now: number): Check {
   const { account, expiresAt } = describeJwt(value)
-  const message = `From ${source}, accepted${account === null ? '' : `, account ${account}`}${expiresAt === null ? '' : `, until ${expiresAt.slice(0, 16)}Z`}.`
+  const message = `From ${source}, accepted${account === null ? '' : `, account ${account}`}${expiresAt === null ? '' : `, until ${expiresAt}`}.`
   const isShort = expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS
   return isShort ? warn(name, message, 'Log in again: `voucherctl login`.') : ok(name, message)
 }

@@ -8,9 +8,9 @@ import {
 import { leaf } from '../../command/leaf.js'
 import { openStream, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'
-import type { Paint } from '../../output/colour.js'
 import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
+import type { Screen } from '../../output/screen.js'
 import { plainLine, plainMember } from '../../output/text.js'
 
 export const activity = leaf({
@@ -49,17 +49,17 @@ const changes = new Map<string, string>([
 ])
 
 /** Formats a line for a person, with its bodies below. */
-function describe(line: ActivityLine, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const isShort = Number.isFinite(width)
+function describe(line: ActivityLine, screen: Screen): string {
+  const { paint, width = Number.POSITIVE_INFINITY } = screen
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
   if (line.kind === 'state')
-    return `${paint.quiet(shownTime(line.at, isShort))} ${changes.get(line.what) ?? plainMember(line.what)}`
-  if (line.kind === 'request')
-    return [logLine(line.request, paint, width), ...bodiesOf(line.exchange, width)].join('\n')
-  return [deliveryLine(line.delivery, paint, isShort), ...bodiesOf(line.exchange, width)].join('\n')
+    return `${paint.quiet(shownTime(line.at, screen))} ${changes.get(line.what) ?? plainMember(line.what)}`
+  if (line.kind === 'request') return [logLine(line.request, screen), ...bodiesOf(line.exchange, width)].join('\n')
+  return [deliveryLine(line.delivery, screen), ...bodiesOf(line.exchange, width)].join('\n')
 }
 
-function deliveryLine(delivery: DeliveryActivity, paint: Paint, isShort: boolean): string {
+function deliveryLine(delivery: DeliveryActivity, screen: Screen): string {
+  const { paint } = screen
   const colour = delivery.error === null ? paint.done : paint.error
   const parts = [
     delivery.update_type,
@@ -68,7 +68,7 @@ function deliveryLine(delivery: DeliveryActivity, paint: Paint, isShort: boolean
     delivery.error?.code,
   ]
   const text = parts.flatMap((part) => (part == null ? [] : plainMember(part))).join(' ')
-  const head = [paint.quiet(shownTime(delivery.at, isShort)), colour(String(delivery.status ?? '---')), 'SENT  ']
+  const head = [paint.quiet(shownTime(delivery.at, screen)), colour(String(delivery.status ?? '---')), 'SENT  ']
   return `${head.join(' ')} ${paint.quiet(`${delivery.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }
 

@@ -6,6 +6,7 @@ import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
+import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
@@ -90,13 +91,13 @@ export const platformChats: Group = {
   ],
 }
 
-function transcript(data: unknown, now: number): string | undefined {
+function transcript(data: unknown, times: Times): string | undefined {
   if (!isList(data)) return undefined
-  return (data.items as Partial<TranscriptMessage>[]).map((it) => messageLines(it, now)).join('\n')
+  return (data.items as Partial<TranscriptMessage>[]).map((it) => messageLines(it, times)).join('\n')
 }
 
-function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>, now: number): string {
-  const at = typeof date === 'number' ? timeInList(new Date(date * 1000).toISOString(), now) : '-'
+function messageLines({ message_id, date, from, text, voucher }: Partial<TranscriptMessage>, times: Times): string {
+  const at = typeof date === 'number' ? timeInList(new Date(date * 1000).toISOString(), times) : '-'
   const said = `${at}  ${message_id}  ${from?.is_bot ? 'bot' : from?.id}: ${text}`
   const shown = (voucher?.credentials ?? []).map((it) => `    ${String(it.type).padEnd(11)}  ${it.value}`)
   return [said, ...shown].map(plainLine).join('\n')

@@ -23,6 +23,8 @@ const seconds = (summary: string, message: string, step = 0) =>
     return ms === undefined || (step > 0 && ms % step !== 0) ? { ok: false, message } : { ok: true, value: ms / 1000 }
   })
 
+const advanceRule = 'must be seconds, or a duration such as 2h'
+
 export const clock: Group = {
   name: 'clock',
   summary: 'The test clock of a server started with --test-clock',
@@ -49,14 +51,14 @@ export const clock: Group = {
       name: 'advance',
       endpoint: contract.advanceClock,
       flags: {
-        seconds: required(
-          seconds('How far: seconds, or 30m, 2h, 5d', 'must be seconds, or a duration such as 2h'),
-          'How far, such as 2h',
-        ),
+        in: requiredUnless('seconds', seconds('How far: seconds, or 30m, 2h, 31d', advanceRule), 'How far, such as 2h'),
+        seconds: seconds('The same as --in', advanceRule),
       },
-      examples: [{ command: 'voucherctl platform clock advance --seconds 30d' }],
+      members: { in: 'seconds' },
+      examples: [{ command: 'voucherctl platform clock advance --in 31d' }],
       view: clockView,
-      input: ({ flags }) => ({ seconds: flags.seconds }),
+      // One of the two is there: a missing one is asked for.
+      input: ({ flags }) => ({ seconds: flags.in ?? flags.seconds ?? 0 }),
     }),
     leaf({
       name: 'forecast',

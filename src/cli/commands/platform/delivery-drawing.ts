@@ -6,8 +6,8 @@ import type {
   DeliveryReplay,
 } from '../../../contract/platform/deliveries.js'
 import type { Paint } from '../../output/colour.js'
-import type { Screen } from '../../output/show.js'
-import { plain, plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
+import type { Screen, Times } from '../../output/screen.js'
+import { plain, plainLine, showRecord, timeInList, withTimes, wrap } from '../../output/text.js'
 import { timeline } from '../webhook/deliveries.js'
 
 const requestTitles = {
@@ -17,21 +17,21 @@ const requestTitles = {
 }
 
 /** Draws a delivery: its attempts, the signed text, and why the application may have refused it. */
-export function drawDelivery(detail: DeliveryDetail, { paint, width }: Screen): string {
+export function drawDelivery(detail: DeliveryDetail, given: Screen): string {
   const { delivery, bot_name, url, voucher_id, request, schedule, responses, hints } = detail
   // Relative times count from the server's clock, which may be a test clock.
-  const now = Date.parse(detail.now)
+  const screen = { ...given, now: Date.parse(detail.now) }
   const facts = { bot: `${bot_name} (${delivery.bot_id})`, url: url ?? 'none: the bot has no webhook', voucher_id }
   const due = schedule.flatMap(({ at, attempt, state }) =>
-    state === 'due' && at !== null ? [`  …  ${timeInList(plainLine(at), now)}  attempt ${attempt} of 5`] : [],
+    state === 'due' && at !== null ? [`  …  ${timeInList(plainLine(at), screen)}  attempt ${attempt} of 5`] : [],
   )
   const response = responses.findLast((it) => it.response !== null)
   return [
-    showRecord(facts, undefined, paint, width).trimEnd(),
-    [timeline({ ...delivery, next_attempt_at: null }, now), ...due].join('\n'),
-    ...(request === null ? [] : [section(requestTitles[request.of], drawSignature(detail), { paint, width })]),
-    ...(response === undefined ? [] : [drawResponse(response, responseTitle(response), { paint, width })]),
-    ...drawHints(hints, { paint, width }),
+    showRecord(facts, undefined, screen).trimEnd(),
+    [timeline({ ...delivery, next_attempt_at: null }, screen), ...due].join('\n'),
+    ...(request === null ? [] : [section(requestTitles[request.of], drawSignature(detail, screen), screen)]),
+    ...(response === undefined ? [] : [drawResponse(response, responseTitle(response, screen), screen)]),
+    ...drawHints(hints, screen),
   ].join('\n\n')
 }
 
@@ -49,11 +49,11 @@ type Surroundings = { readonly paint: Paint; readonly width: number | undefined 
 const explain = ({ explanation, fix }: DeliveryReplay['verification']) =>
   fix === null ? [explanation] : [explanation, fix]
 
-function drawSignature({ signature, verification }: DeliveryDetail): string[] {
+function drawSignature({ signature, verification }: DeliveryDetail, { zone }: Times): string[] {
   if (signature === null) return []
   const { timestamp, prefix, signed_bytes, algorithm, secrets } = signature
   const macs = secrets.flatMap(({ which, signature: mac, sent, until }) => [
-    `${which} secret${until === null ? '' : `, until ${until}`}${sent ? '' : ', not sent'}:`,
+    `${which} secret${until === null ? '' : `, until ${withTimes(until, zone)}`}${sent ? '' : ', not sent'}:`,
     mac,
   ])
   return [
@@ -63,7 +63,8 @@ function drawSignature({ signature, verification }: DeliveryDetail): string[] {
   ]
 }
 
-const responseTitle = ({ at, replay }: AttemptExchange) => `Response to the ${replay ? 'replay' : 'attempt'} of ${at}`
+const responseTitle = ({ at, replay }: AttemptExchange, { zone }: Times) =>
+  `Response to the ${replay ? 'replay' : 'attempt'} of ${withTimes(at, zone)}`
 
 const SHOWN_LINES_MAX = 10
 const SHOWN_TEXT_MAX = 1_000

@@ -4,9 +4,10 @@ import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import type { Times } from '../../output/screen.js'
 import { plainLine, withTimes } from '../../output/text.js'
 
-const BAR_COLUMNS = 18
+const BAR_COLUMNS = 16
 
 /** Start of the range: a time, or seconds before the present time of the server's clock. */
 type Since = { readonly from: string } | { readonly seconds: number }
@@ -48,14 +49,16 @@ function sum({ items, until, complete }: Totals): string {
 }
 
 /** Draws the periods as two columns of bars with a common scale. */
-function chart({ items }: Totals): string {
+function chart({ items }: Totals, { zone }: Times): string {
   const largest = Math.max(1, ...items.flatMap((it) => [it.issued, it.redeemed]))
   const digits = Math.max('REDEEMED'.length, String(largest).length)
   const column = (count: number) => {
     const bar = '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((count / largest) * BAR_COLUMNS)))
     return `${String(count).padStart(digits)}  ${bar.padEnd(BAR_COLUMNS)}`
   }
-  const head = `${'FROM'.padEnd(20)}  ${'ISSUED'.padStart(digits)}  ${' '.repeat(BAR_COLUMNS)}${'REDEEMED'.padStart(digits)}`
-  const rows = items.map((it) => `${plainLine(withTimes(it.from))}  ${column(it.issued)}${column(it.redeemed)}`)
+  const from = items.map((it) => plainLine(withTimes(it.from, zone)))
+  const width = Math.max('FROM'.length, ...from.map((it) => it.length))
+  const head = `${'FROM'.padEnd(width)}  ${'ISSUED'.padStart(digits)}  ${' '.repeat(BAR_COLUMNS)}${'REDEEMED'.padStart(digits)}`
+  const rows = items.map((it, i) => `${(from[i] ?? '').padEnd(width)}  ${column(it.issued)}${column(it.redeemed)}`)
   return [head, ...rows].map((it) => it.trimEnd()).join('\n')
 }

@@ -1,6 +1,6 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import type { Paint } from '../../output/colour.js'
-import type { Screen } from '../../output/show.js'
+import type { Screen } from '../../output/screen.js'
 import { plainLine, showRecord, timeInList, wrap } from '../../output/text.js'
 import { refusalReasons } from '../vouchers/verify.js'
 import { timeline } from '../webhook/deliveries.js'
@@ -8,11 +8,12 @@ import { timeline } from '../webhook/deliveries.js'
 const members = ['name', 'templateId', 'applicationId', 'recipientUserId', 'externalIssueId', 'codeHint', 'validUntil']
 
 /** Draws a voucher and its events from top to bottom, the oldest first. */
-export function drawHistory(history: VoucherHistory, { paint, width }: Screen): string {
+export function drawHistory(history: VoucherHistory, given: Screen): string {
   const { voucher, events, older_redemptions, log_since, server_started_at } = history
   // Relative times count from the server's clock, which may be a test clock.
-  const now = Date.parse(history.now)
-  const at = (instant: string) => timeInList(plainLine(instant), now)
+  const screen = { ...given, now: Date.parse(history.now) }
+  const { paint, width } = screen
+  const at = (instant: string) => timeInList(plainLine(instant), screen)
   const since =
     log_since === server_started_at
       ? `the server started, ${at(server_started_at)}`
@@ -22,10 +23,10 @@ export function drawHistory(history: VoucherHistory, { paint, width }: Screen): 
     `* Verifications and replays are known since ${since}.`,
   ]
   const isOpen = voucher.status === 'issued'
-  const drawn = events.map((it, index) => drawEvent(it, { paint, width, now }, isOpen || index < events.length - 1))
+  const drawn = events.map((it, index) => drawEvent(it, screen, isOpen || index < events.length - 1))
   const expiry = isOpen ? [paint.quiet(`◌ expires    ${at(voucher.validUntil)}`)] : []
   return [
-    showRecord(voucher, members, paint, width),
+    showRecord(voucher, members, screen),
     ...drawn,
     ...expiry,
     '',
@@ -36,11 +37,12 @@ export function drawHistory(history: VoucherHistory, { paint, width }: Screen): 
 const TYPE_WIDTH = 10
 const LABEL_WIDTH = 12
 
-function drawEvent(event: VoucherEvent, { paint, width, now }: Screen, continues: boolean): string {
+function drawEvent(event: VoucherEvent, screen: Screen, continues: boolean): string {
+  const { paint, width } = screen
   const { type, at, stored, updates } = event
   const colour = colourOf(event, paint)
   const name = (stored ? type : `${type} *`).padEnd(TYPE_WIDTH)
-  const head = [`${colour(`${stored ? '●' : '○'} ${name}`)} ${timeInList(plainLine(at), now)}`, outcomeOf(event)]
+  const head = [`${colour(`${stored ? '●' : '○'} ${name}`)} ${timeInList(plainLine(at), screen)}`, outcomeOf(event)]
   const rail = paint.quiet(continues ? '│' : ' ')
   const room = width === undefined ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH - 2
   const details = detailsOf(event).flatMap(([label, value]) =>
@@ -52,7 +54,7 @@ function drawEvent(event: VoucherEvent, { paint, width, now }: Screen, continues
     `${rail} ${paint.quiet('update of'.padEnd(LABEL_WIDTH))}${plainLine(bot_id)}`,
     ...(delivery === null
       ? [`${rail}   #${update_id}  ${plainLine(updateType)}  ${pending ? 'not polled yet' : 'not waiting any more'}`]
-      : timeline(delivery, now)
+      : timeline(delivery, screen)
           .split('\n')
           .map((it) => `${rail}   ${paintMark(it, paint)}`)),
   ])

@@ -136,7 +136,7 @@ export class Walkthrough {
     const paint = await output.paint()
     const number = String(this.steps.length).padStart(2)
     output.say(`${this.steps.length === 1 ? '' : '\n'}${paint.done('✓')} ${number}  ${paint.strong(step.title)}`)
-    output.say(`      ${plainLine(step.result)}`)
+    output.say(`      ${plainLine(output.local(step.result))}`)
     const lines = breakCommand(plainLine(asTyped(host.env, step.command)), Math.min(72, (output.width ?? 80) - INDENT))
     lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
   }

@@ -26,7 +26,7 @@ export const logs = leaf({
     { command: 'voucherctl server logs --status 4xx --status 5xx --endpoint vouchers.redeem' },
     { command: 'voucherctl server logs --json' },
   ],
-  view: { line: (entry: LogEntry, paint, width) => logLine(entry, paint, width) },
+  view: { line: logLine },
   run: async (context, { flags }): Promise<Outcome<LogEntry>> => {
     const unknown = await refuseUnknownEndpoints(flags.endpoint)
     if (unknown !== undefined) return unknown

@@ -156,7 +156,7 @@ async function logFormatOf({ host, globals, output }: Context): Promise<Pick<Ser
   const paint = await loadPaint(isColoured(stderr, env, globals['no-color']))
   const shown = (line: string) => {
     const entry = readEntry(line)
-    return isWatching(entry) ? '' : `${logLine(entry, paint, stderr.columns)}\n`
+    return isWatching(entry) ? '' : `${logLine(entry, { ...output.times, paint, width: stderr.columns })}\n`
   }
   return { formatLog: shown }
 }

@@ -6,6 +6,7 @@ import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { matching, pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
+import type { Times } from '../../output/screen.js'
 import { textOf } from '../../output/text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
 
@@ -98,7 +99,7 @@ export const issue = leaf({
         isReplay(issued)
           ? replaySentence(issued, issued.issuedAt)
           : `Issued ${issued.name} to ${issued.recipientUserId}.`,
-      body: () => details(voucher, file),
+      body: (_, { zone }) => details(voucher, file, zone),
     })
     if (qrToken !== undefined && flags.qr) await showQr(context, qrToken)
     return { ok: true, printed: true }
@@ -138,7 +139,7 @@ function deliveredTo(voucher: Partial<DeliveredVoucher> | null): string | undefi
   return chat === undefined ? 'no: it was issued without a chat before' : `message ${message} of ${chat}`
 }
 
-function details(voucher: IssuedVoucher | null, file: string | undefined): string {
+function details(voucher: IssuedVoucher | null, file: string | undefined, zone: Times['zone']): string {
   const rows = [
     ['redeem code', credentialOf(voucher, 'redeem_code')],
     ['qr token', credentialOf(voucher, 'qr_token')],
@@ -151,6 +152,6 @@ function details(voucher: IssuedVoucher | null, file: string | undefined): strin
   ] as const
   return rows
     .filter(([, value]) => value !== undefined)
-    .map(([label, value]) => `${label.padEnd(11)}  ${textOf(value)}`)
+    .map(([label, value]) => `${label.padEnd(11)}  ${textOf(value, zone)}`)
     .join('\n')
 }

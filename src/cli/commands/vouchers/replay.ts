@@ -1,7 +1,6 @@
 import { vouchers as contract, type IssuedVoucher, type Redemption } from '../../../contract/vouchers.js'
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
-import { textOf } from '../../output/text.js'
 
 /** Changes of the voucher after the call whose response the server replays (RULES.md#replays). */
 interface Since {
@@ -67,11 +66,11 @@ export const isReplay = (data: ReplayMembers) => 'replayed' in data
 
 /** Builds the headline of a replay, because the usual headline would claim a new action. */
 export function replaySentence(replay: ReplayMembers, at: string | null): string {
-  const first = `Replayed: first done at ${textOf(at)}`
+  const first = `Replayed: first done at ${at ?? '-'}`
   const since = 'since' in replay ? replay.since : undefined
   if (since === undefined) return `${first}.`
   if (since === null) return `${first}; nothing has changed since.`
   const { subject, status } = since
-  const when = since.at === null ? '' : ` (${textOf(since.at)})`
+  const when = since.at === null ? '' : ` (${since.at})`
   return `${first}; the ${subject} ${status === 'expired' ? 'has expired' : `was ${status}`} since${when}.`
 }

@@ -9,6 +9,7 @@ import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
+import type { Times } from '../../output/screen.js'
 import { isList, type List } from '../../output/select-fields.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
@@ -22,7 +23,7 @@ export const deliveries = leaf({
     { command: 'voucherctl webhook deliveries bot_01JC…' },
     { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
   ],
-  view: { body: (data: unknown, now) => (isList(data) ? timelines(data, now) : '') },
+  view: { body: (data: unknown, times) => (isList(data) ? timelines(data, times) : '') },
   run: (context, { positional, flags }) =>
     fetchList(context, flags, contract.deliveries, { botId: positional, ...defined({ status: flags.status }) }),
 })
@@ -61,29 +62,29 @@ export const retry = callLeaf({
 })
 
 /** Formats each delivery with its attempts below it. */
-function timelines({ items, pagination }: List, now: number): string | undefined {
+function timelines({ items, pagination }: List, times: Times): string | undefined {
   if (items.length === 0) return undefined
-  const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, now))
+  const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, times))
   const more = (pagination?.pages ?? 1) > 1
   const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
   return [...blocks, ...footer].join('\n\n')
 }
 
-export function timeline(delivery: Partial<Delivery>, now: number): string {
+export function timeline(delivery: Partial<Delivery>, times: Times): string {
   const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts } = delivery
   const reason = cancel_reason ? ` (${cancel_reason})` : ''
   const head = `#${update_id}  ${update_type}  ${status}${reason}  ${id}`
-  const rows = (Array.isArray(attempts) ? attempts : []).map((it) => attemptLine(it, now))
-  const due = status === 'failed' && next_attempt_at ? [`  …  ${timeInList(next_attempt_at, now)}  next attempt`] : []
+  const rows = (Array.isArray(attempts) ? attempts : []).map((it) => attemptLine(it, times))
+  const due = status === 'failed' && next_attempt_at ? [`  …  ${timeInList(next_attempt_at, times)}  next attempt`] : []
   return [head, ...rows, ...due].map(plainLine).join('\n')
 }
 
-function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt, now: number): string {
+function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt, times: Times): string {
   // The status explains an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
     error ? '✗' : '✓',
-    timeInList(started_at, now),
+    timeInList(started_at, times),
     status_code ?? undefined,
     reason,
     `${duration_ms} ms`,

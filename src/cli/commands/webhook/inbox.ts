@@ -12,7 +12,8 @@ import { inboxDirOf } from '../../config/local-server.js'
 import { type Failure, suggested, usage } from '../../failures/failure.js'
 import { choice, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
-import { plain, plainLine } from '../../output/text.js'
+import type { Times } from '../../output/screen.js'
+import { plain, plainLine, withTimes } from '../../output/text.js'
 import { inboxFailure, inboxFlag, missingInbox, type OpenedInbox, openInbox, recordedDelivery } from './inbox-dir.js'
 
 const LIST_DEFAULT = 20
@@ -77,7 +78,7 @@ const list = leaf({
     const since = timeOf(context, flags.since)
     const found = inbox.find({ type, verdicts: verdictsOf(verdict), failed, since }, flags.limit ?? LIST_DEFAULT)
     if (found.length > 0) return { ok: true, data: { items: found.map(summaryOf) }, exit }
-    await context.output.print({ items: [] }, { body: () => nothingFound(flags, since, opened) })
+    await context.output.print({ items: [] }, { body: () => context.output.local(nothingFound(flags, since, opened)) })
     return { ok: true, printed: true, exit }
   },
 })
@@ -159,17 +160,18 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
 
 const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 
-function pageOf({ id, at, verdict, reason, method, url, headers, body, responses }: StoredDelivery): string {
+function pageOf(stored: StoredDelivery, { zone }: Times): string {
+  const { id, at, verdict, reason, method, url, headers, body, responses } = stored
   const json = parsed(body) ?? null
   return [
-    `${id}  ${isoOf(at)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
+    `${id}  ${withTimes(isoOf(at), zone)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
     '',
     plainLine(`${method} ${url}`),
     ...headerLines(headers),
     '',
     plain(json === null ? body.toString('utf8') : JSON.stringify(json, null, 2)),
     '',
-    ...responses.flatMap(responseLines),
+    ...responses.flatMap((it) => responseLines(it, zone)),
     ...(responses.length === 0
       ? [verdict === 'refused' ? 'The listener responded with 401.' : 'No response was recorded.']
       : []),
@@ -182,11 +184,12 @@ const headerLines = (headers: readonly string[]) =>
 const NOT_TEXT = 'The body is not text; --json prints its bytes as body_base64.'
 
 /** Formats one response: time, sender and duration, then status, headers and body as sent by the application. */
-function responseLines({ at, status, duration_ms, to, error, replay, ...sent }: StoredDelivery['responses'][number]) {
-  const { headers, body, body_bytes } = sent
+function responseLines(response: StoredDelivery['responses'][number], zone: Times['zone']) {
+  const { status, duration_ms, to, error, replay, headers, body, body_bytes } = response
+  const at = withTimes(isoOf(response.at), zone)
   const what = `${replay ? 'replayed' : 'responded'} ${status ?? 'not at all'} after ${duration_ms} ms`
   return [
-    plainLine([isoOf(at), what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
+    plainLine([at, what, ...(to === null ? [] : [`by ${to}`]), ...(error === null ? [] : [error])].join('  ')),
     ...headerLines(headers),
     ...(body.length === 0 ? [] : ['', isUtf8(body) ? plain(body.toString('utf8')) : NOT_TEXT]),
     ...(body_bytes > body.length ? [`The first ${body.length} of ${body_bytes} bytes were recorded.`] : []),
@@ -216,7 +219,7 @@ const show = leaf({
     if (flags.raw) context.output.printBytes(body)
     else {
       const next = () => (verdict === 'refused' ? explain : undefined)
-      await context.output.print(detailOf(read.stored), { body: () => pageOf(read.stored), next })
+      await context.output.print(detailOf(read.stored), { body: (_, times) => pageOf(read.stored, times), next })
     }
     return { ok: true, printed: true }
   },

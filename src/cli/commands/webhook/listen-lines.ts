@@ -5,7 +5,8 @@ import type { RequestEvent } from '../../../workbench/listener.js'
 import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import type { Out } from '../../host/host.js'
-import type { Paint } from '../../output/colour.js'
+import { shownTime } from '../../output/log-line.js'
+import type { Screen } from '../../output/screen.js'
 import { plainLine, wrap } from '../../output/text.js'
 
 /** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
@@ -42,10 +43,10 @@ export class LineQueue {
   async #print(): Promise<void> {
     const { output, host } = this.#context
     const forPeople = output.options.format === 'table' && output.options.fields === undefined
-    const paint = await output.paint()
+    const screen = await output.screen()
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
       if (forPeople) {
-        output.say(lineOf(event, this.#insecure, paint))
+        output.say(lineOf(event, this.#insecure, screen))
         const why = whyOf(event, this.#secrets)
         if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
         await host.stdout.settled?.()
@@ -101,7 +102,7 @@ function unverifiedOf({ rawBody }: RequestEvent) {
 }
 
 /** Column widths for a terminal of 80 columns; the longest type with an id of 13 digits has 31 characters. */
-const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 8 } as const
+const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 7 } as const
 const INDENT = ' '.repeat(10)
 
 const widthOf = ({ isTTY, columns }: Out) => (isTTY === true ? (columns ?? 80) : Number.POSITIVE_INFINITY)
@@ -112,7 +113,8 @@ const below = (text: string, width: number) =>
     .join('\n')
 
 /** Formats the line of a request: time, verdict, type and id or refusal, status, duration, inbox id. */
-function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
+function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string {
+  const { paint } = screen
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
@@ -120,7 +122,7 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
   const shownStatus = String(status ?? 'none').padEnd(WIDTHS.status)
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
-    paint.quiet(new Date(at).toTimeString().slice(0, 8)),
+    paint.quiet(shownTime(new Date(at).toISOString(), screen)),
     verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
     what.padEnd(WIDTHS.what),
     status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),
@@ -128,7 +130,7 @@ function lineOf(event: RequestEvent, insecure: boolean, paint: Paint): string {
     inboxId === null ? '' : paint.quiet(inboxId),
     shown === undefined ? '' : `UNVERIFIED ${plainLine(JSON.stringify(shown.body))}`,
   ]
-  return parts.filter((it) => it !== '').join('  ')
+  return parts.filter((it) => it !== '').join(' ')
 }
 
 /** Says why a request failed and how to fix the cause. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chart } from '../../../../src/cli/commands/bots/metrics.js'
 import { timeline } from '../../../../src/cli/commands/webhook/deliveries.js'
+import { UTC } from '../../../../src/cli/host/host.js'
 import { templateBody } from '../../../../src/contract/openapi/template-body.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import {
@@ -240,10 +241,10 @@ test('the chart of bots metrics shows errors by code and status, and dead letter
   expect(sections.at(-1)).toMatch(/^dead letters {2}0$/m)
 })
 
-const now = Date.parse('2026-11-21T10:00:05Z')
+const times = { now: Date.parse('2026-11-21T10:00:05Z'), zone: UTC }
 
 test('the timeline of a delivery has a line for the delivery, each attempt and the next attempt', () => {
-  expect(timeline(delivery as never, now).split('\n')).toEqual([
+  expect(timeline(delivery as never, times).split('\n')).toEqual([
     '#7  message  failed  dlv_01',
     '  ✗  2026-11-21 10:00:00Z (5s ago)  503  24 ms',
     '  …  2026-11-21 10:01:00Z (in 55s)  next attempt',
@@ -255,7 +256,7 @@ test('the timeline of a delivery shows status or error of each attempt and marks
   const refused = { ...attempt, error: { code: 'connection_refused', message: 'The endpoint refused the connection.' } }
   const delivered = { ...attempt, manual: false, status_code: 200, error: null }
   expect(
-    timeline({ attempts: [refused, delivered] }, now)
+    timeline({ attempts: [refused, delivered] }, times)
       .split('\n')
       .slice(1),
   ).toEqual([
