@@ -5,17 +5,6 @@ const TOKEN =
 /** Kinds of the tokens with which a value begins; `0` stands for numbers and words. */
 const VALUE = '{["0'
 
-const wanted: Readonly<Record<string, string>> = {
-  '': 'the end',
-  [VALUE]: 'a value',
-  [`${VALUE}]`]: 'a value or ]',
-  '"': 'a name in double quotes',
-  '"}': 'a name in double quotes or }',
-  ':': 'a colon',
-  ',}': 'a comma or }',
-  ',]': 'a comma or ]',
-}
-
 /** Finds where a text stops being JSON, since messages of JSON.parse differ by version; undefined for valid JSON. */
 export function jsonMistake(text: string): { line: number; column: number; message: string } | undefined {
   const open: string[] = []
@@ -27,8 +16,8 @@ export function jsonMistake(text: string): { line: number; column: number; messa
     const kind = /^[{}[\],:"]/.exec(token)?.[0] ?? '0'
     if (token === '' || !allowed.includes(kind)) {
       const lines = text.slice(0, at).split('\n')
-      const message = `JSON needs ${wanted[allowed]} here.`
-      return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, message }
+      const wanted = allowed.startsWith(VALUE) ? 'a value' : [...allowed].join(' or ') || 'the end'
+      return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, message: `JSON needs ${wanted} here.` }
     }
     const isName = kind === '"' && !allowed.includes('{')
     allowed = isName ? ':' : following(kind, open)

@@ -217,8 +217,8 @@ test.each([
     'validity has no member "days": it takes type, duration_days, delay_days, not_after',
   ],
   ['{ "name": "A", "name": "B" }', '1:16', 'Map keys must be unique.'],
-  ['{\n  "name": "N",\n}', '3:1', 'JSON needs a name in double quotes here.'],
-  ['{ "name": "N"', '1:14', 'JSON needs a comma or } here.'],
+  ['{\n  "name": "N",\n}', '3:1', 'JSON needs " here.'],
+  ['{ "name": "N"', '1:14', 'JSON needs , or } here.'],
   ['name: N', '1:1', 'JSON needs a value here.'],
   ['[1]', '1:1', expect.stringContaining('The file must be a record of external_template_id')],
 ])('templates create refuses the file %j at %s before it sends anything', async (stdin, place, message) => {

@@ -203,7 +203,7 @@ describe('templates as code', () => {
   test('templates create refuses broken JSON and an unknown member with line and column', async () => {
     const json = join(home, 'template.json')
     for (const [text, problem] of [
-      ['{\n  "name": "Coffee",\n}', '3:1: JSON needs a name in double quotes here.'],
+      ['{\n  "name": "Coffee",\n}', '3:1: JSON needs " here.'],
       ['{\n  "nam": "Coffee"\n}', '2:3: The file has no member "nam": did you mean "name"?'],
     ] as const) {
       writeFileSync(json, text)

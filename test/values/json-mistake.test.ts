@@ -13,16 +13,16 @@ const isJson = (text: string) => {
 
 test.each([
   ['', 1, 1, 'a value'],
-  ['{"a": 1,\n "b" 2}', 2, 6, 'a colon'],
+  ['{"a": 1,\n "b" 2}', 2, 6, ':'],
   ['{\n  "a": [1, 2,]\n}', 2, 14, 'a value'],
-  ['[1 2]', 1, 4, 'a comma or ]'],
-  ['[', 1, 2, 'a value or ]'],
-  ['{', 1, 2, 'a name in double quotes or }'],
-  ["{'a': 1}", 1, 2, 'a name in double quotes or }'],
+  ['[1 2]', 1, 4, ', or ]'],
+  ['[', 1, 2, 'a value'],
+  ['{', 1, 2, '" or }'],
+  ["{'a': 1}", 1, 2, '" or }'],
   ['{"a": \'b\'}', 1, 7, 'a value'],
   ['{"a": "b\n"}', 1, 7, 'a value'],
   ['{} {}', 1, 4, 'the end'],
-  ['[01]', 1, 3, 'a comma or ]'],
+  ['[01]', 1, 3, ', or ]'],
 ])('jsonMistake finds in %j line %i, column %i, where it needs %s', (text, line, column, wanted) => {
   expect(jsonMistake(text)).toEqual({ line, column, message: `JSON needs ${wanted} here.` })
 })

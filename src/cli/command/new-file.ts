@@ -29,7 +29,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
     positional: { name: 'FILE', summary: `File to write, default ${defaultFile}` },
     examples: examples.map((command) => ({ command })),
     changes: true,
-    run: async (context, { positional: path = defaultFile }): Promise<Outcome<Written>> => {
+    run: async (context, { positional: path = defaultFile }): Promise<Outcome<unknown>> => {
       const { host, output } = context
       const name = `${schema}.schema.json`
       const folder = dirname(resolve(host.cwd, path))
@@ -48,18 +48,12 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
         {
           headline: () => `Wrote ${path}${copy === undefined ? '' : `; its schema is ${copy}`}.`,
           members: [],
-          next: ({ file }) => `Next: ${next(file)}`,
+          next: () => `Next: ${next(path)}`,
         },
       )
       return { ok: true, printed: true }
     },
   })
-
-interface Written {
-  readonly file: string
-  /** Copy of the schema beside the file; null if the project has the schema. */
-  readonly schema: string | null
-}
 
 /** Writes a copy of a schema, unless the file exists. */
 async function writeSchema(host: Host, path: string | undefined, name: string): Promise<Failure | undefined> {
@@ -84,9 +78,7 @@ const schemaLine = (path: string) => `# yaml-language-server: $schema=${path.sta
 
 /** Path from the folder to the schema in the node_modules of its project. */
 function installedSchema({ homeDir }: Host, folder: string, name: string): string | undefined {
-  const candidates = foldersOf({ cwd: folder, homeDir }).map((it) =>
-    join(it, 'node_modules', 'voucherctl', 'dist', 'schemas', name),
-  )
-  const found = candidates.find((it) => existsSync(it))
-  return found === undefined ? undefined : relative(folder, found).replaceAll(sep, '/')
+  const path = join('node_modules', 'voucherctl', 'dist', 'schemas', name)
+  const project = foldersOf({ cwd: folder, homeDir }).find((it) => existsSync(join(it, path)))
+  return project === undefined ? undefined : relative(folder, join(project, path)).replaceAll(sep, '/')
 }
