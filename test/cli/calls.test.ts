@@ -204,13 +204,29 @@ test('templates create reads a template from stdin, and flags override its membe
   expect(received[0]?.body).toEqual({ ...definition, name: 'Other' })
   const broken = await cli(`templates create --file - --base-url ${baseUrl}`, { env: secrets, stdin: '[1]' })
   expect(broken.exit).toBe(2)
-  // The file reader returns `{ ok, … }` too; a template member of that name must not confuse it.
-  const withOk = { ...definition, ok: false }
-  const sent = await cli(`templates create --file - --base-url ${baseUrl}`, {
-    env: secrets,
-    stdin: JSON.stringify(withOk),
-  })
-  expect([sent.exit, received[1]?.body]).toEqual([0, withOk])
+  expect(received).toHaveLength(1)
+})
+
+test.each([
+  ['{ "name": "N",\n  "isue_limit": 5 }', '2:3', 'The file has no member "isue_limit": did you mean "issue_limit"?'],
+  // The file reader returns `{ ok, … }` too; a member of that name must not confuse it.
+  ['{ "ok": true }', '1:3', expect.stringContaining('The file has no member "ok"')],
+  [
+    '{ "validity":\n  { "type": "relative", "days": 3 } }',
+    '2:25',
+    'validity has no member "days": it takes type, duration_days, delay_days, not_after',
+  ],
+  ['{ "name": "A", "name": "B" }', '1:16', 'Map keys must be unique.'],
+  ['{\n  "name": "N",\n}', '3:1', 'JSON needs " here.'],
+  ['{ "name": "N"', '1:14', 'JSON needs , or } here.'],
+  ['name: N', '1:1', 'JSON needs a value here.'],
+  ['[1]', '1:1', expect.stringContaining('The file must be a record of external_template_id')],
+])('templates create refuses the file %j at %s before it sends anything', async (stdin, place, message) => {
+  const { baseUrl, received } = await stub(() => success(template))
+  const args = `templates create --file - --json --base-url ${baseUrl}`
+  const { exit, stderr } = await cli(args, { env: secrets, stdin })
+  expect([exit, received]).toEqual([2, []])
+  expect(JSON.parse(stderr).error.details.errors).toEqual([{ pointer: `stdin:${place}`, message }])
 })
 
 test('templates create --submit suggests templates submit if only submitting fails', async () => {

@@ -1,8 +1,7 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTerminal, onTerminal } from '../support/cli/terminal.js'
 import { environment, folder, home, node, voucherctl } from './installed.js'
@@ -179,7 +178,7 @@ describe('templates as code', () => {
   const run = (...args: string[]) => voucherctl(...args, '-p', 'files')
   const schemaOf = (path: string) => {
     const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(path, 'utf8')) ?? []
-    return schema.startsWith('file:') ? fileURLToPath(schema) : resolve(home, schema)
+    return resolve(dirname(path), schema)
   }
 
   beforeAll(async () => {
@@ -192,8 +191,35 @@ describe('templates as code', () => {
   test('init commands write files that name a JSON Schema of the package', async () => {
     const scenario = join(home, 'scenario.yaml')
     await Promise.all([run('templates', 'init', file), run('scenario', 'init', scenario)])
+    const inProject = join(folder, 'e2e-templates.yaml')
+    rmSync(inProject, { force: true })
+    await run('templates', 'init', inProject)
+    expect(schemaOf(inProject)).toBe(join(folder, 'node_modules/voucherctl/dist/schemas/templates.schema.json'))
+    rmSync(inProject)
     for (const path of [file, scenario])
       expect(JSON.parse(readFileSync(schemaOf(path), 'utf8'))).toMatchObject({ type: 'object' })
+  })
+
+  test('templates create refuses broken JSON and an unknown member with line and column', async () => {
+    const json = join(home, 'template.json')
+    for (const [text, problem] of [
+      ['{\n  "name": "Coffee",\n}', '3:1: JSON needs " here.'],
+      ['{\n  "nam": "Coffee"\n}', '2:3: The file has no member "nam": did you mean "name"?'],
+    ] as const) {
+      writeFileSync(json, text)
+      const { exitCode, stderr } = await run('templates', 'create', '--file', json)
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`${json}:${problem}`)])
+    }
+  })
+
+  test('scenario run refuses an unknown code and a receive without a webhook before any step', async () => {
+    const path = join(home, 'wrong.yaml')
+    const steps = '  - call: apps.list\n    expect: { code: APPLICATION_NOT_FOND }\n  - receive: message\n'
+    writeFileSync(path, `steps:\n${steps}`)
+    const { exitCode, stdout, stderr } = await voucherctl('scenario', 'run', path)
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(':3:15: There is no failure code "APPLICATION_NOT_FOND": did you mean "APPLICATION_NOT_F')
+    expect(stderr).toContain(':4:5: No step before this one sets a webhook')
   })
 
   test('templates apply creates what diff reports as missing, and then changes nothing', async () => {

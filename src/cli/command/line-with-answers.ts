@@ -71,7 +71,8 @@ export class LineWithAnswers {
     const typed = found.filter(({ name }) => this.given.has(name))
     if (typed.length === 0 && isArgument(positional, path)) return positional?.name
     const file = this.given.get('file')?.at(-1)
-    if (typed.length === 0 && pointer.startsWith('/') && file !== undefined && flags.file !== undefined) {
+    const isMember = pointer.startsWith('/') && !pointer.startsWith(`${file}:`)
+    if (typed.length === 0 && isMember && file !== undefined && flags.file !== undefined) {
       return `${path.replaceAll('/', '.')} in ${file === '-' ? 'standard input' : file}`
     }
     const [first, ...others] = typed.length === 0 ? found : typed

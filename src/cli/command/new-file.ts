@@ -1,9 +1,9 @@
-import { realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { codeOf } from '../../files/error-code.js'
-import { fail } from '../failures/failure.js'
+import { foldersOf } from '../config/project-file.js'
+import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import type { Outcome } from '../output/outcome.js'
 import { leaf } from './leaf.js'
@@ -24,51 +24,61 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
     name: 'init',
     summary: `Write ${what} to start from`,
     notes: [
-      `FILE is ${defaultFile} unless given; with - the file is printed. An existing file stays as it is. Its first line names the JSON Schema of the package, with which editors complete and check the file.`,
+      `FILE is ${defaultFile} unless given; with - the file is printed. An existing file stays as it is. Its first line names a JSON Schema, with which editors complete and check the file: that of voucherctl in the node_modules of the project, else a copy that is written beside FILE.`,
     ],
     positional: { name: 'FILE', summary: `File to write, default ${defaultFile}` },
     examples: examples.map((command) => ({ command })),
     changes: true,
-    run: async (context, { positional: path = defaultFile }): Promise<Outcome<{ readonly file: string }>> => {
-      const text = schemaLine(context.host, schema, path === '-' ? 'file.yaml' : path) + example
+    run: async (context, { positional: path = defaultFile }): Promise<Outcome<unknown>> => {
+      const { host, output } = context
+      const name = `${schema}.schema.json`
+      const folder = dirname(resolve(host.cwd, path))
+      const installed = installedSchema(host, folder, name)
       if (path === '-') {
-        context.output.printBytes(Buffer.from(text))
+        output.printBytes(Buffer.from((installed === undefined ? '' : schemaLine(installed)) + example))
         return { ok: true, printed: true }
       }
-      if (context.dryRun) return context.plan(`create ${path}`)
-      try {
-        await writeFile(resolve(context.host.cwd, path), text, { flag: 'wx' })
-      } catch (error) {
-        const code = codeOf(error)
-        if (code === 'EEXIST')
-          return fail('FILE_UNWRITABLE', `${path} exists and stays as it is.`, 'Name another file.')
-        return fail('FILE_UNWRITABLE', `${path} cannot be written (${code}).`, 'Check its folder and permissions.')
-      }
-      await context.output.print(
-        { file: path },
-        { headline: ({ file }) => `Wrote ${file}.`, members: [], next: ({ file }) => `Next: ${next(file)}` },
+      const copy = installed === undefined ? join(dirname(path), name) : undefined
+      if (context.dryRun) return context.plan(`create ${path}${copy === undefined ? '' : ` and ${copy}`}`)
+      const text = schemaLine(installed ?? name) + example
+      const problem = (await create(host, path, text)) ?? (await writeSchema(host, copy, name))
+      if (problem !== undefined) return problem
+      await output.print(
+        { file: path, schema: copy ?? null },
+        {
+          headline: () => `Wrote ${path}${copy === undefined ? '' : `; its schema is ${copy}`}.`,
+          members: [],
+          next: () => `Next: ${next(path)}`,
+        },
       )
       return { ok: true, printed: true }
     },
   })
 
-/**
- * First line of a new file, which names its JSON Schema for editors. The path is relative if the package is installed
- * in a folder above the file, so that the line holds for everybody who clones the project.
- */
-function schemaLine({ self, cwd }: Host, name: InitOptions['schema'], path: string): string {
-  const schema = join(packageFolder(self[1] ?? ''), 'dist', 'schemas', `${name}.schema.json`)
-  const folder = dirname(resolve(cwd, path))
-  const [project] = schema.split(`${sep}node_modules${sep}`)
-  const isInstalledAbove = project !== schema && `${folder}${sep}`.startsWith(`${project}${sep}`)
-  const place = isInstalledAbove ? relative(folder, schema).replaceAll(sep, '/') : pathToFileURL(schema).href
-  return `# yaml-language-server: $schema=${isInstalledAbove && !place.startsWith('.') ? `./${place}` : place}\n`
+/** Writes a copy of a schema, unless the file exists. */
+async function writeSchema(host: Host, path: string | undefined, name: string): Promise<Failure | undefined> {
+  if (path === undefined || existsSync(resolve(host.cwd, path))) return undefined
+  const { fileSchemas } = await import('../schemas/file-schemas.js')
+  return create(host, path, fileSchemas[name] ?? '')
 }
 
-function packageFolder(script: string): string {
+async function create({ cwd }: Host, path: string, text: string): Promise<Failure | undefined> {
   try {
-    return dirname(dirname(realpathSync(script)))
-  } catch {
-    return dirname(dirname(resolve(script)))
+    await writeFile(resolve(cwd, path), text, { flag: 'wx' })
+    return undefined
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'EEXIST') return fail('FILE_UNWRITABLE', `${path} exists and stays as it is.`, 'Name another file.')
+    return fail('FILE_UNWRITABLE', `${path} cannot be written (${code}).`, 'Check its folder and permissions.')
   }
+}
+
+/** Line for editors. Its path is relative, so that it holds for everybody with the project (RULES.md#new-files). */
+const schemaLine = (path: string) => `# yaml-language-server: $schema=${path.startsWith('.') ? path : `./${path}`}\n`
+
+/** Path from the folder to the schema in the node_modules of its project. */
+function installedSchema({ homeDir }: Host, folder: string, name: string): string | undefined {
+  const path = join('node_modules', 'voucherctl', 'dist', 'schemas', name)
+  const project = foldersOf({ cwd: folder, homeDir }).find((it) => existsSync(join(it, path)))
+  return project === undefined ? undefined : relative(folder, join(project, path)).replaceAll(sep, '/')
 }

@@ -65,7 +65,7 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
  * of the file system. On Windows, where Node reports no owner, it searches only the working folder unless that is in a
  * repository or in the home folder.
  */
-function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
+export function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
   const home = realPathOf(homeDir)
   const folders: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {

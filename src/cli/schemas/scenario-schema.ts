@@ -53,7 +53,7 @@ function inputWithReferences(endpoint: Endpoint): JsonSchema {
 const that = { anyOf: [text, { type: 'array', items: text }], description: 'jq expressions that must be true' }
 const common = { name: text, capture: texts, use: record({ token: text, bot: text, jwt: text, operator: text }) }
 const status = { type: 'integer', minimum: 100, maximum: 599 }
-/** Any code is valid, because servers may have their own; the reference codes are suggested. */
+/** Any code is valid, because planted faults may have their own; the reference codes are suggested. */
 const code = { anyOf: [{ enum: Object.keys(failures) }, text] }
 const expectation = record({ status, code, replayed: { type: 'boolean' }, data: {}, details: {}, that })
 

@@ -46,6 +46,7 @@ test.each([
   ['apps get', 'appId', {}, 'APP_ID'],
   ['vouchers verify', '/credential/value', { 'qr-token': ['x'] }, '--qr-token'],
   ['templates create', 'coffee.json:2:3', { file: ['coffee.json'] }, undefined],
+  ['templates create', '/home/coffee.json:2:3', { file: ['/home/coffee.json'] }, undefined],
   ['vouchers redeem', '/credential/value', {}, 'CODE'],
   ['templates list', 'limit', {}, '--limit'],
   ['platform clock set', '/now', {}, 'TIME'],

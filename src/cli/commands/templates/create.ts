@@ -7,7 +7,6 @@ import {
   type Template,
   type TemplateInput,
 } from '../../../contract/templates.js'
-import { parseObject } from '../../../values/json.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
@@ -24,9 +23,9 @@ import {
   type ValuesOf,
 } from '../../flags/flags.js'
 import { instant } from '../../flags/time.js'
-import { readTextFile } from '../../host/files.js'
 import { askFor, questionOfFlag } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
+import { readDefinitionFile } from './file.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
 export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
@@ -147,11 +146,11 @@ type DefinitionResult = Ok<Record<string, unknown>> | Failure
 async function readDefinition(context: Context, given: CreateFlags): Promise<DefinitionResult> {
   const conflict = conflictOf(given)
   if (conflict !== undefined) return conflict
-  const file = await readDefinitionFile(context, given.file)
-  if (!file.ok) return file
+  const file = given.file === undefined ? undefined : await readDefinitionFile(context, given.file)
+  if (file?.ok === false) return file
   const { description, metadata } = given
   const validity = validityOf(given)
-  const value: Record<string, unknown> = { ...file.value, ...defined({ validity, description, metadata }) }
+  const value: Record<string, unknown> = { ...file?.value, ...defined({ validity, description, metadata }) }
   for (const [member, flag] of needed)
     if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]
   const missing = needed.filter(([member]) => value[member] === undefined)
@@ -185,14 +184,4 @@ function validityOf(given: CreateFlags): Record<string, unknown> | undefined {
   }
   if (given['valid-from'] === undefined) return undefined
   return { type: 'fixed', starts_at: given['valid-from'], ends_at: given['valid-to'] }
-}
-
-async function readDefinitionFile({ host, globals }: Context, path: string | undefined): Promise<DefinitionResult> {
-  if (path === undefined) return { ok: true, value: {} }
-  if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
-  const content = await readTextFile(host, path)
-  if (!content.ok) return content
-  const value = parseObject(content.text)
-  if (value !== undefined) return { ok: true, value }
-  return fail('INVALID_INPUT', `${path === '-' ? 'Standard input' : path} is not a JSON object.`)
 }

@@ -2,10 +2,11 @@ import { membersOf } from '../../../contract/endpoint.js'
 import { type Template, type TemplateInput, templateInput } from '../../../contract/templates.js'
 import type { Path } from '../../../files/yaml-document.js'
 import { asMembers, type Members } from '../../../values/json.js'
+import { jsonMistake } from '../../../values/json-mistake.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'
-import { Source } from '../../host/yaml-source.js'
+import { type Problem, Source } from '../../host/yaml-source.js'
 
 /** A template as a file defines it. Only names, required members and types are checked (RULES.md#template-files). */
 export type DefinedTemplate = TemplateInput
@@ -28,11 +29,27 @@ export async function readTemplateFile(
   if (!read.ok) return read
   const source = new Source(read.text, await import('yaml'))
   const templates = source.problems.length === 0 ? templatesIn(source) : []
-  const errors = source.problems.map(({ line, column, message }) => ({
+  return refusedFile(path, source.problems) ?? { ok: true, value: templates }
+}
+
+/** Reads the members of a template from a JSON file. Flags may supply others, and the server checks the values. */
+export async function readDefinitionFile({ host, globals }: Context, path: string): Promise<Ok<Members> | Failure> {
+  if (path === '-' && globals['token-file'] === '-') return usage('--file and --token-file cannot both read stdin.')
+  const read = await readTextFile(host, path)
+  if (!read.ok) return read
+  const mistake = jsonMistake(read.text)
+  if (mistake !== undefined) return refusedFile(path, [mistake]) as Failure
+  const source = new Source(read.text, await import('yaml'))
+  const template = source.problems.length === 0 ? checkNames(source, [], source.value) : undefined
+  return refusedFile(path, source.problems) ?? { ok: true, value: template ?? {} }
+}
+
+function refusedFile(path: string, problems: readonly Problem[]): Failure | undefined {
+  if (problems.length === 0) return undefined
+  const errors = problems.map(({ line, column, message }) => ({
     pointer: `${path === '-' ? 'stdin' : path}:${line}:${column}`,
     message,
   }))
-  if (errors.length === 0) return { ok: true, value: templates }
   const message =
     errors.length === 1 ? 'The template file has a mistake.' : `The template file has ${errors.length} mistakes.`
   return fail('INVALID_INPUT', message, 'Nothing was sent. `voucherctl templates init -` prints an example.', {
@@ -48,7 +65,7 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
   const seen = new Set<unknown>()
   return list.flatMap((entry, index) => {
     const path = isSingle ? [] : ['templates', index]
-    const template = source.record(path, entry, names)
+    const template = checkNames(source, path, entry)
     if (template === undefined) return []
     for (const name of required)
       if (template[name] === undefined || template[name] === null) source.wrong(path, `${name} is required.`)
@@ -58,6 +75,15 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
     seen.add(id)
     return [template as unknown as DefinedTemplate]
   })
+}
+
+/** Refuses unknown members of a template and of its validity. */
+function checkNames(source: Source, path: Path, value: unknown): Members | undefined {
+  const template = source.record(path, value, names)
+  const validity = asMembers(template?.validity)
+  const type = validity?.type
+  if (type === 'fixed' || type === 'relative') source.record([...path, 'validity'], validity, validityMembers[type])
+  return template
 }
 
 function checkType(source: Source, path: Path, name: string, value: unknown): void {
@@ -76,7 +102,6 @@ function checkValidity(source: Source, path: Path, validity: Members): void {
     source.wrong([...path, 'type'], 'The type of a validity must be fixed or relative.')
     return
   }
-  source.record(path, validity, validityMembers[type])
   const needed = type === 'fixed' ? ['starts_at', 'ends_at'] : ['duration_days']
   for (const name of needed) if (validity[name] === undefined) source.wrong(path, `${name} is required.`)
 }

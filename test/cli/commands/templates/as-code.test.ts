@@ -1,6 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { fileSchemas } from '../../../../src/cli/schemas/file-schemas.js'
+import { built } from '../../../support/cli/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { pageOf, template, templateFile } from '../../../support/cli/samples.js'
 
@@ -92,26 +94,44 @@ test('templates get exits with 5 for an unknown template', async () => {
   expect([exit, stderr]).toEqual([5, expect.stringContaining('No template has the id or external id tpl_02.')])
 })
 
-test('templates init writes a file that names its JSON Schema, and never overwrites one', async () => {
-  const home = temporaryDir()
-  for (const [group, name] of [
-    ['templates', 'templates'],
-    ['scenario', 'scenario'],
-  ] as const) {
-    expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 0, stdout: `✓ Wrote ${name}.yaml.\n` })
-    const text = readFileSync(join(home, `${name}.yaml`), 'utf8')
-    expect(text).toMatch(
-      new RegExp(`^# yaml-language-server: \\$schema=file:///.*/dist/schemas/${name}\\.schema\\.json\n`),
-    )
-    expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 1 })
-    expect((await cli(`${group} init -`, { home })).stdout).toBe(text)
-  }
-})
+describe.each(['templates', 'scenario'])('%s init', (group) => {
+  const schema = `${group}.schema.json`
+  const firstLine = (text: string) => text.split('\n', 1)[0]
+  const named = (path: string) => `# yaml-language-server: $schema=${path}`
 
-test('templates init names a schema below node_modules by a relative path', async () => {
-  const self = [process.execPath, '/project/node_modules/voucherctl/bin/voucherctl.js'] as const
-  const { stdout } = await cli('templates init -', { cwd: '/project', self })
-  expect(stdout.split('\n')[0]).toBe(
-    '# yaml-language-server: $schema=./node_modules/voucherctl/dist/schemas/templates.schema.json',
-  )
+  test(`${group} init writes its JSON Schema beside the file, and never overwrites one`, async () => {
+    const home = temporaryDir()
+    const said = `✓ Wrote ${group}.yaml; its schema is ${schema}.\n`
+    expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 0, stdout: said })
+    const text = readFileSync(join(home, `${group}.yaml`), 'utf8')
+    expect(firstLine(text)).toBe(named(`./${schema}`))
+    expect(readFileSync(join(home, schema), 'utf8')).toBe(fileSchemas[schema])
+    expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 1 })
+    expect(await cli(`${group} init -`, { home })).toMatchObject({ stdout: text.slice(text.indexOf('\n') + 1) })
+    writeFileSync(join(home, schema), '{}')
+    expect(await cli(`${group} init other.yaml`, { home })).toMatchObject({ exit: 0 })
+    expect(readFileSync(join(home, schema), 'utf8')).toBe('{}')
+  })
+
+  test(`${group} init of the built command names the schema in node_modules of the project only`, async () => {
+    const home = temporaryDir()
+    const schemas = join(home, 'project', 'node_modules', 'voucherctl', 'dist', 'schemas')
+    mkdirSync(schemas, { recursive: true })
+    mkdirSync(join(home, 'project', 'shop', 'other', '.git'), { recursive: true })
+    writeFileSync(join(schemas, schema), '{}')
+    for (const [folder, path] of [
+      ['project', `./node_modules/voucherctl/dist/schemas/${schema}`],
+      ['project/shop', `../node_modules/voucherctl/dist/schemas/${schema}`],
+      // A repository of its own: who clones it has no node_modules above it.
+      ['project/shop/other', `./${schema}`],
+    ] as const) {
+      const { exit, stdout } = await built.run([group, 'init', `${folder}/new.yaml`, '--json'], home)
+      const copy = path === `./${schema}` ? `${folder}/${schema}` : null
+      expect([exit, JSON.parse(stdout)]).toEqual([0, { file: `${folder}/new.yaml`, schema: copy }])
+      expect(firstLine(readFileSync(join(home, folder, 'new.yaml'), 'utf8'))).toBe(named(path))
+    }
+    expect(firstLine((await built.run([group, 'init', '-'], join(home, 'project'))).stdout)).toBe(
+      named(`./node_modules/voucherctl/dist/schemas/${schema}`),
+    )
+  })
 })

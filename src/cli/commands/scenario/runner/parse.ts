@@ -1,12 +1,14 @@
 import { type CredentialKind, type Endpoint, mutates } from '../../../../contract/endpoint.js'
+import { failures } from '../../../../contract/errors.js'
 import { endpoints } from '../../../../contract/index.js'
 import { updateTypes } from '../../../../contract/updates.js'
 import { closest } from '../../../../contract/values/closest.js'
 import { durationMs } from '../../../../contract/values/duration.js'
 import type { Path, Yaml } from '../../../../files/yaml-document.js'
-import type { Members } from '../../../../values/json.js'
+import { asMembers, type Members } from '../../../../values/json.js'
 import { parseScript } from '../../../../workbench/responses.js'
 import { type ApiRoute, methods, routeAmong } from '../../../command/known-routes.js'
+import { localFailures } from '../../../failures/local-failures.js'
 import { defined } from '../../../flags/defined.js'
 import { type Problem, Source } from '../../../host/yaml-source.js'
 import { readPath, withoutQuery } from '../../api/path.js'
@@ -28,6 +30,16 @@ const membersOfKind = {
   advance: [],
 } as const
 type StepKind = keyof typeof membersOfKind
+
+/** Calls after which the receiver of the scenario can get deliveries. */
+const webhookSetters = ['webhook.set', 'webhook.setByBot', 'platform.borrowWebhook']
+
+const codes = [...Object.keys(failures), ...Object.keys(localFailures)]
+/** Codes of responses without a code, and of planted faults without one. */
+const CODE_OF_STATUS = /^(?:HTTP|STATUS)_\d{3}$/
+
+const WEBHOOK_MISSING =
+  'No step before this one sets a webhook: add "call: webhook.set" with url: "${webhook.url}" and secret_token: "${webhook.secret}".'
 
 /** Form of a variable name that a step may set. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
@@ -58,6 +70,9 @@ class Parser {
   readonly #checkInput: InputCheck
   /** Variables that have a value before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
+  /** Codes that earlier steps send, such as those of planted faults. */
+  readonly #sentCodes = new Set<unknown>()
+  #mayHaveWebhook = false
 
   constructor(source: Source, routes: readonly ApiRoute[], checkInput: InputCheck) {
     this.#source = source
@@ -124,6 +139,7 @@ class Parser {
     if (kind === 'call') return this.#call(path, step, common)
     if (kind === 'receive') {
       const type = this.#updateType([...path, 'receive'], step.receive)
+      if (!this.#mayHaveWebhook) source.wrong([...path, 'receive'], WEBHOOK_MISSING)
       return type === undefined ? undefined : { ...common, kind, type }
     }
     const ms = durationMs(String(step.advance))
@@ -162,6 +178,9 @@ class Parser {
           source.wrong([...path, 'with', ...member], message)
       }
     }
+    this.#checkCode([...path, 'expect', 'code'], common.expect.code, route !== undefined)
+    this.#sentCodes.add(asMembers(step.with)?.code)
+    this.#mayHaveWebhook ||= maySetWebhook(route, target.method, common.expect)
     const idempotencyKey = source.text([...path, 'key'], step.key) ?? null
     return { ...common, kind: 'call', target, as, with: step.with, idempotencyKey }
   }
@@ -212,6 +231,15 @@ class Parser {
     }
   }
 
+  /** Checks a code of the failure table; a route that the contract lacks may have codes of its own. */
+  #checkCode(path: Path, code: string | undefined, isKnownRoute: boolean): void {
+    if (code === undefined || !isKnownRoute || referencesIn(code).length > 0) return
+    if (codes.includes(code) || CODE_OF_STATUS.test(code) || this.#sentCodes.has(code)) return
+    const meant = closest(code, codes)
+    const hint = meant === undefined ? 'see `voucherctl help exit-codes`' : `did you mean "${meant}"?`
+    this.#source.wrong(path, `There is no failure code "${code}": ${hint}`)
+  }
+
   #texts(path: Path, value: unknown, check: (path: Path, name: string) => void): Record<string, string> {
     const record = this.#source.record(path, value) ?? {}
     return Object.fromEntries(
@@ -246,3 +274,9 @@ class Parser {
     }
   }
 }
+
+/** True for a call that is to succeed and sets a webhook, or that the contract lacks and that changes something. */
+const maySetWebhook = (route: { readonly id: string } | undefined, method: string, expect: StepExpectation) =>
+  (route === undefined ? method !== 'GET' : webhookSetters.includes(route.id)) &&
+  expect.code === undefined &&
+  (expect.status ?? 0) < 400

@@ -50,6 +50,7 @@ steps:
     expect: { status: 401, code: TOKEN_MISSING, details: { a: 1 }, that: .a == 1 }
     capture: { it: .id }
     use: { token: "\${it}" }
+  - call: webhook.set
   - receive: voucher_issued
     within: 500ms
     expect: { data: { type: voucher_issued }, that: [.a, .b] }
@@ -64,6 +65,7 @@ steps:
         capture: { it: '.id' },
         use: { token: '\${it}' },
       },
+      { kind: 'call' },
       { kind: 'receive', type: 'voucher_issued', withinMs: 500, expect: { that: ['.a', '.b'] } },
       { kind: 'advance', seconds: 2_678_400 },
     ])
@@ -122,6 +124,50 @@ steps:
     ['steps: [{ call: apps.list ]', expect.stringMatching(/^1:\d+ /)],
   ])('parseScenario reports line, column and problem of the scenario %j', (text, problem) => {
     expect(problemsOf(text)).toContainEqual(problem)
+  })
+
+  it.each([
+    ['VOUCHER_EXPRED', 'did you mean "VOUCHER_EXPIRED"?'],
+    ['voucher_expired', 'did you mean "VOUCHER_EXPIRED"?'],
+    ['NETWORK_EROR', 'did you mean "NETWORK_ERROR"?'],
+    ['TEAPOT', 'see `voucherctl help exit-codes`'],
+  ])('parseScenario refuses the unknown failure code %s with its place: %s', (code, hint) => {
+    const place = `3:15 There is no failure code "${code}": ${hint}`
+    for (const call of ['vouchers.redeem', 'POST /api/v1/open-platform/vouchers/redeem'])
+      expect(problemsOf(`steps:\n  - call: ${call}\n    expect: { code: ${code} }\n`)).toEqual([place])
+  })
+
+  it.each([
+    'steps: [{ call: apps.list, expect: { code: VOUCHER_EXPIRED } }]',
+    'steps: [{ call: apps.list, expect: { code: HTTP_502 } }]',
+    'vars: { code: TEAPOT }\nsteps: [{ call: apps.list, expect: { code: "${code}" } }]',
+    'steps: [{ call: POST /own, as: none, expect: { code: TEAPOT } }]',
+    'steps: [{ call: platform.addFault, with: { code: TEAPOT } }, { call: apps.list, expect: { code: TEAPOT } }]',
+  ])('parseScenario accepts the failure code of the scenario %j', (text) => {
+    expect(problemsOf(text)).toEqual([])
+  })
+
+  it.each([
+    ['call: bots.apply', false],
+    ['call: webhook.set, expect: { code: WEBHOOK_URL_REFUSED }', false],
+    ['call: webhook.set, expect: { status: 400 }', false],
+    ['call: webhook.info', false],
+    ['call: GET /own, as: none', false],
+    ['call: webhook.set', true],
+    ['call: webhook.setByBot', true],
+    ['call: platform.borrowWebhook', true],
+    ['call: "POST /api/v1/bots/my/${run}/webhook"', true],
+    ['call: POST /own, as: none', true],
+  ])('parseScenario judges a receive after the step { %s }: accepted %j', (step, isAccepted) => {
+    const [problem, ...others] = problemsOf(`steps:\n  - { ${step} }\n  - receive: ping\n`)
+    expect(others).toEqual([])
+    if (isAccepted) expect(problem).toBeUndefined()
+    else expect(problem).toMatch(/^3:5 No step before this one sets a webhook: add "call: webhook\.set"/)
+  })
+
+  it('parseScenario refuses a receive before the step that sets the webhook', () => {
+    expect(problemsOf('steps: [{ receive: ping }, { call: webhook.set }, { receive: ping }]')).toHaveLength(1)
+    expect(problemsOf('steps: [{ call: webhook.set }]\nteardown: [{ receive: ping }]')).toEqual([])
   })
 
   it('parseScenario reports all problems of a file, not only the first', () => {

@@ -38,6 +38,14 @@ const shop = `
     capture: { code: '.credentials[] | select(.type == "redeem_code").value' }
 `
 
+/** Scenario steps, without the dash of the first, that set the webhook of a new bot. */
+const webhook = `call: bots.apply
+    with: { name: Coffee bot, username: coffee_bot, scopes: ["messages:receive"] }
+    capture: { bot: .id }
+  - call: webhook.set
+    with: { botId: "\${bot}", url: "\${webhook.url}", secret_token: "\${webhook.secret}" }
+`
+
 function written(text: string, name = 'a.yaml'): { cwd: string } {
   const cwd = temporaryDir()
   writeFileSync(join(cwd, name), text)
@@ -182,10 +190,10 @@ teardown:
   })
 
   it.each([
-    ['receive: ping\n    within: 10ms', /^no ping that fits arrived within 0.01 s$/],
     ['call: vouchers.redemption\n    with: { redemptionId: rdm_1 }', /got CREDENTIAL_REQUIRED: No token is known/],
+    [`${webhook}  - receive: ping\n    within: 10ms`, /^no ping that fits arrived within 0.01 s$/],
   ])('the scenario step %j fails on a throwaway server', async (step, problem) => {
-    const { ran, problems } = await resultOf(`steps:\n  - ${step}\n`)
+    const { ran, problems } = await resultOf(`server: { auto_approve: true }\nsteps:\n  - ${step}\n`)
     expect([ran.exit, problems]).toEqual([1, [expect.stringMatching(problem)]])
   })
 
@@ -235,6 +243,7 @@ steps:
     expect(stderr).toContain('a.yaml:4:5: with.name is required\n')
     expect(stderr).toContain('a.yaml:4:13: with.nam is not known here: did you mean name?\n')
     expect(stderr).toContain('a.yaml:6:47: with.allowed_origins.0 must be')
+    expect(stderr).toContain('a.yaml:7:5: No step before this one sets a webhook: add "call: webhook.set"')
     expect(stderr).toContain('a.yaml:7:5: There is no update type "my_chat_membr": did you mean "my_chat_member"?\n')
   })
 
