@@ -129,12 +129,13 @@ function complete<T>(value: T): T {
 
 /** Breaks a text at spaces into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, indent = ''): string[] {
-  return wrapWords(text.split(' '), width, indent)
+  return wrapWords(wordsOf(text, width - indent.length), width, indent)
 }
 
-/** Splits a text at spaces, except in a suggested command, which stays on one line so that it can be copied. */
-function wordsOf(text: string): string[] {
-  const words = text.replace(/`[^`]*`/g, (command) => command.replaceAll(' ', '\0')).split(' ')
+/** Splits a text at spaces, except in a suggested command of at most `longest` characters, so that it can be copied. */
+function wordsOf(text: string, longest = Number.POSITIVE_INFINITY): string[] {
+  const whole = (command: string) => (command.length <= longest ? command.replaceAll(' ', '\0') : command)
+  const words = text.replace(/`[^`]*`/g, whole).split(' ')
   return words.map((it) => it.replaceAll('\0', ' '))
 }
 

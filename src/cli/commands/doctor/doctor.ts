@@ -101,7 +101,7 @@ function portsOf(dir: string): readonly machine.Port[] {
     {
       name: '`voucherctl webhook listen`',
       port: LISTENER_PORT,
-      fix: 'If it is no listener of yours, give it another: voucherctl webhook listen --port N.',
+      fix: 'If it is not your listener, choose another port: voucherctl webhook listen --port N.',
     },
   ]
 }

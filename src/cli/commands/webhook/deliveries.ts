@@ -10,6 +10,7 @@ import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
 import { isList, type List } from '../../output/select-fields.js'
+import { pageOf } from '../../output/show.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
 export const deliveries = leaf({
@@ -64,8 +65,8 @@ export const retry = callLeaf({
 function timelines({ items, pagination }: List, now: number): string | undefined {
   if (items.length === 0) return undefined
   const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, now))
-  const more = (pagination?.pages ?? 1) > 1
-  const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
+  const { page, pages, total } = pagination ?? { page: 1, pages: 1, total: 0 }
+  const footer = pages > 1 ? [pageOf(page, pages, total)] : []
   return [...blocks, ...footer].join('\n\n')
 }
 

@@ -395,7 +395,7 @@ describe('secure check', () => {
     expect(data).toMatchObject({ ok: true, base_url: server.baseUrl })
     expect(data.steps.map((it: { step: string }) => it.step)).toEqual(steps)
     for (const it of data.steps) expect(it).toMatchObject({ ok: true, code: null, ms: expect.any(Number) })
-    expect(data.steps.at(-1).result).toContain('inner status 200')
+    expect(data.steps.at(-1).result).toContain('status 200')
     expect(ran.stdout).not.toContain(server.token)
     expect((await cli('secure check', { env: env() })).stdout).toContain('all 10 steps passed')
   })
@@ -405,7 +405,7 @@ describe('secure check', () => {
     expect(exit).toBe(0)
     const { steps: walked } = JSON.parse(stdout)
     expect(walked[5].result).toContain('no credential is there')
-    expect(walked[9].result).toContain('inner status 401 TOKEN_MISSING')
+    expect(walked[9].result).toContain('status 401 TOKEN_MISSING')
   })
 
   test('secure check sends an account JWT, an application token or the content of a token file', async () => {
@@ -417,11 +417,11 @@ describe('secure check', () => {
       const { steps: walked } = JSON.parse(ran.stdout)
       expect([walked[5].result, walked[9].result]).toEqual([
         expect.stringContaining(words),
-        expect.stringContaining('inner status 200'),
+        expect.stringContaining('status 200'),
       ])
     }
     const file = await cli(`secure check --json --token-file - --base-url ${server.baseUrl}`, { stdin: server.jwt })
-    expect(JSON.parse(file.stdout).steps[9].result).toContain('inner status 200')
+    expect(JSON.parse(file.stdout).steps[9].result).toContain('status 200')
     const missing = await cli(`secure check --as jwt --base-url ${server.baseUrl}`)
     expect(missing.exit).toBe(3)
   })
