@@ -201,7 +201,7 @@ test('empty list names its filter and the number of items without it', async () 
 
 test('list command reports a page beyond the last one', async () => {
   const data = { items: [], pagination: { page: 9, limit: 20, total: 30, pages: 2 } }
-  expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages, 30 in all.\n')
+  expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages (30 in all).\n')
 })
 
 test('--quiet prints the ids of a list or record alone, and a one-time secret with its record', async () => {

@@ -331,6 +331,20 @@ describe('secure call', () => {
     for (const secret of [server.token, server.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
+  test.each([
+    '/open-platform/vouchers/templates?limit=1',
+    'open-platform/vouchers/templates --query limit=1',
+    '/api/v1/open-platform/vouchers/templates?limit=1',
+  ])('secure call takes the path %s as api does', async (path) => {
+    const [ran, plain] = [
+      await cli(`secure call GET ${path}`, { env: env() }),
+      await cli(`api GET ${path.replace(' --query ', '?')}`, { env: env() }),
+    ]
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(JSON.parse(ran.stdout)).toEqual(JSON.parse(plain.stdout))
+    expect(JSON.parse(ran.stdout).pagination.limit).toBe(1)
+  })
+
   test('secure call reads the body from stdin and sends the value of --idempotency-key', async () => {
     const { credential } = await server.issue()
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
@@ -354,7 +368,7 @@ describe('secure call', () => {
     ['secure call', 3, 'METHOD, PATH'],
     ['secure call GET', 3, 'PATH'],
     ['secure call HEAD /api/v1/x', 2, 'METHOD'],
-    ['secure call GET /api/v1/x?y=1', 2, '--query'],
+    ['secure call GET http://127.0.0.1:1/api/v1/x', 2, '--base-url'],
     ['secure call GET /api/v1/secure/bootstrap', 2, 'PATH'],
     ['secure call GET /_platform/v1/reviews', 2, 'PATH'],
     ['secure call GET /api/v1/x /api/v1/y', 2, 'argument'],

@@ -119,7 +119,7 @@ test('webhook listen prints Ready, one line per delivery and why a signature is 
   expect(second).toMatch(/^\d\d:\d\d:\d\d {2}refused {4}bad_signature {20}401 {3} +\d+ ms {2}1-2$/)
   expect(stderr).toContain('Details of a delivery: `voucherctl webhook inbox show --inbox inbox`\n')
   expect(stderr).toContain(`Ready on ${url}. Ctrl-C stops it.`)
-  expect(stderr).toContain(`Passes on to http://localhost:${port}/hook.`)
+  expect(stderr).toContain(`Forwards to http://localhost:${port}/hook.`)
   expect(stderr).toContain('hint: The body here ends with a line break that was not signed')
   expect(stderr).toContain('hint: The signature matches no known mistake')
   expect(stdout + stderr).not.toContain(secret)
