@@ -45,7 +45,7 @@ describe('commands on a kept server', () => {
 
   test('secure call takes a path without /api/v1 and with a query, as api does', async () => {
     const path = 'GET /open-platform/vouchers/templates?limit=1'
-    expect((await run(`secure call ${path}`)).stdout).toBe((await run(`api ${path}`)).stdout)
+    expect((await run(`secure call ${path} --json`)).stdout).toBe((await run(`api ${path}`)).stdout)
   })
 
   test('GET / is 404, and names `voucherctl open` to a browser', async () => {

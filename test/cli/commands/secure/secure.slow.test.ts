@@ -337,7 +337,7 @@ describe('secure call', () => {
     '/api/v1/open-platform/vouchers/templates?limit=1',
   ])('secure call takes the path %s as api does', async (path) => {
     const [ran, plain] = [
-      await cli(`secure call GET ${path}`, { env: env() }),
+      await cli(`secure call GET ${path} --json`, { env: env() }),
       await cli(`api GET ${path.replace(' --query ', '?')}`, { env: env() }),
     ]
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
