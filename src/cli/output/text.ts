@@ -55,8 +55,12 @@ export function distanceOf(instant: string, now: number): string {
 export const timeInList = (instant: string, now: number) =>
   isInstant(instant) ? `${withTimes(instant)} (${distanceOf(instant, now)})` : instant
 
+/** Labels of members whose name does not explain itself to a person. */
+const labels: Readonly<Record<string, string>> = { latched: 'never plain again', 'secure.latched': 'never plain again' }
+
 /** Converts a member name such as `externalIssueId` or `external_issue_id` to `external issue id`. */
 export function labelOf(name: string): string {
+  if (Object.hasOwn(labels, name)) return labels[name] as string
   return plainLine(name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]/g, ' ')

@@ -338,7 +338,7 @@ describe('secure call', () => {
   ])('secure call takes the path %s as api does', async (path) => {
     const [ran, plain] = [
       await cli(`secure call GET ${path} --json`, { env: env() }),
-      await cli(`api GET ${path.replace(' --query ', '?')}`, { env: env() }),
+      await cli(`api GET ${path.replace(' --query ', '?')} --secure required`, { env: env() }),
     ]
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
     expect(JSON.parse(ran.stdout)).toEqual(JSON.parse(plain.stdout))
