@@ -54,7 +54,7 @@ describe('commands on a kept server', () => {
     expect([response.status, await response.text()]).toEqual([404, expect.stringMatching(/^.*voucherctl open\n$/)])
   })
 
-  test.runIf(hasTerminal)('doctor on a terminal of 80 columns breaks no command or URL inside a word', async () => {
+  test.runIf(hasTerminal)('doctor on a terminal keeps each suggested command on one line', async () => {
     const terminal = onTerminal(`${node} node_modules/voucherctl/bin/voucherctl.js doctor`, folder, environment)
     await terminal.exit
     expect(terminal.shown()).toContain('voucherctl server start')
