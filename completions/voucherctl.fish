@@ -4,7 +4,7 @@ function __voucherctl_commands
     switch "$argv"
         case ''
             printf '%s\t%s\n' \
-                quickstart 'Issue, verify, redeem and reverse a voucher on a throwaway local server' \
+                quickstart 'Issue, verify, redeem and reverse a voucher on a temporary server' \
                 doctor 'Check machine, configuration, server and credentials' \
                 login 'Store a credential in a profile' \
                 logout 'Remove the credentials of a profile' \
@@ -38,7 +38,7 @@ function __voucherctl_commands
                 remove 'Remove a profile with its credentials'
         case 'project'
             printf '%s\t%s\n' \
-                show 'Show the project file that counts here, and whether it may name its server' \
+                show 'Show the project file that applies here, and whether it may name its server' \
                 allow 'Let the project file name the server that credentials go to' \
                 deny 'Take the permission back'
         case 'apps' 'app'
@@ -92,7 +92,7 @@ function __voucherctl_commands
                 info 'Read how the updates of the calling bot are delivered' \
                 deliveries 'List the deliveries of a bot' \
                 retry 'Retry a delivery immediately, by its delivery id or update_id' \
-                listen 'Receive webhooks on this machine: verify, record, pass on to an application' \
+                listen 'Receive webhooks on this machine: verify, record and forward them' \
                 inbox 'What `webhook listen` has recorded' \
                 replay 'Send recorded deliveries to the application again' \
                 bridge 'Poll the updates of a bot and post them, signed, to an app on this machine' \
@@ -110,7 +110,7 @@ function __voucherctl_commands
                 session 'Open a session and show it' \
                 call 'Make any call through the encrypted transport' \
                 check 'Walk through the protocol of a server, step by step' \
-                pin 'Show the pin of the server key, or keep it in the profile'
+                pin 'Show the pin of the server key, or store it in the profile'
         case 'scenario' 'scenarios'
             printf '%s\t%s\n' \
                 run 'Run the steps of YAML files and check their results' \
@@ -210,7 +210,7 @@ function __voucherctl_commands
                 fish 'Print the script for fish' \
                 powershell 'Print the script for PowerShell' \
                 install 'Put the completion where the shell finds it' \
-                uninstall 'Remove what install has put there'
+                uninstall 'Remove the completion that `install` added'
     end
 end
 

@@ -183,12 +183,14 @@ export class CommandLine {
   /** Finds commands of any group for a word at the start of the line, or else the name that it may misspell. */
   async #meantName(word: string): Promise<string | undefined> {
     if (this.path.length === 0 && this.shows !== 'help') {
+      if (word === 'docs') return '`voucherctl help`'
       const { leavesOfEntries } = await import('./command/tree.js')
       const paths = (await leavesOfEntries(entries)).map(([path]) => path)
       const found = paths.filter((path) => path.length > 1 && path.at(-1) === word)
       if (found.length > 0 && found.length <= SUGGESTED_MAX) return found.map((it) => `\`${nameOf(it)}\``).join(' or ')
     }
-    return closest(word, this.#names)
+    const elsewhere = this.path.join(' ') === 'vouchers' ? operatorCommands[word] : undefined
+    return elsewhere === undefined ? closest(word, this.#names) : `\`voucherctl ${elsewhere}\``
   }
 
   #unfinished(): Failure {
@@ -217,6 +219,14 @@ export class CommandLine {
 const MISSING_NAME = 'commander.help'
 const UNKNOWN_NAME = 'commander.unknownCommand'
 const UNKNOWN_FLAG = 'commander.unknownOption'
+
+/** Commands of the operator for verbs that `vouchers` lacks: the interface lists no vouchers. */
+const operatorCommands: Readonly<Record<string, string>> = {
+  list: 'platform vouchers list',
+  ls: 'platform vouchers list',
+  get: 'platform vouchers show',
+  show: 'platform vouchers show',
+}
 
 /** Maximum number of commands in a suggestion. */
 const SUGGESTED_MAX = 4

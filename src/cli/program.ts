@@ -12,7 +12,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
   'Start here': [
     {
       name: 'quickstart',
-      summary: 'Issue, verify, redeem and reverse a voucher on a throwaway local server',
+      summary: 'Issue, verify, redeem and reverse a voucher on a temporary server',
       load: async () => (await import('./commands/quickstart/quickstart.js')).quickstart,
     },
     {
@@ -21,7 +21,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: async () => (await import('./commands/doctor/doctor.js')).doctor,
     },
   ],
-  'Account, applications and profiles': [
+  'Accounts and applications': [
     {
       name: 'login',
       summary: 'Store a credential in a profile',

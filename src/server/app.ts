@@ -176,8 +176,16 @@ function bindRoutes(deps: Deps, metrics: Metrics): Routes {
   return routes
 }
 
+/** For a person who opens the address of the server in a browser. */
+const HELP_FOR_BROWSERS = 'This is a voucherctl server. To see its page, run: voucherctl open\n'
+
 /** Refuses with 404 or 405 before reading a body (RULES.md#order-of-checks). */
-function refuseOutsideRoutes(routes: Routes, { target, replyHeaders }: Exchange): Refusal {
+function refuseOutsideRoutes(routes: Routes, exchange: Exchange): Result {
+  const { method, url, headers, target, replyHeaders } = exchange
+  if (method === 'GET' && url === '/' && headers.accept?.includes('text/html')) {
+    exchange.failureCode = 'ROUTE_NOT_FOUND'
+    return { status: 404, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: HELP_FOR_BROWSERS }
+  }
   const allowed = routes.methods(target)
   if (allowed.length === 0) return refuse('ROUTE_NOT_FOUND')
   replyHeaders.allow = allowed.join(', ')

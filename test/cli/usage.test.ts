@@ -32,6 +32,9 @@ test.each([
   ['help zzzzzz', 'See `voucherctl --help`.'],
   ['verify --code x', 'Did you mean `voucherctl vouchers verify` or `voucherctl webhook verify`?'],
   ['list', 'See `voucherctl --help`.'],
+  ['docs', 'Did you mean `voucherctl help`?'],
+  ['vouchers list', 'Did you mean `voucherctl platform vouchers list`?'],
+  ['vouchers get vch_1', 'Did you mean `voucherctl platform vouchers show`?'],
   ['help nope', 'See `voucherctl --help`.'],
   ['-V', 'Did you mean --version?'],
   ['apps list --json=yes', 'Did you mean --json?'],
@@ -94,7 +97,7 @@ test.each([
   ['login --local --token-file -', /--local and --token-file cannot be combined/],
   ['login --account x', /--account needs --local/],
   ['server start --memory --data x', /--memory and --data cannot be combined/],
-  ['server start --memory --dev-webhook-loopback 8787 --host 0.0.0.0', /loopback only/],
+  ['server start --memory --dev-webhook-loopback 8787 --host 0.0.0.0', /needs a loopback --host/],
   ['server start --memory --dev-webhook-loopback 8787,0', /ports from 1 to 65535/],
   ['server start --memory --egress-ip example.com', /IPv4 or IPv6/],
   ['server start --memory --no-secure --require-secure', /--no-secure and --require-secure cannot be combined/],
@@ -159,7 +162,7 @@ test('voucherctl without arguments prints --help with every group', async () => 
   expect(exit).toBe(0)
   expect(stdout).toBe((await cli('--help')).stdout)
   for (const name of ['quickstart', 'login', 'profiles', 'apps', 'vouchers', 'platform', 'flags exit-codes'])
-    expect(stdout).toContain(`  ${name}`)
+    expect(stdout).toMatch(new RegExp(`^ .* ${name}(?: |$)`, 'm'))
 })
 
 test('--version prints the version, with --json as a document', async () => {

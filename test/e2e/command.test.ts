@@ -33,7 +33,7 @@ test('--help lists the command groups', async () => {
     'secure',
     'platform',
   ]) {
-    expect(stdout).toMatch(new RegExp(`^\\s+${group}\\b`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^ .*\\s${group}(?:\\s|$)`, 'm'))
   }
 })
 

@@ -25,6 +25,17 @@ describe('response format', () => {
   })
 })
 
+describe('GET /', () => {
+  it.each([
+    ['text/html,*/*;q=0.8', 'text/plain; charset=utf-8', /^[^\n]*voucherctl open\n$/],
+    ['application/json', 'application/json; charset=utf-8', /"ROUTE_NOT_FOUND"/],
+  ])('GET / with Accept: %s is 404 with a body of type %s', async (accept, type, body) => {
+    const response = await server.send({ method: 'GET', path: '/', headers: { accept } })
+    expect([response.status, response.headers['content-type']]).toEqual([404, type])
+    expect(response.text).toMatch(body)
+  })
+})
+
 describe('HEAD', () => {
   const paths = sampleOf(endpoints.filter((it) => it.method === 'GET' && !it.streams))
   it.each(paths.map((it) => [it.id, it] as const))(

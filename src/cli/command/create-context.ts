@@ -90,7 +90,7 @@ export function createContext(
       const failure = noServerChosen(host, settings.config)
       return {
         ...failure,
-        hint: [failure.hint, ...passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)].join(' '),
+        hint: [failure.hint, ...passedOver.map(({ path, why }) => `${path} was ignored: ${why}`)].join(' '),
       }
     },
     async credential(kind, baseUrl) {

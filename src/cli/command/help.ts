@@ -16,21 +16,30 @@ export async function helpOf(
   return lines(node === undefined ? helpOfProgram(entries, topics) : await helpOfNode(node, path))
 }
 
+/** Formats the first page. It fits a terminal of 24 lines with the prompt, above which the first steps stand. */
 function helpOfProgram(entries: readonly Entry[], topics: readonly string[]): string[] {
-  const width = Math.max(...entries.map((it) => it.name.length))
-  const flags = Object.entries<Flag<unknown>>(globalFlags)
+  const [start = '', ...others] = new Set(entries.map((it) => it.section))
+  const inSection = (title: string) => entries.filter((it) => it.section === title)
   return [
     'Issue, verify, redeem and reverse vouchers, with a server to develop against.',
-    'Usage: voucherctl <group> <command> [flags]; each explains itself with --help.',
-    ...[...new Set(entries.map((it) => it.section))].flatMap((title) => {
-      const shown = entries.filter((it) => it.section === title).map((it) => [it.name, it.summary] as const)
-      return section(title, rows(shown, width))
-    }),
+    'Usage: voucherctl <group> <command> [flags]',
+    ...section(
+      'Commands, explained by --help; `voucherctl commands` lists all',
+      rows(
+        others.map((title) => [
+          title,
+          inSection(title)
+            .map((it) => it.name)
+            .join(' '),
+        ]),
+      ),
+    ),
     ...section(
       'Flags of every command, explained by `voucherctl help flags`',
-      indented(flags.map(([flag, { letter }]) => `--${flag}${letter === undefined ? '' : `/-${letter}`}`)),
+      indented(Object.keys(globalFlags).map((flag) => `--${flag}`)),
     ),
     ...section('Topics, with `voucherctl help TOPIC`', indented(topics)),
+    ...section(start, rows(inSection(start).map((it) => [it.name, it.summary]))),
   ]
 }
 

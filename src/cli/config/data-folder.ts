@@ -32,7 +32,7 @@ export function prepareDataFolder(
 }
 
 function reasonOf(code: string): string {
-  if (code === 'EEXIST') return 'it is no folder'
+  if (code === 'EEXIST') return 'it is not a folder'
   if (code === 'ENOTDIR') return 'it lies below a file'
   if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return `you may not write there (${code})`
   return `it cannot be made (${code})`

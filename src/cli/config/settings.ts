@@ -100,7 +100,7 @@ export function combineSettings(
   if (!secure.ok) return secure
   const ofFloor = floor?.profile.production || undefined
   const production = first(false, [ofFloor, floor?.source ?? ''], [profile.production, profileSource])
-  const notes = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
+  const notes = passedOver.map(({ path, why }) => `${path} was ignored: ${why}`)
   const settings = {
     ...server.settings,
     ...call.settings,

@@ -141,6 +141,14 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   VOUCHER_NOT_YET_VALID: 'Redeem it at or after {valid_from}.',
   EXTERNAL_TEMPLATE_ID_EXISTS:
     'Use the template that has it, or another --external-id: `voucherctl templates list --external-id {external_template_id}`.',
+  TEMPLATE_STATE_CONFLICT: (id) =>
+    id('status') === 'reviewing'
+      ? 'It is under review already. On a local server you decide: `voucherctl platform templates approve {templateId}`.'
+      : undefined,
+  WEBHOOK_URL_REFUSED: (id) =>
+    id('reason') === 'scheme'
+      ? 'The URL must begin with https://. A server on this machine also accepts http://127.0.0.1:PORT: `voucherctl server start --dev-webhook-loopback PORT`.'
+      : undefined,
   TEMPLATE_NOT_ACTIVE: (id) =>
     id('status') === 'reviewing'
       ? 'Wait for its approval; on a local server you decide: `voucherctl platform templates approve {template_id}`.'

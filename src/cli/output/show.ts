@@ -25,7 +25,7 @@ export async function showList(
   const { page, pages, total } = pagination ?? { page: 1, pages: 1, total: 0 }
   const quiet = (text: string) => `${screen.paint.quiet(plainLine(text))}\n`
   if (items.length === 0 && total > 0 && page > pages) {
-    const last = `${pages === 1 ? 'there is 1 page' : `there are ${pages} pages`}, ${total} in all`
+    const last = `${pages === 1 ? 'there is 1 page' : `there are ${pages} pages`} (${total} in all)`
     return { text: quiet(`Page ${page} is beyond the last: ${last}.`), cutsIds: false }
   }
   if (items.length === 0) return { text: quiet(empty), cutsIds: false }
@@ -36,9 +36,13 @@ export async function showList(
     texts.push(rows.text)
     layout = rows.layout
   }
-  const footer = pages > 1 ? `\n${quiet(`page ${page} of ${pages}, ${total} in all`)}` : ''
+  const footer = pages > 1 ? `\n${quiet(pageOf(page, pages, total))}` : ''
   return { text: `${texts.join('')}${footer}`, cutsIds: layout?.cutsIds === true }
 }
+
+/** Line below a list of several pages. */
+export const pageOf = (page: number, pages: number, total: number) =>
+  `Page ${page} of ${pages} (${total} in all).${page < pages ? ` More: --page ${page + 1}, or --all.` : ''}`
 
 /** Layout of a table, passed on to the rows of the next page. */
 export interface Layout {

@@ -75,8 +75,12 @@ export function distanceOf(instant: string, now: number): string {
 export const timeInList = (instant: string, { now, zone }: Times) =>
   isInstant(instant) ? `${withTimes(instant, zone)} (${distanceOf(instant, now)})` : instant
 
+/** Labels of members whose name does not explain itself to a person. */
+const labels: Readonly<Record<string, string>> = { latched: 'never plain again', 'secure.latched': 'never plain again' }
+
 /** Converts a member name such as `externalIssueId` or `external_issue_id` to `external issue id`. */
 export function labelOf(name: string): string {
+  if (Object.hasOwn(labels, name)) return labels[name] as string
   return plainLine(name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]/g, ' ')
@@ -149,12 +153,13 @@ function complete<T>(value: T): T {
 
 /** Breaks a text at spaces into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, indent = ''): string[] {
-  return wrapWords(text.split(' '), width, indent)
+  return wrapWords(wordsOf(text, width - indent.length), width, indent)
 }
 
-/** Splits a text at spaces, except in a suggested command, which stays on one line so that it can be copied. */
-function wordsOf(text: string): string[] {
-  const words = text.replace(/`[^`]*`/g, (command) => command.replaceAll(' ', '\0')).split(' ')
+/** Splits a text at spaces, except in a suggested command of at most `longest` characters, so that it can be copied. */
+function wordsOf(text: string, longest = Number.POSITIVE_INFINITY): string[] {
+  const whole = (command: string) => (command.length <= longest ? command.replaceAll(' ', '\0') : command)
+  const words = text.replace(/`[^`]*`/g, whole).split(' ')
   return words.map((it) => it.replaceAll('\0', ' '))
 }
 

@@ -95,7 +95,7 @@ test('server start accepts a group-readable --key-file only as root (mounted sec
 })
 
 test.each([
-  ['file', 'it is no folder'],
+  ['file', 'it is not a folder'],
   ['file/below', 'it lies below a file'],
   ['dangling', 'it cannot be made (ENOENT)'],
 ])('server start exits 2 for the unusable data folder "%s": %s', async (name, reason) => {

@@ -183,7 +183,7 @@ test('csv output of an empty list has a header line only with --fields', async (
 
 test('a list command prints the page number below its table if there are several pages', async () => {
   const data = { items: [template], pagination: { page: 1, limit: 1, total: 3, pages: 3 } }
-  expect((await list('', {}, data)).stdout).toContain('page 1 of 3, 3 in all')
+  expect((await list('', {}, data)).stdout).toContain('Page 1 of 3 (3 in all). More: --page 2, or --all.')
 })
 
 test('empty list names its filter and the number of items without it', async () => {
@@ -201,7 +201,7 @@ test('empty list names its filter and the number of items without it', async () 
 
 test('list command reports a page beyond the last one', async () => {
   const data = { items: [], pagination: { page: 9, limit: 20, total: 30, pages: 2 } }
-  expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages, 30 in all.\n')
+  expect((await list('--page 9', {}, data)).stdout).toBe('Page 9 is beyond the last: there are 2 pages (30 in all).\n')
 })
 
 test('--quiet prints the ids of a list or record alone, and a one-time secret with its record', async () => {

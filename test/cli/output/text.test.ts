@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseTime } from '../../../src/cli/flags/time.js'
 import { UTC } from '../../../src/cli/host/host.js'
-import { distanceOf, timeInList, withTimes, wrapMessage } from '../../../src/cli/output/text.js'
+import { distanceOf, timeInList, withTimes, wrap, wrapMessage } from '../../../src/cli/output/text.js'
 
 const now = Date.parse('2026-11-21T10:00:00Z')
 
@@ -44,6 +44,11 @@ test('timeInList leaves a text that is not an instant as it is', () => {
     'soon',
     '2026-11-21 09:00:00Z (1h ago)',
   ])
+})
+
+test('wrap() keeps a suggested command on one line if it fits, and never breaks a word', () => {
+  expect(wrap('Run `voucherctl apps list` now', 24)).toEqual(['Run', '`voucherctl apps list`', 'now'])
+  expect(wrap('See https://shop.example/a/long/path', 12)).toEqual(['See', 'https://shop.example/a/long/path'])
 })
 
 describe('wrapMessage', () => {

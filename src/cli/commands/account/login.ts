@@ -46,14 +46,14 @@ export const login = leaf({
   name: 'login',
   summary: 'Store a credential in a profile',
   notes: [
-    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Which one it is shows in its form.',
+    'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Its form tells which one it is.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
     'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or that of --data.',
   ],
   flags: {
     'with-token': excluding(text('PATH|-', 'Read the credential from a file, or - for stdin'), 'token-file'),
     local: excluding(toggle('Get an account JWT from the local server'), 'with-token', 'token-file'),
-    account: needing(text('NAME', 'The account, made by its first use'), 'local'),
+    account: needing(text('NAME', 'The account; its first use creates it'), 'local'),
     data: needing(text('DIR', 'Data folder of the server, default that of the profile'), 'local'),
   },
   examples: [

@@ -49,7 +49,7 @@ export async function explain({ settings, host, globals }: Context) {
     ...settings.passedOver.map(({ path, why }) => ({
       setting: 'project file',
       value: null,
-      source: `${path} was passed over: ${why}`,
+      source: `${path} was ignored: ${why}`,
     })),
   ]
   return { items }

@@ -61,7 +61,7 @@ async function readField(
   const value = typedValue(text)
   if (value === undefined)
     return usage(
-      `--field ${name}: ${text} cannot be kept exactly as a number.`,
+      `--field ${name}: ${text} loses digits as a number.`,
       `Send it as text with --raw-field, or whole with --input.`,
     )
   return { name, value, text }
@@ -98,7 +98,7 @@ export function documentOf(fields: readonly FieldArgument[]): DocumentResult {
   const document = newMembers()
   for (const { name, value } of fields) {
     const steps = stepsOf(name)
-    if (steps === undefined) return usage(`${name} is no name of a member.`, 'Such as a, a.b, a[b], a[] or a[][b].')
+    if (steps === undefined) return usage(`${name} is not a member name.`, 'Such as a, a.b, a[b], a[] or a[][b].')
     if (!put(document, steps, value)) return usage(`${name} does not fit the members before it.`)
   }
   return { ok: true, document }

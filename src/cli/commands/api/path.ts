@@ -12,7 +12,7 @@ type PathResult = { readonly ok: true; readonly path: string } | { readonly ok: 
  */
 export function readPath(typed: string): PathResult {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) || typed.startsWith('//'))
-    return { ok: false, message: 'PATH is the path alone; --base-url names the server.' }
+    return { ok: false, message: 'PATH must not contain the server; --base-url names it.' }
   if (typed.includes('#')) return { ok: false, message: 'PATH must not hold #; write %23 for the character.' }
   const path = typed.startsWith('/') ? typed : `/${typed}`
   try {

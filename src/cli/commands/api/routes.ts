@@ -7,11 +7,11 @@ type ListedRoute = ReturnType<typeof listedOf>
 export const routes = leaf({
   name: 'routes',
   summary: 'List every route with its credential, scope and command',
-  positional: { name: 'WORD', summary: 'Only routes that say it somewhere, such as redeem, jwt or DELETE' },
+  positional: { name: 'WORD', summary: 'Only routes that contain this text, such as redeem, jwt or DELETE' },
   examples: [{ command: 'voucherctl api routes' }, { command: 'voucherctl api routes vouchers:issue --json' }],
   view: {
     body: ({ items }: { readonly items: readonly ListedRoute[] }) =>
-      items.length === 0 ? 'No route says that.' : items.map(linesOf).join('\n'),
+      items.length === 0 ? 'No route contains that text.' : items.map(linesOf).join('\n'),
   },
   run: async (_context, { positional }) => {
     const listed = (await knownRoutes()).map(listedOf)

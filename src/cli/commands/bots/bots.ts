@@ -70,7 +70,7 @@ function warnOfMissingToken({ output, settings }: Context, botId: string, bot: P
   const prefix = bot?.token_prefix
   if (typeof prefix === 'string' && settings.profile.credentials?.bot?.value.startsWith(prefix)) return
   const why = bot?.has_token === true ? `it was shown before. ${another(botId)}` : 'it comes with the approval.'
-  output.notice(`warning: no token was kept: ${why}`)
+  output.notice(`warning: no token was stored: ${why}`)
 }
 
 const NAME_RULE = 'must have at most 100 characters'

@@ -108,7 +108,7 @@ function mistakeOf(updates: readonly (Update | null)[], from: number | undefined
   for (const [at, update] of updates.entries()) {
     const id: unknown = update?.update_id
     const name = `data.items[${at}].update_id`
-    if (typeof id !== 'number' || !Number.isSafeInteger(id + 1)) return `${name} is no whole number below 2^53 - 1`
+    if (typeof id !== 'number' || !Number.isSafeInteger(id + 1)) return `${name} is not an integer below 2^53 - 1`
     if (id < 0) return `${name} is negative`
     if (id < least) return `${name} is below ${least}, although the ids of updates ascend from the offset`
     least = id + 1

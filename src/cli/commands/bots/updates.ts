@@ -34,7 +34,7 @@ export const updates = leaf({
   view: {
     headline: (it: unknown) => (isList(it) ? undefined : lineOf(it as Update)),
     body: linesOf,
-    empty: 'No updates wait.',
+    empty: 'No updates are waiting.',
     key: 'update_id',
   },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
@@ -133,7 +133,7 @@ export async function* follow(
   return undefined
 }
 
-const goOn = (next: number) => `Go on with --offset ${next}, or they may come again.`
+const goOn = (next: number) => `Continue with --offset ${next}, or they may arrive again.`
 
 function resumable(failure: Failure, next: number | undefined, confirmed: number | undefined): Failure {
   if (next === undefined || next === confirmed) return failure

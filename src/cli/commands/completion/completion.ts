@@ -122,7 +122,7 @@ function addToStartup({ path, lines }: NonNullable<InstallLocation['startup']>):
 
 const uninstall = leaf({
   name: 'uninstall',
-  summary: 'Remove what install has put there',
+  summary: 'Remove the completion that `install` added',
   flags,
   examples: [
     { command: 'voucherctl completion uninstall' },
@@ -133,7 +133,7 @@ const uninstall = leaf({
     headline: (report: InstallReport) =>
       report.changed.length === 0
         ? `There was no completion for ${report.shell}.`
-        : `${report.shell} completes it no more.`,
+        : `${report.shell} no longer completes it.`,
     members: ['changed'],
   },
   run: async (context, { flags: given }) => {

@@ -58,7 +58,8 @@ export async function checkCredential(
   const { host, globals, settings } = context
   const found = await findCredential(host, globals, settings, kind, baseUrl)
   if (!found.ok) {
-    if (found.code !== 'CREDENTIAL_REQUIRED') return bad(name, found.message, found.hint ?? 'Give it in another way.')
+    if (found.code !== 'CREDENTIAL_REQUIRED')
+      return bad(name, found.message, found.hint ?? 'Use another source for the credential.')
     const otherOrigin = settings.profile.credentials?.[kind]?.origin
     return skip(name, otherOrigin === undefined ? 'There is none.' : `The one in the profile is for ${otherOrigin}.`)
   }

@@ -5,7 +5,7 @@ import { diagnoseSettings } from '../../config/diagnosis.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
-import { plainLine, wrap } from '../../output/text.js'
+import { plainLine, wrap, wrapMessage } from '../../output/text.js'
 import { checkCredential } from './access.js'
 import { bounded, type Check, skip } from './check.js'
 import * as files from './files.js'
@@ -101,7 +101,7 @@ function portsOf(dir: string): readonly machine.Port[] {
     {
       name: '`voucherctl webhook listen`',
       port: LISTENER_PORT,
-      fix: 'If it is no listener of yours, give it another: voucherctl webhook listen --port N.',
+      fix: 'If it is not your listener, choose another port: voucherctl webhook listen --port N.',
     },
   ]
 }
@@ -111,13 +111,13 @@ const INDENT = NAME_WIDTH + 2
 
 function linesOf({ name, status, message, fix }: Check, width: number, paint: Paint): string[] {
   const marks = { ok: paint.done('✓'), warn: paint.status('!'), fail: paint.error('✗'), skip: paint.quiet('-') }
-  const [first = '', ...rest] = wrap(plainLine(message), width - INDENT)
+  const [first = '', ...rest] = wrapMessage(plainLine(message), width - INDENT).split('\n')
   const head = `${marks[status]} ${name.padEnd(NAME_WIDTH)}`
   const lines = [
     `${head}${status === 'skip' ? paint.quiet(first) : first}`,
     ...rest.map((it) => ' '.repeat(INDENT) + it),
   ]
-  const fixes = fix === null ? [] : wrap(plainLine(fix), width - INDENT - 2)
+  const fixes = fix === null ? [] : wrapMessage(plainLine(fix), width - INDENT - 2).split('\n')
   return [...lines, ...fixes.map((it, i) => `${' '.repeat(INDENT)}${paint.hint(`${i === 0 ? '→ ' : '  '}${it}`)}`)]
 }
 

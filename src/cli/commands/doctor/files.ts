@@ -52,7 +52,7 @@ export function checkProjectFile({ project: problem, settings }: SettingsDiagnos
   const name = 'project file'
   if (problem !== undefined) return refused(name, problem, 'Repair it or move it away.')
   const [foreign] = settings.passedOver
-  if (foreign !== undefined) return warn(name, `${foreign.path} is passed over.`, foreign.why)
+  if (foreign !== undefined) return warn(name, `${foreign.path} is ignored.`, foreign.why)
   const named = [settings.baseUrl, settings.format, settings.timeoutMs, settings.retries, settings.profileName]
   const source = named.map((it) => it.source).find((it) => it.startsWith('project file '))
   return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)
@@ -64,7 +64,7 @@ export function checkValues({ values: problem, settings }: SettingsDiagnosis): C
   if (problem !== undefined && problem.code !== 'USAGE')
     return refused(name, problem, '`voucherctl help config` lists what may be set.')
   const { format, timeoutMs, retries, secure } = settings
-  if (problem !== undefined) return ok(name, 'Right but for the base URL.')
+  if (problem !== undefined) return ok(name, 'Valid, except for the base URL.')
   return ok(
     name,
     `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} retries, encryption ${secure.mode.value}.`,
@@ -74,7 +74,7 @@ export function checkValues({ values: problem, settings }: SettingsDiagnosis): C
 export function checkDataFolder(dir: string): Check {
   const name = 'data folder'
   if (!existsSync(dir)) return ok(name, `None yet; \`voucherctl server start\` makes ${dir}.`)
-  if (!statSync(dir).isDirectory()) return bad(name, `${dir} is no folder.`, 'Move it away.')
+  if (!statSync(dir).isDirectory()) return bad(name, `${dir} is not a folder.`, 'Move it away.')
   const refusal = notWritable(dir)
   if (refusal !== undefined)
     return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --data.')
@@ -92,7 +92,7 @@ export function checkDataFolder(dir: string): Check {
   if (existsSync(join(dir, 'server.json')) && findLocalServer(dir) === undefined)
     return warn(
       name,
-      `${join(dir, 'server.json')} is left of a server that runs no more.`,
+      `${join(dir, 'server.json')} is left over from a server that no longer runs.`,
       'Nothing is lost: `voucherctl server start --detach` starts it again.',
     )
   return ok(

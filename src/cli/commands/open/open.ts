@@ -56,7 +56,7 @@ function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failur
   if (local === undefined) {
     return fail(
       'INVALID_INPUT',
-      `${baseUrl} is no server of this machine, so it has no page to open.`,
+      `${baseUrl} is not a server on this machine, so it has no page.`,
       'Start a server here: `voucherctl server start --detach`. Then name its URL with --base-url.',
     )
   }

@@ -90,13 +90,16 @@ const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'F
 function effectOf(fault: Fault): string {
   const { endpoint, kind, share, times } = fault
   // Reading a missing member would drop the sentence.
-  const what = 'status' in fault ? `${kind} ${fault.status}` : kind
+  const what = 'status' in fault ? `${faultTable[kind][1]} ${fault.status}` : faultTable[kind][1]
   const calls = 'match' in fault ? 'matching ' : ''
   const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
-  if ('nth' in fault) return `The ${calls}calls of ${endpoint} from number ${fault.nth} on: ${what}${limit}`
+  if ('nth' in fault) return `The ${calls}calls of ${endpoint} from number ${fault.nth} on ${what}${limit}`
   if (share !== null)
-    return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint}: ${what}${limit}`
-  return `The next ${times === 1 ? `${calls}call` : `${times} ${calls}calls`} of ${endpoint}: ${what}.`
+    return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint} ${what}${limit}`
+  const will = `of ${endpoint} will ${what.replace(/^are /, 'be ')}.`
+  return times === 1
+    ? `The next ${calls}call ${will.replace(' their ', ' its ')}`
+    : `The next ${times} ${calls}calls ${will}`
 }
 
 const faultNumber = (value: string, name: FaultNumber) => {

@@ -73,7 +73,7 @@ export const platformDeliveries: Group = {
       ],
       positional: deliveryId,
       flags: {
-        resign: excluding(toggle('Sign again with the present time and secret'), 'as-sent'),
+        resign: excluding(toggle('Sign again with the current time and secret'), 'as-sent'),
         'as-sent': toggle('Keep the headers of the last attempt, also for other bytes'),
         'body-file': text('FILE|-', 'Send these bytes instead of the update, at most 1 MiB'),
       },

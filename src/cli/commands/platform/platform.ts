@@ -52,7 +52,7 @@ const templates: Group = {
       endpoint: contract.rejectTemplate,
       positional: templateId,
       flags: {
-        code: required(text('CODE', 'A word for the reason, such as NAME_UNCLEAR'), 'Code of the reason'),
+        code: required(text('CODE', 'Code of the reason, such as NAME_UNCLEAR'), 'Code of the reason'),
         reason: required(text('TEXT', 'The reason, at most 200 characters'), 'Reason'),
       },
       examples: [
@@ -104,7 +104,7 @@ const apps: Group = {
       flags: { feature: list('NAME', `One of ${features.join(', ')}`, features) },
       examples: [
         { command: 'voucherctl platform apps features app_01JC… --feature vouchers' },
-        { command: 'voucherctl platform apps features app_01JC…', comment: 'Takes every feature away' },
+        { command: 'voucherctl platform apps features app_01JC…', comment: 'Remove every feature' },
       ],
       view: {
         headline: (it) => `${it.name} has ${it.features.length === 0 ? 'no feature' : it.features.join(', ')}.`,

@@ -16,7 +16,7 @@ interface ProjectReport {
 }
 
 const sentences: Readonly<Record<ProjectReport['reason'], (it: ProjectReport) => string>> = {
-  'no project file': () => 'No voucherctl.json counts here.',
+  'no project file': () => 'No voucherctl.json applies here.',
   'no server': (it) => `${it.path} names no server.`,
   'local server': (it) => `${it.path} may name ${it.base_url}: it is a running server of yours.`,
   'server of the profile': (it) => `${it.path} may name ${it.base_url}: your profile names the same server.`,
@@ -30,7 +30,7 @@ const view = {
   body: ({ content, passed_over: passedOver }: ProjectReport) =>
     [
       ...Object.entries(content).map(([name, value]) => plainLine(`${name}: ${textOrJson(value)}`)),
-      ...passedOver.map(({ path, why }) => plainLine(`Passed over: ${path}. ${why}`)),
+      ...passedOver.map(({ path, why }) => plainLine(`Ignored: ${path}. ${why}`)),
     ].join('\n'),
   next: (it: ProjectReport) => (it.allowed === false ? 'If you trust it: `voucherctl project allow`' : undefined),
 }
@@ -49,9 +49,9 @@ function show({ host, settings }: Context, projects = settings.config.projects):
 
 function find({ settings: { project, passedOver } }: Context): { ok: true; project: ProjectFile } | Failure {
   if (project !== undefined) return { ok: true, project }
-  const reasons = passedOver.map(({ path, why }) => `${path} was passed over: ${why}`)
+  const reasons = passedOver.map(({ path, why }) => `${path} was ignored: ${why}`)
   const where = 'It is looked for from the working folder up to the root of the repository or your home folder.'
-  return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json counts here.', reasons.join(' ') || where)
+  return fail('PROJECT_FILE_NOT_FOUND', 'No voucherctl.json applies here.', reasons.join(' ') || where)
 }
 
 /** Allows or forbids the project file. A permission covers exactly the text that this command has read and shown. */
@@ -77,7 +77,7 @@ export const project: Group = {
   commands: [
     leaf({
       name: 'show',
-      summary: 'Show the project file that counts here, and whether it may name its server',
+      summary: 'Show the project file that applies here, and whether it may name its server',
       examples: [{ command: 'voucherctl project show' }, { command: 'voucherctl project show --json' }],
       view,
       run: async (context) => ({ ok: true, data: show(context) }),

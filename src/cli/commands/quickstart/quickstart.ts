@@ -94,21 +94,18 @@ async function runWalkthrough(
   const durationMs = host.now() - startedAt - walkthrough.pausedMs
   const next = isKept
     ? [
-        `voucherctl apps list -p ${PROFILE}`,
+        `voucherctl open -p ${PROFILE}`,
         `voucherctl server logs -p ${PROFILE}`,
+        'voucherctl help first-steps',
         `voucherctl server stop -p ${PROFILE}`,
       ]
-    : [
-        'voucherctl server start --detach',
-        'voucherctl login --local --account demo',
-        'voucherctl apps create --name "My shop"',
-      ]
+    : ['voucherctl quickstart --keep --no-pause', `voucherctl open -p ${PROFILE}`, 'voucherctl help first-steps']
   const { steps } = walkthrough
   if (!isForPeople) return { ok: true, data: { base_url: server.facts.baseUrl, steps, duration_ms: durationMs, next } }
   const paint = await output.paint()
   const end = isKept ? `the server stays on ${server.facts.baseUrl}` : 'the server and its data are gone'
   output.say(`\n${paint.done('✓')} ${steps.length} steps in ${(durationMs / 1000).toFixed(1)} s; ${end}.\n`)
-  output.say(isKept ? 'Go on with it:' : 'A server of your own, that stays:')
+  output.say(isKept ? 'Go on with it:' : 'To keep such a server, see it in the browser, and read the guide:')
   for (const command of next) output.say(paint.hint(`  $ ${asTyped(host.env, command)}`))
   return { ok: true, printed: true }
 }

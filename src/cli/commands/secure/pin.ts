@@ -17,12 +17,12 @@ interface PinReport {
 
 export const pin = leaf({
   name: 'pin',
-  summary: 'Show the pin of the server key, or keep it in the profile',
+  summary: 'Show the pin of the server key, or store it in the profile',
   notes: [
     'A profile with pins accepts no other key: without one the transport trusts whatever key is served, and authenticates the server no better than TLS does. Compare the pin with what the operator publishes before you save it.',
     'A profile has two pins at most, for the days on which a key changes; a third one replaces the oldest.',
   ],
-  flags: { save: toggle('Keep it in the profile') },
+  flags: { save: toggle('Store it in the profile') },
   examples: [{ command: 'voucherctl secure pin' }, { command: 'voucherctl secure pin --save' }],
   view: {
     headline: (it: PinReport) => (it.saved ? 'The profile has this pin.' : it.pinned ? 'Pinned.' : 'Not pinned.'),

@@ -8,6 +8,7 @@ import { choice, pairs, text } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain, wrap } from '../../output/text.js'
 import { readJsonBody } from '../api/body.js'
+import { readPath, withoutQuery, withQuery } from '../api/path.js'
 import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
 import type { WalkReport, WalkStep } from './walk.js'
@@ -42,36 +43,37 @@ const secureCall = leaf({
   summary: 'Make any call through the encrypted transport',
   notes: [
     'Always encrypted, whatever --secure says. The credential follows the path; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
-    'The path is the logical one, without a query: /api/v1/ and segments of letters, digits and . _ ~ -',
+    'PATH is written as for `voucherctl api`: below /api/v1, with or without it, and with or without a query. Its segments have letters, digits and . _ ~ -',
   ],
   positional: { name: 'METHOD', summary: methods.join(', '), ask: 'Method', choices: methods },
-  second: { name: 'PATH', summary: 'Logical path, /api/v1/…', ask: 'Path' },
+  second: { name: 'PATH', summary: 'Such as /open-platform/vouchers/templates?limit=5', ask: 'Path' },
   flags: {
     body: text('FILE|-', 'JSON of the body'),
     query: pairs('Member of the query'),
     as: choice(['token', 'bot', 'jwt'], 'Kind of the credential'),
   },
   examples: [
-    { command: 'voucherctl secure call GET /api/v1/open-platform/vouchers/templates --query limit=5' },
-    { command: 'voucherctl secure call POST /api/v1/open-platform/vouchers/verify --body verify.json' },
+    { command: 'voucherctl secure call GET /open-platform/vouchers/templates --query limit=5' },
+    { command: 'voucherctl secure call POST /open-platform/vouchers/verify --body verify.json' },
   ],
   changes: true,
   idempotent: true,
-  run: async (context, { positional, second: path, flags }): Promise<Outcome<unknown>> => {
+  run: async (context, { positional, second: typed, flags }): Promise<Outcome<unknown>> => {
     const method = positional.toUpperCase()
     if (!methods.includes(method)) return usage(`METHOD must be one of ${methods.join(', ')}.`)
-    if (!isLogicalPath(path)) {
-      const hint = path.includes('?') ? 'The query goes into --query NAME=VALUE.' : null
-      return usage('PATH must be a logical path: /api/v1/ and segments of letters, digits and . _ ~ -', hint)
-    }
+    const read = readPath(typed)
+    if (!read.ok) return usage(read.message)
+    const path = withoutQuery(read.path)
+    if (!isLogicalPath(path))
+      return usage('PATH must be below /api/v1, with segments of letters, digits and . _ ~ - only.')
     const route = await findRoute(method, path)
     const kind = flags.as ?? route?.caller
     if (kind === undefined)
       return usage(`${method} ${path} is not known here.`, 'Say with --as which credential it takes.')
     const body = await readJsonBody(context, flags.body, '--body')
     if (!body.ok) return body
-    const search = new URLSearchParams(flags.query)
-    const call = { method, path: search.size > 0 ? `${path}?${search}` : path, body: body.text, kind, route }
+    const full = withQuery(read.path, Object.entries(flags.query ?? {}))
+    const call = { method, path: full, body: body.text, kind, route }
     const sent = await sendAny(context, call, 'required', 'secure.call')
     if (!sent.ok) return sent
     return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result, sent.facts)
@@ -169,7 +171,7 @@ export const secure: Group = {
       name: 'session',
       summary: 'Open a session and show it',
       notes: [
-        'The keys are derived and forgotten: each command opens a session of its own. Of the salt only its length is shown. --origin binds the session to an origin.',
+        'The keys are derived, then discarded: each command opens a session of its own. Of the salt only its length is shown. --origin binds the session to an origin.',
       ],
       examples: [
         { command: 'voucherctl secure session' },

@@ -245,7 +245,7 @@ async function takeDispatch(
     return {
       ok: true,
       value: true,
-      result: `repeats the six fields of the request, its tag is valid; inner status ${inner}`,
+      result: `repeats the six fields of the request, its tag is valid; status ${inner}`,
     }
   })
 }

@@ -17,12 +17,12 @@ export const exportStore = leaf({
   summary: 'Write all that a store holds into one file, as a backup or to move it',
   notes: [
     'Of PostgreSQL it is one snapshot, taken while servers go on. Of SQLite the server must be stopped.',
-    'The file is NDJSON, readable by you alone: a header, one line a row, and counts and SHA-256 at the end. It is there under its name when all of it is. `voucherctl server import` takes it, on the same engine or the other.',
+    'The file is NDJSON, readable by you alone: a header, one line a row, and counts and SHA-256 at the end. It gets its name when it is complete. `voucherctl server import` takes it, on the same engine or the other.',
     'It holds what the database holds: tokens, codes and secrets as hashes or sealed, names, texts and metadata as they are. The keys are not in it: keep keys.json of the data folder, or the --key-file, in another place. Without them no voucher of the export can be verified.',
-    'What lasts a moment is left out: encrypted sessions, open polls, leases. A delivery that is under way goes out again after an import.',
+    'Short-lived records are left out: encrypted sessions, open polls, leases. A delivery that is under way goes out again after an import.',
   ],
   flags: {
-    out: text('FILE|-', 'Where to; - is standard output, also the default where that is no terminal'),
+    out: text('FILE|-', 'File to write; - is stdout, the default unless it is a terminal'),
     ...dataFlag,
     ...databaseUrlFlag,
     'key-file': path('FILE', 'Credential keys of a SQLite store, where they are not in its folder'),
@@ -78,7 +78,7 @@ function stdoutOf({ host, output }: Context) {
     async write(text: string) {
       if (await output.write(text)) return
       const reason = codeOf(host.stdout.gone?.reason)
-      const message = `Standard output was closed before the export was whole (${reason}).`
+      const message = `Standard output was closed before the export was complete (${reason}).`
       throw Object.assign(new Error(message), { code: 'FILE_UNWRITABLE' })
     },
   }

@@ -20,7 +20,7 @@ export const importStore = leaf({
     'All of it or nothing, in one transaction: a file that is cut off or changed anywhere is refused with its line, and every row is read back and compared before it counts. No server can start on the store meanwhile.',
     'The store must be empty: a new data folder, or a new PostgreSQL database that no server has been started on. Either engine takes the export of either.',
     'First bring the keys, which are not in the export: copy keys.json of the server that it comes from into the data folder, or name it with --key-file. Other keys are refused before anything is written.',
-    '--dry-run reads the file to its end and says whether it is whole; it needs no store and no keys.',
+    '--dry-run reads the file to its end and says whether it is complete; it needs no store and no keys.',
   ],
   positional: { name: 'FILE', summary: 'The export, or - for standard input', ask: 'File' },
   flags: {
@@ -29,7 +29,7 @@ export const importStore = leaf({
     'key-file': path('FILE', 'Credential keys from this path instead of the data folder'),
   },
   examples: [
-    { command: 'voucherctl server import backup.ndjson --dry-run', comment: 'Is the backup whole?' },
+    { command: 'voucherctl server import backup.ndjson --dry-run', comment: 'Check a backup' },
     {
       command: 'voucherctl server import backup.ndjson --database-url postgres://db/shop',
       comment: 'From SQLite to PostgreSQL, with keys.json in the data folder',
@@ -40,7 +40,7 @@ export const importStore = leaf({
   view: {
     headline: ({ total, store, exported_at }: ImportReport) =>
       store === null
-        ? `The export of ${exported_at} is whole: ${numberText(total)} rows. Nothing was changed.`
+        ? `The export of ${exported_at} is complete: ${numberText(total)} rows. Nothing was changed.`
         : `Imported ${numberText(total)} rows into ${store}.`,
     body: countsOf,
     next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),

@@ -94,7 +94,7 @@ const migrate = leaf({
     `The database is named by --database-url or ${databaseUrlVariable}; what the URL leaves out comes from the PG* variables and ~/.pgpass.`,
   ],
   flags: databaseUrlFlag,
-  examples: [{ command: 'voucherctl server migrate --dry-run', comment: 'The SQL that would be run' }],
+  examples: [{ command: 'voucherctl server migrate --dry-run', comment: 'Print the SQL' }],
   changes: true,
   view: { body: shown },
   run: async (context, { flags }) => {

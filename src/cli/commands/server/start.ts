@@ -31,8 +31,8 @@ export const start = leaf({
   ],
   flags: startFlags,
   examples: [
-    { command: 'voucherctl server start --detach', comment: 'In the background; commands that follow find it' },
-    { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test, with nothing left behind' },
+    { command: 'voucherctl server start --detach', comment: 'In the background; later commands find it' },
+    { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test; leaves nothing behind' },
     { command: 'voucherctl server start --seed seed.yaml --detach', comment: 'With applications and tokens of a file' },
   ],
   changes: true,
@@ -72,9 +72,11 @@ export const start = leaf({
 
 function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failure | undefined {
   if (databaseUrl !== undefined && flags['test-clock'])
-    return usage('--test-clock moves the time of one process; with --database-url others would have another.')
+    return usage(
+      '--test-clock moves the time of one process; with --database-url other servers would have another time.',
+    )
   if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
-    return usage('--dev-webhook-loopback goes with a --host that is loopback only.')
+    return usage('--dev-webhook-loopback needs a loopback --host.')
   return undefined
 }
 
@@ -185,12 +187,12 @@ function startFailure(error: unknown, { host = '127.0.0.1', port: named }: Start
       'Choose another with --port N, or any free one with --port 0; `voucherctl server list` shows your servers.',
     ],
     EACCES: [
-      `Port ${port} on ${host} or the data folder is not open to you.`,
+      `Port ${port} on ${host} or the data folder is not accessible to you.`,
       'Choose a port from 1024 on, and a data folder of your own with --data.',
     ],
     EADDRNOTAVAIL: [`${host} is not an address of this machine.`, 'Choose another with --host.'],
     ENOSPC: ['The disk of the data folder is full.', 'Free some space, or choose another folder with --data.'],
-    ENOTFOUND: [`${host} is not known here.`, 'Choose an address of this machine with --host.'],
+    ENOTFOUND: [`The name ${host} is unknown on this machine.`, 'Choose an address of this machine with --host.'],
   }
   if (error instanceof Error && code === 'STORE_NOT_EMPTY') {
     const how = 'Choose an empty folder with --data, or --memory; without --seed the store stays as it is.'

@@ -71,7 +71,7 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
       if (template[name] === undefined || template[name] === null) source.wrong(path, `${name} is required.`)
     for (const [name, value] of Object.entries(template)) checkType(source, [...path, name], name, value)
     const id = template.external_template_id
-    if (seen.has(id)) source.wrong([...path, 'external_template_id'], `${String(id)} stands in the file twice.`)
+    if (seen.has(id)) source.wrong([...path, 'external_template_id'], `${String(id)} is in the file twice.`)
     seen.add(id)
     return [template as unknown as DefinedTemplate]
   })

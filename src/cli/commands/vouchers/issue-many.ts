@@ -27,7 +27,7 @@ export const issueMany = bulkLeaf({
     { command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv' },
     {
       command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv --resume',
-      comment: 'Goes on where a run was ended',
+      comment: 'Continues an interrupted run',
     },
     {
       command: 'export-customers | voucherctl vouchers issue-many - --template tpl_01JC… --out codes.ndjson --json',

@@ -123,7 +123,7 @@ async function checkQr(
 ): Promise<Failure | undefined> {
   if (qr && output.options.format !== 'table') {
     return usage(
-      '--qr draws on the terminal and has no place in a machine format.',
+      '--qr draws on the terminal and cannot be combined with a machine format.',
       'Use --qr-file out.png or out.svg.',
     )
   }

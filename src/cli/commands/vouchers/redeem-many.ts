@@ -18,7 +18,7 @@ export const redeemMany = bulkLeaf({
     { command: 'voucherctl vouchers redeem-many codes.csv --out redeemed.csv' },
     {
       command: 'voucherctl vouchers redeem-many codes.csv --out redeemed.csv --resume',
-      comment: 'Goes on where a run was ended',
+      comment: 'Continues an interrupted run',
     },
   ],
   endpoint: contract.redeem,

@@ -28,7 +28,11 @@ export async function withRedemptionReplay(
 ): Promise<Result<Redemption & ReplayMembers>> {
   const options = { timeoutMs: LOOKUP_MS, progress: 'Read what happened since' }
   const now = await context.call(contract.redemption, { redemptionId: data.id }, options)
-  return replayOf(data, now.ok ? (now.data as Partial<Redemption> | null) : undefined, (shown) => {
+  const current = now.ok ? (now.data as Partial<Redemption> | null) : undefined
+  // A person sees the voucher as it is now; other formats keep the data of the response.
+  const isForPeople = context.output.options.format === 'table'
+  const shownData = isForPeople && current?.voucher ? { ...data, voucher: current.voucher } : data
+  return replayOf(shownData, current, (shown) => {
     if (shown.status !== data.status)
       return { subject: 'redemption', status: shown.status ?? '', at: shown.reversedAt ?? null }
     const voucher = shown.voucher?.status

@@ -19,7 +19,7 @@ export const reverseMany = bulkLeaf({
     { command: 'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv' },
     {
       command: 'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv --resume',
-      comment: 'Goes on where a run was ended',
+      comment: 'Continues an interrupted run',
     },
   ],
   endpoint: contract.reverse,

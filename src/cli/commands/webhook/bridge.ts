@@ -38,9 +38,12 @@ export const bridge = leaf({
     'forward-to': required(receiverUrl('Where the app takes its updates'), 'URL of the app'),
     'secret-file': text('FILE|-', 'The secret that signs, else VOUCHERCTL_WEBHOOK_SECRET'),
     'retry-fast': toggle('Retry after 100 ms, 200 ms and so on, at most 10 s'),
-    'max-attempts': needing(integer('N', 'Then an update is a dead letter', 1, 1_000_000), 'dead-letter'),
+    'max-attempts': needing(
+      integer('N', 'Attempts before an update becomes a dead letter', 1, 1_000_000),
+      'dead-letter',
+    ),
     'dead-letter': needing(text('FILE', 'Where dead letters are appended to'), 'max-attempts'),
-    'allow-remote': toggle('The app may be on another machine'),
+    'allow-remote': toggle('Allow an app on another machine'),
   },
   examples: [
     { command: 'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --secret-file secret.txt' },

@@ -12,7 +12,7 @@ export function changedDelivery(stored: StoredDelivery, texts: readonly string[]
   const update = asMembers(parseJson(stored.body.toString('utf8')))
   const type = updateTypes.find((it) => it === update?.type)
   if (update === undefined || type === undefined)
-    return fail('INVALID_INPUT', `${stored.id} is no update of a known type, so --set cannot change it.`)
+    return fail('INVALID_INPUT', `${stored.id} is not an update of a known type, so --set cannot change it.`)
   const changed = structuredClone(update) as Record<string, unknown>
   for (const it of texts) {
     const at = it.indexOf('=')

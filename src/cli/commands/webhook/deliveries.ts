@@ -11,6 +11,7 @@ import { defined } from '../../flags/defined.js'
 import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
 import type { Times } from '../../output/screen.js'
 import { isList, type List } from '../../output/select-fields.js'
+import { pageOf } from '../../output/show.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
 export const deliveries = leaf({
@@ -65,8 +66,8 @@ export const retry = callLeaf({
 function timelines({ items, pagination }: List, times: Times): string | undefined {
   if (items.length === 0) return undefined
   const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, times))
-  const more = (pagination?.pages ?? 1) > 1
-  const footer = more ? [`page ${pagination?.page} of ${pagination?.pages}, ${pagination?.total} in all`] : []
+  const { page, pages, total } = pagination ?? { page: 1, pages: 1, total: 0 }
+  const footer = pages > 1 ? [pageOf(page, pages, total)] : []
   return [...blocks, ...footer].join('\n\n')
 }
 

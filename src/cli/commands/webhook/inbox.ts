@@ -206,7 +206,7 @@ const show = leaf({
     'Of the response of an application, status, headers and the first 64 KiB of the body are recorded.',
   ],
   positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
-  flags: { ...inboxFlag, raw: toggle('Only the body, byte for byte') },
+  flags: { ...inboxFlag, raw: toggle('Print only the body, byte for byte') },
   examples: [
     { command: 'voucherctl webhook inbox show 1-17' },
     { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },

@@ -123,7 +123,11 @@ function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string 
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   const parts = [
     paint.quiet(shownTime(new Date(at).toISOString(), screen)),
-    verdict === 'ok' ? paint.done(word) : verdict === 'refused' ? paint.error(word) : paint.quiet(word),
+    verdict === 'ok' && status !== null && status < 300
+      ? paint.done(word)
+      : verdict === 'refused'
+        ? paint.error(word)
+        : paint.quiet(word),
     what.padEnd(WIDTHS.what),
     status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),
     `${durationMs} ms`.padStart(WIDTHS.duration),

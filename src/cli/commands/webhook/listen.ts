@@ -75,7 +75,7 @@ const listenFlags = {
   bot: text('BOT', 'Id or username of the bot whose updates arrive here'),
   port: integer('N', `Port, default ${DEFAULT_PORT}, with --bot any free one, as 0`, 0, 65_535),
   'secret-file': list('FILE|-', 'A secret that signs'),
-  'forward-to': receiverUrl('Application that gets verified deliveries'),
+  'forward-to': receiverUrl('URL of the application that gets verified deliveries'),
   route: routeFlag,
   respond: excluding(
     one<readonly [ScriptedResponse, ...ScriptedResponse[]]>(
@@ -107,10 +107,10 @@ type ListenFlags = ValuesOf<typeof listenFlags>
 
 export const listen = leaf({
   name: 'listen',
-  summary: 'Receive webhooks on this machine: verify, record, pass on to an application',
+  summary: 'Receive webhooks on this machine: verify, record and forward them',
   notes: [
     'It listens on 127.0.0.1, on any path. A delivery is verified over the bytes that arrived, and is in the inbox on disk before the response; one that is not verified gets 401 with the reason.',
-    'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. Without an application the response is 200. A repeat of what was accepted is not passed on.',
+    'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. Without an application the response is 200. A delivery that was accepted before is not forwarded again.',
     'With --bot a local server delivers the updates of the bot here until the command ends, or stays silent for 30 s; then the earlier webhook is in effect again. Without a secret a new one signs. From another server the updates of the stored bot token are polled; its webhooks are not changed.',
     'With --expect the command ends with 124 after --timeout, default 30 s. `voucherctl help local-webhooks` describes routes, repeats, and the members of --json.',
   ],
@@ -296,12 +296,12 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
   const where = [...routes, ...rest].join(', ')
   const responses =
     flags.respond === undefined
-      ? 'Nothing is passed on; the response is 200.'
+      ? 'Nothing is forwarded; the response is 200.'
       : `Responds with ${flags.respond.join(', ')}.`
   output.notice(
     [
       `Ready on ${url}. Ctrl-C stops it.`,
-      where === '' ? responses : `Passes on ${where}.`,
+      where === '' ? responses : `Forwards ${where}.`,
       `Inbox: ${dir}`,
       'Details of a delivery: `voucherctl webhook inbox show`',
       ...(inboxBytes(dir) > INBOX_BYTES_LARGE

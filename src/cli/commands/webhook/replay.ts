@@ -20,7 +20,7 @@ const replayFlags = {
   last: toggle('The newest verified delivery'),
   failed: toggle('All that the application has never responded to with 2xx'),
   since: sinceFlag,
-  resign: excluding(toggle('Sign again, with the time of now'), 'as-recorded'),
+  resign: excluding(toggle('Sign again, with the current time'), 'as-recorded'),
   'as-recorded': toggle('Signature and timestamp as they came; the default'),
   set: list('PATH=VALUE', 'Change a member of the update, such as message.text=Hi; signs again unless --as-recorded'),
   'secret-file': needing(
@@ -28,7 +28,7 @@ const replayFlags = {
     'resign',
     'set',
   ),
-  to: receiverUrl('The application, default where it was passed on to'),
+  to: receiverUrl('The application; default: the URL that it was forwarded to'),
 }
 type ReplayFlags = ValuesOf<typeof replayFlags>
 
@@ -46,7 +46,7 @@ export const replay = leaf({
   name: 'replay',
   summary: 'Send recorded deliveries to the application again',
   notes: [
-    'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the time of now.',
+    'Body and headers go byte for byte as they were recorded, one delivery after the other, oldest first. An application that verifies refuses timestamps older than 5 minutes: then --resign signs the same bytes again with the current time.',
     '--failed, --last and --since take verified deliveries and no repeats; --id takes any. Without --to, --failed and --since leave out what no application ever got. Responses are recorded, so that a second --failed leaves out what the first one made good.',
     'One line a delivery. Exits with 0 when every response was 2xx, with 9 when one was 5xx or missing, else with 8; with 11 when a line of the inbox is damaged, which is reported and skipped.',
   ],
@@ -87,7 +87,7 @@ export const replay = leaf({
       }
       if (neverForwarded > 0) {
         context.output.notice(
-          `warning: ${neverForwarded} left out that no application ever got; with --to URL all that is picked goes there.`,
+          `warning: ${neverForwarded} left out that no application ever got; to send them too, give --to URL.`,
         )
       }
       return await replayAll(context, flags, opened, deliveries, secret.value)
@@ -142,8 +142,8 @@ function pick(
     else deliveries.push({ listed, to })
   }
   if (nowhere.length > 0 && (isNamed || deliveries.length === 0)) {
-    const hint = 'With --to URL all that is picked goes there; --id picks single ones.'
-    return fail('INPUT_REQUIRED', `${nowhere[0]} was never passed on, so that --to must say where.`, hint, {
+    const hint = 'Name a URL with --to, which gets all picked deliveries; --id picks single ones.'
+    return fail('INPUT_REQUIRED', `${nowhere[0]} was never forwarded: name a URL with --to.`, hint, {
       missing: ['--to'],
     })
   }
@@ -161,7 +161,7 @@ function findNamed(
     if (listed === undefined) return notRecorded(id, dir)
     const stored = resigns ? inbox.read(listed.id) : undefined
     if (stored !== undefined && resign(stored, secret, 0) === undefined)
-      return fail('INVALID_INPUT', `${listed.id} names no update_id, so that it cannot be signed.`)
+      return fail('INVALID_INPUT', `${listed.id} has no update_id, so it cannot be signed.`)
     found.push(listed)
   }
   return found

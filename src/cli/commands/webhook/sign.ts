@@ -20,7 +20,7 @@ export const sign = leaf({
   summary: 'Sign a body as the platform signs a delivery',
   notes: [
     'Prints the three headers of a delivery, a line each, as curl reads them with -H @FILE. The bytes of the body are signed as they are: send them with --data-binary.',
-    'Two secrets sign as while one replaces the other: the new one first, then the old one. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
+    'Give two secrets, the new one first, to sign as during a change of the secret. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
   ],
   flags: {
     'body-file': requiredUnless('id', text('FILE|-', 'The raw body'), 'File with the body'),
@@ -39,7 +39,7 @@ export const sign = leaf({
     {
       command:
         'voucherctl webhook sign --id 1-17 > headers.txt && voucherctl webhook inbox show 1-17 --raw | curl -H @headers.txt --data-binary @- http://127.0.0.1:8787',
-      comment: 'A delivery of the inbox, with the time of now',
+      comment: 'A delivery of the inbox, signed with the current time',
     },
   ],
   view: { body: (headers: Readonly<Record<string, string>>) => headerLines(headers) },
@@ -80,5 +80,5 @@ function updateIdOf(body: Uint8Array): string | Failure {
   const update = readUpdate(body)
   return update.ok
     ? update.updateId
-    : fail('INVALID_INPUT', 'The body is no JSON object with a whole update_id.', 'Name one with --update-id N.')
+    : fail('INVALID_INPUT', 'The body is not a JSON object with an integer update_id.', 'Name one with --update-id N.')
 }

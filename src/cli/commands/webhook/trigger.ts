@@ -54,10 +54,10 @@ export const trigger = leaf({
   table: { title: 'Faults', rows: faults.map((it) => [it, faultRules[it].does] as const) },
   positional: { name: 'TYPE', summary: 'Type of the update', choices: updateTypes },
   flags: {
-    url: receiverUrl(`The receiver, default ${DEFAULT_URL}`),
+    url: receiverUrl(`URL of the receiver, default ${DEFAULT_URL}`),
     'secret-file': text('FILE|-', 'Secret, default VOUCHERCTL_WEBHOOK_SECRET'),
     set: list('PATH=VALUE', 'Replace a member'),
-    'body-file': excluding(text('FILE|-', 'A body in place of TYPE'), 'set'),
+    'body-file': excluding(text('FILE|-', 'File with the body, in place of TYPE'), 'set'),
     fault: { ...choice(faults, 'A mistake on purpose, one of those below'), value: 'NAME' },
     count: integer('N', 'Number of updates, default 1', 1, 10_000),
     bot: excluding(
@@ -114,7 +114,7 @@ export const trigger = leaf({
 function refuseType(name: string): Failure {
   const near = closest(name, updateTypes)
   const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
-  return usage(`There is no type ${name}.`, hint)
+  return usage(`Unknown update type ${name}.`, hint)
 }
 
 const describe = (order: readonly UnsignedUpdate[]) =>
@@ -175,7 +175,7 @@ async function recorded(
   const read = await readBytes(host, file)
   if (!read.ok) return read
   const update = readUpdate(read.bytes)
-  if (!update.ok) return fail('INVALID_INPUT', 'The body is no JSON object with a whole update_id.')
+  if (!update.ok) return fail('INVALID_INPUT', 'The body is not a JSON object with an integer update_id.')
   return { ok: true, value: Array.from({ length: count }, () => ({ updateId: update.updateId, body: read.bytes })) }
 }
 
@@ -249,6 +249,6 @@ function lineOf(sent: SentDelivery | RequestedUpdate): string {
   if ('bot_id' in sent)
     return `${sent.time}  ${sent.type}  ${sent.update_id === null ? '' : `#${sent.update_id}  `}made for ${sent.bot_id}`
   const response = sent.status === null ? `no response (${sent.error})` : String(sent.status)
-  const verdict = sent.fault === null ? '' : `  ${sent.fault}: ${sent.as_expected ? 'right' : 'WRONG'}`
+  const verdict = sent.fault === null ? '' : `  ${sent.fault}: ${sent.as_expected ? 'as expected' : 'NOT as expected'}`
   return `${sent.time}  #${sent.update_id}  ${sent.type ?? '-'}  ${response}  ${sent.duration_ms} ms${verdict}`
 }

@@ -37,7 +37,7 @@ export const verify = leaf({
     '--explain tries the known mistakes and names the one that makes the signature fit, with its fix. Several secrets may be given, the one in use first. The files are read byte for byte, less one final line end of a secret.',
   ],
   flags: {
-    'body-file': requiredUnless('id', text('FILE|-', 'The raw body, as it came'), 'File with the body'),
+    'body-file': requiredUnless('id', text('FILE|-', 'The raw body, as received'), 'File with the body'),
     'headers-file': requiredUnless(
       'id',
       text('FILE|-', 'Its headers: Name: value lines, or JSON'),
@@ -160,7 +160,7 @@ function fromLines(text: string): HeadersResult {
     if (isStart || line.trim() === '') continue
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? []
     if (name === undefined || value === undefined) {
-      return unreadable(`Line ${index + 1} of the headers file is no header.`)
+      return unreadable(`Line ${index + 1} of the headers file is not a header.`)
     }
     pairs.push([name, value])
   }
@@ -181,7 +181,7 @@ function fromJson(text: string): HeadersResult {
     const [name, value]: unknown[] = Array.isArray(entry) && entry.length === 2 ? entry : []
     const values = [value].flat()
     if (typeof name !== 'string' || !values.every((it) => typeof it === 'string')) {
-      return unreadable('The headers file is JSON, but not of names with their values as text.')
+      return unreadable('The headers file is JSON, but not an object of names and text values.')
     }
     for (const it of values) pairs.push([name, it])
   }

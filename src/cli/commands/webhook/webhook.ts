@@ -60,11 +60,11 @@ export const webhook: Group = {
         url: required(text('URL', 'Where updates are posted to'), 'URL'),
         'secret-file': text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -'),
         'generate-secret': excluding(toggle('Make a new secret and show it once'), 'secret-file'),
-        'grace-seconds': duration('How long the old secret signs too, at most 1d'),
+        'grace-seconds': duration('How long the old secret also signs, at most 1d'),
         'allowed-update': list('TYPE', `Only these: ${updateTypes.join(', ')}`, updateTypes),
         'allowed-ip': list('ADDRESS', 'Address or CIDR that the host may resolve to'),
-        'max-connections': integer('N', 'Deliveries at a time, 1 to 100, default 40', 1, 100),
-        'drop-pending': toggle('Drop the updates that wait'),
+        'max-connections': integer('N', 'Maximum concurrent deliveries, 1 to 100, default 40', 1, 100),
+        'drop-pending': toggle('Drop the waiting updates'),
       },
       members: {
         'secret-file': 'secret_token',
@@ -118,7 +118,7 @@ export const webhook: Group = {
       name: 'delete',
       endpoint: contract.delete,
       positional: botId,
-      flags: { 'drop-pending': toggle('Drop the updates that wait') },
+      flags: { 'drop-pending': toggle('Drop the waiting updates') },
       members: { 'drop-pending': 'drop_pending_updates' },
       examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
       view: {

@@ -125,9 +125,9 @@ describe('api METHOD PATH', () => {
     ['api POST /open-platform/applications -F a=@- --token-file -', 2, 'stdin'],
     ['api POST /open-platform/applications -F a=1 -F a=2', 2, 'does not fit'],
     ['api POST /open-platform/applications -F a=1 -F a.b=2', 2, 'does not fit'],
-    ['api POST /open-platform/applications -F a]=1', 2, 'no name'],
-    ['api POST /open-platform/applications -F n=9007199254740993', 2, 'exactly'],
-    ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'exactly'],
+    ['api POST /open-platform/applications -F a]=1', 2, 'not a member name'],
+    ['api POST /open-platform/applications -F n=9007199254740993', 2, 'loses digits'],
+    ['api POST /open-platform/applications -F n=0.12345678901234567', 2, 'loses digits'],
   ])('the command %s exits %i with a message that contains "%s" and sends nothing', async (args, exit, says) => {
     const { ran, sent } = await sentBy(args.split(' '))
     expect([ran.exit, ran.stdout, sent]).toEqual([exit, '', undefined])

@@ -47,7 +47,7 @@ test.each([
   const { baseUrl } = await stub(() => success({ ...botDetail, ...members }))
   const ran = await cli(`bots get bot_01 --save --json --base-url ${baseUrl}`, { env })
   expect([ran.exit, JSON.parse(ran.stdout).id]).toEqual([0, botDetail.id])
-  expect(ran.stderr).toContain('warning: no token was kept')
+  expect(ran.stderr).toContain('warning: no token was stored')
   expect(ran.stderr).toContain(said)
 })
 
@@ -212,7 +212,9 @@ test('bots updates prints type, chat, sender and text of each update', async () 
 
 test('bots updates --timeout sets how long a poll waits, in whole seconds up to 50', async () => {
   const { baseUrl, received } = await stub(() => success({ items: [] }))
-  expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe('No updates wait.\n')
+  expect((await cli(`bots updates --timeout 1500ms --base-url ${baseUrl}`, { env })).stdout).toBe(
+    'No updates are waiting.\n',
+  )
   expect(received[0]?.body).toEqual({ timeout: 2 })
   expect((await cli(`bots updates --timeout 51s --base-url ${baseUrl}`, { env })).exit).toBe(2)
 })

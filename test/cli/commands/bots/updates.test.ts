@@ -106,11 +106,11 @@ test.each([
 })
 
 test.each([
-  ['is above 2^53', [9_007_199_254_740_992], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['is above 2^53', [9_007_199_254_740_992], 'data.items[0].update_id is not an integer below 2^53 - 1'],
   ['is negative', [-5], 'data.items[0].update_id is negative'],
-  ['is missing', [8, undefined], 'data.items[1].update_id is no whole number below 2^53 - 1'],
-  ['is a text', [8, '9'], 'data.items[1].update_id is no whole number below 2^53 - 1'],
-  ['is a fraction', [8.5], 'data.items[0].update_id is no whole number below 2^53 - 1'],
+  ['is missing', [8, undefined], 'data.items[1].update_id is not an integer below 2^53 - 1'],
+  ['is a text', [8, '9'], 'data.items[1].update_id is not an integer below 2^53 - 1'],
+  ['is a fraction', [8.5], 'data.items[0].update_id is not an integer below 2^53 - 1'],
   ['was confirmed before', [7], 'data.items[0].update_id is below 8'],
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
 ])(

@@ -4,10 +4,15 @@ import { cli, secrets, stub, success } from '../../../support/cli/cli.js'
 const added = { id: 'flt_01', endpoint: 'vouchers.redeem', kind: 'error', times: null, left: null, delay_ms: null }
 
 test.each([
-  [{ share: 0.05 }, '5 % of the calls of vouchers.redeem: error.'],
-  [{ share: 0.5, times: 2, left: 2 }, '50 % of the calls of vouchers.redeem: error, at most 2 times.'],
-  [{ share: null, times: 1, left: 1 }, 'The next call of vouchers.redeem: error.'],
-  [{ share: null, nth: 3, match: { path: '/a' } }, 'The matching calls of vouchers.redeem from number 3 on: error.'],
+  [{ share: 0.05 }, '5 % of the calls of vouchers.redeem fail with 503.'],
+  [{ share: 0.5, times: 2, left: 2 }, '50 % of the calls of vouchers.redeem fail with 503, at most 2 times.'],
+  [{ share: null, times: 1, left: 1 }, 'The next call of vouchers.redeem will fail with 503.'],
+  [{ share: null, times: 1, kind: 'drop_response' }, 'The next call of vouchers.redeem will lose its response.'],
+  [{ share: null, times: 2, kind: 'delay' }, 'The next 2 calls of vouchers.redeem will be delayed.'],
+  [
+    { share: null, nth: 3, match: { path: '/a' } },
+    'The matching calls of vouchers.redeem from number 3 on fail with 503.',
+  ],
 ])('platform faults add says which calls a fault %j affects', async (members, sentence) => {
   const { baseUrl } = await stub(() => success({ ...added, ...members }))
   const line = `platform faults add --endpoint vouchers.redeem --kind error --share 1 --base-url ${baseUrl}`

@@ -267,9 +267,9 @@ test('commands skip a project file with a warning if others can write to the fil
     const { path: found, passedOver } = await reasonOf(home)
     expect([folder, mode, found, passedOver.map((it) => it.path)]).toEqual([folder, mode, null, [path]])
     const { stderr } = await cli('profiles list', { home })
-    expect(stderr).toMatch(/^warning: .*voucherctl\.json was passed over: Other users .* chmod go-w \//)
+    expect(stderr).toMatch(/^warning: .*voucherctl\.json was ignored: Other users .* chmod go-w \//)
     const without = await cli('apps list', { home, env: secrets })
-    expect([without.exit, without.stderr]).toEqual([3, expect.stringContaining('was passed over')])
+    expect([without.exit, without.stderr]).toEqual([3, expect.stringContaining('was ignored')])
   }
 })
 

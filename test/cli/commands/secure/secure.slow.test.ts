@@ -331,6 +331,20 @@ describe('secure call', () => {
     for (const secret of [server.token, server.jwt, 'open-platform']) expect(sent).not.toContain(secret)
   })
 
+  test.each([
+    '/open-platform/vouchers/templates?limit=1',
+    'open-platform/vouchers/templates --query limit=1',
+    '/api/v1/open-platform/vouchers/templates?limit=1',
+  ])('secure call takes the path %s as api does', async (path) => {
+    const [ran, plain] = [
+      await cli(`secure call GET ${path} --json`, { env: env() }),
+      await cli(`api GET ${path.replace(' --query ', '?')} --secure required`, { env: env() }),
+    ]
+    expect([ran.exit, ran.stderr]).toEqual([0, ''])
+    expect(JSON.parse(ran.stdout)).toEqual(JSON.parse(plain.stdout))
+    expect(JSON.parse(ran.stdout).pagination.limit).toBe(1)
+  })
+
   test('secure call reads the body from stdin and sends the value of --idempotency-key', async () => {
     const { credential } = await server.issue()
     const redeem = 'secure call POST /api/v1/open-platform/vouchers/redeem --body - --json'
@@ -354,7 +368,7 @@ describe('secure call', () => {
     ['secure call', 3, 'METHOD, PATH'],
     ['secure call GET', 3, 'PATH'],
     ['secure call HEAD /api/v1/x', 2, 'METHOD'],
-    ['secure call GET /api/v1/x?y=1', 2, '--query'],
+    ['secure call GET http://127.0.0.1:1/api/v1/x', 2, '--base-url'],
     ['secure call GET /api/v1/secure/bootstrap', 2, 'PATH'],
     ['secure call GET /_platform/v1/reviews', 2, 'PATH'],
     ['secure call GET /api/v1/x /api/v1/y', 2, 'argument'],
@@ -395,7 +409,7 @@ describe('secure check', () => {
     expect(data).toMatchObject({ ok: true, base_url: server.baseUrl })
     expect(data.steps.map((it: { step: string }) => it.step)).toEqual(steps)
     for (const it of data.steps) expect(it).toMatchObject({ ok: true, code: null, ms: expect.any(Number) })
-    expect(data.steps.at(-1).result).toContain('inner status 200')
+    expect(data.steps.at(-1).result).toContain('status 200')
     expect(ran.stdout).not.toContain(server.token)
     expect((await cli('secure check', { env: env() })).stdout).toContain('all 10 steps passed')
   })
@@ -405,7 +419,7 @@ describe('secure check', () => {
     expect(exit).toBe(0)
     const { steps: walked } = JSON.parse(stdout)
     expect(walked[5].result).toContain('no credential is there')
-    expect(walked[9].result).toContain('inner status 401 TOKEN_MISSING')
+    expect(walked[9].result).toContain('status 401 TOKEN_MISSING')
   })
 
   test('secure check sends an account JWT, an application token or the content of a token file', async () => {
@@ -417,11 +431,11 @@ describe('secure check', () => {
       const { steps: walked } = JSON.parse(ran.stdout)
       expect([walked[5].result, walked[9].result]).toEqual([
         expect.stringContaining(words),
-        expect.stringContaining('inner status 200'),
+        expect.stringContaining('status 200'),
       ])
     }
     const file = await cli(`secure check --json --token-file - --base-url ${server.baseUrl}`, { stdin: server.jwt })
-    expect(JSON.parse(file.stdout).steps[9].result).toContain('inner status 200')
+    expect(JSON.parse(file.stdout).steps[9].result).toContain('status 200')
     const missing = await cli(`secure check --as jwt --base-url ${server.baseUrl}`)
     expect(missing.exit).toBe(3)
   })

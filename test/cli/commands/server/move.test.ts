@@ -228,7 +228,7 @@ describe('server import', () => {
     const file = await exported()
     const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${join(home, 'new')}`)
     expect([exit, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^The export of 2\d{3}-.* is whole: 4 rows\. Nothing was changed\.\n/)
+    expect(stdout).toMatch(/^The export of 2\d{3}-.* is complete: 4 rows\. Nothing was changed\.\n/)
     expect(readdirSync(home).sort()).toEqual(['backup.ndjson', 'source'])
     writeFileSync(file, readFileSync(file, 'utf8').replace('Shop 2', 'Shop 7'))
     const damaged = await inHome(`server import ${file} --dry-run --json`)

@@ -43,6 +43,7 @@ describe('replays on the reference server', () => {
       /^Replayed: first done at [-\d]+ [:\d]+Z; the redemption was reversed since \([-\d]+ [:\d]+Z\)\.\n/,
     )
     expect(again.stdout).not.toContain('Redeemed')
+    expect(again.stdout).toMatch(/^voucher status +issued\nvoucher redeemable +yes$/m)
     const since = { subject: 'redemption', status: 'reversed', at: reversed.reversedAt }
     expect(await json(redeem)).toEqual({ ...first, replayed: true, since })
 

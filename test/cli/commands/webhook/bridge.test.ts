@@ -140,7 +140,7 @@ test.each(['webhook bridge --forward-to http://127.0.0.1:1/', 'bots updates --fo
     expect([ran.exit, ran.stdout, received.length]).toEqual([9, '', 3])
     expect(ran.stderr).toContain('The server does not hold polls: updates may come some seconds late.\n')
     expect(ran.stderr).toContain(
-      'error: Not a response of a voucher service: data.items[0].update_id is no whole number',
+      'error: Not a response of a voucher service: data.items[0].update_id is not an integer',
     )
     expect(received.every(({ body }) => !JSON.stringify(body).includes('offset'))).toBe(true)
   },

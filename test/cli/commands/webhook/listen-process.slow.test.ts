@@ -139,7 +139,7 @@ test('webhook listen completes the delivery in flight on SIGTERM (exit 143) and 
     expect(await ended).toBe(exit)
     expect(output.stdout).toMatch(/ok {8}message #7 {22}202 {2} .* 1-1\n$/)
     expect(output.stderr).toMatch(
-      /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nPasses on to .*\nInbox: .*\nDetails of a delivery: `voucherctl webhook inbox show --inbox inbox`\n$/,
+      /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nForwards to .*\nInbox: .*\nDetails of a delivery: `voucherctl webhook inbox show --inbox inbox`\n$/,
     )
     expect(existsSync(join(home, 'ready.json'))).toBe(false)
   }

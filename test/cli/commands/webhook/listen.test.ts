@@ -120,7 +120,7 @@ test('webhook listen prints Ready, one line per delivery and why a signature is 
   expect(second).toMatch(/^1970-01-01 08:00:00\+08:00 refused {3}bad_signature {19}401 {2} +\d+ ms 1-2$/)
   expect(stderr).toContain('Details of a delivery: `voucherctl webhook inbox show --inbox inbox`\n')
   expect(stderr).toContain(`Ready on ${url}. Ctrl-C stops it.`)
-  expect(stderr).toContain(`Passes on to http://localhost:${port}/hook.`)
+  expect(stderr).toContain(`Forwards to http://localhost:${port}/hook.`)
   expect(stderr).toContain('hint: The body here ends with a line break that was not signed')
   expect(stderr).toContain('hint: The signature matches no known mistake')
   expect(stdout + stderr).not.toContain(secret)

@@ -102,7 +102,7 @@ test.each(faults)(
     const { url } = await receiver(() => opposite[right])
     const { exit, stdout, stderr } = await trigger(`message --url ${url} --fault ${fault}`)
     expect(exit).toBe(1)
-    expect(stdout).toContain(`${fault}: WRONG`)
+    expect(stdout).toContain(`${fault}: NOT as expected`)
     expect(stderr).toContain(because)
   },
 )

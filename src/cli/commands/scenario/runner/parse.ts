@@ -120,7 +120,7 @@ class Parser {
     if (kind === undefined || found.length > 1) return source.wrong(path, 'A step is one of call, receive, advance.')
     for (const name of Object.keys(step)) {
       const belongs = name === 'name' || name === kind || (membersOfKind[kind] as readonly string[]).includes(name)
-      if (!belongs && stepNames.includes(name)) source.wrong([...path, name], `${name} has no meaning for ${kind}.`)
+      if (!belongs && stepNames.includes(name)) source.wrong([...path, name], `${name} cannot be used with ${kind}.`)
     }
     const { use, ...others } = step
     this.#checkReferences(path, others)
@@ -256,7 +256,7 @@ class Parser {
   }
 
   #declare(path: Path, name: string): void {
-    if (!VARIABLE.test(name)) this.#source.wrong(path, `"${name}" is no name of a variable: letters, digits, _ and -.`)
+    if (!VARIABLE.test(name)) this.#source.wrong(path, `"${name}" is not a variable name (letters, digits, _ and -).`)
     this.#known.add(name)
   }
 

@@ -39,7 +39,7 @@ const sharedFlags = (outSummary: string) => ({
   out: required(path('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
   errors: path('FILE', 'Rows that failed, and why'),
   concurrency: integer('N', `Maximum concurrent calls, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
-  resume: toggle('Go on with the run that --out is from, or begin one'),
+  resume: toggle('Continue the run that wrote --out, or begin one'),
 })
 type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
 

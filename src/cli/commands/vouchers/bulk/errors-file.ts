@@ -42,7 +42,7 @@ export class ErrorsFile {
         return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }
     if (start === '' || looksLikeErrors(start, columns)) return new ErrorsFile(path, columns)
-    return usage(`${path} is no list of errors, and is not overwritten.`, 'Name another file with --errors.')
+    return usage(`${path} is not a list of errors, and is not overwritten.`, 'Name another file with --errors.')
   }
 
   get wasMade(): boolean {

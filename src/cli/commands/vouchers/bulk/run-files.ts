@@ -77,7 +77,7 @@ export async function openRun(paths: RunPaths, request: RunRequest): Promise<Run
   try {
     const release = holdLock(`${paths.journal}.lock`)
     if (release === undefined) {
-      const hint = `Wait for it. If none runs, on another machine neither, remove ${paths.journal}.lock.`
+      const hint = `Wait for it. If no run is active, here or on another machine, remove ${paths.journal}.lock.`
       return fail('RESULTS_IN_USE', `Another run writes to ${paths.out}.`, hint)
     }
     const opened = await openUnderLock(paths, request).catch((error: unknown) => {
@@ -176,7 +176,7 @@ function checkResume(
     const why =
       before?.problem === 'another version'
         ? 'is a journal of another version of voucherctl'
-        : 'is no journal of a run, or its line 1 is damaged'
+        : 'is not a journal of a run, or its line 1 is damaged'
     const again = action.isKeyedByRun
       ? 'There every row is a new action.'
       : 'A row that has its voucher gets the same one there: it is issued once.'

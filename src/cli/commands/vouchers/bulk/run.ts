@@ -58,7 +58,7 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
   const opened = await openRun(run.paths, { ...run, newRun: host.newId() })
   if (!opened.ok) return opened
   for (const line of opened.damaged) {
-    const fate = 'It was passed over: rows that the results hold are kept, the others are asked for again.'
+    const fate = 'It was ignored: rows in the results are kept, the others are sent again.'
     output.warn(`${names.journal} line ${line} is damaged. ${fate}`)
   }
   let keeps = false
@@ -109,7 +109,7 @@ function summaryOf(run: BulkRun, { files }: RunFiles, counters: Counters, ms: nu
   const { total, failed, failures } = counters
   const errors = files.errors.wasMade ? names.errors : null
   const same = input.isFile ? '' : ', with the same input,'
-  const retry = `To try the failed rows again${same} when the cause is gone: \`${again}\`.`
+  const retry = `To try the failed rows again${same} when the cause is fixed: \`${again}\`.`
   return {
     ...(parameters.template === undefined ? {} : { template_id: parameters.template }),
     total: total ?? processedOf(counters),
@@ -122,7 +122,7 @@ function summaryOf(run: BulkRun, { files }: RunFiles, counters: Counters, ms: nu
     next:
       failed === 0
         ? null
-        : `${errors} has each row and why. ${retry} Correct rows that are wrong themselves in another FILE, with another --out.`,
+        : `${errors} has each row and why. ${retry} Put corrected rows into another FILE, with another --out.`,
     duration_ms: Math.round(ms),
   }
 }

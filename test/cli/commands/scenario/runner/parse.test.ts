@@ -87,14 +87,14 @@ steps:
     ],
     ['steps: [{ call: apps.list, advance: 1s }]', '1:9 A step is one of call, receive, advance.'],
     ['steps: [{ call: "LOOK /apps" }]', '1:11 The method must be one of GET, POST, PUT, PATCH, DELETE.'],
-    ['steps: [{ call: "GET //apps" }]', '1:11 PATH is the path alone; --base-url names the server.'],
+    ['steps: [{ call: "GET //apps" }]', '1:11 PATH must not contain the server; --base-url names it.'],
     ['steps: [{ advance: 1s, nam: x }]', '1:24 A step has no member "nam": did you mean "name"?'],
     [
       'steps: [x]',
       '1:9 A step must be a record of name, call, receive, advance, as, with, key, within, expect, capture, use.',
     ],
     ['steps: [{ advance: soon }]', '1:11 advance must be a duration such as 30s, 2h or 31d.'],
-    ['steps: [{ advance: 1s, key: a }]', '1:24 key has no meaning for advance.'],
+    ['steps: [{ advance: 1s, key: a }]', '1:24 key cannot be used with advance.'],
     ['steps: [{ call: apps.list, as: me }]', '1:28 as must be one of token, bot, jwt, operator, none.'],
     [
       'steps: [{ call: apps.create, within: 1s }]',
@@ -110,7 +110,7 @@ steps:
     ],
     [
       'steps: [{ call: apps.list, capture: { "a b": . } }]',
-      '1:39 "a b" is no name of a variable: letters, digits, _ and -.',
+      '1:39 "a b" is not a variable name (letters, digits, _ and -).',
     ],
     ['steps: [{ call: apps.list, use: { key: x } }]', '1:35 use names a credential: token, bot, jwt, operator.'],
     ['steps: [{ call: apps.list, expect: { status: ok } }]', '1:38 status must be a number such as 201.'],

@@ -88,5 +88,5 @@ function parseOne({ line, text }: TextLine): CsvRecord | BadRow {
   } catch {
     // Ignore the parser's message: its line numbers count from the start of this record.
   }
-  return bad(line, 'MALFORMED', 'is no CSV: a quote stands beside other text (RFC 4180)')
+  return bad(line, 'MALFORMED', 'is not CSV: a quote stands beside other text (RFC 4180)')
 }
