@@ -9,6 +9,7 @@ export const chaptersWithoutProbes: Readonly<Record<string, string>> = {
 /** Rules in the other chapters that no probe can observe, with the reason. */
 export const unprobed: Readonly<Record<string, string>> = {
   success: 'A rule of clients: what they accept as a success.',
+  'borrowed-webhooks': 'Not part of the specified interface.',
   'health-routes': 'Not part of the specified interface.',
   'limits-by-address': 'These limits show only when they are exceeded, which a run never does.',
   'delivery-slots': 'A limit of 1,000 concurrent attempts: a run would need hundreds of bots with slow receivers.',

@@ -121,7 +121,7 @@ test.each([
     'REDEMPTION_NOT_FOUND',
     'vch_01 is the id of a voucher; that of a redemption begins with rdm_.',
   ],
-  ['vouchers issue --template coffee --external-id 1 --recipient u', 'TEMPLATE_NOT_FOUND', 'not found: coffee'],
+  ['vouchers issue --template tpl_1 --external-id 1 --recipient u', 'TEMPLATE_NOT_FOUND', 'not found: tpl_1'],
   [`vouchers verify --code ${redeemCode}`, 'VOUCHER_NOT_FOUND', 'not found: code …T4FJ'],
 ])('%s that fails with %s names the missing resource', async (args, code, expected) => {
   const { exit, lines } = await refused(args, 404, code)

@@ -19,8 +19,8 @@ import { credentialNames, describeCredential, remember } from '../host/secrets.j
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
+import { namesIn } from './id-members.js'
 import type { LineWithAnswers } from './line-with-answers.js'
-import { withIds } from './names.js'
 import { openInMode, withRetries } from './transport.js'
 
 export function createContext(
@@ -115,13 +115,17 @@ async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: 
 
 /** Replaces names by ids. A call for a target of its own has ids only. */
 async function identify(
-  { call }: Context,
+  { call, dryRun }: Context,
   endpoint: Endpoint,
   input: Members,
   { target }: ContextCallOptions,
   ids: Map<string, string>,
 ) {
-  return target === undefined ? withIds(endpoint, input, call, ids) : { ok: true as const, value: input }
+  // A dry run sends nothing, so it shows the name.
+  const isReady = target !== undefined || dryRun || namesIn(input).length === 0
+  if (isReady) return { ok: true as const, value: input }
+  const { withIds } = await import('./names.js')
+  return withIds(endpoint, input, call, ids)
 }
 
 async function chosenTarget(

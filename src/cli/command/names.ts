@@ -4,29 +4,19 @@ import type { Endpoint, InputOf } from '../../contract/endpoint.js'
 import { platform } from '../../contract/platform/platform.js'
 import { templates } from '../../contract/templates.js'
 import { asMembers, type Members } from '../../values/json.js'
-import { kindOfId } from '../config/id-cache.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
 import type { Plan } from '../output/outcome.js'
 import { isList } from '../output/select-fields.js'
 import type { Ok } from './context.js'
+import { hasIdForm, type NamedKind, namesIn } from './id-members.js'
 
 /** Kinds whose records have a name of the user's choice: its member, a noun, and the command that lists the ids. */
-const named = {
-  bots: { member: 'username', noun: 'bot', command: 'bots list' },
-  apps: { member: 'name', noun: 'application', command: 'apps list' },
-  templates: { member: 'external_template_id', noun: 'template', command: 'templates list' },
-} as const
-type NamedKind = keyof typeof named
-
-/** Members of calls that hold the id of such a record. Bots come first, because templates may belong to one. */
-const idMembers: Readonly<Record<string, NamedKind>> = {
-  botId: 'bots',
-  bot_id: 'bots',
-  appId: 'apps',
-  application_id: 'apps',
-  templateId: 'templates',
-  template_id: 'templates',
-}
+const named: Readonly<Record<NamedKind, { readonly member: string; readonly noun: string; readonly command: string }>> =
+  {
+    bots: { member: 'username', noun: 'bot', command: 'bots list' },
+    apps: { member: 'name', noun: 'application', command: 'apps list' },
+    templates: { member: 'external_template_id', noun: 'template', command: 'templates list' },
+  }
 
 /** Makes a call that lists records; a dry run plans it. */
 export type ListCall = (
@@ -45,9 +35,7 @@ export async function withIds(
   known = new Map<string, string>(),
 ): Promise<Ok<Members> | Failure> {
   let members = input
-  for (const [member, kind] of Object.entries(idMembers)) {
-    const name = members[member]
-    if (typeof name !== 'string' || !mayBeName(name)) continue
+  for (const { member, kind, name } of namesIn(input)) {
     const key = `${kind} ${name}`
     const id = known.get(key)
     const found =
@@ -60,9 +48,6 @@ export async function withIds(
   }
   return { ok: true, value: members }
 }
-
-/** True for a text that has not the form of an id of any kind, and that a path can carry. */
-const mayBeName = (text: string) => !['', '.', '..'].includes(text) && kindOfId(text) === undefined
 
 /** Chooses the call that lists the records which the endpoint accepts. */
 function listOf(kind: NamedKind, { id }: Endpoint, { botId }: Members): [Endpoint, Members] {
@@ -82,6 +67,7 @@ async function lookUp(
 ): Promise<Ok<string> | Failure> {
   const { noun, command } = named[kind]
   const listed = await list(endpoint, input as InputOf<Endpoint>)
+  // A dry run sends nothing, and keeps the name.
   if ('plan' in listed) return { ok: true, value: name }
   if (!listed.ok) {
     const why = `The call looks for the ${noun} with the name ${name}, which has not the form of an id.`
@@ -98,7 +84,7 @@ async function lookUp(
     return fail('USAGE', message, 'Pass an id.', { ids })
   }
   // The ids of another platform may have another form, and the text may be one.
-  if (items.length > 0 && items.every((it) => kindOfId(String(it.id)) === undefined)) return { ok: true, value: name }
+  if (items.length > 0 && items.every((it) => !hasIdForm(String(it.id)))) return { ok: true, value: name }
   const hasMore = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1
   const where = hasMore ? 'first 100 ' : ''
   return usage(`None of the ${where}${noun}s has the name or id ${name}.`, `List them: \`voucherctl ${command}\`.`)

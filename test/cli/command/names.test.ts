@@ -39,11 +39,7 @@ test.each([
   ['bots get @shop_bot', [listBots, 'GET /bots/my/bot_01']],
   [
     'templates get coffee --bot shop_bot',
-    [
-      listBots,
-      'GET /bots/my/bot_01/vouchers/templates?limit=100',
-      'GET /bots/my/bot_01/vouchers/templates?page=1&limit=100',
-    ],
+    [listBots, 'GET /bots/my/bot_01/vouchers/templates?external_template_id=coffee&limit=100'],
   ],
   ['apps get app_99', ['GET /open-platform/applications/app_99']],
 ])('the command "%s" makes the calls %j', async (line, calls) => {
@@ -75,10 +71,10 @@ test('a command takes a text as an id if the ids of the platform have another fo
   expect(received.at(-1)?.path).toBe('/api/v1/open-platform/applications/99ff')
 })
 
-test('a dry run shows the list in which it would look for a name, and calls nothing', async () => {
+test('a dry run shows the name, and calls nothing', async () => {
   const { exit, stdout, calls } = await run('apps update Shop --name New --dry-run')
   expect([exit, calls]).toEqual([0, []])
-  expect(stdout).toMatch(/applications\?limit=100[\s\S]*use the id of the application Shop from this list/)
+  expect(stdout).toMatch(/PATCH \S+\/applications\/Shop\n/)
 })
 
 test('a scenario takes names where its calls take ids, and refuses a name that two records have', async () => {

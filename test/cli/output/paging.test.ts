@@ -118,7 +118,7 @@ test('--all prints the table header once and widens a row for longer values of l
   ])
 })
 
-test.each(['apps list', 'tokens list --app a', 'bots list', 'platform chats list', 'platform chats messages c'])(
+test.each(['apps list', 'tokens list --app app_01', 'bots list', 'platform chats list', 'platform chats messages c'])(
   'the command %s --all requests every page of the list',
   async (command) => {
     const { baseUrl, received } = await stub(({ path }) => pageResponse(101, pageIn(path)))

@@ -36,7 +36,7 @@ test('templates create prompts for all required values in order', async () => {
 test('a command repeats its prompt, with the reason, until the answer is valid', async () => {
   const replies = ['soon', ' 2h ']
   const ran = await prompted('platform clock advance', replies, { now: '2027-01-01T00:00:00.000Z', offset_ms: 0 })
-  expect(ran.asked).toEqual(['How far, such as 2h', '--seconds must be seconds, or a duration such as 2h.'])
+  expect(ran.asked).toEqual(['How far, such as 2h', '--in must be seconds, or a duration such as 2h.'])
   expect([ran.exit, ran.received[0]?.body]).toEqual([0, { seconds: 7200 }])
 })
 
@@ -101,7 +101,8 @@ const shop = () =>
     if (path.startsWith('/_platform/v1/chats')) return success(pageOf(chat))
     if (path.includes('/deliveries')) return success(pageOf(delivery))
     if (path.includes('/tokens')) return success(pageOf(token))
-    if (path.includes('/templates')) return success(pageOf(template))
+    const status = path.includes('status=active') ? 'active' : template.status
+    if (path.includes('/templates')) return success(pageOf({ ...template, status }))
     return success(pageOf(path.includes('/bots/') ? bot : app))
   })
 
@@ -110,7 +111,7 @@ test.each([
   ['templates submit', ['tpl_01'], [['tpl_01', 'One free coffee, draft']]],
   ['bots get', ['bot_01'], [['bot_01', 'Coffee bot, active']]],
   ['bots send --text Hello', ['chat_01'], [[chat.id, 'user-42, private']]],
-  ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'One free coffee, draft']]],
+  ['vouchers issue --external-id e --recipient u', ['tpl_01'], [['tpl_01', 'One free coffee, active']]],
 ])('prompt of %s offers the values of the server', async (line, replies, words) => {
   const { baseUrl } = await shop()
   const ran = await cli(`${line} --base-url ${baseUrl}`, { env, terminal: true, replies })

@@ -66,6 +66,8 @@ const commands: Readonly<Record<string, string | null>> = {
   'platform.advanceClock': 'platform clock advance',
   'platform.forecast': 'platform clock forecast',
   'platform.clearFaults': 'platform faults clear',
+  'platform.borrowWebhook': 'webhook listen --bot BOT',
+  'platform.returnWebhook': 'webhook listen --bot BOT',
   'platform.requests': 'server logs',
   'platform.openPage': 'open',
   'platform.applications': 'platform apps list',

@@ -5,7 +5,6 @@ import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { idOf } from '../../command/names.js'
 import { proxyOf } from '../../command/transport.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
@@ -162,6 +161,7 @@ async function run(
   const { host } = context
   const proxy = await proxyOf(host, baseUrl)
   if (!proxy.ok) return proxy
+  const { idOf } = await import('../../command/names.js')
   const template = await idOf(context, 'template_id', flags.template)
   if (!template.ok) return template
   const bot = await idOf(context, 'botId', flags.bot)

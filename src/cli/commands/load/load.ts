@@ -4,7 +4,6 @@ import { parseBaseUrl } from '../../../client/base-url.js'
 import { pause } from '../../../files/pause.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { idOf } from '../../command/names.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, listOf, required, text, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -99,6 +98,7 @@ export const load = leaf({
     if (context.dryRun) return context.plan(planOf(schedule, addresses))
     const refusal = await confirmLoad(context, schedule.rate, what)
     if (refusal !== undefined) return refusal
+    const { idOf } = await import('../../command/names.js')
     const template = await idOf(context, 'template_id', flags.template)
     if (!template.ok) return template
     const connections = flags.connections ?? CONNECTIONS

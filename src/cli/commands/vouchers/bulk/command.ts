@@ -1,7 +1,6 @@
 import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
-import { idOf } from '../../../command/names.js'
 import { type Failure, fail } from '../../../failures/failure.js'
 import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
@@ -75,6 +74,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
       const credential = await context.credential(endpoint.caller, base.value)
       if (!credential.ok) return credential
       const { template, ...parameters } = command.parameters(own)
+      const { idOf } = await import('../../../command/names.js')
       const found = await idOf(context, 'template_id', template ?? undefined)
       if (!found.ok) return found
       const { openInput } = await import('./input/input.js')
