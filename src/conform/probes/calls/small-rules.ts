@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import { DAY_MS } from '../../../contract/values/duration.js'
-import { createdApplication, createTemplate } from '../../fixtures.js'
+import { createdApplication, createTemplate, made } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
@@ -76,7 +76,7 @@ export const ids = [
   idOf('tpl', 'a template', ['token'], async (it) => (await createdTemplate(it)).data.id),
   idOf('vch', 'a voucher', ['token', 'template'], async (it) => (await issued(it)).data.id),
   idOf('rdm', 'a redemption', ['token', 'template'], async (it) => (await redeemed(it)).response.data.id),
-  idOf('tok', 'a token', ['jwt'], async (it) => (await createdToken(it)).data.id),
+  idOf('tok', 'a token', ['jwt'], async (it) => made(it, await createdToken(it), 'a token').id),
 ]
 
 const YEAR_MS = 365 * DAY_MS

@@ -96,7 +96,8 @@ export const webhookSettings = [
     const { secret } = await webhook(run)
     const url = 'http://hooks.conform.example/x'
     const byAccount = await setWebhook(run, { url })
-    run.refuses(byAccount, 400)
+    // Another rule reports a platform that accepts such a URL at all.
+    if (byAccount.status !== 400) run.notApplicable('Needs a platform that refuses such a URL of the account.')
     run.refuses(await run.call(calls.setByBot, { url, secret_token: secret }), 400)
   }),
   botProbe('same-values', 'Setting the same values again changes nothing.', async (run) => {
