@@ -47,9 +47,9 @@ export const trigger = leaf({
   name: 'trigger',
   summary: 'Send a made-up update to a receiver, also with a mistake on purpose',
   notes: [
-    `TYPE is one of ${updateTypes.join(', ')}. --set message.text=Hi replaces a member by its path; --set update_id=N names the first id, by default the time in milliseconds.`,
+    `TYPE is one of ${updateTypes.join(', ')}. --set message.text=Hi replaces a member by its path; --set update_id=N names the first id.`,
     `Exit code 0 if the receiver took all (2xx), 8 if it refused one (3xx, 4xx), 9 if it failed (5xx) or did not respond. With --fault 0 if it refused (4xx) ${namesOf('refused')}, or took (2xx) ${namesOf('accepted')}; otherwise 1.`,
-    'With --bot the chosen server makes the update as its operator (message, friend_request, inline_query, ping) and delivers it.',
+    'With --bot the server makes and delivers message, friend_request, inline_query or ping.',
   ],
   table: { title: 'Faults', rows: faults.map((it) => [it, faultRules[it].does] as const) },
   positional: { name: 'TYPE', summary: 'Type of the update', choices: updateTypes },
