@@ -113,7 +113,8 @@ test('the main help page fits a terminal of 24 rows, and that of a command 48 ro
   // The prompt takes the last row.
   expect(await rowsOf('--help')).toBeLessThanOrEqual(23)
   expect((await cli('--help')).stdout).toMatch(/\nStart here:\n {2}quickstart .*\n {2}doctor .*\n$/)
-  for (const { path } of leaves) expect(await rowsOf(`${path} --help`), path).toBeLessThanOrEqual(48)
+  const rows = await Promise.all(leaves.map(async ({ path }) => [path, await rowsOf(`${path} --help`)] as const))
+  expect(rows.filter(([, it]) => it > 48)).toEqual([])
 })
 
 test('help breaks a long example before a flag, as a shell continues it', async () => {

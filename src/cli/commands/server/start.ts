@@ -26,14 +26,13 @@ export const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start.',
-    '`voucherctl help reference-server` describes seeds, differences and PostgreSQL.',
+    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start. `voucherctl help reference-server` describes seeds and differences.',
   ],
   flags: startFlags,
   examples: [
     { command: 'voucherctl server start --detach', comment: 'In the background; later commands find it' },
     { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test; leaves nothing behind' },
-    { command: 'voucherctl server start --seed seed.yaml --detach', comment: 'With applications and tokens of a file' },
+    { command: 'voucherctl server start --seed seed.yaml --detach' },
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {
