@@ -52,7 +52,7 @@ export function createContext(
       const target = options.target ?? (await chosenTarget(context, endpoint.caller))
       if ('code' in target) return target
       const { baseUrl, credential, source } = target
-      const identified = await identify(context, endpoint, input as Members, options, ids)
+      const identified = await identify(context, input as Members, options, ids)
       if (!identified.ok) return identified
       const members = identified.value
       const prepared = await prepare(context, endpoint, members, credential, options)
@@ -116,7 +116,6 @@ async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: 
 /** Replaces names by ids. A call for a target of its own has ids only. */
 async function identify(
   { call, dryRun }: Context,
-  endpoint: Endpoint,
   input: Members,
   { target }: ContextCallOptions,
   ids: Map<string, string>,
@@ -125,7 +124,7 @@ async function identify(
   const isReady = target !== undefined || dryRun || namesIn(input).length === 0
   if (isReady) return { ok: true as const, value: input }
   const { withIds } = await import('./names.js')
-  return withIds(endpoint, input, call, ids)
+  return withIds(input, call, ids)
 }
 
 async function chosenTarget(

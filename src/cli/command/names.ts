@@ -1,7 +1,6 @@
 import { apps } from '../../contract/apps.js'
 import { bots } from '../../contract/bots.js'
 import type { Endpoint, InputOf } from '../../contract/endpoint.js'
-import { platform } from '../../contract/platform/platform.js'
 import { templates } from '../../contract/templates.js'
 import { asMembers, type Members } from '../../values/json.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
@@ -15,7 +14,7 @@ const named: Readonly<Record<NamedKind, { readonly member: string; readonly noun
   {
     bots: { member: 'username', noun: 'bot', command: 'bots list' },
     apps: { member: 'name', noun: 'application', command: 'apps list' },
-    templates: { member: 'external_template_id', noun: 'template', command: 'templates list' },
+    templates: { member: 'externalTemplateId', noun: 'template', command: 'templates list' },
   }
 
 /** Makes a call that lists records; a dry run plans it. */
@@ -29,7 +28,6 @@ export type ListCall = (
  * @param known ids that were found earlier
  */
 export async function withIds(
-  endpoint: Endpoint,
   input: Members,
   list: ListCall,
   known = new Map<string, string>(),
@@ -39,9 +37,7 @@ export async function withIds(
     const key = `${kind} ${name}`
     const id = known.get(key)
     const found =
-      id === undefined
-        ? await lookUp(kind, name, listOf(kind, endpoint, members), list)
-        : { ok: true as const, value: id }
+      id === undefined ? await lookUp(kind, name, listOf(kind, members), list) : { ok: true as const, value: id }
     if (!found.ok) return found
     known.set(key, found.value)
     members = { ...members, [member]: found.value }
@@ -49,10 +45,8 @@ export async function withIds(
   return { ok: true, value: members }
 }
 
-/** Chooses the call that lists the records which the endpoint accepts. */
-function listOf(kind: NamedKind, { id }: Endpoint, { botId }: Members): [Endpoint, Members] {
-  const [, reviewed] = /^platform\.(?:approve|reject)(Bot|Template)$/.exec(id) ?? []
-  if (reviewed !== undefined) return [platform.reviews, { kind: reviewed.toLowerCase() }]
+/** Chooses the call that lists the records. */
+function listOf(kind: NamedKind, { botId }: Members): [Endpoint, Members] {
   if (kind === 'apps') return [apps.list, { limit: 100 }]
   if (kind === 'bots') return [bots.list, { limit: 100 }]
   return typeof botId === 'string' ? [bots.templates, { botId, limit: 100 }] : [templates.list, { limit: 100 }]
@@ -75,8 +69,7 @@ async function lookUp(
   }
   const items = isList(listed.data) ? listed.data.items.map((it) => asMembers(it) ?? {}) : []
   const wanted = kind === 'bots' ? name.replace(/^@/, '') : name
-  // A pending review has only the member `name`.
-  const ids = items.flatMap((it) => ((it[named[kind].member] ?? it.name) === wanted ? [String(it.id)] : []))
+  const ids = items.flatMap((it) => (it[named[kind].member] === wanted ? [String(it.id)] : []))
   const [id] = ids
   if (id !== undefined && ids.length === 1) return { ok: true, value: id }
   if (id !== undefined) {
@@ -96,6 +89,6 @@ export async function idOf<T extends string | undefined>(
   member: 'template_id' | 'botId',
   name: T,
 ): Promise<Ok<T> | Failure> {
-  const identified = await withIds(templates.list, { [member]: name }, call)
+  const identified = await withIds({ [member]: name }, call)
   return identified.ok ? { ok: true, value: identified.value[member] as T } : identified
 }

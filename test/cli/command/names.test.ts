@@ -10,7 +10,7 @@ const apps = pageOf(
   { ...app, id: 'app_03', name: 'Twin' },
 )
 const bots = pageOf({ ...bot, id: 'bot_01', username: 'shop_bot' })
-const templates = pageOf({ ...template, id: 'tpl_01', external_template_id: 'coffee', status: 'active' })
+const templates = pageOf({ ...template, id: 'tpl_01', externalTemplateId: 'coffee', status: 'active' })
 
 /** A platform with three applications, a bot and a template; other calls succeed with a sample. */
 const platform = () =>
@@ -41,6 +41,11 @@ test.each([
     'templates get coffee --bot shop_bot',
     [listBots, 'GET /bots/my/bot_01/vouchers/templates?external_template_id=coffee&limit=100'],
   ],
+  [
+    'templates submit coffee',
+    ['GET /open-platform/vouchers/templates?limit=100', 'POST /open-platform/vouchers/templates/tpl_01/submit'],
+  ],
+  ['platform bots approve shop_bot', [listBots, 'POST /_platform/v1/bots/bot_01/approve']],
   ['apps get app_99', ['GET /open-platform/applications/app_99']],
 ])('the command "%s" makes the calls %j', async (line, calls) => {
   const { exit, stderr, calls: made } = await run(line)

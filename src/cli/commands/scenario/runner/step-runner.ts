@@ -1,7 +1,7 @@
 import { createCall, sendPrepared } from '../../../../client/call.js'
 import { failureOfInput } from '../../../../client/failure.js'
 import type { CallResult } from '../../../../client/result.js'
-import type { CredentialKind, Endpoint } from '../../../../contract/endpoint.js'
+import type { CredentialKind } from '../../../../contract/endpoint.js'
 import { platformControls } from '../../../../contract/platform/controls.js'
 import { hideKnown, redact, secretMembers } from '../../../../contract/values/secrets.js'
 import { pause } from '../../../../files/pause.js'
@@ -146,7 +146,7 @@ export class StepRunner {
     const limits = { signal, timeoutMs: settings.timeoutMs.value }
     let result: CallResult<unknown>
     if ('id' in target) {
-      const identified = await this.#withIds(target, asMembers(input) ?? {}, signal)
+      const identified = await this.#withIds(asMembers(input) ?? {}, signal)
       if (!identified.ok) return failureOfInput(identified)
       const call = createCall(transport, defined({ token }))
       result = await call(target, identified.value as never, { ...limits, ...defined({ idempotencyKey }) })
@@ -165,8 +165,8 @@ export class StepRunner {
   }
 
   /** Replaces names by ids. A name that the platform does not know is sent as it is, for steps that expect a refusal. */
-  async #withIds(endpoint: Endpoint, input: Members, signal: AbortSignal): Promise<Ok<Members> | Failure> {
-    const identified = await withIds(endpoint, input, async (list, members) => {
+  async #withIds(input: Members, signal: AbortSignal): Promise<Ok<Members> | Failure> {
+    const identified = await withIds(input, async (list, members) => {
       const outcome = await this.#send(list, members, { as: list.caller, idempotencyKey: null }, signal)
       return outcome.ok ? { ok: true, data: outcome.data } : fail('INVALID_INPUT', outcome.message)
     })
