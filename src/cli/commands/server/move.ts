@@ -1,11 +1,12 @@
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
 import type { Context } from '../../command/context.js'
 import { refuseOpenKeyFile } from '../../config/data-folder.js'
-import type { Failure } from '../../failures/failure.js'
+import { isGivenForCall } from '../../config/settings.js'
+import { type Failure, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { numberText } from '../../output/text.js'
 import { readDatabaseUrl } from './database-url.js'
-import { serverFolder } from './folder.js'
+import { addressOf, serverFolder } from './folder.js'
 
 interface PlaceFlags {
   readonly data: string | undefined
@@ -20,6 +21,15 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
   const { 'key-file': keyFile } = flags
   const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
   if (openKeys !== undefined) return openKeys
+  const { profile, profileName } = context.settings
+  const isNamed = flags.data !== undefined || database.value !== undefined || profile.data_dir !== undefined
+  const address = isNamed || !isGivenForCall(profileName) ? undefined : addressOf(context.settings)
+  if (address !== undefined) {
+    return usage(
+      `Profile ${profileName.value} names ${address}, and no data folder.`,
+      'Name the folder with --data DIR.',
+    )
+  }
   const folder = serverFolder(context, flags.data)
   if (!folder.ok) return folder
   return { ok: true, place: { dataDir: folder.dir, ...defined({ databaseUrl: database.value, keyFile }) } }

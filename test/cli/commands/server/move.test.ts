@@ -109,6 +109,17 @@ describe('server export', () => {
     expect(rowLinesOf(named.stdout)).toEqual(lines)
   })
 
+  test('server export refuses a profile that names an address and no data folder', async () => {
+    await inHome('profiles set second --base-url http://127.0.0.1:8431')
+    const { exit, stderr } = await inHome('server export -p second --out backup.ndjson')
+    expect([exit, stderr]).toEqual([
+      2,
+      expect.stringContaining('Profile second names http://127.0.0.1:8431, and no data folder.'),
+    ])
+    const named = await inHome(`server export -p second --data ${source} --out backup.ndjson`)
+    expect(named.exit).toBe(0)
+  })
+
   test('server export without --out exits 2 on a terminal', async () => {
     const { exit, stdout, stderr } = await inHome(`server export --data ${source}`, { terminal: true })
     expect([exit, stdout]).toEqual([2, ''])
