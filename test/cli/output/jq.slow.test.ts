@@ -90,7 +90,7 @@ test('a command with --jq prints the error object if it fails', async () => {
 test('vouchers issue --jq prints the result of the filter instead of the usual text', async () => {
   const { externalIssueId, recipientUserId } = issuedVoucher
   const ids = ['--external-id', externalIssueId, '--recipient', recipientUserId]
-  const args = ['vouchers', 'issue', '--template', 't', ...ids, '--jq']
+  const args = ['vouchers', 'issue', '--template', 'tpl_1', ...ids, '--jq']
   const filter = '.credentials[] | select(.type == "redeem_code").value'
   expect((await against([...args, filter], issuedVoucher)).stdout).toBe(`${issuedVoucher.credentials[0]?.value}\n`)
 })

@@ -112,7 +112,7 @@ describe('server export to stdout', () => {
     await new Promise((resolve) => child.once('close', resolve))
     expect(readFileSync(join(home, 'exit'), 'utf8')).toBe('1\n')
     expect(said).toMatch(
-      /^error: Standard output was closed before the export was whole \(EPIPE\)\. \(FILE_UNWRITABLE\)\n$/,
+      /^error: Standard output was closed before the export was complete \(EPIPE\)\. \(FILE_UNWRITABLE\)\n$/,
     )
   })
 
