@@ -14,6 +14,7 @@ import { templateSummary } from './template-summary.js'
 import type { HashedCredential } from './vouchers.js'
 
 interface VoucherFilter extends PageRequest {
+  readonly application_id?: string
   readonly template_id?: string
   readonly recipient_user_id?: string
   readonly external_issue_id?: string
@@ -35,7 +36,7 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   // The index of external ids finds a template's vouchers, but not in order: too slow for a large template.
   const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
   if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
-  for (const member of ['template_id', 'external_issue_id', 'recipient_user_id'] as const) {
+  for (const member of ['application_id', 'template_id', 'external_issue_id', 'recipient_user_id'] as const) {
     const value = filter[member]
     if (value === undefined) continue
     if (isSmall) from.push(`${member} = $${params.push(value)}`)

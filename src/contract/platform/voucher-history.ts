@@ -58,6 +58,7 @@ export const platformVouchers = group('platform', {
     summary: 'List the vouchers of all applications',
     query: input({
       ...pageQuery,
+      application_id: Type.Optional(Type.String()),
       template_id: Type.Optional(Type.String()),
       recipient_user_id: Type.Optional(machineId(128)),
       external_issue_id: Type.Optional(machineId(128)),
