@@ -1,6 +1,7 @@
 import { apps } from './apps.js'
 import { bots } from './bots.js'
 import type { Endpoint } from './endpoint.js'
+import { platformActing } from './platform/acting.js'
 import { platformActivity } from './platform/activity.js'
 import { platformControls } from './platform/controls.js'
 import { platformDeliveries } from './platform/deliveries.js'
@@ -27,6 +28,7 @@ export const contract = {
     ...platformVouchers,
     ...platformDeliveries,
     ...platformReference,
+    ...platformActing,
   },
 } as const satisfies Record<string, Record<string, Endpoint>>
 
