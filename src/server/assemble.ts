@@ -174,7 +174,18 @@ function createInspector(random: RandomBytes, clock: Clock, sessions: SessionSto
       source: 'server',
       test_clock: clock instanceof TestClock,
       // Show the clock view even without a test clock: it says how to start one.
-      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      views: [
+        'requests',
+        'vouchers',
+        'deliveries',
+        'templates',
+        'reviews',
+        'clock',
+        'faults',
+        'errors',
+        'state',
+        'reference',
+      ],
       started_at: formatInstant(Date.now()),
     },
   })

@@ -1,4 +1,3 @@
-import type { Fault } from '../../../contract/platform/controls.js'
 import type { FaultKind, NewFault } from '../../../contract/platform/fault-kinds.js'
 import { faultSentence } from './fault-sentence.js'
 
