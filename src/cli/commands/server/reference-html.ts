@@ -146,6 +146,9 @@ summary { cursor: pointer; margin-top: .5rem }
   nav { position: static; height: auto; max-height: 45vh; border: 0; border-bottom: 1px solid var(--line) }
   main { padding: 1rem }
   article { padding: .8rem }
+  thead { display: none }
+  tr, td { display: block; border: 0; padding: .1rem 0 }
+  tr { padding: .4rem 0; border-bottom: 1px solid var(--line) }
 }
 @media print { nav { display: none } body { display: block } article { break-inside: avoid } }
 `

@@ -48,7 +48,7 @@ function Group({ group: { code, status, count: times, entries }, failure }: Grou
   const message = failure?.message ?? (first?.line.kind === 'delivery' ? first.line.delivery.error?.message : null)
   const isRequest = first?.kind === 'request'
   return (
-    <section class="cause" aria-label={code}>
+    <section class={`cause ${status === null || status >= 500 ? 'bad' : 'warn'}`} aria-label={code}>
       <h2>
         <Badge tone="bad">{count(times)} ×</Badge> <span class="code">{code}</span> <Status status={status} />
       </h2>

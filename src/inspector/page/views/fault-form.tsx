@@ -87,7 +87,7 @@ export function FaultForm({ added }: { readonly added: () => void }) {
           </select>
         </label>
         <label>
-          <span>To</span>
+          <span>Which calls</span>
           <select name="calls" value={calls} onChange={set}>
             {Object.entries(ways).map(([way, [label]]) => (
               <option value={way}>{label}</option>

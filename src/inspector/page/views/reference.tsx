@@ -55,7 +55,7 @@ function Endpoint({ endpoint, failures, isOpen }: EndpointProps) {
     <details class="endpoint" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <code>
-          <b class={method}>{method}</b> {path}
+          <b>{method}</b> {path}
         </code>{' '}
         <span class="quiet">{summary}</span>
       </summary>

@@ -40,7 +40,10 @@ export function StateView() {
     <article>
       <Heading>State</Heading>
       <p class="quiet">Save everything that this server stores under a name, try something, and return to it.</p>
-      <Loaded path="/snapshots" on={['reset', 'clock']} view={listed} />
+      <section>
+        <h2>Snapshots</h2>
+        <Loaded path="/snapshots" on={['reset', 'clock']} view={listed} />
+      </section>
       <section>
         <h2>Begin again</h2>
         <p class="quiet">
@@ -58,7 +61,9 @@ function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () =
   const columns: readonly Column<Snapshot>[] = [
     { head: 'Snapshot', cell: (it) => <strong>{it.name}</strong> },
     { head: 'Saved', cell: (it) => <Time at={it.saved_at} /> },
-    ...(features.value?.test_clock ? [{ head: 'Clock', cell: (it: Snapshot) => <Time at={it.clock} /> }] : []),
+    ...(features.value?.test_clock
+      ? [{ head: 'Clock', cell: (it: Snapshot) => <Time at={it.clock} />, look: 'wide' } as const]
+      : []),
     { head: 'Vouchers', cell: (it) => count(it.vouchers), look: 'number' },
     {
       head: 'Actions',
@@ -113,9 +118,9 @@ function Save({ snapshots, saved }: SaveProps) {
     saved()
   }
   return (
-    <form class="actions save" onSubmit={save}>
+    <form class="filters" onSubmit={save}>
       <label>
-        Name{' '}
+        <span>Name</span>
         <input
           value={name}
           required
