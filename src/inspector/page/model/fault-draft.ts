@@ -1,5 +1,6 @@
 import type { FaultKind, NewFault } from '../../../contract/platform/fault-kinds.js'
 import { faultSentence } from './fault-sentence.js'
+import { plural } from './format.js'
 
 /** Fields of the form for a fault, as typed. */
 export interface FaultFields {
@@ -49,5 +50,6 @@ function objectOf(text = ''): Record<string, unknown> | null | undefined {
 export function previewOf({ match, ...fault }: NewFault): string {
   const { share = null, delay_ms = null, times = share === null ? 1 : null } = fault
   const shown = match && { match: { ...(match.body && { body: Object.keys(match.body) }) } }
-  return `${faultSentence({ ...fault, ...shown, id: '', share, delay_ms, times, left: times })}.`
+  const sentence = faultSentence({ ...fault, ...shown, id: '', share, delay_ms, times, left: null })
+  return `${sentence}${times === null ? '' : `, ${plural(times, 'calls')} only`}.`
 }
