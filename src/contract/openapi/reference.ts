@@ -1,5 +1,5 @@
 import { type CredentialKind, type Endpoint, failuresOf, pathParameters } from '../endpoint.js'
-import { failures } from '../errors.js'
+import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
 import type { Schema } from '../schema.js'
@@ -36,13 +36,19 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
     params: membersOf(params as ReadSchema | undefined),
     query: membersOf(query as ReadSchema | undefined),
     body: membersOf(body as ReadSchema | undefined),
-    failures: failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status),
+    failures: codesOf(endpoint),
     example: {
       curl: curlOf(endpoint, key),
       client: clientCallOf(endpoint, key),
       response: JSON.stringify(dataExample(endpoint, nameOf), null, 2),
     },
   }
+}
+
+/** Codes of an endpoint: those of its own work first, then by status those that others have too. */
+function codesOf(endpoint: Endpoint): FailureCode[] {
+  const byStatus = failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status)
+  return [...new Set([...endpoint.failures, ...byStatus])]
 }
 
 /** Keywords of a schema that the reference puts into words. */

@@ -26,7 +26,9 @@ const referenceEndpoint = Type.Object({
   params: members,
   query: members,
   body: members,
-  failures: Type.Array(Type.String(), { description: 'codes, by status' }),
+  failures: Type.Array(Type.String(), {
+    description: 'codes of its own first, then those that other endpoints have too',
+  }),
   example: Type.Object({
     curl: Type.String(),
     client: Type.String({ description: 'call of the client library' }),

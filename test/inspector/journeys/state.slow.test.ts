@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
-import { newLink, type PageServer, pageServer } from '../../support/page/server.js'
+import { newLink, type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
 
 const browser = useBrowser()
 let server: PageServer
@@ -25,6 +25,18 @@ const vouchers = async () => {
   if (!listed.ok) throw new Error(listed.code)
   return listed.data.pagination.total
 }
+
+test('deliveries that the app refused are errors too, and lead to the delivery', async () => {
+  server.app.secret = 'another-secret-of-the-app'
+  const page = await open('/errors')
+  await server.issue()
+  const group = page.getByRole('region', { name: 'http_status 401' })
+  await group.getByText('The endpoint responded with 401 instead of 2xx.').waitFor()
+  await group.getByRole('link', { name: 'voucher_issued' }).first().click()
+  await page.getByRole('heading', { name: 'Delivery', exact: true }).waitFor()
+  server.app.secret = WEBHOOK_SECRET
+  expect(page.errors).toEqual([])
+})
 
 test('restore says what is lost before it happens, and returns to the snapshot', async () => {
   await server.issue()
@@ -80,8 +92,25 @@ test('reset names everything that is lost, and returns to the seed', async () =>
   await dialog.getByText(new RegExp(`Lost: ${before} vouchers?, `)).waitFor()
   await dialog.getByRole('button', { name: 'Reset' }).click()
   await page.getByText('The server was reset.').waitFor()
-  expect(await vouchers()).toBe(0)
+  await expect.poll(vouchers).toBe(0)
   expect(page.errors).toEqual([])
+})
+
+test('reset of a database that other servers use asks once more, and then says so to the server', async () => {
+  const page = await open('/state')
+  const bodies: unknown[] = []
+  await page.route('**/_platform/v1/reset', (route) => {
+    const body: { shared?: boolean } = route.request().postDataJSON()
+    bodies.push(body)
+    const failure = { success: false, code: 'DATABASE_SHARED', message: 'Other servers may use this database.' }
+    return body.shared ? route.continue() : route.fulfill({ status: 409, json: failure })
+  })
+  await page.getByRole('button', { name: 'Reset …' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click()
+  await page.getByText('Reset for all servers?').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click()
+  await page.getByText('The server was reset.').waitFor()
+  expect(bodies).toEqual([{}, { shared: true }])
 })
 
 test('fault of any endpoint is described before it is switched on, and then affects its calls', async () => {

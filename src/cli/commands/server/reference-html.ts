@@ -67,7 +67,7 @@ function articleOf(endpoint: ReferenceEndpoint, statusOf: ReadonlyMap<string, nu
 <p class="facts">${facts.join(' · ')}</p>
 ${memberTable('Path', endpoint.params)}${memberTable('Query', endpoint.query)}${memberTable('Body', endpoint.body)}<h4>Example</h4>
 ${pre(`curl of ${id}`, example.curl)}${pre(`client of ${id}`, example.client)}<details><summary>Response ${status}</summary>${pre(`Response of ${id}`, example.response)}</details>
-<details><summary>${failures.length} failures</summary><p class="codes">${codes.join(' ')}</p></details>
+<details><summary>${failures.length} failures: ${failures.slice(0, 3).join(', ')} …</summary><p class="codes">${codes.join(' ')}</p></details>
 </article>`
 }
 

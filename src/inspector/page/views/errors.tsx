@@ -12,6 +12,8 @@ import { Choice } from './choice.js'
 const HOUR_MS = 3_600_000
 /** Calls of a group in the view; the stream has all. */
 const SHOWN_MAX = 20
+/** Groups of at most this many calls are open. */
+const FEW = 3
 
 const periods = [
   ['hour', 'Last hour'],
@@ -45,12 +47,16 @@ interface GroupProps {
 
 function Group({ group: { code, status, count: times, entries }, failure }: GroupProps) {
   const [first] = entries
+  // A longer list does not close what the user reads.
+  const [isOpen] = useState(times <= FEW)
   const message = failure?.message ?? (first?.line.kind === 'delivery' ? first.line.delivery.error?.message : null)
   const isRequest = first?.kind === 'request'
   return (
     <section class={`cause ${status === null || status >= 500 ? 'bad' : 'warn'}`} aria-label={code}>
       <h2>
-        <Badge tone="bad">{count(times)} ×</Badge> <span class="code">{code}</span> <Status status={status} />
+        <Badge tone="bad">{count(times)} ×</Badge>{' '}
+        <span class="code">{failure ? <a href={linkTo(['reference'], { find: code })}>{code}</a> : code}</span>{' '}
+        <Status status={status} />
       </h2>
       {message && (
         <p>
@@ -58,7 +64,7 @@ function Group({ group: { code, status, count: times, entries }, failure }: Grou
         </p>
       )}
       <p class="quiet">Last {first && <Time at={first.at} />}</p>
-      <details open={times < 4}>
+      <details open={isOpen}>
         <summary>{isRequest ? 'Calls' : 'Deliveries'}</summary>
         <ul class="rows">{entries.slice(0, SHOWN_MAX).map(lineOf)}</ul>
         {times > SHOWN_MAX && <a href={linkTo([], { status: isRequest ? code : 'failed' })}>All in the stream</a>}

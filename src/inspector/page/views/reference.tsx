@@ -114,7 +114,9 @@ function Description({ all, ...endpoint }: ReferenceEndpoint & { readonly all: R
         <Code title="data" id={id} text={example.response} />
       </details>
       <details>
-        <summary>{failures.length} failures</summary>
+        <summary>
+          {failures.length} failures: {failures.slice(0, 3).join(', ')} …
+        </summary>
         <Table
           caption={`Failures of ${id}`}
           columns={failureColumns}

@@ -60,10 +60,8 @@ export function StateView() {
 function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () => void) {
   const columns: readonly Column<Snapshot>[] = [
     { head: 'Snapshot', cell: (it) => <strong>{it.name}</strong> },
-    { head: 'Saved', cell: (it) => <Time at={it.saved_at} /> },
-    ...(features.value?.test_clock
-      ? [{ head: 'Clock', cell: (it: Snapshot) => <Time at={it.clock} />, look: 'wide' } as const]
-      : []),
+    // The time of the server's clock: the other times of the page are by it too.
+    { head: 'Saved', cell: (it) => <Time at={it.clock} /> },
     { head: 'Vouchers', cell: (it) => count(it.vouchers), look: 'number' },
     {
       head: 'Actions',
@@ -107,7 +105,7 @@ function Save({ snapshots, saved }: SaveProps) {
       <>
         <h2>Replace {name}?</h2>
         <p>
-          The snapshot of <Time at={old.saved_at} /> with {plural(old.vouchers, 'vouchers')} is lost.
+          The snapshot of <Time at={old.clock} /> with {plural(old.vouchers, 'vouchers')} is lost.
         </p>
       </>
     )
@@ -137,12 +135,12 @@ function Save({ snapshots, saved }: SaveProps) {
 
 const pathOf = (name: string) => `/snapshots/${encodeURIComponent(name)}`
 
-async function remove({ name, saved_at, vouchers }: Snapshot): Promise<void> {
+async function remove({ name, clock, vouchers }: Snapshot): Promise<void> {
   const text = (
     <>
       <h2>Remove {name}?</h2>
       <p>
-        The snapshot of <Time at={saved_at} /> with {plural(vouchers, 'vouchers')} is lost. The server keeps its state.
+        The snapshot of <Time at={clock} /> with {plural(vouchers, 'vouchers')} is lost. The server keeps its state.
       </p>
     </>
   )
@@ -167,8 +165,8 @@ async function replace(title: string, what: string, snapshot?: Snapshot): Promis
       </p>
       {snapshot && (
         <p>
-          {plural(vouchers, 'vouchers')} now, {count(snapshot.vouchers)} in the snapshot of{' '}
-          <Time at={snapshot.saved_at} />.
+          {plural(vouchers, 'vouchers')} now, {count(snapshot.vouchers)} in the snapshot of <Time at={snapshot.clock} />
+          .
         </p>
       )}
       <KeyValue
