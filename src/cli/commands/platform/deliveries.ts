@@ -36,7 +36,7 @@ export const platformDeliveries: Group = {
         status: choice(deliveryStatuses, 'Only these'),
         bot: text('ID', 'Only those of this bot, bot_…'),
         type: choice(updateTypes, 'Only those of this type of update'),
-        update: integer('ID', 'Only those of the update with this id', 1),
+        update: integer('ID', 'Only those of the update with this id', 1, 1_000_000_000_000),
         ...pageFlags,
       },
       members: { bot: 'bot_id', update: 'update_id' },
