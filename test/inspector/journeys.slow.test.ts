@@ -315,7 +315,7 @@ test('page says that its session ended after a restart, and shows the same data 
     await second.close()
   }))
 
-test('first view loads no detail.js, and a request says when it fails to load and tries again', async () => {
+test('first view loads no file of others, and a request says when its file fails, and tries again', async () => {
   const page = await browser.page()
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -325,11 +325,11 @@ test('first view loads no detail.js, and a request says when it fails to load an
   const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
   await row.waitFor()
   expect(asked).toContain('/_platform/ui/app.js')
-  expect(asked).not.toContain('/_platform/ui/detail.js')
-  await page.route('**/detail.js', (route) => route.abort())
+  expect(asked.filter((it) => /\.js$/.test(it))).toEqual(['/_platform/ui/app.js'])
+  await page.route('**/request.js', (route) => route.abort())
   await row.getByRole('link').click()
   await page.getByText('The server does not respond.').waitFor()
-  await page.unroute('**/detail.js')
+  await page.unroute('**/request.js')
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')

@@ -8,13 +8,8 @@ import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { StreamView } from './stream-view.js'
-import { ClockView } from './views/clock.js'
-import { DeliveriesView } from './views/deliveries.js'
-import { FaultsView } from './views/faults.js'
-import { ReviewsView } from './views/reviews.js'
-import { TemplatesView } from './views/templates.js'
-import { VoucherView } from './views/voucher.js'
-import { VouchersView } from './views/vouchers.js'
+
+type ViewComponent = (props: ViewProps) => VNode | null
 
 interface View {
   /**
@@ -24,22 +19,26 @@ interface View {
   readonly path: string
   /** Label in the navigation and the title; the view of one object uses its id as title. */
   readonly nav?: string
-  /** The view, or its name in detail.ts, which the page loads on first use. */
-  readonly view: ((props: ViewProps) => VNode | null) | keyof typeof import('./detail.js')
+  /** Loads the view on first use: every view but the first one is a file of its own. */
+  readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 
 /** All views of the page, in navigation order. */
 const views: readonly View[] = [
-  { path: '/', nav: 'Stream', view: StreamView },
-  { path: '/requests/:id', view: 'RequestView' },
-  { path: '/vouchers', nav: 'Vouchers', view: VouchersView },
-  { path: '/vouchers/:id', view: VoucherView },
-  { path: '/deliveries', nav: 'Deliveries', view: DeliveriesView },
-  { path: '/deliveries/:id', view: 'DeliveryView' },
-  { path: '/templates', nav: 'Templates', view: TemplatesView },
-  { path: '/reviews', nav: 'Reviews', view: ReviewsView },
-  { path: '/clock', nav: 'Clock', view: ClockView },
-  { path: '/faults', nav: 'Faults', view: FaultsView },
+  { path: '/', nav: 'Stream', load: () => StreamView },
+  { path: '/requests/:id', load: () => import('./views/request.js').then((it) => it.RequestView) },
+  { path: '/vouchers', nav: 'Vouchers', load: () => import('./views/vouchers.js').then((it) => it.VouchersView) },
+  { path: '/vouchers/:id', load: () => import('./views/voucher.js').then((it) => it.VoucherView) },
+  {
+    path: '/deliveries',
+    nav: 'Deliveries',
+    load: () => import('./views/deliveries.js').then((it) => it.DeliveriesView),
+  },
+  { path: '/deliveries/:id', load: () => import('./views/delivery.js').then((it) => it.DeliveryView) },
+  { path: '/templates', nav: 'Templates', load: () => import('./views/templates.js').then((it) => it.TemplatesView) },
+  { path: '/reviews', nav: 'Reviews', load: () => import('./views/reviews.js').then((it) => it.ReviewsView) },
+  { path: '/clock', nav: 'Clock', load: () => import('./views/clock.js').then((it) => it.ClockView) },
+  { path: '/faults', nav: 'Faults', load: () => import('./views/faults.js').then((it) => it.FaultsView) },
 ]
 
 const keys = [
@@ -51,20 +50,24 @@ const keys = [
   ['?', 'These keys'],
 ] as const
 
-/** Exports of detail.ts; null if the file could not be loaded. */
-const detail = signal<typeof import('./detail.js') | null | undefined>(undefined)
+/** Loaded views by path; null for a view whose file could not be loaded. */
+const loaded = signal<Readonly<Record<string, ViewComponent | null>>>({ '/': StreamView })
 
-async function loadDetail() {
-  detail.value ??= await import('./detail.js').catch(() => null)
+async function load(view: View) {
+  const component = await Promise.resolve(view.load()).catch(() => null)
+  loaded.value = { ...loaded.value, [view.path]: component }
 }
+
+/** True while a dialog is open, which has keys of its own. */
+const isAsking = () => document.querySelector('dialog[open]') !== null
 
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
   const offered = views.filter(({ path: it }) => it === '/' || known?.views.some((name) => name === it.split('/')[1]))
   const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
-  const view = found?.it.view
-  const View = typeof view === 'string' ? detail.value?.[view] : view
+  const view = found?.it
+  const View = view && loaded.value[view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
   const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id}` : local
@@ -77,7 +80,7 @@ export function Shell() {
   }, [title])
 
   useEffect(() => {
-    if (typeof view === 'string') void loadDetail()
+    if (view && !View) void load(view)
   }, [view])
 
   // Do what a browser does after loading a page: scroll to the top, and let a screen reader read the heading.
@@ -90,7 +93,7 @@ export function Shell() {
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog.current?.open) return
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isAsking()) return
       const target = event.target as HTMLElement
       const isField = target.matches('input, select, textarea')
       if (event.key === 'Escape') {
@@ -148,8 +151,8 @@ export function Shell() {
       <main id="main" tabindex={-1} ref={main}>
         {found?.params && View ? (
           <View key={path} params={found.params} query={query} />
-        ) : view && detail.value === null ? (
-          <Failed failure={{ sentence: NO_RESPONSE }} retry={loadDetail} />
+        ) : view && View === null ? (
+          <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view)} />
         ) : view ? (
           <Loading />
         ) : (
