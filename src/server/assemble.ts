@@ -167,7 +167,7 @@ function createInspector(random: RandomBytes, clock: Clock): Inspector {
       source: 'server',
       test_clock: clock instanceof TestClock,
       // Show the clock view even without a test clock: it says how to start one.
-      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'chats', 'bots', 'clock'],
       started_at: formatInstant(Date.now()),
     },
   })

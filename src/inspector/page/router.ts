@@ -33,7 +33,8 @@ export function linkTo(parts: readonly string[], query?: Readonly<Record<string,
   return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-function visit(href: string): void {
+/** Opens a place of the page. */
+export function visit(href: string): void {
   visits++
   history.pushState(null, '', href)
   place.value = read()

@@ -1,0 +1,65 @@
+import type { Entry } from './activity-log.js'
+import { bytesOf, textOf } from './bytes.js'
+
+/** Calls that change a chat or that give a bot its updates. */
+const calls =
+  /^(platform\.(createChat|sendAsUser|(un)?blockChat|callAsApp)|bots\.(send|issue|updates)|vouchers\.(redeem|reverse))$/
+
+/** True for a call or a delivery that may belong to a chat. */
+export const isOfSomeChat = ({ kind, type }: Entry): boolean => kind === 'delivery' || calls.test(type)
+
+interface ChatScope {
+  readonly chat: string
+  readonly bot: string
+  /** Vouchers that were delivered into the chat. */
+  readonly vouchers: readonly string[]
+}
+
+/** Texts of captured messages: decoded once, because the log has up to 10,000 entries. */
+const texts = new WeakMap<Entry['line'], string>()
+
+function textOfLine({ line }: Entry): string {
+  const known = texts.get(line)
+  if (known !== undefined) return known
+  const { request, response } = line.exchange ?? {}
+  const bodies = [request?.body, response?.body].map((it) => (it ? (textOf(bytesOf(it)) ?? '') : ''))
+  const text = [request?.url ?? '', ...bodies].join('\n')
+  texts.set(line, text)
+  return text
+}
+
+/** Maximum number of steps of a chat in the page. */
+const STEPS_MAX = 50
+
+/** The calls and deliveries of a chat, newest first. */
+export function stepsOf(entries: readonly Entry[], { chat, bot, vouchers }: ChatScope): Entry[] {
+  const steps: Entry[] = []
+  for (let index = entries.length - 1; index >= 0 && steps.length < STEPS_MAX; index--) {
+    const entry = entries[index] as Entry
+    if (!isOfSomeChat(entry) || (entry.kind === 'delivery' && entry.owner !== bot)) continue
+    const isOfVoucher = entry.voucher !== null && vouchers.includes(entry.voucher)
+    if (isOfVoucher || textOfLine(entry).includes(chat)) steps.push(entry)
+  }
+  return steps
+}
+
+/** What happens in a step, in words. */
+export function stepTitle({ kind, type, line }: Entry): string {
+  if (kind === 'request' || line.kind === 'request') return titles[type] ?? type
+  const { update_id, attempt, replay } = line.delivery
+  const again = replay ? ', replay' : attempt !== null && attempt > 1 ? `, attempt ${attempt}` : ''
+  return `Update ${update_id} ${type}${again}`
+}
+
+const titles: Readonly<Record<string, string>> = {
+  'platform.createChat': 'The user starts the chat',
+  'platform.sendAsUser': 'The user sends a message',
+  'platform.blockChat': 'The user blocks the bot',
+  'platform.unblockChat': 'The user lifts the block',
+  'bots.send': 'The bot sends a message',
+  'bots.issue': 'The bot issues a voucher',
+  'bots.updates': 'The bot polls its updates',
+  'vouchers.redeem': 'A shop redeems the voucher',
+  'vouchers.reverse': 'A shop reverses the redemption',
+  'platform.callAsApp': 'This page calls for the application',
+}
