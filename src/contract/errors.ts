@@ -91,6 +91,7 @@ export const failures = {
     cause: 'Another website made the browser send it, or the browser does not send Sec-Fetch-Site.',
   }),
   RESET_NOT_ALLOWED: rule(403, 'This server is bound beyond loopback and does not let its state be replaced.', 'Start it with --allow-reset.', { cliFix: 'Start the server with `voucherctl server start --allow-reset` and its other flags.' }),
+  SERVER_NOT_LOOPBACK: rule(403, 'This server is bound beyond loopback: its operator sees no codes and does not act for others.', 'Use a server that only its own machine reaches: start it without --host.', { cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.' }),
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.', {
     cliFix: 'Its owner enables a disabled application with `voucherctl apps update --status active`; the platform lifts a suspension, on a local server `voucherctl platform apps reinstate`.',
   }),

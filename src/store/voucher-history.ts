@@ -1,7 +1,8 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
-import type { Voucher } from '../contract/vouchers.js'
+import type { Credential, Voucher } from '../contract/vouchers.js'
 import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
+import type { Keyring } from '../domain/keyring.js'
 import type { RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../domain/update.js'
 import { voucherRecord } from '../domain/voucher.js'
@@ -11,7 +12,7 @@ import { deliveriesOf } from './delivery/deliveries.js'
 import { type Condition, equals, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, one, type Value } from './operation.js'
 import { templateSummary } from './template-summary.js'
-import type { HashedCredential } from './vouchers.js'
+import { credentialsOf, type HashedCredential } from './vouchers.js'
 
 interface VoucherFilter extends PageRequest {
   readonly application_id?: string
@@ -109,6 +110,16 @@ export function* history(
       older_redemptions: reversed.length > SHOWN_REDEMPTIONS_MAX,
     },
   }
+}
+
+/** Derives the credentials of a voucher of any application. */
+export function* credentials(
+  voucherId: string,
+  keys: Keyring,
+): Op<{ applicationId: string; credentials: Credential[] } | Refusal<'VOUCHER_NOT_FOUND'>> {
+  const row = yield* voucherBy('id', [voucherId])
+  if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
+  return { applicationId: row.application_id, credentials: credentialsOf(row, keys) }
 }
 
 /** Finds a voucher of any application, although the indexes of vouchers begin with the application. */

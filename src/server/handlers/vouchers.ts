@@ -166,13 +166,19 @@ export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { re
 /** Hides credentials that applications wrote into keys, references and ids (RULES.md#shown-credentials). */
 const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
-/** Verifications and replays of the request log; the store has all other calls. */
+/** Calls that are in no row, with the type of their event. */
+const unstored: Readonly<Record<string, LoggedCall['type']>> = {
+  'vouchers.verify': 'verified',
+  'platform.showCredentials': 'shown',
+}
+
+/** Verifications, shown codes and replays of the request log; the store has all other calls. */
 function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {
-  const isVerified = entry.endpoint === 'vouchers.verify'
-  if (!isVerified && !entry.replayed) return []
+  const type = unstored[entry.endpoint ?? '']
+  if (type === undefined && !entry.replayed) return []
   return [
     {
-      type: isVerified ? 'verified' : 'replayed',
+      type: type ?? 'replayed',
       at: entry.time,
       endpoint: entry.endpoint,
       requestId: entry.request_id,

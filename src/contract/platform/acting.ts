@@ -1,0 +1,54 @@
+import { group, post } from '../endpoint.js'
+import { input, nullable, oneOf } from '../fields.js'
+import { type Static, Type } from '../schema.js'
+import { templates } from '../templates.js'
+import { credential, vouchers } from '../vouchers.js'
+
+// The operator acts for an application or a developer (RULES.md#acting-for-an-application).
+
+/** Calls of an application token. */
+export const applicationCalls = [...Object.values(vouchers), ...Object.values(templates)] as const
+type ApplicationCall = (typeof applicationCalls)[number]['id']
+const callIds = applicationCalls.map((it) => it.id) as [ApplicationCall, ...ApplicationCall[]]
+
+const openObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
+
+/** A call that the operator made as an application, with secrets replaced by HIDDEN. */
+const madeCall = Type.Object({
+  status: Type.Integer(),
+  code: nullable(Type.String({ description: 'failure code' })),
+  body: nullable(openObject),
+  request: Type.Object({
+    method: Type.String(),
+    url: Type.String(),
+    idempotency_key: nullable(Type.String()),
+    body: nullable(openObject),
+  }),
+})
+export type MadeCall = Static<typeof madeCall>
+
+export const platformActing = group('platform', {
+  callAsApp: post('/_platform/v1/applications/:appId/calls', {
+    summary: 'Make one runtime call as an application, without a token',
+    body: input({
+      endpoint: oneOf(callIds),
+      input: Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'members of path, query and body by their names',
+      }),
+      idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
+      voucher_id: Type.Optional(Type.String({ description: 'instead of the credential in input' })),
+    }),
+    output: madeCall,
+    failures: ['SERVER_NOT_LOOPBACK', 'APPLICATION_NOT_FOUND', 'VOUCHER_NOT_FOUND'],
+  }),
+
+  showCredentials: post('/_platform/v1/vouchers/:voucherId/credentials', {
+    summary: 'Show the credentials of a voucher',
+    repeatable: true,
+    output: Type.Object({ voucher_id: Type.String(), credentials: Type.Array(credential) }),
+    evidence: { credentials: 'credentials' },
+    failures: ['SERVER_NOT_LOOPBACK', 'VOUCHER_NOT_FOUND'],
+  }),
+})
