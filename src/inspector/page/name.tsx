@@ -40,7 +40,7 @@ interface NameProps {
 }
 
 const linkOf = (kind: NameProps['kind'], id: string) =>
-  kind === 'template' ? linkTo(['vouchers'], { template_id: id }) : linkTo([], { application: id })
+  kind === 'application' ? linkTo([], { application: id }) : linkTo([`${kind}s`, id])
 
 /** Name of an application, a bot or a template, with its id beside it. */
 export function Name({ kind, id, to = linkOf(kind, id) }: NameProps) {

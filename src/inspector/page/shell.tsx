@@ -36,6 +36,8 @@ const views: readonly View[] = [
   },
   { path: '/deliveries/:id', load: () => import('./views/delivery.js').then((it) => it.DeliveryView) },
   { path: '/templates', nav: 'Templates', load: () => import('./views/templates.js').then((it) => it.TemplatesView) },
+  { path: '/templates/:id', load: () => import('./views/template.js').then((it) => it.TemplateView) },
+  { path: '/bots/:id', load: () => import('./views/bot.js').then((it) => it.BotView) },
   { path: '/chats', nav: 'Chats', load: () => import('./views/chats.js').then((it) => it.ChatsView) },
   { path: '/chats/:id', load: () => import('./views/chat.js').then((it) => it.ChatView) },
   { path: '/reviews', nav: 'Reviews', load: () => import('./views/reviews.js').then((it) => it.ReviewsView) },

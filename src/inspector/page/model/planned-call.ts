@@ -13,8 +13,12 @@ export interface PlannedCall {
   readonly idempotencyKey?: string
   /** Status of a success. */
   readonly status: number
-  /** The same call with the command line. */
-  readonly command: string
+  /** The same call with the command line; without a dedicated command, `voucherctl api` makes it. */
+  readonly command?: string
+  /** Application as which the operator makes a runtime call. */
+  readonly applicationId?: string
+  /** Voucher whose credential the server adds to the call. */
+  readonly voucherId?: string
 }
 
 /** Path of the request, with parameters in place. */

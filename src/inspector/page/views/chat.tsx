@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Chat } from '../../../contract/chats.js'
-import { call, type Result } from '../api.js'
+import type { Result } from '../api.js'
 import { Badge, Failed, Heading, Loading } from '../components.js'
 import { blockBot, unblockBot } from '../model/chat-calls.js'
 import { isOfSomeChat } from '../model/chat-path.js'
@@ -8,23 +8,10 @@ import { Name } from '../name.js'
 import type { ViewProps } from '../router.js'
 import { log } from '../stream.js'
 import { ChatPath } from './chat-path.js'
+import { findIn } from './find-in.js'
 import { makeCall } from './make-call.js'
 import { PlannedCall } from './planned-call.js'
 import { Talk } from './talk.js'
-
-/** Pages of 100 chats in which a chat is looked for. */
-const PAGES_MAX = 20
-
-async function findChat(id: string): Promise<Result<Chat>> {
-  for (let page = 1; page <= PAGES_MAX; page++) {
-    const read = await call<{ items: readonly Chat[] }>('GET', `/chats?limit=100&page=${page}`)
-    if (!read.ok) return read
-    const found = read.data.items.find((it) => it.id === id)
-    if (found) return { ok: true, data: found }
-    if (read.data.items.length < 100) break
-  }
-  return { ok: false, sentence: `There is no chat ${id}.` }
-}
 
 /** A chat as its user sees it, and beside it the updates that it causes. */
 export function ChatView({ params: { id = '' } }: ViewProps) {
@@ -35,7 +22,7 @@ export function ChatView({ params: { id = '' } }: ViewProps) {
   const newest = log.entries.findLast(isOfSomeChat)?.key
   useEffect(() => {
     let current = true
-    void findChat(id).then((it) => current && setFound(it))
+    void findIn<Chat>('chats', id).then((it) => current && setFound(it))
     return () => {
       current = false
     }

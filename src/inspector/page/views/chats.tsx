@@ -23,14 +23,14 @@ export function ChatsView({ query }: ViewProps) {
       <List
         name="chats"
         query={query}
-        columns={columns}
+        columns={chatColumns}
         about={({ type }: Entry) => type === 'my_chat_member' || type === 'bots.updates'}
       />
     </article>
   )
 }
 
-const columns: readonly Column<Chat>[] = [
+export const chatColumns: readonly Column<Chat>[] = [
   { head: 'User', cell: (it) => <a href={linkTo(['chats', it.id])}>{it.user_id}</a> },
   { head: 'Bot', cell: (it) => <Name kind="bot" id={it.bot_id} /> },
   {

@@ -8,7 +8,7 @@ interface CopyAsProps {
   /** The request as captured, or as `requestOf` makes it for a call that was not made yet. */
   readonly request: Exchange['request']
   /** The dedicated command, if the call has one that is known. */
-  readonly command?: string
+  readonly command?: string | undefined
 }
 
 /** Buttons that copy a call as curl, as a command, as a step of a scenario and as a test. */
