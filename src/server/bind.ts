@@ -47,7 +47,11 @@ const noCheck = { check: undefined, bypassesGate: undefined }
  * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */
-export function bind({ routes, deps, idempotentCalls, callInside }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+export function bind(
+  { routes, deps, idempotentCalls, callInside }: Binding,
+  endpoint: Endpoint,
+  handler: Handler<Endpoint>,
+): void {
   const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY

@@ -63,7 +63,9 @@ export function* listAll(
 
 export function* show(templateId: string): Op<ListedTemplate | Refusal<'TEMPLATE_NOT_FOUND'>> {
   const row = yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
-  return row === undefined ? refuse('TEMPLATE_NOT_FOUND') : ((yield* listed([templateRecord(row)]))[0] as ListedTemplate)
+  return row === undefined
+    ? refuse('TEMPLATE_NOT_FOUND')
+    : ((yield* listed([templateRecord(row)]))[0] as ListedTemplate)
 }
 
 /** Adds the names of their applications to templates. */

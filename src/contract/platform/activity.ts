@@ -71,7 +71,7 @@ export const activityLine = Type.Union([
   Type.Object({
     seq,
     kind: Type.Literal('state'),
-    what: oneOf(['clock', 'faults', 'reviews', 'reset']),
+    what: oneOf(['clock', 'faults', 'reviews', 'reset', 'seed']),
     at: instant,
   }),
   Type.Object({

@@ -1,16 +1,24 @@
-import { type Endpoint, membersOf, pathParameters } from '../../contract/endpoint.js'
+import { credentialTypes, type Endpoint, membersOf, pathParameters } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { refuse } from '../../contract/errors.js'
 import { applicationCalls, type MadeCall } from '../../contract/platform/acting.js'
+import { mapTexts } from '../../contract/values/map-texts.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 import * as apps from '../../store/apps.js'
+import { find } from '../../store/find.js'
+import { plant } from '../../store/seed.js'
 import * as voucherHistory from '../../store/voucher-history.js'
 import { parseJson } from '../../values/json.js'
 import { invalid, type MakeSome } from '../handler.js'
 import { exchangeOf } from '../observe/exchange.js'
+import { exampleSeed } from '../seed/example.js'
+import { seedRows } from '../seed/plant.js'
+import type { Seed } from '../seed/schema.js'
+import { hashCredential, shown } from './vouchers.js'
 
 /** Calls of the operator for an application or a developer (RULES.md#acting-for-an-application). */
-export const actingHandlers = (({ store, keys, newId, gate, isLoopback }) => {
+export const actingHandlers = ((deps) => {
+  const { store, keys, newId, gate, isLoopback, clock, faults, activity } = deps
   const refuseAccess = () => (isLoopback ? null : refuse('SERVER_NOT_LOOPBACK'))
   return {
     callAsApp: {
@@ -57,8 +65,44 @@ export const actingHandlers = (({ store, keys, newId, gate, isLoopback }) => {
       if ('ok' in found) return found
       return { ok: true, data: { voucher_id: voucherId, credentials: found.credentials } }
     },
+
+    seedStore: async ({ seed: given }) => {
+      const refusal = refuseAccess()
+      if (refusal !== null) return refusal
+      const now = clock.now()
+      const { checkSeed, withoutTokens } = await import('../seed/read.js')
+      const checked = checkSeed(given ?? exampleSeed(deps), now)
+      if (!checked.ok) {
+        const hidden = mapTexts(checked.issues, withoutTokens) as readonly ValidationIssue[]
+        return invalid(...hidden.map((it) => ({ ...it, pointer: `/seed${it.pointer}` })))
+      }
+      const { seed } = checked
+      const rows = seedRows(seed, now, deps)
+      const { planted, differences } = await store.write(() => plant(rows))
+      if (!planted && differences.length > 0) return refuse('STORE_NOT_EMPTY')
+      if (planted) {
+        for (const it of seed.faults ?? []) faults.add(it)
+        activity.changed('seed')
+      }
+      return { ok: true, data: { planted, ...tokensOf(seed) } }
+    },
+
+    find: async ({ text }) => {
+      const wanted = text.trim()
+      const hashed = credentialTypes.map((type) => hashCredential({ type, value: wanted }, keys))
+      return shown({ ok: true, data: { items: await store.read(() => find(wanted, hashed)) } })
+    },
   }
 }) satisfies MakeSome<'platform'>
+
+/** Returns the tokens of a seed by their owners. */
+const tokensOf = ({ applications = [], bots = [] }: Seed) => ({
+  applications: applications.map(({ id, name, tokens = [] }) => ({
+    ...{ id, name },
+    tokens: tokens.map((it) => ({ id: it.id, name: it.name, token: it.token })),
+  })),
+  bots: bots.map(({ id, username, token = null }) => ({ id, username, token })),
+})
 
 /** Finds a mistake that the called endpoint could not report, because no request can contain it. */
 function issueOf(

@@ -14,7 +14,7 @@ export function ReviewsView() {
       <Heading>Reviews</Heading>
       <Loaded
         path="/reviews"
-        on={['reviews', 'reset']}
+        on={['reviews', 'reset', 'seed']}
         view={({ items }: { items: readonly Review[] }, reload: () => void) =>
           items.length ? (
             items.map((item) => <Item key={item.id} review={item} reload={reload} />)
