@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { promises } from 'node:fs'
 
 /** Response of a page route, for the server and for a listener. */
@@ -55,20 +56,32 @@ let files: Promise<ReadonlyMap<string, Buffer>> | undefined
 
 async function readFiles(): Promise<ReadonlyMap<string, Buffer>> {
   const folder = 'dist/inspector'
-  const names = await promises.readdir(new URL(folder, root))
+  const names = (await promises.readdir(new URL(folder, root))).sort()
   const read = async (name: string) => [name, await promises.readFile(new URL(`${folder}/${name}`, root))] as const
   return new Map(await Promise.all(names.map(read)))
 }
 
-/** Returns a file of the page: the HTML file for every path without an extension, which names a view. */
-export async function fileResponse(path: string): Promise<PageResponse | undefined> {
+/** Reads the files at the first request. */
+function pageFiles() {
   files ??= readFiles()
   // A build may be writing a file, so the next request tries again.
   files.catch(() => {
     files = undefined
   })
+  return files
+}
+
+/** Checksum of the page's files. */
+export async function pageBuild(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const bytes of (await pageFiles()).values()) hash.update(bytes)
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Returns a file of the page: the HTML file for every path without an extension, which names a view. */
+export async function fileResponse(path: string): Promise<PageResponse | undefined> {
   const name = /\.\w+$/.test(path) ? path : 'index.html'
-  const body = (await files).get(name)
+  const body = (await pageFiles()).get(name)
   const type = types[name.slice(name.lastIndexOf('.') + 1)]
   return body && type ? { status: 200, headers: { ...pageHeaders, 'content-type': type }, body } : undefined
 }

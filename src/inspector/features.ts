@@ -9,6 +9,8 @@ export interface PageFeatures {
   readonly source: 'server' | 'listener'
   /** Version of the package. */
   readonly version: string
+  /** Checksum of the page's files: a tab of another build cannot load views of this one. */
+  readonly build: string
   readonly base_url: string
   readonly test_clock: boolean
   readonly views: readonly PageView[]

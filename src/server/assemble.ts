@@ -4,6 +4,7 @@ import { newId, type RandomBytes } from '../domain/ids.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { Inspector } from '../inspector/inspector.js'
+import type { SessionStorage } from '../inspector/page-sessions.js'
 import { hasNoKeys } from '../store/keys.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
@@ -81,7 +82,10 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     ...essential,
     accounts: accountKeysOf(options, keys, log),
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
-    inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
+    inspector:
+      operatorKey !== null && servesPage(options)
+        ? createInspector(random, clock, { key: operatorKey, file: place.pageSessions })
+        : null,
     limits: createLimits(rateLimitsOf(options), clock instanceof TestClock ? () => clock.now() : undefined),
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
@@ -161,10 +165,11 @@ async function secureSettings(
 /** The page and the checks of Host exist only for a port that other machines cannot reach (RULES.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
-function createInspector(random: RandomBytes, clock: Clock): Inspector {
+function createInspector(random: RandomBytes, clock: Clock, sessions: SessionStorage): Inspector {
   return new Inspector({
     random,
     now: steadyNow,
+    sessions,
     features: {
       source: 'server',
       test_clock: clock instanceof TestClock,

@@ -8,7 +8,12 @@ import { seededRandom } from '../support/server/app.js'
 /** A server with a page, whose own responses are the text `own`. */
 async function pageServer() {
   const features = { source: 'listener', test_clock: false, views: ['deliveries'], started_at: '' } as const
-  const inspector = new Inspector({ random: seededRandom('node'), now: () => 1_000, features })
+  const inspector = new Inspector({
+    random: seededRandom('node'),
+    now: () => 1_000,
+    sessions: { key: 'key' },
+    features,
+  })
   const server = http.createServer((request, response) => {
     servePage(inspector, request, response).then(
       (isServed) => isServed || response.end('own'),

@@ -23,7 +23,7 @@ class Connection extends EventEmitter {
 
 function pageSessions() {
   const clock = { now: 1_000 }
-  const sessions = new PageSessions(seededRandom('pages'), () => clock.now)
+  const sessions = new PageSessions(seededRandom('pages'), () => clock.now, { key: 'key' })
   /** Whether a token is accepted on a connection that closes afterwards. */
   const accepts = (token: string) => {
     const connection = new Connection()
@@ -31,14 +31,14 @@ function pageSessions() {
     connection.close()
     return isKnown
   }
-  const newToken = () => sessions.exchange(sessions.newTicket().secret) as string
+  const newToken = () => sessions.exchange(sessions.newTicket().secret)?.token as string
   return { clock, sessions, accepts, newToken }
 }
 
 test('ticket can be exchanged for one token, once', () => {
   const { sessions, accepts } = pageSessions()
   const { secret } = sessions.newTicket()
-  const token = sessions.exchange(secret) as string
+  const token = sessions.exchange(secret)?.token as string
   expect(accepts(token)).toBe(true)
   expect(sessions.exchange(secret)).toBeUndefined()
   expect(token).not.toBe(secret)
@@ -49,7 +49,7 @@ test('ticket and token are 32 random bytes each, and differ', () => {
   const { secret } = sessions.newTicket()
   expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
   expect(accepts(secret)).toBe(false)
-  const token = sessions.exchange(secret) as string
+  const token = sessions.exchange(secret)?.token as string
   expect(Buffer.from(token, 'base64url')).toHaveLength(32)
   expect(sessions.exchange(token)).toBeUndefined()
 })
@@ -58,7 +58,7 @@ test('ticket expires after two minutes, but its token does not', () => {
   const { sessions, clock, accepts } = pageSessions()
   const [early, late] = [sessions.newTicket(), sessions.newTicket()]
   clock.now = early.expiresAt - 1
-  const token = sessions.exchange(early.secret) as string
+  const token = sessions.exchange(early.secret)?.token as string
   clock.now = late.expiresAt
   expect(late.expiresAt).toBe(121_000)
   expect(sessions.exchange(late.secret)).toBeUndefined()
@@ -109,10 +109,10 @@ test.each(['end', 'close'] as const)('token does not last for a connection after
 
 test('ticket and token of another server are unknown', () => {
   const { sessions, accepts } = pageSessions()
-  const other = new PageSessions(seededRandom('another server'), () => 1_000)
+  const other = new PageSessions(seededRandom('another server'), () => 1_000, { key: 'another key' })
   const { secret } = other.newTicket()
   expect(sessions.exchange(secret)).toBeUndefined()
-  expect(accepts(other.exchange(secret) as string)).toBe(false)
+  expect(accepts(other.exchange(secret)?.token as string)).toBe(false)
 })
 
 test.each(['', 'x', 'A'.repeat(43)])('unknown ticket %j gives no token', (ticket) => {

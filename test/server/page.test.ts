@@ -103,7 +103,10 @@ test('ticket of a link gives a token once, with which the page is the operator',
   const ticket = await newTicket()
   const { status, headers, body } = await exchange(ticket)
   expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([200, undefined, 'no-store'])
-  expect(body).toEqual({ token: expect.stringMatching(/^[\w-]{43}$/) })
+  expect(body).toEqual({
+    token: expect.stringMatching(/^[\w-]{43}$/),
+    proof_key: expect.stringMatching(/^[\da-f]{64}$/),
+  })
   expect(await exchange(ticket)).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 
   const token = { 'page-token': body.token }

@@ -1,6 +1,6 @@
 import type { Envelope, FailureEnvelope, ValidationIssue } from '../../contract/envelope.js'
-import type { PAGE_TOKEN } from '../features.js'
 import { signal } from './signal.js'
+import { distrust, standing, TOKEN, trusted } from './trust.js'
 
 export interface Failure {
   /** Error message for people, as a sentence. */
@@ -17,11 +17,13 @@ export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
 
-/** Name of the token in requests and in the tab's session storage (RULES.md#page). */
-export const TOKEN: typeof PAGE_TOKEN = 'page-token'
+/** Text for a server that does not prove to be the one of this tab. */
+export const NOT_PROVED =
+  'The server at this address does not know this tab: another program may have the port, or the session ended. The tab sends nothing until its server is back. For a new session run voucherctl open, or voucherctl webhook listen --open.'
 
-/** Sends a request with the tab's token; the server refuses requests without a token. */
-export const send = (path: string, method = 'GET', body?: unknown): Promise<Response> => {
+/** Sends a request with the tab's token, once the server is known to be the one of this tab. */
+export const send = async (path: string, method = 'GET', body?: unknown): Promise<Response> => {
+  await trusted()
   const headers = { 'content-type': 'application/json', [TOKEN]: sessionStorage.getItem(TOKEN) ?? '' }
   return fetch(path, { method, headers, body: JSON.stringify(body) })
 }
@@ -29,9 +31,12 @@ export const send = (path: string, method = 'GET', body?: unknown): Promise<Resp
 /** Calls an endpoint of the operator API, such as `call('POST', '/clock/advance', { seconds: 60 })`; never throws. */
 export async function call<Data>(method: string, path: string, body?: unknown): Promise<Result<Data>> {
   let response: Response
+  // A change must not happen later, when nobody expects it any more.
+  if (method !== 'GET' && standing.value !== 'own') return { ok: false, sentence: NO_RESPONSE }
   try {
     response = await send(API + path, method, body)
   } catch {
+    void distrust()
     return { ok: false, sentence: NO_RESPONSE }
   }
   const read = (await response.json().catch(() => null)) as Envelope<Data> | null

@@ -47,6 +47,15 @@ export function setQuery(query: URLSearchParams): void {
   place.value = read()
 }
 
+/** Sets or removes one filter; a list then begins at its first page. */
+export function setFilter(name: string, value: string): void {
+  const query = new URLSearchParams(place.value.query)
+  query.delete('page')
+  if (value === '') query.delete(name)
+  else query.set(name, value)
+  setQuery(query)
+}
+
 /** Returns to the previous place, or to the stream if the page was opened here. */
 export function leave(): void {
   if (visits > 0) history.back()

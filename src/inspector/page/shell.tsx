@@ -1,13 +1,16 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { NO_RESPONSE, NO_SESSION, sessionEnded } from './api.js'
+import { NO_RESPONSE, NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
+import { FindField } from './find-field.js'
+import { Keys, useKeys } from './keys.js'
 import { matchPath } from './model/match-path.js'
-import { leave, linkTo, place, type ViewProps } from './router.js'
+import { linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { StreamView } from './stream-view.js'
+import { standing, trusted } from './trust.js'
 
 type ViewComponent = (props: ViewProps) => VNode | null
 
@@ -19,13 +22,16 @@ interface View {
   readonly path: string
   /** Label in the navigation and the title; the view of one object uses its id as title. */
   readonly nav?: string
+  /** True for a view of every server and listener. */
+  readonly always?: true
   /** Loads the view on first use: every view but the first one is a file of its own. */
   readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 
 /** All views of the page, in navigation order. */
 const views: readonly View[] = [
-  { path: '/', nav: 'Stream', load: () => StreamView },
+  { path: '/', nav: 'Stream', always: true, load: () => StreamView },
+  { path: '/find', always: true, load: () => import('./views/find.js').then((it) => it.FindView) },
   { path: '/requests/:id', load: () => import('./views/request.js').then((it) => it.RequestView) },
   { path: '/vouchers', nav: 'Vouchers', load: () => import('./views/vouchers.js').then((it) => it.VouchersView) },
   { path: '/vouchers/:id', load: () => import('./views/voucher.js').then((it) => it.VoucherView) },
@@ -45,36 +51,31 @@ const views: readonly View[] = [
   { path: '/faults', nav: 'Faults', load: () => import('./views/faults.js').then((it) => it.FaultsView) },
 ]
 
-const keys = [
-  ['/', 'Find in the stream'],
-  ['j  ↓', 'Next entry'],
-  ['k  ↑', 'Previous entry'],
-  ['Enter', 'Open the entry'],
-  ['Escape', 'Back'],
-  ['?', 'These keys'],
-] as const
-
 /** Loaded views by path; null for a view whose file could not be loaded. */
 const loaded = signal<Readonly<Record<string, ViewComponent | null>>>({ '/': StreamView })
 
 async function load(view: View) {
-  const component = await Promise.resolve(view.load()).catch(() => null)
+  const component = await trusted()
+    .then(view.load)
+    .catch(() => null)
   loaded.value = { ...loaded.value, [view.path]: component }
 }
 
-/** True while a dialog is open, which has keys of its own. */
-const isAsking = () => document.querySelector('dialog[open]') !== null
+/** Text beside the tabs: whether the page shows what happens. */
+const stateOf = () => (standing.value === 'stranger' ? 'Stopped' : connection.value)
 
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
-  const offered = views.filter(({ path: it }) => it === '/' || known?.views.some((name) => name === it.split('/')[1]))
+  const offered = views.filter(
+    ({ path: it, always }) => always || known?.views.some((name) => name === it.split('/')[1]),
+  )
   const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
   const view = found?.it
   const View = view && loaded.value[view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id}` : local
+  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id ?? 'Find'}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const first = useRef(true)
@@ -95,30 +96,8 @@ export function Shell() {
     main.current?.scrollTo(0, 0)
   }, [path, view, View])
 
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isAsking()) return
-      const target = event.target as HTMLElement
-      const isField = target.matches('input, select, textarea')
-      if (event.key === 'Escape') {
-        // Escape would clear the search field in Chrome.
-        event.preventDefault()
-        if (isField) target.blur()
-        else leave()
-      } else if (isField) return
-      else if (event.key === '?') dialog.current?.showModal()
-      else if (event.key === '/') {
-        event.preventDefault()
-        document.getElementById('filter-find')?.focus()
-      }
-    }
-    addEventListener('keydown', onKeyDown)
-    return () => removeEventListener('keydown', onKeyDown)
-  }, [])
+  useKeys(main, dialog)
 
-  const section = path.split('/')[1] ?? ''
-  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
-  const state = connection.value
   return (
     <>
       <button class="unseen" onClick={() => main.current?.focus()}>
@@ -130,61 +109,65 @@ export function Shell() {
           {product}
           <span class="local">local :{location.port || '80'}</span>
         </a>
-        <nav aria-label="Views">
-          {offered
-            .filter((it) => it.nav)
-            .map((view) => (
-              <a
-                href={linkTo(view.path.split('/').filter(Boolean))}
-                aria-current={isHere(view.path) ? 'page' : undefined}
-              >
-                {view.nav}
-              </a>
-            ))}
-        </nav>
-        <p class={`connection ${state}`}>{state}</p>
+        <Tabs views={offered.filter((it) => it.nav)} section={path.split('/')[1] ?? ''} />
+        <FindField />
+        <p class={`connection ${stateOf()}`}>{stateOf()}</p>
         <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
           ?
         </button>
       </header>
-      {sessionEnded.value && (
-        <p class="ended" role="alert">
-          {NO_SESSION}
-        </p>
-      )}
+      <Ended />
       <main id="main" tabindex={-1} ref={main}>
-        {found?.params && View ? (
-          <View key={path} params={found.params} query={query} />
-        ) : view && View === null ? (
-          <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view)} />
-        ) : view ? (
-          <Loading />
-        ) : (
-          <>
-            <Heading>Not found</Heading>
-            <Failed failure={{ sentence: 'Nothing is at this address.' }} />
-          </>
+        {/* Without a session there is nothing to show beside the reason. */}
+        {sessionEnded.value && !known ? null : (
+          <Content view={view} key={path} params={found?.params ?? {}} query={query} />
         )}
       </main>
       <p class="toast" role="status">
         {announcement.value}
       </p>
-      <dialog ref={dialog} aria-labelledby="keys">
-        <h2 id="keys">Keys</h2>
-        <dl>
-          {keys.map(([key, text]) => (
-            <div>
-              <dt>
-                <code>{key}</code>
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
-        <form method="dialog">
-          <button>Close</button>
-        </form>
-      </dialog>
+      <Keys dialog={dialog} />
+    </>
+  )
+}
+
+function Tabs({ views, section }: { readonly views: readonly View[]; readonly section: string }) {
+  const nav = useRef<HTMLElement>(null)
+  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
+  // A narrow screen shows only some of the tabs.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [section, views.length])
+  return (
+    <nav aria-label="Views" ref={nav}>
+      {views.map((view) => (
+        <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view.path) ? 'page' : undefined}>
+          {view.nav}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** Reason why this tab does nothing. */
+function Ended() {
+  const reason = sessionEnded.value ? NO_SESSION : standing.value === 'stranger' && NOT_PROVED
+  return reason ? (
+    <p class="ended" role="alert">
+      {reason}
+    </p>
+  ) : null
+}
+
+function Content({ view, params, query }: ViewProps & { readonly view: View | undefined }) {
+  const View = view && loaded.value[view.path]
+  if (View) return <View params={params} query={query} />
+  if (view && View === null) return <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view)} />
+  if (view) return Loading()
+  return (
+    <>
+      <Heading>Not found</Heading>
+      <Failed failure={{ sentence: 'Nothing is at this address.' }} />
     </>
   )
 }

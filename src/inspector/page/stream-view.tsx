@@ -1,9 +1,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { Badge, Loading, Status } from './components.js'
+import { sessionEnded } from './api.js'
+import { Badge, Loading, Status, TextFilter } from './components.js'
+import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, duration } from './model/format.js'
-import { linkTo, place, setQuery } from './router.js'
+import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { connection, log, logVersion } from './stream.js'
 
@@ -30,18 +32,13 @@ export function StreamView() {
 }
 
 function Empty() {
+  if (sessionEnded.value) return null
   if (connection.value === 'Connecting') return Loading()
   if (log.entries.length > 0) return <p class="empty">No entry passes these filters.</p>
   return <p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
-  const change = (name: string, value: string) => {
-    const next = new URLSearchParams(query)
-    if (value === '') next.delete(name)
-    else next.set(name, value)
-    setQuery(next)
-  }
   const value = (name: string) => query.get(name) ?? ''
   const valuesOf = (name: 'type' | 'owner') => {
     const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
@@ -54,7 +51,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
     return (
       <label>
         <span>{label}</span>
-        <select value={own} onChange={(event) => change(name, event.currentTarget.value)}>
+        <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
           <option value="">All</option>
           {listed.map(([it, text]) => (
             <option key={it} value={it}>
@@ -65,27 +62,15 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
       </label>
     )
   }
-  const input = (name: string, label: string) => (
-    <label>
-      <span>{label}</span>
-      <input
-        type="search"
-        id={`filter-${name}`}
-        value={value(name)}
-        autocomplete="off"
-        onInput={(event) => change(name, event.currentTarget.value)}
-      />
-    </label>
-  )
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return (
     <form class="filters" role="search" aria-label="Filter of the stream" onSubmit={(event) => event.preventDefault()}>
-      {input('find', 'Find')}
+      <TextFilter name="find" label="Text" />
       {choice('type', 'Type', types)}
       {choice('status', 'Status', Object.entries(statuses))}
       {choice('application', 'Application or bot', valuesOf('owner'))}
-      {input('voucher', 'Voucher id')}
+      <TextFilter name="voucher" label="Voucher id" />
       <p class="quiet">
         {isFiltered ? `${count(found)} of ${count(total)}` : count(total)}
         {log.omitted > 0 && ` (${count(log.omitted)} left out)`}
@@ -205,18 +190,6 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
       )}
     </>
   )
-}
-
-function stepOf(event: KeyboardEvent): number {
-  if (
-    event.ctrlKey ||
-    event.metaKey ||
-    event.altKey ||
-    (event.target as Element).closest('input, select, textarea, dialog')
-  )
-    return 0
-  if (event.key === 'j' || event.key === 'ArrowDown') return 1
-  return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
 }
 
 function Row({ entry, index }: { readonly entry: Entry; readonly index: number }) {

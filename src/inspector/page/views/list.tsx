@@ -1,6 +1,6 @@
 import { type Column, Loaded, Table } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
-import { count } from '../model/format.js'
+import { plural } from '../model/format.js'
 import { linkTo } from '../router.js'
 
 interface Page<Row> {
@@ -30,10 +30,7 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
         <>
           <Table caption={name} columns={columns} rows={items} keyOf={(it: Row) => it.id} empty={`No ${name} here.`} />
           <p class="actions">
-            {page > 1 && link(page - 1, 'Newer')}{' '}
-            <span class="quiet">
-              {count(total)} {name}
-            </span>{' '}
+            {page > 1 && link(page - 1, 'Newer')} <span class="quiet">{plural(total, name)}</span>{' '}
             {page < pages && link(page + 1, 'Older')}
           </p>
         </>

@@ -79,14 +79,23 @@ const periodColumns: readonly Column<Period>[] = [
 ]
 
 /** Two bars per period, with the same numbers in a table. */
-export function Chart({ items, complete }: Totals) {
+export function Chart({ items, complete, until }: Totals) {
+  const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
+  const ticks = [items[0]?.from, items[Math.floor(items.length / 2)]?.from, until]
   return (
     <figure>
-      <svg viewBox="0 0 600 120" preserveAspectRatio="none" aria-hidden="true">
-        {barsOf(items, 600, 120).map((bar) => (
-          <rect {...bar} />
-        ))}
-      </svg>
+      <div class="chart" aria-hidden="true">
+        <div class="axis">
+          <span>{count(highest)}</span>
+          <span>0</span>
+        </div>
+        <svg viewBox="0 0 600 120" preserveAspectRatio="none">
+          {barsOf(items, 600, 120).map((bar) => (
+            <rect {...bar} />
+          ))}
+        </svg>
+        <div class="axis">{ticks.map((it) => it && <span>{dateTime(it).slice(5, 16)}</span>)}</div>
+      </div>
       <figcaption>
         {series.map((name) => (
           <>
