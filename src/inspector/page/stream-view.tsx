@@ -1,13 +1,14 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { sessionEnded } from './api.js'
 import { Badge, Loading, Status, TextFilter } from './components.js'
+import { ExampleOffer } from './example-offer.js'
 import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, duration } from './model/format.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
-import { connection, log, logVersion } from './stream.js'
+import { complete, connection, log, logVersion } from './stream.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
@@ -25,6 +26,7 @@ export function StreamView() {
       <h1 class="unseen" tabindex={-1}>
         Stream of requests and deliveries
       </h1>
+      <ExampleOffer when={complete.value && log.entries.every((it) => it.type.startsWith('platform.'))} />
       <Filters query={query} found={entries.length} />
       {entries.length === 0 ? <Empty /> : <List entries={entries} />}
     </section>

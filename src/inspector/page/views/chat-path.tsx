@@ -46,7 +46,7 @@ interface WaitingProps {
 
 /** How the bot gets its updates, and the deliveries that have not succeeded. */
 function Waiting({ bot, newest }: WaitingProps) {
-  const bots = useRead<{ items: readonly Bot[] }>('/bots?limit=100', ['reviews', 'reset']).result
+  const bots = useRead<{ items: readonly Bot[] }>('/bots?limit=100', ['reviews', 'reset', 'seed']).result
   const { result, reload } = useRead<{ items: readonly Delivery[] }>(
     `/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`,
     ['clock', 'reset'],

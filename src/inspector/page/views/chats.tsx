@@ -17,7 +17,7 @@ export function ChatsView({ query }: ViewProps) {
       <Heading>Chats</Heading>
       <Loaded
         path="/bots?limit=100"
-        on={['reviews', 'reset']}
+        on={['reviews', 'reset', 'seed']}
         view={({ items }: { readonly items: readonly Bot[] }) => <Start bots={items} bot={query.get('bot_id')} />}
       />
       <List
