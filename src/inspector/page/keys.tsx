@@ -78,30 +78,34 @@ function keepFocus(main: Element): () => void {
   }
 }
 
+/** Keys that work in every view; fields and dialogs have keys of their own. */
+function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | null): void {
+  const target = event.target as HTMLElement
+  const isField = target.matches('input, select, textarea')
+  const step = stepOf(event)
+  if (event.key === 'Escape') {
+    // Escape would clear the search field in Chrome.
+    event.preventDefault()
+    if (isField) target.blur()
+    else leave()
+  } else if (isField) return
+  else if (event.key === '?') dialog?.showModal()
+  else if (event.key === '/') {
+    event.preventDefault()
+    document.getElementById(FIND)?.focus()
+  } else if (step && moveTo(main, step)) event.preventDefault()
+}
+
 /** Keys of every view, and a focus that updates do not take away. */
 export function useKeys(main: RefObject<HTMLElement>, dialog: RefObject<HTMLDialogElement>): void {
   useEffect(() => {
+    const element = main.current as HTMLElement
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-      // A dialog has keys of its own.
-      if (!main.current || document.querySelector('dialog[open]')) return
-      const target = event.target as HTMLElement
-      const isField = target.matches('input, select, textarea')
-      const step = stepOf(event)
-      if (event.key === 'Escape') {
-        // Escape would clear the search field in Chrome.
-        event.preventDefault()
-        if (isField) target.blur()
-        else leave()
-      } else if (isField) return
-      else if (event.key === '?') dialog.current?.showModal()
-      else if (event.key === '/') {
-        event.preventDefault()
-        document.getElementById(FIND)?.focus()
-      } else if (step && moveTo(main.current, step)) event.preventDefault()
+      const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented
+      if (!isOther && !document.querySelector('dialog[open]')) onKey(event, element, dialog.current)
     }
     addEventListener('keydown', onKeyDown)
-    const release = keepFocus(main.current as HTMLElement)
+    const release = keepFocus(element)
     return () => {
       removeEventListener('keydown', onKeyDown)
       release()

@@ -16,13 +16,16 @@ interface Named {
 }
 
 const names = signal<ReadonlyMap<string, string>>(new Map())
-/** Ids that a reading did not find: they are not looked for again until a name changes. */
-const missed = new Set<string>()
+/** Ids that were looked for. The lists are not read again for one that they do not have. */
+const wanted = new Set<string>()
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Reads the names again, after a change of an application, a bot or a template. */
-export function readNames(): void {
-  missed.clear()
+/** Reads the names again after a change, if any is shown. */
+export function refreshNames(): void {
+  if (wanted.size > 0) readNames()
+}
+
+function readNames(): void {
   if (timer !== undefined) return
   timer = setTimeout(async () => {
     timer = undefined
@@ -32,23 +35,30 @@ export function readNames(): void {
   }, PAUSE_MS)
 }
 
+/** Lists of the page with the kinds of records that have a view of their own. */
+const views = { ...lists, voucher: 'vouchers', chat: 'chats', delivery: 'deliveries' } as const
+
+/** Address of a record; an application has no view, so that its calls are shown. */
+export const linkOf = (kind: keyof typeof views, id: string): string =>
+  kind === 'application' ? linkTo([], { application: id }) : linkTo([views[kind], id])
+
+/** Name of an application, a bot or a template; its id while the name is unknown. */
+export const nameOf = (id: string): string => names.value.get(id) ?? id
+
 interface NameProps {
   readonly kind: keyof typeof lists
   readonly id: string
-  /** Target of the link; null for none. By default the page of the object. */
+  /** Target of the link; null for none. By default the page of the record. */
   readonly to?: string | null
 }
-
-const linkOf = (kind: NameProps['kind'], id: string) =>
-  kind === 'application' ? linkTo([], { application: id }) : linkTo([`${kind}s`, id])
 
 /** Name of an application, a bot or a template, with its id beside it. */
 export function Name({ kind, id, to = linkOf(kind, id) }: NameProps) {
   const name = names.value.get(id)
   useEffect(() => {
-    if (name !== undefined || missed.has(id) || features.value?.source !== 'server') return
+    if (name !== undefined || wanted.has(id) || features.value?.source !== 'server') return
     readNames()
-    missed.add(id)
+    wanted.add(id)
   }, [id, name])
   const shown =
     name === undefined ? (

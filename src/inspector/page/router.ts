@@ -33,7 +33,7 @@ export function linkTo(parts: readonly string[], query?: Readonly<Record<string,
   return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-/** Opens a place of the page. */
+/** Goes to an address within the page. */
 export function visit(href: string): void {
   visits++
   history.pushState(null, '', href)

@@ -6,6 +6,7 @@ import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, duration } from './model/format.js'
+import { Name, nameOf } from './name.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { complete, connection, log, logVersion } from './stream.js'
@@ -44,7 +45,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   const value = (name: string) => query.get(name) ?? ''
   const valuesOf = (name: 'type' | 'owner') => {
     const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
-    return [...known].sort().map((it) => [it, it] as const)
+    return [...known].sort().map((it) => [it, nameOf(it)] as const)
   }
   const types = [['requests', 'All requests'], ['deliveries', 'All deliveries'], ...valuesOf('type')] as const
   const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
@@ -89,7 +90,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   )
 }
 
-const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
+export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
 /** A table, newest entry first, that renders only visible rows. */
 function List({ entries }: { readonly entries: readonly Entry[] }) {
@@ -233,7 +234,9 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
         <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
       </td>
       <td class="wide id">{entry.voucher}</td>
-      <td class="wide id">{entry.owner}</td>
+      <td class="wide">
+        {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
+      </td>
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )

@@ -2,6 +2,7 @@ import type { ActivityLine } from '../../contract/platform/activity.js'
 import { API, noteSession, send, sessionEnded } from './api.js'
 import { ActivityLog } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'
+import { refreshNames } from './name.js'
 import { signal } from './signal.js'
 import { announce, features, noteChange, readClock, readFeatures } from './state.js'
 import { distrust } from './trust.js'
@@ -57,7 +58,9 @@ async function readActivity(onOpen: () => void): Promise<void> {
 
 function receive(line: ActivityLine): void {
   log.add(line)
+  if (line.kind === 'request' && /^(?:apps|bots|templates)\.update/.test(line.request.endpoint ?? '')) refreshNames()
   if (line.kind !== 'state') return
+  refreshNames()
   noteChange(line.what)
   if (line.what === 'clock' || line.what === 'reset') void readClock()
   if (line.what === 'reset') announce('The server was reset.')

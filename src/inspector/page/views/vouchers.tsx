@@ -38,7 +38,14 @@ export function VouchersView({ query }: ViewProps) {
 }
 
 const columns: readonly Column<Voucher>[] = [
-  { head: 'Voucher', cell: (it) => <a href={linkTo(['vouchers', it.id])}>{it.name}</a> },
+  {
+    head: 'Voucher',
+    cell: (it) => (
+      <a href={linkTo(['vouchers', it.id])}>
+        {it.name} <small class="id quiet">{it.id}</small>
+      </a>
+    ),
+  },
   { head: 'State', cell: StateBadge },
   { head: 'Recipient', cell: (it) => it.recipientUserId },
   { head: 'External id', cell: (it) => it.externalIssueId, look: 'wide' },
