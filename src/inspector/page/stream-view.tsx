@@ -225,6 +225,12 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
             <Badge tone="note">replay</Badge>
           </>
         )}
+        {line.kind === 'request' && line.request.by_operator && (
+          <>
+            {' '}
+            <Badge tone="warn">operator</Badge>
+          </>
+        )}
         <span class="quiet wide">
           {' '}
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}

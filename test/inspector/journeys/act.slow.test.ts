@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../../src/client/index.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { expectAccessible, openPage } from '../../support/page/journey.js'
 import { type PageServer, pageServer } from '../../support/page/server.js'
+import { standaloneServer } from '../../support/server/server.js'
 import { botBody, serial, templateBody } from '../../support/server/tenant.js'
 
 const browser = useBrowser()
@@ -160,4 +162,38 @@ test('clock jumps to the expiry of a voucher, which the page confirms in its sta
   await press(page, 'Jump')
   await page.getByText('expired', { exact: true }).first().waitFor()
   expect(page.errors).toEqual([])
+})
+
+test('empty server plants the example, shows its tokens once, and its bot delivers a voucher into a chat', async () => {
+  const empty = await standaloneServer({})
+  const { baseUrl, operatorKey } = empty
+  const tokens: Record<string, string> = { operator: operatorKey }
+  const client = createClient({ baseUrl, token: (kind) => tokens[kind] })
+  const page = await openPage(browser, { baseUrl, client })
+  await page.getByRole('button', { name: 'Plant the example' }).waitFor()
+  await expectAccessible(page, 'example')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.getByRole('button', { name: 'Plant the example' }).click()
+  await page.getByText('they are shown only once').waitFor()
+  const lines = await page.getByText(/^export VOUCHERCTL_/).allTextContents()
+  const variables = Object.fromEntries(lines.map((it) => it.slice('export '.length).split('=')))
+  expect(variables).toMatchObject({ VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: expect.stringMatching(/^sop_/) })
+  tokens.bot = variables.VOUCHERCTL_BOT_TOKEN
+  tokens.token = variables.VOUCHERCTL_TOKEN
+  await expectAccessible(page, 'example-planted')
+  const templates = await client.templates.list({})
+  const templateId = templates.ok ? (templates.data.items[0]?.id ?? '') : ''
+  await page.getByRole('link', { name: 'start a chat with its bot' }).click()
+  await page.getByRole('button', { name: 'Start a chat' }).click()
+  await page.getByText('it gets its updates when it polls').waitFor()
+  const chatId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  const issued = await client.bots.issue({ chat_id: chatId, template_id: templateId, external_issue_id: 'first' })
+  expect(issued.ok).toBe(true)
+  await page.getByRole('log').getByRole('img', { name: 'QR code' }).waitFor()
+  await page.getByRole('link', { name: 'Open the voucher' }).click()
+  await choose(page, 'Redeem')
+  await press(page, 'Redeem')
+  await page.getByText(/Redeemed as rdm_/).waitFor()
+  expect(page.errors).toEqual([])
+  await empty.close()
 })

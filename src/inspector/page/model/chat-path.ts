@@ -3,7 +3,7 @@ import { bytesOf, textOf } from './bytes.js'
 
 /** Calls that change a chat or that give a bot its updates. */
 const calls =
-  /^(platform\.(createChat|sendAsUser|(un)?blockChat|callAsApp)|bots\.(send|issue|updates)|vouchers\.(redeem|reverse))$/
+  /^(platform\.(createChat|sendAsUser|(un)?blockChat)|bots\.(send|issue|updates)|vouchers\.(redeem|reverse))$/
 
 /** True for a call or a delivery that may belong to a chat. */
 export const isOfSomeChat = ({ kind, type }: Entry): boolean => kind === 'delivery' || calls.test(type)
@@ -61,5 +61,4 @@ const titles: Readonly<Record<string, string>> = {
   'bots.updates': 'The bot polls its updates',
   'vouchers.redeem': 'A shop redeems the voucher',
   'vouchers.reverse': 'A shop reverses the redemption',
-  'platform.callAsApp': 'This page calls for the application',
 }

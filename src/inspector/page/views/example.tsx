@@ -66,6 +66,9 @@ function Tokens({ applications, bots, close }: Planted & { readonly close: () =>
           </li>
         ))}
       </ul>
+      <p class="actions">
+        <Copy label="Copy all" text={lines.join('\n')} />
+      </p>
       <p>
         Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
         <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>, and let your app receive
@@ -75,7 +78,6 @@ function Tokens({ applications, bots, close }: Planted & { readonly close: () =>
         <code>{listen}</code> <Copy text={listen} />
       </p>
       <p class="actions">
-        <Copy label="Copy all exports" text={lines.join('\n')} />
         <button type="button" class="small" onClick={close}>
           Close
         </button>
