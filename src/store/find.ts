@@ -41,8 +41,9 @@ const exact: readonly (readonly [kind: Kind, sql: string])[] = [
   ['delivery', `${deliveryColumns} from deliveries d join bots b on b.id = d.bot_id where d.id = $1`],
   [
     'template',
-    `id, name, external_template_id as detail from templates
-     where application_id in (select id from applications union all select '') and external_template_id = $1`,
+    // The ids alone come from an index; with more columns SQLite reads all templates.
+    `id, name, external_template_id as detail from templates where id in (select t.id from templates t
+     where t.application_id in (select id from applications union all select '') and t.external_template_id = $1)`,
   ],
   // The index of external ids begins with the template.
   [
