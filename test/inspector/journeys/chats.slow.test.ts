@@ -49,7 +49,7 @@ test('voucher of the bot appears in the chat with QR code and redeem code, as it
   await talk.getByRole('img', { name: 'QR code' }).waitFor()
   await talk.getByText('<script>', { exact: false }).waitFor()
   expect(await page.evaluate('window.hostile')).toBeUndefined()
-  await page.getByText('The bot issues a voucher').waitFor()
+  await page.getByText('bots.issue', { exact: true }).waitFor()
   await page.getByText(/Update \d+ voucher_issued/).waitFor()
   await page.getByLabel(`Message as ${user}`).fill('Thank you')
   await page.keyboard.press('Enter')

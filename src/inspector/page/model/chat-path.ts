@@ -43,22 +43,9 @@ export function stepsOf(entries: readonly Entry[], { chat, bot, vouchers }: Chat
   return steps
 }
 
-/** What happens in a step, in words. */
-export function stepTitle({ kind, type, line }: Entry): string {
-  if (kind === 'request' || line.kind === 'request') return titles[type] ?? type
+/** Names a step: the call, or the update and the attempt of its delivery. */
+export function stepTitle({ type, line }: Entry): string {
+  if (line.kind === 'request') return type
   const { update_id, attempt, replay } = line.delivery
-  const again = replay ? ', replay' : attempt !== null && attempt > 1 ? `, attempt ${attempt}` : ''
-  return `Update ${update_id} ${type}${again}`
-}
-
-const titles: Readonly<Record<string, string>> = {
-  'platform.createChat': 'The user starts the chat',
-  'platform.sendAsUser': 'The user sends a message',
-  'platform.blockChat': 'The user blocks the bot',
-  'platform.unblockChat': 'The user lifts the block',
-  'bots.send': 'The bot sends a message',
-  'bots.issue': 'The bot issues a voucher',
-  'bots.updates': 'The bot polls its updates',
-  'vouchers.redeem': 'A shop redeems the voucher',
-  'vouchers.reverse': 'A shop reverses the redemption',
+  return `Update ${update_id} ${type}${replay ? ', replay' : (attempt ?? 1) > 1 ? `, attempt ${attempt}` : ''}`
 }

@@ -1,32 +1,47 @@
-import { useEffect } from 'preact/hooks'
 import type { Bot } from '../../../contract/bots.js'
 import type { Chat } from '../../../contract/chats.js'
 import type { Delivery } from '../../../contract/webhook.js'
-import { Status, Time, useRead } from '../components.js'
+import { Loaded, Status, Time } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
 import { stepsOf, stepTitle } from '../model/chat-path.js'
 import { duration } from '../model/format.js'
 import { linkTo } from '../router.js'
 import { log, logVersion } from '../stream.js'
+import { entryLink } from '../stream-view.js'
 import { Bytes } from './bytes.js'
+import { Found } from './found.js'
 import { StateBadge } from './state-badge.js'
 
 interface ChatPathProps {
   readonly chat: Chat
   readonly vouchers: readonly string[]
-  readonly newest: string | undefined
 }
 
-const isOpen = ({ status }: Delivery) => status !== 'delivered' && status !== 'cancelled'
-
 /** The updates of a chat with their deliveries and the responses of the receiver, and the calls of the bot. */
-export function ChatPath({ chat, vouchers, newest }: ChatPathProps) {
+export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps) {
   logVersion.value
-  const steps = stepsOf(log.entries, { chat: chat.id, bot: chat.bot_id, vouchers })
+  const steps = stepsOf(log.entries, { chat: id, bot, vouchers })
   return (
     <section class="path">
       <h2>What it causes</h2>
-      <Waiting bot={chat.bot_id} newest={newest} />
+      <Found
+        list="bots"
+        id={bot}
+        view={({ delivery_mode }: Bot) =>
+          delivery_mode === 'polling' ? (
+            <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
+          ) : (
+            <Loaded
+              path={`/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`}
+              on={['clock', 'reset']}
+              about={({ owner }: Entry) => owner === bot}
+              view={({ items }: { readonly items: readonly Delivery[] }) => (
+                <Deliveries items={items.filter((it) => it.status !== 'delivered' && it.status !== 'cancelled')} />
+              )}
+            />
+          )
+        }
+      />
       {steps.length === 0 && (
         <p class="empty">Send a message: its update, the delivery and the response of the receiver appear here.</p>
       )}
@@ -39,30 +54,17 @@ export function ChatPath({ chat, vouchers, newest }: ChatPathProps) {
   )
 }
 
-interface WaitingProps {
-  readonly bot: string
-  readonly newest: string | undefined
-}
-
-/** How the bot gets its updates, and the deliveries that have not succeeded. */
-function Waiting({ bot, newest }: WaitingProps) {
-  const bots = useRead<{ items: readonly Bot[] }>('/bots?limit=100', ['reviews', 'reset', 'seed']).result
-  const { result, reload } = useRead<{ items: readonly Delivery[] }>(
-    `/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`,
-    ['clock', 'reset'],
-  )
-  useEffect(reload, [newest])
-  const polls = bots?.ok && bots.data.items.find((it) => it.id === bot)?.delivery_mode === 'polling'
-  if (polls) return <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
-  const waiting = result?.ok ? result.data.items.filter(isOpen) : []
+/** Deliveries with their state, and the time of the next attempt. */
+export function Deliveries({ items }: { readonly items: readonly Delivery[] }) {
   return (
     <ul class="rows">
-      {waiting.map((it) => (
+      {items.map((it) => (
         <li key={it.id}>
           <a href={linkTo(['deliveries', it.id])}>
             Update {it.update_id} {it.update_type}
           </a>{' '}
-          {StateBadge(it)} {it.next_attempt_at && <Time at={it.next_attempt_at} />}
+          {StateBadge(it)} {it.last_attempt_at && <Status status={it.last_status_code} />}{' '}
+          <Time at={it.next_attempt_at ?? it.created_at} />
         </li>
       ))}
     </ul>
@@ -72,7 +74,7 @@ function Waiting({ bot, newest }: WaitingProps) {
 function Step({ entry, open }: { readonly entry: Entry; readonly open: boolean }) {
   const { kind, id, at, status, code, ms, line } = entry
   const { request, response } = line.exchange ?? {}
-  const isDelivery = kind === 'delivery'
+  const [sent, received] = kind === 'delivery' ? ['Update', 'Response of the receiver'] : ['Request', 'Response']
   return (
     <li class={status !== null && status < 400 ? 'good' : 'bad'}>
       <details open={open}>
@@ -83,23 +85,14 @@ function Step({ entry, open }: { readonly entry: Entry; readonly open: boolean }
           </span>
         </summary>
         <p>
-          <a href={linkTo([isDelivery ? 'deliveries' : 'requests', id])}>
-            {isDelivery ? 'Delivery' : 'Request'} {id}
-          </a>
+          <a href={entryLink(entry)}>{id}</a> {!request && 'The bodies were not captured.'}
         </p>
-        {request ? (
+        {request && <Bytes name={`${sent} of ${id}`} body={request.body} length={request.body_bytes} />}
+        {response && (
           <>
-            <h3>{isDelivery ? 'Update' : 'Request'}</h3>
-            <Bytes name={`Request of ${id}`} body={request.body} length={request.body_bytes} />
-            <h3>{isDelivery ? 'Response of the receiver' : 'Response'}</h3>
-            {response ? (
-              <Bytes name={`Response to ${id}`} body={response.body} length={response.body_bytes} />
-            ) : (
-              <p class="quiet">No response.</p>
-            )}
+            <h3>{received}</h3>
+            <Bytes name={`${received} to ${id}`} body={response.body} length={response.body_bytes} />
           </>
-        ) : (
-          <p class="quiet">The bodies were not captured.</p>
         )}
       </details>
     </li>

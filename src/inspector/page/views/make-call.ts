@@ -1,18 +1,16 @@
 import type { Envelope, FailureEnvelope } from '../../../contract/envelope.js'
 import type { MadeCall } from '../../../contract/platform/acting.js'
 import { API, call, type Result, sentenceOf } from '../api.js'
-import { type PlannedCall, pathOf } from '../model/planned-call.js'
+import { bodyOf, type PlannedCall, pathOf, plannable } from '../model/planned-call.js'
 
 /** Makes a planned call: of the operator API, or as an application. */
 export async function makeCall<Data>(planned: PlannedCall): Promise<Result<Data>> {
-  const { endpoint, method, params, body, applicationId, voucherId, idempotencyKey } = planned
-  if (applicationId === undefined) return call(method, pathOf(planned).slice(API.length), body ?? {})
-  const { credential, ...members } = (body ?? {}) as Readonly<Record<string, unknown>>
+  const { endpoint, input, applicationId, voucherId, idempotencyKey } = planned
+  if (applicationId === undefined)
+    return call(plannable[endpoint][0], pathOf(planned).slice(API.length), bodyOf(planned))
+  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== ''))
   const made = await call<MadeCall>('POST', `/applications/${encodeURIComponent(applicationId)}/calls`, {
-    endpoint,
-    input: { ...params, ...members },
-    idempotency_key: idempotencyKey,
-    voucher_id: voucherId,
+    ...{ endpoint, input: given, idempotency_key: idempotencyKey, voucher_id: voucherId },
   })
   if (!made.ok) return made
   const envelope = made.data.body as unknown as Envelope<Data> | null

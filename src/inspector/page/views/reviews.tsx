@@ -1,11 +1,10 @@
-import type { Bot } from '../../../contract/bots.js'
-import type { ListedTemplate, Review } from '../../../contract/platform/platform.js'
+import type { Review } from '../../../contract/platform/platform.js'
 import { Heading, Loaded, Time } from '../components.js'
 import { Name } from '../name.js'
 import { linkTo } from '../router.js'
-import { Actions } from './actions.js'
+import { Actions, decisionsOn } from './actions.js'
 import { AllMembers } from './all-members.js'
-import { decisions } from './decide.js'
+import { Found } from './found.js'
 
 /** Templates and bots that wait for the operator, oldest first, each with its values. */
 export function ReviewsView() {
@@ -45,12 +44,9 @@ function Item({ review: { kind, id, name, application_id, account_id, submitted_
       {kind === 'template' ? (
         <Loaded path={`/templates/${encodeURIComponent(id)}`} view={values} />
       ) : (
-        <Loaded
-          path="/bots?limit=100"
-          view={({ items }: { readonly items: readonly Bot[] }) => values(items.find((it) => it.id === id) ?? {})}
-        />
+        <Found list="bots" id={id} view={values} />
       )}
-      <Actions of={name} actions={decisions({ kind, id, done: reload })} />
+      <Actions of={name} actions={decisionsOn(kind, id)} done={reload} />
     </section>
   )
 }
@@ -58,4 +54,4 @@ function Item({ review: { kind, id, name, application_id, account_id, submitted_
 /** What a decision is about: everything but what comes from the platform. */
 const own = ['id', 'name', 'status', 'applicationName', 'applicationId', 'submittedAt', 'createdAt', 'updatedAt']
 
-const values = (of: ListedTemplate | object) => <AllMembers of={of} except={own} />
+const values = (of: object) => <AllMembers of={of} except={own} />

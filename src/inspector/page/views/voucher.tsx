@@ -4,10 +4,11 @@ import type { Entry } from '../model/activity-log.js'
 import { dateTime } from '../model/format.js'
 import { type LifeItem, lifeOf } from '../model/voucher-life.js'
 import { linkTo, type ViewProps } from '../router.js'
+import { Actions } from './actions.js'
 import { AttemptLine } from './attempt-line.js'
 import { Members } from './members.js'
 import { StateBadge, tones } from './state-badge.js'
-import { VoucherActions } from './voucher-actions.js'
+import { actionsOn } from './voucher-actions.js'
 
 /** Timeline of a voucher with past and future events. */
 export function VoucherView({ params: { id = '' } }: ViewProps) {
@@ -52,7 +53,7 @@ function Life({ history, reload }: LifeProps) {
     <>
       <p>{StateBadge(voucher)}</p>
       <Members of={voucher} names={members} links={lists} />
-      <VoucherActions voucher={voucher} reload={reload} />
+      <Actions of={voucher.name} actions={actionsOn(voucher)} done={reload} />
       {older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
       <ol class="life">
         {lifeOf(history).map((item) => (

@@ -23,8 +23,8 @@ test('chat shows its calls, and its updates and those of its vouchers, newest fi
   expect(stepsOf(entries, scope).map(({ id }) => id)).toEqual(['req_4', 'dlv_4', 'dlv_1', 'req_1'])
 })
 
-test('title of a step says what happens, and which attempt of an update it is', () => {
-  expect(stepTitle(request('req_1', 'bots.send'))).toBe('The bot sends a message')
+test('title of a step names the call, or the update and which attempt it is', () => {
+  expect(stepTitle(request('req_1', 'bots.send'))).toBe('bots.send')
   expect(stepTitle(entryOf(deliveryLine({ attempt: 2 })))).toBe('Update 7 voucher_redeemed, attempt 2')
   expect(stepTitle(entryOf(deliveryLine({ replay: true })))).toBe('Update 7 voucher_redeemed, replay')
 })

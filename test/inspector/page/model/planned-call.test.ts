@@ -1,38 +1,57 @@
 import { expect, test } from 'vitest'
 import { endpoints } from '../../../../src/contract/index.js'
-import * as chatCalls from '../../../../src/inspector/page/model/chat-calls.js'
 import {
-  commandLine,
+  bodyOf,
+  commandLineOf,
+  loggedCallOf,
   type PlannedCall,
   pathOf,
+  plannable,
   plannedRequestOf,
 } from '../../../../src/inspector/page/model/planned-call.js'
 
-const planned: readonly PlannedCall[] = [
-  chatCalls.startChat('bot_1', 'user-1'),
-  chatCalls.sendAsUser('chat_1', 'Hello'),
-  chatCalls.blockBot('chat_1'),
-  chatCalls.unblockBot('chat_1'),
-]
-
-test.each(planned)('$endpoint is planned with method, path, parameters and body of the contract', (call) => {
-  const endpoint = endpoints.find(({ id }) => id === call.endpoint)
-  expect(endpoint).toMatchObject({ method: call.method, path: call.route, status: call.status })
-  expect(pathOf(call)).not.toContain(':')
-  const body = endpoint?.body as { properties?: object; required?: string[] } | undefined
-  const members = Object.keys(call.body ?? {})
-  expect(Object.keys(body?.properties ?? {})).toEqual(expect.arrayContaining(members))
-  expect(members).toEqual(expect.arrayContaining(body?.required ?? []))
+test.each(Object.entries(plannable))('%s is planned with the method and the path of the contract', (id, planned) => {
+  const [method, path] = planned
+  const { status } = loggedCallOf({ endpoint: id as keyof typeof plannable, input: {} })
+  expect(endpoints.find((it) => it.id === id)).toMatchObject({ method, path, status })
 })
 
-test('planned request escapes a parameter and has the idempotency key as header', () => {
-  const call = { ...(planned[1] as PlannedCall), params: { chatId: 'a/b' }, idempotencyKey: 'key-1' }
-  expect(plannedRequestOf(call)).toMatchObject({ url: '/_platform/v1/chats/a%2Fb/messages' })
-  expect(plannedRequestOf(call).headers).toContainEqual(['Idempotency-Key', 'key-1'])
+const redeem: PlannedCall = {
+  endpoint: 'vouchers.redeem',
+  input: { reference: "it's" },
+  idempotencyKey: 'key-1',
+  applicationId: 'app_1',
+  voucherId: 'vch_1',
+}
+
+test('planned request has the idempotency key as header, and hides the credential of its voucher', () => {
+  const { method, url, headers, body } = plannedRequestOf(redeem)
+  expect([method, url]).toEqual(['POST', '/api/v1/open-platform/vouchers/redeem'])
+  expect(headers).toContainEqual(['Idempotency-Key', 'key-1'])
+  expect(JSON.parse(atob(body ?? ''))).toEqual({
+    credential: { type: 'redeem_code', value: '[hidden]' },
+    reference: "it's",
+  })
 })
 
-test('command line quotes values and omits flags without a value', () => {
-  expect(commandLine('vouchers redeem', { reference: "it's", recipient: '' })).toBe(
-    "voucherctl vouchers redeem --reference 'it'\\''s'",
-  )
+test('path of a planned call escapes its parameters, and the body omits them and empty members', () => {
+  const send: PlannedCall = { endpoint: 'platform.sendAsUser', input: { chatId: 'a/b', text: 'Hello', none: '' } }
+  expect(pathOf(send)).toBe('/_platform/v1/chats/a%2Fb/messages')
+  expect(bodyOf(send)).toEqual({ text: 'Hello' })
+  expect(plannedRequestOf({ endpoint: 'platform.blockChat', input: { chatId: 'c' } })).toMatchObject({ body: null })
+})
+
+test.each<[string | undefined, PlannedCall]>([
+  [`printf %s "$SECRET" | voucherctl vouchers redeem - --reference 'it'\\''s' --idempotency-key key-1`, redeem],
+  [
+    'voucherctl vouchers issue --template tpl_1 --external-id order-1 --recipient user-1',
+    {
+      endpoint: 'vouchers.issue',
+      input: { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'user-1' },
+    },
+  ],
+  ['voucherctl vouchers reverse rdm_1', { endpoint: 'vouchers.reverse', input: { redemptionId: 'rdm_1', reason: '' } }],
+  [undefined, { endpoint: 'platform.showCredentials', input: { voucherId: 'vch_1' } }],
+])('command line of a planned call is %s', (command, planned) => {
+  expect(commandLineOf(planned)).toBe(command)
 })
