@@ -102,7 +102,7 @@ test('template goes from draft to ten issued vouchers, with its values in sight 
   await choose(page, 'Issue')
   await actions(page).getByLabel('Vouchers').selectOption('Ten')
   await page.getByLabel('Recipient').fill('user-of-ten')
-  await press(page, 'Issue 10 vouchers')
+  await press(page, 'Issue')
   await page.getByText('10 issued:').waitFor()
   await page.getByText('10 of 1,000 issued').waitFor()
   await expectAccessible(page, 'template-issued')

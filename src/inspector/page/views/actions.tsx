@@ -78,6 +78,8 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
   const planned = calls(values, key)
   const run = async (event: Event) => {
     event.preventDefault()
+    // The button is not disabled meanwhile, because it would lose the focus.
+    if (busy) return
     setBusy(true)
     setRefusal('')
     const results: unknown[] = []
@@ -99,7 +101,7 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
   const change = (name: string) => (event: { readonly currentTarget: { readonly value: string } }) =>
     setValues({ ...values, [name]: event.currentTarget.value })
   const button = (
-    <button class="primary" disabled={busy}>
+    <button class="primary" aria-busy={busy}>
       {label}
     </button>
   )
