@@ -46,7 +46,7 @@ test('code of a voucher is hidden until asked for, and its history says that it 
   expect(page.errors).toEqual([])
 })
 
-test('voucher is verified, redeemed with a reference and reversed, and the last refusal is shown in place', async () => {
+test('voucher is verified, redeemed and reversed, and a refusal is shown in place', async () => {
   const { id } = await server.issue()
   const page = await openPage(browser, server, `/vouchers/${id}`)
   await choose(page, 'Verify')
@@ -84,7 +84,7 @@ test('voucher is verified, redeemed with a reference and reversed, and the last 
   expect(page.errors).toEqual([])
 })
 
-test('template goes from draft to ten issued vouchers, with its values in sight of who approves it', async () => {
+test('template goes from draft to ten issued vouchers, approved with its values in sight', async () => {
   const { id, name } = await draft()
   const page = await openPage(browser, server, '/templates')
   await page.getByRole('link', { name }).click()
@@ -164,7 +164,7 @@ test('clock jumps to the expiry of a voucher, which the page confirms in its sta
   expect(page.errors).toEqual([])
 })
 
-test('empty server plants the example, shows its tokens once, and its bot delivers a voucher into a chat', async () => {
+test('empty server plants the example, whose bot delivers a voucher into a chat', async () => {
   const empty = await standaloneServer({})
   const { baseUrl, operatorKey } = empty
   const tokens: Record<string, string> = { operator: operatorKey }
