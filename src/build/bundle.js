@@ -81,7 +81,7 @@ const programs = [
     input: { 'inspector/app': src('inspector/page/main.tsx') },
     platform: 'browser',
     preserveEntrySignatures: 'allow-extension',
-    // What the first view needs is in app.js, and what several views share is in shared.js: small files compress badly.
+    // One file for the first view, and one for what several views share: small files compress badly.
     output: {
       chunkFileNames: 'inspector/[name].js',
       codeSplitting: {

@@ -318,7 +318,7 @@ test('page goes on after a restart of its server, without a reload, and shows th
     await second.close()
   }))
 
-test('first view loads no file of others, and a request says when its file fails, and tries again', async () => {
+test('first view loads one script; a request whose file fails to load says so and tries again', async () => {
   const page = await browser.page()
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))

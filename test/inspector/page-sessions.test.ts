@@ -1,6 +1,7 @@
+import { createHash, createHmac } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { PageSessions } from '../../src/inspector/page-sessions.js'
+import { PageSessions, type SessionStorage } from '../../src/inspector/page-sessions.js'
 import { seededRandom } from '../support/server/app.js'
 
 const HOUR_MS = 3_600_000
@@ -129,4 +130,129 @@ test('page sessions keep the newest 16 tickets and 64 tokens', () => {
   expect(tickets.map((it) => sessions.exchange(it) !== undefined)).toEqual([false, ...Array(16).fill(true)])
   const open = Array.from({ length: 65 }, newToken)
   expect(open.map(accepts)).toEqual([false, ...Array(64).fill(true)])
+})
+
+const ORIGIN = 'http://127.0.0.1:8420'
+const hashOf = (token: string) => createHash('sha256').update(token).digest('hex')
+
+/** Servers that use one file, one after the other or concurrently. */
+function folder() {
+  const clock = { now: Date.parse('2026-11-21T10:00:00Z') }
+  const file = {
+    text: '',
+    writes: 0,
+    read: () => file.text,
+    write(text: string) {
+      file.writes += 1
+      file.text = text
+    },
+  }
+  const start = (origin = ORIGIN, storage: SessionStorage = { key: 'key of the folder', file }) => {
+    const sessions = new PageSessions(seededRandom(origin), () => clock.now, storage)
+    sessions.open(origin)
+    return sessions
+  }
+  const accepts = (sessions: PageSessions, token: string) => {
+    const connection = new Connection()
+    const isKnown = sessions.use(token, connection)
+    connection.close()
+    return isKnown
+  }
+  const newSession = (sessions: PageSessions) => {
+    const session = sessions.exchange(sessions.newTicket().secret)
+    if (session === undefined) throw new Error('no session')
+    return session
+  }
+  return { clock, file, start, accepts, newSession }
+}
+
+test('token outlives a restart on the same address, and no hash is a token', () => {
+  const { file, start, accepts, newSession } = folder()
+  const { token, proof_key } = newSession(start())
+  expect(file.text).not.toContain(token)
+  expect(file.text).not.toContain(proof_key)
+  const second = start()
+  expect([accepts(second, token), accepts(second, hashOf(token))]).toEqual([true, false])
+  expect(accepts(start('http://127.0.0.1:8421'), token)).toBe(false)
+})
+
+test('stored session ends an hour after its last use, which a stop and every ten minutes store', () => {
+  const { clock, file, start, accepts, newSession } = folder()
+  const first = start()
+  const { token } = newSession(first)
+  clock.now += HOUR_MS - 1
+  expect(accepts(start(), token)).toBe(true)
+  // The use was stored with the others of ten minutes, without a stop.
+  clock.now += HOUR_MS - 1
+  expect(accepts(start(), token)).toBe(true)
+  const writes = file.writes
+  const running = start()
+  expect(accepts(running, token)).toBe(true)
+  clock.now += 599_000
+  expect(accepts(running, token)).toBe(true)
+  expect(file.writes).toBe(writes + 1)
+  running.save()
+  clock.now += HOUR_MS - 1
+  expect(accepts(start(), token)).toBe(true)
+  clock.now += HOUR_MS
+  expect(accepts(start(), token)).toBe(false)
+})
+
+test('session with an open stream counts as used when the server stops', () => {
+  const { clock, start, accepts, newSession } = folder()
+  const first = start()
+  const { token } = newSession(first)
+  first.use(token, new Connection())
+  clock.now += 24 * HOUR_MS
+  first.save()
+  clock.now += HOUR_MS - 1
+  expect(accepts(start(), token)).toBe(true)
+})
+
+test('servers of one folder keep the sessions of each other', () => {
+  const { start, accepts, newSession } = folder()
+  const [first, second] = [start(), start('http://127.0.0.1:8421')]
+  const tokens = [newSession(first).token, newSession(second).token] as const
+  first.save()
+  expect(accepts(start(), tokens[0])).toBe(true)
+  expect(accepts(start('http://127.0.0.1:8421'), tokens[1])).toBe(true)
+})
+
+test.each(['', '[]', '{"sessions":[{"hash":"x"}]}', '{"sessions":7}', 'not JSON'])(
+  'damaged file %j has no session, and a new session replaces it',
+  (text) => {
+    const { file, start, accepts, newSession } = folder()
+    file.text = text
+    const { token } = newSession(start())
+    expect(accepts(start(), token)).toBe(true)
+  },
+)
+
+test('page gets a session also if the file cannot be written', () => {
+  const { start, accepts, newSession } = folder()
+  const write = () => {
+    throw new Error('ENOSPC')
+  }
+  const sessions = start(ORIGIN, { key: 'key', file: { read: () => '', write } })
+  expect(accepts(sessions, newSession(sessions).token)).toBe(true)
+})
+
+test('server proves with the key of its folder, its address and the nonce that it has a session', () => {
+  const { clock, start, newSession } = folder()
+  const { token, proof_key } = newSession(start())
+  const expected = createHmac('sha256', Buffer.from(proof_key, 'hex')).update(`${ORIGIN} 00ff`).digest('hex')
+  const restarted = start()
+  expect(restarted.prove(hashOf(token), '00ff')).toBe(expected)
+  expect(restarted.prove(hashOf(token), '00fe')).not.toBe(expected)
+  expect(restarted.prove(hashOf('another token'), '00ff')).toBeUndefined()
+  expect(start('http://127.0.0.1:8421').prove(hashOf(token), '00ff')).toBeUndefined()
+  clock.now += HOUR_MS
+  expect(restarted.prove(hashOf(token), '00ff')).toBeUndefined()
+})
+
+test('folder with another key proves nothing to the tab of an earlier one', () => {
+  const { file, start, newSession } = folder()
+  const { token, proof_key } = newSession(start())
+  const expected = createHmac('sha256', Buffer.from(proof_key, 'hex')).update(`${ORIGIN} 00ff`).digest('hex')
+  expect(start(ORIGIN, { key: 'another key', file }).prove(hashOf(token), '00ff')).not.toBe(expected)
 })

@@ -117,7 +117,7 @@ describe('calls as an application', () => {
     expect(tokens.map((it) => it.id)).toEqual([tenant.tokenId])
   })
 
-  it('application that is disabled, suspended or without its feature is refused as for its programs', async () => {
+  it('disabled, suspended or featureless application is refused as for its programs', async () => {
     const own = await newTenant(server)
     const { appId } = own
     const list = () => make({ endpoint: 'templates.list', input: {} }, own)
