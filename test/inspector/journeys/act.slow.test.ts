@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../../src/client/index.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
-import { expectAccessible, openPage } from '../../support/page/journey.js'
+import { checkLook } from '../../support/page/journey.js'
+import { openPage } from '../../support/page/open-page.js'
 import { type PageServer, pageServer } from '../../support/page/server.js'
 import { standaloneServer } from '../../support/server/server.js'
 import { botBody, serial, templateBody } from '../../support/server/tenant.js'
@@ -42,7 +43,7 @@ test('code of a voucher is hidden until asked for, and its history says that it 
   await page.getByText(credential.value).waitFor()
   await page.getByRole('img', { name: 'QR code' }).waitFor()
   await page.getByRole('heading', { name: /^Shown/ }).waitFor()
-  await expectAccessible(page, 'voucher-code')
+  await checkLook(page, 'voucher-code')
   expect(page.errors).toEqual([])
 })
 
@@ -58,13 +59,13 @@ test('voucher is verified, redeemed and reversed, and a refusal is shown in plac
   await page.getByLabel('Reference').fill('order-of-the-page')
   const call = page.getByRole('region', { name: 'The call that a program makes' })
   expect(await call.textContent()).toMatch(/^POST \/api\/v1\/open-platform\/vouchers\/redeem[^]*order-of-the-page/)
-  await expectAccessible(page, 'voucher-redeem')
+  await checkLook(page, 'voucher-redeem')
   await press(page, 'Redeem')
   await page.getByText(/Redeemed as rdm_/).waitFor()
   await page.getByText('By the operator of this server.').first().waitFor()
   await press(page, 'Redeem')
   await page.getByRole('alert').filter({ hasText: 'VOUCHER_ALREADY_REDEEMED' }).waitFor()
-  await expectAccessible(page, 'voucher-refused')
+  await checkLook(page, 'voucher-refused')
   await choose(page, 'Reverse')
   await page.getByLabel('Reason (optional)').fill('wrong article')
   await press(page, 'Reverse')
@@ -96,7 +97,7 @@ test('template goes from draft to ten issued vouchers, approved with its values 
   await press(page, 'Submit')
   await page.getByText('Submitted: it can be approved or rejected.').waitFor()
   await choose(page, 'Approve')
-  await expectAccessible(page, 'template-review')
+  await checkLook(page, 'template-review')
   await press(page, 'Approve')
   await page.getByText('Approved.').waitFor()
   await choose(page, 'Issue')
@@ -105,7 +106,7 @@ test('template goes from draft to ten issued vouchers, approved with its values 
   await press(page, 'Issue')
   await page.getByText('10 issued:').waitFor()
   await page.getByText('10 of 1,000 issued').waitFor()
-  await expectAccessible(page, 'template-issued')
+  await checkLook(page, 'template-issued')
   const listed = await server.client.platform.vouchers({ template_id: id })
   const recipients = listed.ok ? listed.data.items.map((it) => it.recipientUserId) : []
   expect(new Set(recipients)).toEqual(new Set(Array.from({ length: 10 }, (_, index) => `user-of-ten-${index + 1}`)))
@@ -126,7 +127,7 @@ test('review shows all values of a template and a bot, and rejects both with a r
   await review(name).getByRole('button', { name: 'Reject …' }).click()
   await review(name).getByLabel('Code').fill('unclear_terms')
   await review(name).getByLabel('Reason').fill('Say which cake')
-  await expectAccessible(page, 'reviews-reject')
+  await checkLook(page, 'reviews-reject')
   await review(name).getByRole('button', { name: 'Reject', exact: true }).click()
   await review(name).waitFor({ state: 'detached' })
   await review('Tea bot').getByRole('link', { name: 'Tea bot' }).click()
@@ -149,7 +150,7 @@ test('bot shows its values, its deliveries and its chats', async () => {
     .getByText(/Update \d+ my_chat_member/)
     .first()
     .waitFor()
-  await expectAccessible(page, 'bot')
+  await checkLook(page, 'bot')
   await page.getByRole('link', { name: user }).click()
   await page.getByLabel(`Message as ${user}`).waitFor()
   expect(page.errors).toEqual([])
@@ -171,8 +172,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   const client = createClient({ baseUrl, token: (kind) => tokens[kind] })
   const page = await openPage(browser, { baseUrl, client })
   await page.getByRole('button', { name: 'Plant the example' }).waitFor()
-  await expectAccessible(page, 'example')
-  await page.setViewportSize({ width: 1280, height: 860 })
+  await checkLook(page, 'example')
   await page.getByRole('button', { name: 'Plant the example' }).click()
   await page.getByText('they are shown only once').waitFor()
   const lines = await page.getByText(/^export VOUCHERCTL_/).allTextContents()
@@ -180,7 +180,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   expect(variables).toMatchObject({ VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: expect.stringMatching(/^sop_/) })
   tokens.bot = variables.VOUCHERCTL_BOT_TOKEN
   tokens.token = variables.VOUCHERCTL_TOKEN
-  await expectAccessible(page, 'example-planted')
+  await checkLook(page, 'example-planted')
   const templates = await client.templates.list({})
   const templateId = templates.ok ? (templates.data.items[0]?.id ?? '') : ''
   await page.getByRole('link', { name: 'start a chat with its bot' }).click()

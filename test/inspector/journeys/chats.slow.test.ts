@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useBrowser } from '../../support/page/browser.js'
-import { expectAccessible, openPage } from '../../support/page/journey.js'
+import { checkLook } from '../../support/page/journey.js'
+import { openPage } from '../../support/page/open-page.js'
 import { HOSTILE, type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
 import { serial } from '../../support/server/tenant.js'
 
@@ -54,10 +55,10 @@ test('voucher of the bot appears in the chat with QR code and redeem code, as it
   await page.getByLabel(`Message as ${user}`).fill('Thank you')
   await page.keyboard.press('Enter')
   await talk.getByText('Thank you').waitFor()
-  await expectAccessible(page, 'chat')
+  await checkLook(page, 'chat')
   await page.getByRole('link', { name: 'Chats' }).click()
   await page.getByRole('link', { name: user }).waitFor()
-  await expectAccessible(page, 'chats')
+  await checkLook(page, 'chats')
   expect(page.errors).toEqual([])
 })
 
@@ -84,5 +85,5 @@ test('receiver that refuses the update of a chat shows its response beside the m
   await step.getByText('unknown signature').first().waitFor()
   await page.getByText('failed', { exact: true }).waitFor()
   server.app.secret = WEBHOOK_SECRET
-  await expectAccessible(page, 'chat-refused')
+  await checkLook(page, 'chat-refused')
 })
