@@ -82,6 +82,8 @@ test('voucher is verified, redeemed and reversed, and a refusal is shown in plac
     ['redeemed', true],
     ['reversed', true],
   ])
+  await page.goto(`${server.baseUrl}/_platform/ui/?voucher=${id}&type=vouchers.reverse`)
+  await page.getByRole('row').filter({ hasText: 'operator' }).waitFor()
   expect(page.errors).toEqual([])
 })
 
