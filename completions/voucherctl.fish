@@ -124,7 +124,7 @@ function __voucherctl_commands
                 stop 'Stop the local server; it finishes what is in flight' \
                 logs 'Show the requests of the local server, or the log of its last detached run' \
                 keys 'Keys of the encrypted transport' \
-                openapi 'Print the OpenAPI 3.1 document of the interface of the server' \
+                openapi 'Print the OpenAPI 3.1 document of the interface, or write a reference to read' \
                 migrate 'Bring the schema of a PostgreSQL database up to date' \
                 export 'Write all that a store holds into one file, as a backup or to move it' \
                 import 'Fill an empty store with what `server export` has written'

@@ -6,6 +6,7 @@ import { platformActivity } from './platform/activity.js'
 import { platformControls } from './platform/controls.js'
 import { platformDeliveries } from './platform/deliveries.js'
 import { platform } from './platform/platform.js'
+import { platformReference } from './platform/reference.js'
 import { platformVouchers } from './platform/voucher-history.js'
 import { templates } from './templates.js'
 import { tokens } from './tokens.js'
@@ -26,6 +27,7 @@ export const contract = {
     ...platformActivity,
     ...platformVouchers,
     ...platformDeliveries,
+    ...platformReference,
     ...platformActing,
   },
 } as const satisfies Record<string, Record<string, Endpoint>>

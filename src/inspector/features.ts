@@ -2,7 +2,19 @@
 export const PAGE_TOKEN = 'page-token'
 
 /** Views of the page; a listener has only deliveries. */
-type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates' | 'chats' | 'bots'
+type PageView =
+  | 'requests'
+  | 'vouchers'
+  | 'deliveries'
+  | 'clock'
+  | 'faults'
+  | 'reviews'
+  | 'templates'
+  | 'errors'
+  | 'state'
+  | 'reference'
+  | 'chats'
+  | 'bots'
 
 /** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {

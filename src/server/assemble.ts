@@ -174,7 +174,20 @@ function createInspector(random: RandomBytes, clock: Clock, sessions: SessionSto
       source: 'server',
       test_clock: clock instanceof TestClock,
       // Show the clock view even without a test clock: it says how to start one.
-      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'chats', 'bots', 'clock'],
+      views: [
+        'requests',
+        'vouchers',
+        'deliveries',
+        'faults',
+        'reviews',
+        'templates',
+        'clock',
+        'errors',
+        'state',
+        'reference',
+        'chats',
+        'bots',
+      ],
       started_at: formatInstant(Date.now()),
     },
   })

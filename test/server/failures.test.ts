@@ -7,6 +7,7 @@ import { makeToken } from '../../src/domain/tokens.js'
 import { TestClock } from '../../src/server/clock.js'
 import type { Deps } from '../../src/server/deps.js'
 import { Faults } from '../../src/server/faults.js'
+import { Gate } from '../../src/server/gate.js'
 import { Activity } from '../../src/server/observe/activity.js'
 import { RequestLog } from '../../src/server/observe/request-log.js'
 import { Snapshots } from '../../src/server/snapshots.js'
@@ -428,6 +429,8 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.requests': { requestLog },
     'platform.openPage': { inspector: Object.assign(testInspector(), { newLink: fail }) },
     'platform.activity': { activity },
+    // It reads nothing but the contract.
+    'platform.reference': { gate: Object.assign(new Gate(), { run: fail }) },
   }
   const broken: Store = {
     name: 'broken',

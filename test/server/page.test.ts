@@ -147,7 +147,10 @@ test('features tell a page with a session what it can show', async () => {
     source: 'server',
     base_url: server.baseUrl,
     test_clock: true,
-    views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'chats', 'bots', 'clock'],
+    views: [
+      ...['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      ...['errors', 'state', 'reference', 'chats', 'bots'],
+    ],
   })
   expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
   const without = await send('GET', '/_platform/ui/features', { 'sec-fetch-site': 'same-origin' })

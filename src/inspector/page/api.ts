@@ -5,6 +5,8 @@ import { distrust, standing, TOKEN, trusted } from './trust.js'
 export interface Failure {
   /** Error message for people, as a sentence. */
   readonly sentence: string
+  /** Failure code of a response. */
+  readonly code?: string
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
 
@@ -44,7 +46,7 @@ export async function call<Data>(method: string, path: string, body?: unknown): 
   noteSession(response)
   if (sessionEnded.value) return { ok: false, sentence: NO_SESSION }
   if (read?.success) return { ok: true, data: read.data }
-  if (refusal) return { ok: false, sentence: sentenceOf(refusal) }
+  if (refusal) return { ok: false, sentence: sentenceOf(refusal), code: refusal.code }
   return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
 }
 

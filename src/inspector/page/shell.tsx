@@ -49,6 +49,9 @@ const views: readonly View[] = [
   { path: '/reviews', nav: 'Reviews', load: () => import('./views/reviews.js').then((it) => it.ReviewsView) },
   { path: '/clock', nav: 'Clock', load: () => import('./views/clock.js').then((it) => it.ClockView) },
   { path: '/faults', nav: 'Faults', load: () => import('./views/faults.js').then((it) => it.FaultsView) },
+  { path: '/errors', nav: 'Errors', load: () => import('./views/errors.js').then((it) => it.ErrorsView) },
+  { path: '/state', nav: 'State', load: () => import('./views/state.js').then((it) => it.StateView) },
+  { path: '/reference', nav: 'API', load: () => import('./views/reference.js').then((it) => it.ReferenceView) },
 ]
 
 /** Loaded views by path; null for a view whose file could not be loaded. */

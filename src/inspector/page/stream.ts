@@ -63,7 +63,8 @@ function receive(line: ActivityLine): void {
   refreshNames()
   noteChange(line.what)
   if (line.what === 'clock' || line.what === 'reset') void readClock()
-  if (line.what === 'reset') announce('The server was reset.')
+  // Not for one before the page was opened.
+  if (line.what === 'reset' && complete.value) announce('The server was reset.')
 }
 
 let shown = true

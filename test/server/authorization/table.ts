@@ -131,6 +131,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.restoreSnapshot': row(`POST ${platform}/snapshots/:name/restore`, 'operator', undefined, snapshot),
   'platform.removeSnapshot': row(`DELETE ${platform}/snapshots/:name`, 'operator', undefined, snapshot),
   'platform.reset': row(`POST ${platform}/reset`, 'operator'),
+  'platform.reference': row(`GET ${platform}/reference`, 'operator'),
   'platform.secureKeys': row(`GET ${platform}/secure/keys`, 'operator'),
   'platform.rotateSecureKeys': row(`POST ${platform}/secure/keys/rotate`, 'operator'),
   'platform.requests': row(`GET ${platform}/requests`, 'operator'),

@@ -144,6 +144,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.restoreSnapshot': async (tenant) => savedSnapshot(tenant),
   'platform.removeSnapshot': async (tenant) => savedSnapshot(tenant),
   'platform.reset': async () => ({}),
+  'platform.reference': async () => ({}),
 }
 
 /** A well-formed credential that belongs to no voucher. */

@@ -4,16 +4,17 @@ import { faultKinds, faultTable } from '../../../contract/platform/fault-kinds.j
 import { Heading, Loaded } from '../components.js'
 import { faultSentence } from '../model/fault-sentence.js'
 import { act } from './act.js'
+import { FaultForm } from './fault-form.js'
 
 const shares = [0.01, 0.05, 0.2, 0.5, 1]
-/** Endpoints that always have switches; others have one only with a fault. */
+/** Endpoints that always have switches; others have them only with a fault. */
 const usual = ['vouchers.redeem', 'vouchers.issue', 'vouchers.verify', 'vouchers.reverse', 'bots.issue']
 
 type Change = readonly [method: string, path: string, body: object]
 
 const remove = (id: string): Change => ['DELETE', `/faults/${id}`, {}]
 
-/** Faults of endpoints as switches, and a list of active faults. */
+/** A form for any fault, the active faults, and switches for usual ones. */
 export function FaultsView() {
   return (
     <article>
@@ -31,11 +32,7 @@ function listed({ items }: { readonly items: readonly Fault[] }, reload: () => v
   }
   return (
     <>
-      <div class="switches">
-        {[...new Set([...usual, ...items.map((it) => it.endpoint)])].map((name) => (
-          <Switches key={name} endpoint={name} faults={items} change={change} />
-        ))}
-      </div>
+      <FaultForm added={reload} />
       <h2>Now on</h2>
       <ul class="rows">
         {items.map((fault) => (
@@ -56,6 +53,12 @@ function listed({ items }: { readonly items: readonly Fault[] }, reload: () => v
       ) : (
         <p class="empty">No fault is on.</p>
       )}
+      <h2>Switches</h2>
+      <div class="switches">
+        {[...new Set([...usual, ...items.map((it) => it.endpoint)])].map((name) => (
+          <Switches key={name} endpoint={name} faults={items} change={change} />
+        ))}
+      </div>
     </>
   )
 }
