@@ -13,6 +13,8 @@ type PageView =
   | 'errors'
   | 'state'
   | 'reference'
+  | 'chats'
+  | 'bots'
 
 /** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {

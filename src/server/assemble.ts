@@ -185,6 +185,8 @@ function createInspector(random: RandomBytes, clock: Clock, sessions: SessionSto
         'errors',
         'state',
         'reference',
+        'chats',
+        'bots',
       ],
       started_at: formatInstant(Date.now()),
     },

@@ -149,7 +149,7 @@ test('features tell a page with a session what it can show', async () => {
     test_clock: true,
     views: [
       ...['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
-      ...['errors', 'state', 'reference'],
+      ...['errors', 'state', 'reference', 'chats', 'bots'],
     ],
   })
   expect(body.version).toMatch(/^\d+\.\d+\.\d+/)

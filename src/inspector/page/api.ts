@@ -55,7 +55,8 @@ export function noteSession({ status }: Response): void {
   sessionEnded.value = status === 401
 }
 
-function sentenceOf({ message, details }: FailureEnvelope): string {
+/** Message of a failure with each invalid member. */
+export function sentenceOf({ message, details }: FailureEnvelope): string {
   const issues = (details?.errors ?? []) as readonly ValidationIssue[]
   return [message, ...issues.map((it) => `${it.pointer}: ${it.message}.`)].join(' ')
 }

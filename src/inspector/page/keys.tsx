@@ -97,7 +97,7 @@ function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | 
 }
 
 /** Keys of every view, and a focus that updates do not take away. */
-export function useKeys(main: RefObject<HTMLElement>, dialog: RefObject<HTMLDialogElement>): void {
+export function useKeys(main: RefObject<HTMLElement | null>, dialog: RefObject<HTMLDialogElement | null>): void {
   useEffect(() => {
     const element = main.current as HTMLElement
     const onKeyDown = (event: KeyboardEvent) => {
@@ -114,7 +114,7 @@ export function useKeys(main: RefObject<HTMLElement>, dialog: RefObject<HTMLDial
 }
 
 /** List of the keys. */
-export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement> }) {
+export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
   return (
     <dialog ref={dialog} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { sessionEnded } from './api.js'
 import { Badge, Loading, Status, TextFilter } from './components.js'
+import { ExampleOffer } from './example-offer.js'
 import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
@@ -8,7 +9,7 @@ import { count, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
-import { connection, log, logVersion } from './stream.js'
+import { complete, connection, log, logVersion } from './stream.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
@@ -26,6 +27,7 @@ export function StreamView() {
       <h1 class="unseen" tabindex={-1}>
         Stream of requests and deliveries
       </h1>
+      <ExampleOffer when={complete.value && log.entries.every((it) => it.type.startsWith('platform.'))} />
       <Filters query={query} found={entries.length} />
       {entries.length === 0 ? <Empty /> : <List entries={entries} />}
     </section>
@@ -221,6 +223,12 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
           <>
             {' '}
             <Badge tone="note">replay</Badge>
+          </>
+        )}
+        {line.kind === 'request' && line.request.by_operator && (
+          <>
+            {' '}
+            <Badge tone="warn">operator</Badge>
           </>
         )}
         <span class="quiet wide">

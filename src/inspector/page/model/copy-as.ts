@@ -19,7 +19,7 @@ const variables = [
 export const credentialVariable = (path: string): string =>
   variables.find(([it]) => it.test(path))?.[1] ?? 'VOUCHERCTL_TOKEN'
 
-type Sent = Exchange['request']
+export type Sent = Exchange['request']
 
 /** The request of a call that was not made yet. @param body is sent as JSON */
 export function requestOf(method: string, url: string, body?: object, headers: Sent['headers'] = []): Sent {

@@ -7,13 +7,14 @@ interface CopyAsProps {
   readonly call: Call
   /** The request as captured, or as `requestOf` makes it for a call that was not made yet. */
   readonly request: Exchange['request']
+  /** The dedicated command, if the call has one that is known. */
+  readonly command?: string | undefined
 }
 
 /** Buttons that copy a call as curl, as a command, as a step of a scenario and as a test. */
-export function CopyAs({ call, request }: CopyAsProps) {
+export function CopyAs({ call, request, command = commandOf(request) ?? '' }: CopyAsProps) {
   if (!isWhole(request))
     return <p class="quiet">The call cannot be copied, because its body is not shown as a whole.</p>
-  const command = commandOf(request)
   const step = stepOf(call, request)
   const asTest = testOf(call, request)
   return (

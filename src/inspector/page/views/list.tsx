@@ -1,4 +1,5 @@
 import { type Column, Loaded, Table } from '../components.js'
+import { ExampleOffer } from '../example-offer.js'
 import type { Entry } from '../model/activity-log.js'
 import { plural } from '../model/format.js'
 import { linkTo } from '../router.js'
@@ -28,6 +29,7 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
       about={about}
       view={({ items, pagination: { page, pages, total } }: Page<Row>) => (
         <>
+          <ExampleOffer when={total === 0} />
           <Table caption={name} columns={columns} rows={items} keyOf={(it: Row) => it.id} empty={`No ${name} here.`} />
           <p class="actions">
             {page > 1 && link(page - 1, 'Newer')} <span class="quiet">{plural(total, name)}</span>{' '}
