@@ -26,7 +26,7 @@ test('reference of the page finds an endpoint and shows its members, failures an
   await page.getByRole('region', { name: 'curl of vouchers.redeem' }).waitFor()
   expect(await page.getByLabel('Endpoint, path, scope').inputValue()).toBe('vouchers/redeem')
   expect(await page.locator('.endpoint').count()).toBe(1)
-  await page.getByRole('cell', { name: 'credential.value' }).waitFor()
+  await page.getByRole('cell', { name: 'body credential.value' }).waitFor()
   await page.getByText(/^\d+ failures: VOUCHER_/).click()
   await page.getByRole('cell', { name: 'VOUCHER_ALREADY_REDEEMED', exact: true }).waitFor()
   await page.getByText('await client.vouchers.redeem(').waitFor()

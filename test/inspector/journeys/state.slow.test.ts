@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type TestPage, useBrowser } from '../../support/page/browser.js'
+import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
-import { newLink, type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
+import { openPage } from '../../support/page/open-page.js'
+import { type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
 
 const browser = useBrowser()
 let server: PageServer
@@ -11,14 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function open(path: string): Promise<TestPage> {
-  const page = await browser.page()
-  await page.goto(await newLink(server.client))
-  await page.getByText('Live', { exact: true }).waitFor()
-  await page.goto(`${server.baseUrl}/_platform/ui${path}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  return page
-}
+const open = (path: string) => openPage(browser, server, path)
 
 const vouchers = async () => {
   const listed = await server.client.platform.vouchers({})

@@ -47,7 +47,7 @@ function articleOf(endpoint: ReferenceEndpoint, statusOf: ReadonlyMap<string, nu
   const keyText = idempotency_key === null ? '' : ` · Idempotency-Key ${idempotency_key}`
   const rows = members.map(
     ({ in: place, name, type, required, description }) =>
-      `<tr><td>${place} <code>${text(name)}</code>${required ? ' <small>required</small>' : ''}</td><td><code>${text(type)}</code></td><td>${text(description)}</td></tr>`,
+      `<tr><td><small>${place}</small> <code>${text(name)}</code>${required ? ' <small>required</small>' : ''}</td><td><code>${text(type)}</code></td><td>${text(description)}</td></tr>`,
   )
   // A long line scrolls, for which the keyboard needs a focus.
   const pre = (label: string, content: string) =>
@@ -99,7 +99,7 @@ article { margin: 1rem 0; padding: 1rem 1.25rem; background: var(--sheet); borde
 article:target, tr:target { outline: 2px solid var(--mark) }
 article h3, article p { margin: 0 0 .4rem }
 b { color: var(--mark) }
-code, pre { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere }
+code, pre { font: .88em/1.55 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere }
 pre { margin: .6rem 0 0; padding: .6rem .8rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; overflow: auto; max-height: 26rem }
 table { border-collapse: collapse; width: 100%; font-size: .93em }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line) }

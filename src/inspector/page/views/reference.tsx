@@ -65,7 +65,8 @@ const columns: readonly Column<ReferenceMember>[] = [
     head: 'Member',
     cell: (it) => (
       <>
-        {it.in} <code>{it.name}</code> {it.required && <small class="quiet">required</small>}
+        <small class="quiet">{it.in}</small> <code>{it.name}</code>{' '}
+        {it.required && <small class="quiet">required</small>}
       </>
     ),
   },
