@@ -37,6 +37,7 @@ const planted = Type.Object({
   applications: Type.Array(Type.Object({ ...named, tokens: Type.Array(seededToken) })),
   bots: Type.Array(Type.Object({ id: Type.String(), username: Type.String(), token: nullable(Type.String(secret)) })),
 })
+export type Planted = Static<typeof planted>
 
 const foundRecord = Type.Object({
   kind: oneOf(['voucher', 'template', 'application', 'bot', 'chat', 'delivery']),
