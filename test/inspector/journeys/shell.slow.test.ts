@@ -180,7 +180,7 @@ test('names of application and bot stand in the stream, with their ids beside th
     .waitFor()
 })
 
-test('j, k and Enter walk through a list, and j goes on from the row after a return', async () => {
+test('j, k and Enter walk through a list, and j continues at the same row after a return', async () => {
   const [, { id: second }, { id: first }] = [await server.issue(), await server.issue(), await server.issue()] as const
   const page = await open('/vouchers')
   await page.getByRole('link', { name: first }).waitFor()
