@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { leave } from './router.js'
 
 const keys = [
@@ -97,8 +97,9 @@ function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | 
 }
 
 /** Keys of every view, and a focus that updates do not take away. */
-export function useKeys(main: RefObject<HTMLElement>, dialog: RefObject<HTMLDialogElement>): void {
-  useEffect(() => {
+export function useKeys(main: RefObject<HTMLElement | null>, dialog: RefObject<HTMLDialogElement | null>): void {
+  // Not after the frame: a key may be pressed as soon as the view is shown.
+  useLayoutEffect(() => {
     const element = main.current as HTMLElement
     const onKeyDown = (event: KeyboardEvent) => {
       const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented
@@ -114,7 +115,7 @@ export function useKeys(main: RefObject<HTMLElement>, dialog: RefObject<HTMLDial
 }
 
 /** List of the keys. */
-export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement> }) {
+export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
   return (
     <dialog ref={dialog} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
