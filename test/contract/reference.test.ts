@@ -1,7 +1,9 @@
+import { Script } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { failuresOf, membersOf, pathParameters } from '../../src/contract/endpoint.js'
 import { endpoints } from '../../src/contract/index.js'
 import { reference } from '../../src/contract/openapi/reference.js'
+import type { Schema } from '../../src/contract/schema.js'
 
 const { groups, failures } = reference()
 const described = groups.flatMap((it) => it.endpoints)
@@ -16,11 +18,16 @@ test('reference has every endpoint of the contract, those of the operator last',
 
 describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('%s', (id, endpoint) => {
   test('reference lists the parameters, members and failures of its endpoint', () => {
-    const { params, query, body, failures: codes } = find(id)
-    const names = (members: typeof body) => members.map(({ name }) => name).filter((it) => !/[.[]/.test(it))
-    expect(names(params)).toEqual(pathParameters(endpoint.path))
-    expect(names(query)).toEqual(Object.keys(membersOf(endpoint.query)))
-    expect(names(body)).toEqual(Object.keys(membersOf(endpoint.body)))
+    const { members, failures: codes } = find(id)
+    const names = members.map((it) => `${it.in} ${it.name}`).filter((it) => !/[.[]/.test(it))
+    const namesIn = (place: string, schema: Schema | undefined) =>
+      Object.keys(membersOf(schema)).map((it) => `${place} ${it}`)
+    expect(pathParameters(endpoint.path)).toEqual(Object.keys(membersOf(endpoint.params)))
+    expect(names).toEqual([
+      ...namesIn('path', endpoint.params),
+      ...namesIn('query', endpoint.query),
+      ...namesIn('body', endpoint.body),
+    ])
     expect(codes.toSorted()).toEqual([...failuresOf(endpoint)].sort())
     for (const code of codes) expect(failures.map((it) => it.code)).toContain(code)
   })
@@ -30,19 +37,21 @@ describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))('%s
     expect(example.curl).toContain(`"$\{VOUCHERCTL_BASE_URL}${endpoint.path.split(':')[0]}`)
     expect(example.curl).toMatch(/"Authorization: Bearer \$\{VOUCHERCTL_[A-Z_]+\}"/)
     expect(example.client.startsWith(`await client.${id}({`)).toBe(true)
+    expect(() => new Script(`async () => { ${example.client} }`)).not.toThrow()
     expect(() => JSON.parse(example.response)).not.toThrow()
   })
 })
 
 test('reference names members of objects, lists and alternatives after their owner', () => {
   const update = find('bots.update')
-  expect(update.body).toContainEqual({
+  expect(update.members).toContainEqual({
+    in: 'body',
     name: 'links[].url',
     type: 'string',
     required: true,
     description: 'an https URL of at most 2048 characters',
   })
-  const validity = find('templates.create').body.filter(({ name }) => name.startsWith('validity'))
+  const validity = find('templates.create').members.filter(({ name }) => name.startsWith('validity'))
   expect(validity.map(({ name, type }) => `${name}: ${type}`)).toEqual([
     'validity: object',
     'validity.type: "fixed" | "relative"',

@@ -112,11 +112,13 @@ test('clock of the page does what its forecast says when it is advanced', async 
 
 test('fault of the page affects the next call when switched on, and ends when switched off', async () => {
   const page = await open('/faults')
-  const switches = page.getByRole('group', { name: 'vouchers.verify' })
-  await switches.getByLabel('Share of its calls').selectOption({ label: '100 %' })
-  const fault = switches.getByRole('switch', { name: 'Fail with 503' })
-  await fault.click()
-  await switches.getByRole('switch', { name: 'Fail with 503', checked: true }).waitFor()
+  await page.getByLabel('Endpoint').selectOption('vouchers.verify')
+  await page.getByLabel('What happens').selectOption({ label: 'Fail with 503' })
+  await page.getByLabel('Share of the calls in %').fill('100')
+  await page.getByLabel('How many calls').fill('')
+  await page.getByRole('button', { name: 'Switch it on' }).click()
+  const fault = page.getByRole('button', { name: 'Remove: 100 % of the calls of vouchers.verify' })
+  await fault.waitFor()
   const { credential } = await server.issue()
   expect(await server.client.vouchers.verify({ credential })).toMatchObject({ ok: false, status: 503 })
   await fault.click()

@@ -565,29 +565,7 @@ const data: Readonly<Record<string, Json>> = {
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },
   'platform.reference': {
-    groups: [
-      {
-        name: 'vouchers',
-        description: 'Issue, verify, redeem and reverse',
-        endpoints: [
-          {
-            id: 'vouchers.redemption',
-            method: 'GET',
-            path: '/api/v1/open-platform/vouchers/redemptions/:redemptionId',
-            summary: 'Read a redemption',
-            caller: 'token',
-            scope: 'vouchers:read',
-            idempotency_key: null,
-            status: 200,
-            params: [{ name: 'redemptionId', type: 'string', required: true, description: '' }],
-            query: [],
-            body: [],
-            failures: ['REDEMPTION_NOT_FOUND'],
-            example: { curl: 'curl …', client: 'await client.vouchers.redemption(…)', response: '{ … }' },
-          },
-        ],
-      },
-    ],
+    groups: [{ name: 'vouchers', description: 'Issue, verify, redeem and reverse', endpoints: [] }],
     failures: [{ code: 'REDEMPTION_NOT_FOUND', status: 404, message: 'No such redemption.', fix: 'Use its id.' }],
   },
   'platform.openPage': {

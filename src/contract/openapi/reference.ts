@@ -22,20 +22,13 @@ export function reference(): Reference {
 }
 
 function describe(endpoint: Endpoint): ReferenceEndpoint {
-  const { id, method, path, summary, caller, scope, idempotent, status, params, query, body } = endpoint
+  const { id, method, path, summary, caller, scope = null, idempotent, status, params, query, body } = endpoint
   const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
+  const idempotency_key = idempotent === undefined ? null : idempotent === true ? 'required' : 'optional'
+  const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
   return {
-    id,
-    method,
-    path,
-    summary,
-    caller,
-    scope: scope ?? null,
-    idempotency_key: idempotent === undefined ? null : idempotent === true ? 'required' : 'optional',
-    status,
-    params: membersOf(params as ReadSchema | undefined),
-    query: membersOf(query as ReadSchema | undefined),
-    body: membersOf(body as ReadSchema | undefined),
+    ...{ id, method, path, summary, caller, scope, idempotency_key, status },
+    members: parts.flatMap(([place, schema]) => membersOf(schema).map((it) => ({ in: place, ...it }))),
     failures: codesOf(endpoint),
     example: {
       curl: curlOf(endpoint, key),
@@ -63,59 +56,41 @@ interface ReadSchema extends Schema {
   readonly description?: string
   readonly 'x-expected'?: string
   readonly minimum?: number
-  readonly exclusiveMinimum?: number
   readonly maximum?: number
 }
 
+type Member = Omit<ReferenceMember, 'in'>
+
 /** Members of an object with those of its objects and lists, such as `credential.type` and `links[].url`. */
-function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): ReferenceMember[] {
+function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): Member[] {
   if (anyOf !== undefined) return membersOfAny(anyOf, prefix)
   return Object.entries(properties).flatMap(([name, schema]) => [
-    {
-      name: prefix + name,
-      type: typeOf(schema),
-      required: required.includes(name),
-      description: descriptionOf(schema),
-    },
+    { name: prefix + name, type: typeOf(schema), required: required.includes(name), description: ruleOf(schema) },
     ...membersOf(schema, `${prefix + name}.`),
     ...membersOf(schema.items, `${prefix + name}[].`),
   ])
 }
 
-/** Members of alternatives: `type` tells which one it is, and others say for which types they are. */
-function membersOfAny(alternatives: readonly ReadSchema[], prefix: string): ReferenceMember[] {
-  const all = alternatives.flatMap((schema) =>
-    membersOf(schema, prefix).map((member) => {
-      const kind = schema.properties?.type?.const
-      const isOnly = kind !== undefined && member.name !== `${prefix}type`
-      return isOnly ? { ...member, description: withType(member.description, kind) } : member
-    }),
+/** Members of alternatives that differ in `type`; the others say for which type they are. */
+function membersOfAny(alternatives: readonly ReadSchema[], prefix: string): Member[] {
+  const types = alternatives.map(({ properties }) => JSON.stringify(properties?.type?.const))
+  const own = alternatives.flatMap((schema, index) =>
+    membersOf(schema, prefix)
+      .filter(({ name }) => name !== `${prefix}type`)
+      .map((it) => ({ ...it, description: `with type ${types[index]}; ${it.description}`.replace(/; $/, '') })),
   )
-  const types = all.filter(({ name }) => name === `${prefix}type`)
-  const [first] = types
-  if (first === undefined) return all
-  return [{ ...first, type: types.map(({ type }) => type).join(' | ') }, ...all.filter((it) => !types.includes(it))]
+  return [{ name: `${prefix}type`, type: types.join(' | '), required: true, description: '' }, ...own]
 }
 
-const withType = (description: string, kind: string) =>
-  [`with type "${kind}"`, description].filter((it) => it !== '').join('; ')
-
-function typeOf(schema: ReadSchema): string {
-  const { type, enum: values, items } = schema
-  if (schema.const !== undefined) return JSON.stringify(schema.const)
+function typeOf({ type, enum: values, items, const: value }: ReadSchema): string {
+  if (value !== undefined) return JSON.stringify(value)
   if (values !== undefined) return values.map((it) => JSON.stringify(it)).join(' | ')
   if (items !== undefined) return items.enum === undefined ? `${typeOf(items)}[]` : `(${typeOf(items)})[]`
   return type === undefined ? 'object' : [type].flat().join(' | ')
 }
 
-function descriptionOf(schema: ReadSchema): string {
-  const { minimum, exclusiveMinimum, maximum } = schema
-  const expected = schema['x-expected']
-  if (schema.description !== undefined) return schema.description
-  if (expected !== undefined) return expected
-  if (maximum === undefined) return ''
-  return minimum === undefined ? `above ${exclusiveMinimum}, up to ${maximum}` : `${minimum} to ${maximum}`
-}
+const ruleOf = ({ description, 'x-expected': expected, minimum, maximum }: ReadSchema): string =>
+  description ?? expected ?? (maximum === undefined ? '' : `${minimum} to ${maximum}`)
 
 /** Environment variable of the command line with each kind of credential. */
 const variables: Readonly<Record<CredentialKind, string>> = {
@@ -129,33 +104,29 @@ const variables: Readonly<Record<CredentialKind, string>> = {
 function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const { method, path, caller } = endpoint
   const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => parameterExamples[name] ?? name)
-  const body = hasBody(endpoint) ? JSON.stringify(bodyExample(endpoint)) : undefined
+  const input = bodyExample(endpoint)
+  const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
   const headers: ShellText[] = [['Authorization: Bearer ', { variable: variables[caller] }]]
   if (body !== undefined) headers.push('Content-Type: application/json')
   if (key !== undefined) headers.push(`Idempotency-Key: ${key}`)
   return curlCommand('', { method, url: [{ variable: 'VOUCHERCTL_BASE_URL' }, target], headers, body })
 }
 
+/** A call of the client library, whose input has the members of path and body. */
 function clientCallOf(endpoint: Endpoint, key: string | undefined): string {
-  const { id, path } = endpoint
-  const parameters = pathParameters(path).map((name) => [name, parameterExamples[name] ?? name])
-  const input = { ...Object.fromEntries(parameters), ...(hasBody(endpoint) ? bodyExample(endpoint) : {}) }
-  const options = key === undefined ? '' : `, ${literalOf({ idempotencyKey: key })}`
-  return `await client.${id}(${literalOf(input)}${options})`
+  const parameters = pathParameters(endpoint.path).map((name) => [name, parameterExamples[name] ?? name])
+  const input = literalOf({ ...Object.fromEntries(parameters), ...bodyExample(endpoint) })
+  return `await client.${endpoint.id}(${input}${key === undefined ? '' : `, ${literalOf({ idempotencyKey: key })}`})`
 }
-
-const hasBody = (endpoint: Endpoint) => Object.keys(bodyExample(endpoint)).length > 0
 
 /** Longest literal on one line. */
 const LINE_MAX = 60
 
 /** Formats an object as a literal of JavaScript, on one line if it is short. */
 function literalOf(value: JsonObject): string {
-  const json = JSON.stringify(value, null, 2)
-  const lines = json.replaceAll(/"((?:[^"\\]|\\.)*)"(:?)/g, (text, content: string, colon: string) => {
-    if (colon !== '') return /^[A-Za-z_]\w*$/.test(content) ? `${content}:` : text
-    return /['\\]/.test(content) ? text : `'${content}'`
-  })
+  const lines = JSON.stringify(value, null, 2)
+    .replaceAll(/"([A-Za-z_]\w*)":/g, '$1:')
+    .replaceAll(/"([^"'\\]*)"(?!:)/g, "'$1'")
   const line = lines.replaceAll(/\n */g, ' ')
   return line.length <= LINE_MAX ? line : lines
 }

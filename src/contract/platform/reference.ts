@@ -5,6 +5,7 @@ import { type Static, Type } from '../schema.js'
 // The interface as data for people, such as the page shows it.
 
 const member = Type.Object({
+  in: oneOf(['path', 'query', 'body']),
   name: Type.String({ description: 'members of objects after a dot, of listed objects after []' }),
   type: Type.String(),
   required: Type.Boolean(),
@@ -12,9 +13,7 @@ const member = Type.Object({
 })
 export type ReferenceMember = Static<typeof member>
 
-const members = Type.Array(member)
-
-const referenceEndpoint = Type.Object({
+const endpoint = Type.Object({
   id: Type.String(),
   method: Type.String(),
   path: Type.String(),
@@ -23,34 +22,22 @@ const referenceEndpoint = Type.Object({
   scope: nullable(Type.String({ description: 'scope that the token needs' })),
   idempotency_key: nullable(oneOf(['required', 'optional'])),
   status: Type.Integer({ description: 'of a success' }),
-  params: members,
-  query: members,
-  body: members,
+  members: Type.Array(member),
   failures: Type.Array(Type.String(), {
     description: 'codes of its own first, then those that other endpoints have too',
   }),
-  example: Type.Object({
-    curl: Type.String(),
-    client: Type.String({ description: 'call of the client library' }),
-    response: Type.String({ description: 'JSON of `data`' }),
-  }),
+  example: Type.Object({ curl: Type.String(), client: Type.String(), response: Type.String() }),
 })
-export type ReferenceEndpoint = Static<typeof referenceEndpoint>
+export type ReferenceEndpoint = Static<typeof endpoint>
 
-const referenceFailure = Type.Object({
-  code: Type.String(),
-  status: Type.Integer(),
-  message: Type.String(),
-  fix: Type.String({ description: 'what the author of a client can do' }),
-})
-export type ReferenceFailure = Static<typeof referenceFailure>
+const failure = Type.Object({ code: Type.String(), status: Type.Integer(), message: Type.String(), fix: Type.String() })
 
 const reference = Type.Object({
   groups: Type.Array(
-    Type.Object({ name: Type.String(), description: Type.String(), endpoints: Type.Array(referenceEndpoint) }),
+    Type.Object({ name: Type.String(), description: Type.String(), endpoints: Type.Array(endpoint) }),
     { description: 'the operator API last' },
   ),
-  failures: Type.Array(referenceFailure, { description: 'the failure table' }),
+  failures: Type.Array(failure, { description: 'the failure table' }),
 })
 export type Reference = Static<typeof reference>
 

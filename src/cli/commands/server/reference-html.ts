@@ -1,10 +1,4 @@
-import { createHash } from 'node:crypto'
-import type {
-  Reference,
-  ReferenceEndpoint,
-  ReferenceFailure,
-  ReferenceMember,
-} from '../../../contract/platform/reference.js'
+import type { Reference, ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { escapeHtml as text } from '../../output/escape-html.js'
 
 /** Writes the reference as one HTML file that needs no network; its script only finds endpoints. */
@@ -18,23 +12,20 @@ export function referenceHtml({ groups, failures }: Reference, version: string):
     ({ name, description, endpoints }) =>
       `<section id="${name}">\n<h2>${name}</h2>\n<p>${text(description)}.</p>\n${endpoints.map((it) => articleOf(it, statusOf)).join('\n')}\n</section>`,
   )
+  const rows = failures.map(
+    ({ code, status, message, fix }) =>
+      `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${text(message)} ${text(fix)}</td></tr>`,
+  )
   return `<!doctype html>
 <html lang="en">
-<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'">
 <title>Voucher service: reference</title>
 <style>${style}</style>
-</head>
-<body>
 <nav aria-label="Endpoints">
 <label hidden>Find <input type="search" id="find"></label>
-<details open>
-<summary>Contents</summary>
 ${links.join('\n')}
 <h2><a href="#failures">failures</a></h2>
-</details>
 </nav>
 <main>
 <h1>Voucher service</h1>
@@ -42,60 +33,41 @@ ${links.join('\n')}
 ${sections.join('\n')}
 <section id="failures">
 <h2>failures</h2>
-<p>Every failure of the interface, with what the author of a client can do.</p>
-${failureTable(failures)}
+${table(['Code', 'Status', 'Meaning and fix'], rows)}
 </section>
 </main>
 <script>${script}</script>
-</body>
 </html>
 `
 }
 
 function articleOf(endpoint: ReferenceEndpoint, statusOf: ReadonlyMap<string, number>): string {
-  const { id, method, path, summary, caller, scope, idempotency_key, failures, status, example } = endpoint
-  const facts = [
-    `credential <code>${caller}</code>`,
-    ...(scope === null ? [] : [`scope <code>${scope}</code>`]),
-    ...(idempotency_key === null ? [] : [`Idempotency-Key ${idempotency_key}`]),
-  ]
+  const { id, method, path, summary, caller, scope, idempotency_key, members, failures, status, example } = endpoint
+  const scopeText = scope === null ? '' : ` · scope <code>${scope}</code>`
+  const keyText = idempotency_key === null ? '' : ` · Idempotency-Key ${idempotency_key}`
+  const rows = members.map(
+    ({ in: place, name, type, required, description }) =>
+      `<tr><td>${place} <code>${text(name)}</code>${required ? ' <small>required</small>' : ''}</td><td><code>${text(type)}</code></td><td>${text(description)}</td></tr>`,
+  )
+  // A long line scrolls, for which the keyboard needs a focus.
+  const pre = (label: string, content: string) =>
+    `<pre tabindex="0" role="region" aria-label="${label} of ${id}">${text(content)}</pre>`
   const codes = failures.map((it) => `<a href="#${it}">${statusOf.get(it)} ${it}</a>`)
   return `<article id="${id}">
 <h3><a href="#${id}">${id}</a></h3>
 <p>${text(summary)}.</p>
-<p class="route"><b>${method}</b> <code>${text(path)}</code></p>
-<p class="facts">${facts.join(' · ')}</p>
-${memberTable('Path', endpoint.params)}${memberTable('Query', endpoint.query)}${memberTable('Body', endpoint.body)}<h4>Example</h4>
-${pre(`curl of ${id}`, example.curl)}${pre(`client of ${id}`, example.client)}<details><summary>Response ${status}</summary>${pre(`Response of ${id}`, example.response)}</details>
+<p><b>${method}</b> <code>${text(path)}</code></p>
+<p class="facts">credential <code>${caller}</code>${scopeText}${keyText}</p>
+${rows.length === 0 ? '' : table(['Member', 'Type', 'Rule'], rows)}
+${pre('curl', example.curl)}
+${pre('client', example.client)}
+<details><summary>Response ${status}</summary>${pre('Response', example.response)}</details>
 <details><summary>${failures.length} failures: ${failures.slice(0, 3).join(', ')} …</summary><p class="codes">${codes.join(' ')}</p></details>
 </article>`
 }
 
-/** A long line scrolls, for which the keyboard needs a focus. */
-const pre = (label: string, content: string) =>
-  `<pre tabindex="0" role="region" aria-label="${label}">${text(content)}</pre>\n`
-
-function memberTable(title: string, members: readonly ReferenceMember[]): string {
-  if (members.length === 0) return ''
-  const rows = members.map(
-    ({ name, type, required, description }) =>
-      `<tr><td><code>${text(name)}</code>${required ? ' <small>required</small>' : ''}</td><td><code>${text(type)}</code></td><td>${text(description)}</td></tr>`,
-  )
-  return `<h4>${title}</h4>\n${table(['Member', 'Type', 'Rule'], rows)}`
-}
-
-function failureTable(failures: readonly ReferenceFailure[]): string {
-  const rows = failures.map(
-    ({ code, status, message, fix }) =>
-      `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${text(message)} ${text(fix)}</td></tr>`,
-  )
-  return table(['Code', 'Status', 'Meaning and fix'], rows)
-}
-
 const table = (heads: readonly string[], rows: readonly string[]) =>
-  `<div class="scroll"><table><thead><tr>${heads.map((it) => `<th scope="col">${it}</th>`).join('')}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>\n`
-
-const hashOf = (content: string) => `sha256-${createHash('sha256').update(content).digest('base64')}`
+  `<table><thead><tr>${heads.map((it) => `<th scope="col">${it}</th>`).join('')}</tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table>`
 
 const script = `
 const field = document.getElementById('find')
@@ -113,42 +85,32 @@ const style = `
 [hidden] { display: none !important }
 body { margin: 0; display: grid; grid-template-columns: 15rem minmax(0, 1fr); border-top: 6px solid #d97706 }
 nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem 1.25rem; border-right: 1px solid var(--line); background: var(--sheet) }
-nav summary { color: var(--quiet) }
 nav h2 { font-size: .95rem; margin: 1rem 0 .2rem }
 nav ul { list-style: none; margin: 0; padding: 0 0 0 .75rem }
-nav label { display: block; margin-bottom: .75rem; font-size: .85rem; color: var(--quiet) }
+label, .facts, small, th { color: var(--quiet); font-size: .9rem }
 input { font: inherit; color: inherit; width: 100%; padding: .35rem .5rem; background: var(--ground); border: 1px solid light-dark(#8b8f97, #6b7380); border-radius: 6px }
 main { padding: 1.5rem 2rem 4rem; max-width: 62rem }
 a { color: var(--link) }
 nav a, h3 a { text-decoration: none }
 nav a { color: var(--ink); display: block; padding: .1rem 0 }
-a:hover { text-decoration: underline }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
-h1 { margin: 0 0 .5rem }
-section > h2 { margin: 2.5rem 0 0; padding-top: .5rem; border-top: 2px solid var(--line) }
+section > h2 { margin-top: 2.5rem; padding-top: .5rem; border-top: 2px solid var(--line) }
 article { margin: 1rem 0; padding: 1rem 1.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; scroll-margin-top: 1rem }
-article:target, tr:target { border-color: var(--mark); outline: 2px solid var(--mark) }
+article:target, tr:target { outline: 2px solid var(--mark) }
 article h3, article p { margin: 0 0 .4rem }
-h4 { margin: .9rem 0 .2rem; font-size: .85rem; color: var(--quiet) }
-code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .88em }
-.route b { color: var(--mark) }
-.route code, td code { overflow-wrap: anywhere }
-.facts, small, th { color: var(--quiet) }
-pre { margin: .4rem 0; padding: .6rem .8rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; overflow: auto; max-height: 26rem }
-.scroll { overflow-x: auto }
+b { color: var(--mark) }
+code, pre { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere }
+pre { margin: .6rem 0 0; padding: .6rem .8rem; background: var(--ground); border: 1px solid var(--line); border-radius: 6px; overflow: auto; max-height: 26rem }
 table { border-collapse: collapse; width: 100%; font-size: .93em }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line) }
-th { font-weight: 600; font-size: .85rem }
 summary { cursor: pointer; margin-top: .5rem }
 .codes { display: flex; flex-wrap: wrap; gap: .15rem 1rem; font-size: .88em; padding-top: .3rem }
 @media (max-width: 800px) {
   body { display: block }
-  nav { position: static; height: auto; max-height: 45vh; border: 0; border-bottom: 1px solid var(--line) }
-  main { padding: 1rem }
-  article { padding: .8rem }
+  nav { position: static; height: auto; max-height: 45vh; border-bottom: 1px solid var(--line) }
+  main, article { padding: 1rem }
   thead { display: none }
   tr, td { display: block; border: 0; padding: .1rem 0 }
   tr { padding: .4rem 0; border-bottom: 1px solid var(--line) }
 }
-@media print { nav { display: none } body { display: block } article { break-inside: avoid } }
 `

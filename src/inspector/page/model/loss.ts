@@ -11,29 +11,17 @@ export const kinds = {
 } as const
 export type Kind = keyof typeof kinds
 
-/** Items of a list to read: of more new ones the number is a minimum. */
+/** Newest items of each list to read: beyond it the number of new ones is a minimum. */
 export const ITEMS_MAX = 100
 
-type Item = Readonly<Record<string, unknown>>
-
-/** Number of items, newest first, that were made after an instant. */
-export const madeSince = (kind: Kind, items: readonly Item[], since: string): number =>
+/** Number of items that were made after an instant. */
+export const madeSince = (kind: Kind, items: readonly Readonly<Record<string, unknown>>[], since: string): number =>
   items.filter((it) => String(it[kinds[kind]]) > since).length
 
-/** What is there now and what a restore or a reset removes, by kind. */
-export interface Count {
-  readonly kind: Kind | 'redemptions'
-  /** Null for what has no list. */
-  readonly now: number | null
-  readonly lost: number
-}
-
-/** Says what is lost, such as `Lost are 9 vouchers, 1 chat.`. */
-export function lossSentence(counts: readonly Count[]): string {
-  const lost = counts
-    .filter((it) => it.lost > 0)
-    .map(({ kind, lost, now }) => `${plural(lost, kind)}${lost === ITEMS_MAX && lost !== now ? ' or more' : ''}`)
-  return lost.length === 0 ? 'Nothing is lost.' : `Lost: ${lost.join(', ')}.`
+/** Lists what there is, such as `9 vouchers, 1 chat`; without counts of 0. @param limit count that is a minimum */
+export function listOf(counts: Readonly<Record<string, number>>, limit?: number): string {
+  const shown = Object.entries(counts).filter(([, count]) => count > 0)
+  return shown.map(([kind, it]) => `${plural(it, kind)}${it === limit ? ' or more' : ''}`).join(', ') || 'nothing'
 }
 
 /** Says how the clock moves. @param to instant after the change @param now of the server in ms */

@@ -2,37 +2,12 @@ import { useState } from 'preact/hooks'
 import type { Snapshot } from '../../../contract/platform/controls.js'
 import type { Totals } from '../../../contract/platform/platform.js'
 import { call } from '../api.js'
-import { type Column, Heading, KeyValue, Loaded, Table, Time } from '../components.js'
+import { type Column, Heading, Loaded, Table, Time } from '../components.js'
 import { count, plural } from '../model/format.js'
-import { type Count, clockSentence, ITEMS_MAX, type Kind, kinds, lossSentence, madeSince } from '../model/loss.js'
+import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../model/loss.js'
 import { announce, features, serverNow } from '../state.js'
+import { act } from './act.js'
 import { confirm } from './confirm.js'
-
-interface Page {
-  readonly items: readonly Readonly<Record<string, unknown>>[]
-  readonly pagination: { readonly total: number }
-}
-
-const readPage = async (path: string) => {
-  const read = await call<Page>('GET', path)
-  return read.ok ? read.data : { items: [], pagination: { total: 0 } }
-}
-
-/** Counts what is there, and what was made since an instant; without one everything is lost. */
-async function countAll(since?: string): Promise<Count[]> {
-  const one = async (kind: Kind): Promise<Count> => {
-    const { items, pagination } = await readPage(`/${kind}?limit=${since === undefined ? 1 : ITEMS_MAX}`)
-    const now = pagination.total
-    if (since === undefined) return { kind, now, lost: now }
-    if (kind !== 'vouchers') return { kind, now, lost: madeSince(kind, items, since) }
-    return { kind, now, lost: (await readPage(`/vouchers?limit=1&since=${since}`)).pagination.total }
-  }
-  const counts = await Promise.all((Object.keys(kinds) as Kind[]).map(one))
-  if (since === undefined) return counts
-  const totals = await call<Totals>('GET', `/totals?buckets=1&from=${since}`)
-  const redeemed = totals.ok ? totals.data.items.reduce((sum, it) => sum + it.redeemed, 0) : 0
-  return [...counts, { kind: 'redemptions', now: null, lost: redeemed }]
-}
 
 /** Snapshots of the state: save one, return to one, or begin again. Each says beforehand what is lost. */
 export function StateView() {
@@ -49,7 +24,7 @@ export function StateView() {
         <p class="quiet">
           A reset returns to the state of the start: the records of the seed, or none. Snapshots stay.
         </p>
-        <button class="danger" onClick={reset}>
+        <button class="danger" onClick={() => replace('Reset')}>
           Reset …
         </button>
       </section>
@@ -58,6 +33,15 @@ export function StateView() {
 }
 
 function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () => void) {
+  const button = (what: string, { name }: Snapshot, onClick: () => void) => (
+    <button class="small" aria-label={`${what} ${name}`} onClick={onClick}>
+      {what} …
+    </button>
+  )
+  const remove = async (it: Snapshot) => {
+    if (!(await mayLose(it, 'Remove'))) return
+    if (await act('DELETE', pathOf(it.name), {}, `Removed ${it.name}.`)) reload()
+  }
   const columns: readonly Column<Snapshot>[] = [
     { head: 'Snapshot', cell: (it) => <strong>{it.name}</strong> },
     // The time of the server's clock: the other times of the page are by it too.
@@ -67,128 +51,106 @@ function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () =
       head: 'Actions',
       cell: (it) => (
         <span class="actions">
-          <button class="small" aria-label={`Restore ${it.name}`} onClick={() => restore(it)}>
-            Restore …
-          </button>
-          <button class="small" aria-label={`Remove ${it.name}`} onClick={() => remove(it).then(reload)}>
-            Remove …
-          </button>
+          {button('Restore', it, () => replace('Restore', it))} {button('Remove', it, () => remove(it))}
         </span>
       ),
     },
   ]
+  const rows = items.toReversed()
   return (
     <>
       <Save snapshots={items} saved={reload} />
-      <Table
-        caption="Snapshots"
-        columns={columns}
-        rows={items.toReversed()}
-        keyOf={(it) => it.name}
-        empty="No snapshot yet."
-      />
+      <Table caption="Snapshots" columns={columns} rows={rows} keyOf={(it) => it.name} empty="No snapshot yet." />
     </>
   )
 }
 
-interface SaveProps {
-  readonly snapshots: readonly Snapshot[]
-  readonly saved: () => void
+const pathOf = (name: string) => `/snapshots/${encodeURIComponent(name)}`
+
+/** Asks before a snapshot is lost. */
+function mayLose({ name, clock, vouchers }: Snapshot, what: string): Promise<boolean> {
+  const text = (
+    <>
+      <h2>
+        {what} {name}?
+      </h2>
+      <p>
+        The snapshot of <Time at={clock} /> with {plural(vouchers, 'vouchers')} is lost. The server keeps its state.
+      </p>
+    </>
+  )
+  return confirm(text, what)
 }
 
-function Save({ snapshots, saved }: SaveProps) {
+function Save({ snapshots, saved }: { readonly snapshots: readonly Snapshot[]; readonly saved: () => void }) {
   const [name, setName] = useState('')
   const save = async (event: Event) => {
     event.preventDefault()
     const old = snapshots.find((it) => it.name === name)
-    const text = old && (
-      <>
-        <h2>Replace {name}?</h2>
-        <p>
-          The snapshot of <Time at={old.clock} /> with {plural(old.vouchers, 'vouchers')} is lost.
-        </p>
-      </>
-    )
-    if (text && !(await confirm(text, 'Replace'))) return
-    const result = await call<Snapshot>('PUT', pathOf(name))
-    announce(result.ok ? `Saved ${name} with ${plural(result.data.vouchers, 'vouchers')}.` : result.sentence)
-    if (result.ok) setName('')
+    if (old && !(await mayLose(old, 'Replace'))) return
+    if (!(await act('PUT', pathOf(name), {}, `Saved ${name}.`))) return
+    setName('')
     saved()
   }
   return (
     <form class="filters" onSubmit={save}>
       <label>
         <span>Name</span>
-        <input
-          value={name}
-          required
-          pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,63}"
-          title="1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit"
-          placeholder="before-the-sale"
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
+        <input value={name} required placeholder="before-the-sale" onInput={(it) => setName(it.currentTarget.value)} />
       </label>
       <button class="primary">Save the state</button>
     </form>
   )
 }
 
-const pathOf = (name: string) => `/snapshots/${encodeURIComponent(name)}`
-
-async function remove({ name, clock, vouchers }: Snapshot): Promise<void> {
-  const text = (
-    <>
-      <h2>Remove {name}?</h2>
-      <p>
-        The snapshot of <Time at={clock} /> with {plural(vouchers, 'vouchers')} is lost. The server keeps its state.
-      </p>
-    </>
-  )
-  if (!(await confirm(text, 'Remove'))) return
-  const result = await call('DELETE', pathOf(name))
-  announce(result.ok ? `Removed ${name}.` : result.sentence)
+interface Page {
+  readonly items: readonly Readonly<Record<string, unknown>>[]
+  readonly pagination: { readonly total: number }
 }
 
-const restore = (snapshot: Snapshot) => replace(`Restore ${snapshot.name}?`, 'Restore', snapshot)
-const reset = () => replace('Reset the server?', 'Reset')
+async function readPage(path: string): Promise<Page> {
+  const read = await call<Page>('GET', path)
+  return read.ok ? read.data : { items: [], pagination: { total: 0 } }
+}
 
-/** Replaces the state after a confirmation that names what is lost. */
-async function replace(title: string, what: string, snapshot?: Snapshot): Promise<void> {
-  const counts = await countAll(snapshot?.clock)
-  const clock = snapshot?.clock ?? new Date().toISOString()
-  const vouchers = counts.find((it) => it.kind === 'vouchers')?.now ?? 0
+/** Counts what is there, and what was made since an instant; without one everything is lost. */
+async function countAll(since?: string) {
+  const pages = await Promise.all(Object.keys(kinds).map((it) => readPage(`/${it}?limit=${ITEMS_MAX}`)))
+  const countBy = (count: (page: Page, kind: Kind) => number): Record<string, number> =>
+    Object.fromEntries((Object.keys(kinds) as Kind[]).map((kind, index) => [kind, count(pages[index] as Page, kind)]))
+  const now = countBy(({ pagination }) => pagination.total)
+  if (since === undefined) return { now, lost: now }
+  const { pagination } = await readPage(`/vouchers?limit=1&since=${since}`)
+  const totals = await call<Totals>('GET', `/totals?buckets=1&from=${since}`)
+  const redemptions = totals.ok ? (totals.data.items[0]?.redeemed ?? 0) : 0
+  const made = countBy(({ items }, kind) => madeSince(kind, items, since))
+  return { now, lost: { ...made, vouchers: pagination.total, redemptions } }
+}
+
+/** Replaces the state by that of a snapshot or of the start, after a confirmation that names what is lost. */
+async function replace(what: string, snapshot?: Snapshot): Promise<void> {
+  const { now, lost } = await countAll(snapshot?.clock)
   const text = (
     <>
-      <h2>{title}</h2>
+      <h2>
+        {what} {snapshot?.name ?? 'the server'}?
+      </h2>
       <p>
-        <strong>{lossSentence(counts)}</strong>
+        <strong>Lost: {listOf(lost, snapshot && ITEMS_MAX)}.</strong>
       </p>
-      {snapshot && (
-        <p>
-          {plural(vouchers, 'vouchers')} now, {count(snapshot.vouchers)} in the snapshot of <Time at={snapshot.clock} />
-          .
-        </p>
-      )}
-      <KeyValue
-        items={counts.map(({ kind, now, lost }) => [
-          kind,
-          lost || now ? `${now === null ? '' : `${count(now)} now, `}${count(lost)} lost` : null,
-        ])}
-      />
-      {features.value?.test_clock && <p>{clockSentence(clock, serverNow())}</p>}
+      <p>
+        Now: {listOf(now)}.{snapshot && ` In the snapshot: ${plural(snapshot.vouchers, 'vouchers')}.`}
+      </p>
+      {features.value?.test_clock && <p>{clockSentence(snapshot?.clock ?? new Date().toISOString(), serverNow())}</p>}
       <p class="quiet">Faults and open polls end, and the stream of this page begins again.</p>
     </>
   )
   if (!(await confirm(text, what))) return
   const path = snapshot ? `${pathOf(snapshot.name)}/restore` : '/reset'
   let result = await call('POST', path, {})
-  const shared = (
-    <>
-      <h2>{what} for all servers?</h2>
-      <p>Other servers may use this database: their state changes too.</p>
-    </>
-  )
-  if (!result.ok && result.code === 'DATABASE_SHARED' && (await confirm(shared, what)))
-    result = await call('POST', path, { shared: true })
+  if (!result.ok && result.code === 'DATABASE_SHARED') {
+    const shared = <p>Other servers may use this database: their state changes too.</p>
+    if (await confirm(shared, `${what} for all`)) result = await call('POST', path, { shared: true })
+  }
   announce(result.ok ? (snapshot ? `Restored ${snapshot.name}.` : 'The server was reset.') : result.sentence)
 }
