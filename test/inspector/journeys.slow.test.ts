@@ -296,7 +296,7 @@ test('axe finds no problem in any view, light or dark, wide or narrow', async ()
   expect(page.errors).toEqual([])
 })
 
-test('page goes on after a restart of its server, without a reload, and shows the same data', () =>
+test('page continues after a restart of its server, without a reload, with the same data', () =>
   inFolder(async (dataDir) => {
     const options = { dataDir, seed: defaultSeed }
     const first = await standaloneServer(options)

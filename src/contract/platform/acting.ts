@@ -37,6 +37,7 @@ const planted = Type.Object({
   applications: Type.Array(Type.Object({ ...named, tokens: Type.Array(seededToken) })),
   bots: Type.Array(Type.Object({ id: Type.String(), username: Type.String(), token: nullable(Type.String(secret)) })),
 })
+export type Planted = Static<typeof planted>
 
 const foundRecord = Type.Object({
   kind: oneOf(['voucher', 'template', 'application', 'bot', 'chat', 'delivery']),
@@ -85,7 +86,7 @@ export const platformActing = group('platform', {
 
   /** A POST, because the text may be a credential, which must not be in a URL. */
   find: post('/_platform/v1/find', {
-    summary: 'Find records by a code, an id, an own id, a user, a username or the start of a name',
+    summary: 'Find records by code, id, own id, user, username or the start of a name',
     repeatable: true,
     body: input({ text: Type.String({ minLength: 1, maxLength: 256, ...secret }) }),
     output: Type.Object({ items: Type.Array(foundRecord, { description: 'at most 20' }) }),

@@ -23,7 +23,7 @@ export function FindField() {
         ref={field}
         type="search"
         aria-label="Find"
-        placeholder="Code, id, recipient, name, word …"
+        placeholder="Find code, id, name, word"
         autocomplete="off"
         spellcheck={false}
       />

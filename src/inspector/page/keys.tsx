@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { leave } from './router.js'
 
 const keys = [
@@ -98,7 +98,8 @@ function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | 
 
 /** Keys of every view, and a focus that updates do not take away. */
 export function useKeys(main: RefObject<HTMLElement | null>, dialog: RefObject<HTMLDialogElement | null>): void {
-  useEffect(() => {
+  // Not after the frame: a key may be pressed as soon as the view is shown.
+  useLayoutEffect(() => {
     const element = main.current as HTMLElement
     const onKeyDown = (event: KeyboardEvent) => {
       const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented

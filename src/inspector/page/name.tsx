@@ -5,7 +5,7 @@ import { signal } from './signal.js'
 import { features } from './state.js'
 
 /** Ms to collect changes before the names are read again. */
-const PAUSE_MS = 300
+const PAUSE_MS = 50
 
 /** Lists of the operator API with the names of their items, each by id. */
 const lists = { application: 'applications', bot: 'bots', template: 'templates' } as const

@@ -139,7 +139,11 @@ function Tabs({ views, section }: { readonly views: readonly View[]; readonly se
   const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
   // A narrow screen shows only some of the tabs.
   useEffect(() => {
-    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const show = () =>
+      nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    show()
+    addEventListener('resize', show)
+    return () => removeEventListener('resize', show)
   }, [section, views.length])
   return (
     <nav aria-label="Views" ref={nav}>

@@ -14,7 +14,7 @@ export const connection = signal<'Connecting' | 'Live' | 'Disconnected'>('Connec
 /** True after the stored entries have arrived: from then on, an absent entry does not exist. */
 export const complete = signal(false)
 
-/** Follows the server's activity until the tab's token ends; goes on when the server proves to be the tab's own. */
+/** Follows the server's activity until the tab's token ends; continues when the server proves to be the tab's own. */
 export async function followActivity(): Promise<void> {
   for (;;) {
     await readActivity(() => {

@@ -26,15 +26,15 @@ async function startChat() {
 
 test('message of the user shows its update, the delivery and the response of the receiver', async () => {
   const { page, user } = await startChat()
-  await page.getByLabel(`Message as ${user}`).fill('One coffee, please')
+  await page.getByLabel(`Message as ${user}`).fill('One café, please')
   await page.getByText('platform.sendAsUser').first().click()
-  await page.getByText('"text": "One coffee, please"').first().waitFor()
+  await page.getByText('"text": "One café, please"').first().waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-  await page.getByRole('log').getByText('One coffee, please').waitFor()
+  await page.getByRole('log').getByText('One café, please').waitFor()
   const step = page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
   await step.first().waitFor()
   await page.getByText('Response of the receiver').first().waitFor()
-  expect(String(server.app.bodies.at(-1))).toContain('One coffee, please')
+  expect(String(server.app.bodies.at(-1))).toContain('One café, please')
   expect(page.errors).toEqual([])
 })
 

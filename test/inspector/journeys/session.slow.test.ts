@@ -46,7 +46,7 @@ async function stranger(port: number, respond: (request: IncomingMessage, body: 
 
 const tokenOf = async (page: TestPage) => String(await page.evaluate("sessionStorage.getItem('page-token')"))
 
-test('tab sends a stranger on its port no token, loads no view, and goes on with its own server', () =>
+test('tab sends a stranger on its port no token, loads no view, and returns to its own server', () =>
   inFolder(async (dataDir) => {
     const options = { dataDir, seed: defaultSeed }
     const first = await standaloneServer(options)

@@ -1,10 +1,16 @@
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { templateBody } from '../../../src/contract/openapi/template-body.js'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { Forwarder } from '../../../src/workbench/forwarding.js'
+import { startListenerPage } from '../../../src/workbench/page-server/server.js'
+import { listen } from '../../support/listen.js'
 import { axeViolations } from '../../support/page/axe.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { newLink, type PageServer, pageServer } from '../../support/page/server.js'
+import { temporaryFolder } from '../../support/server/server.js'
 import { codeOf } from '../../support/server/tenant.js'
+import { exchangeOf, requestLine } from '../page/model/activity-samples.js'
 
 /** Folder for pictures of every view, for people to look at. */
 const { VOUCHERCTL_SCREENSHOTS: pictures } = process.env
@@ -157,13 +163,19 @@ test('find opens the voucher of a code, an id and an own id, and lists those of 
 })
 
 test('find opens the only call whose body has a word', async () => {
-  const page = await open()
-  const template = { ...templateBody, external_template_id: 'word', name: 'Cake', issuer_name: 'Marzipan works' }
-  await server.client.templates.create(template)
-  await page.getByRole('row').filter({ hasText: 'templates.create' }).waitFor()
+  // A busy server captures no bodies, so the test is the server of the stream.
+  const lines = ['Marzipan', 'Nougat'].map((note, index) => {
+    const { request } = exchangeOf(JSON.stringify({ note }))
+    return JSON.stringify(requestLine({ request_id: `req_${index}` }, { request, response: null }))
+  })
+  const feed = await listen(createServer((_, response) => void response.writeHead(200).write(`${lines.join('\n')}\n`)))
+  const page = await browser.page()
+  await page.route('**/_platform/v1/activity*', (route) => route.continue({ url: `http://127.0.0.1:${feed}/` }))
+  await page.goto(await newLink(server.client))
+  await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).first().waitFor()
   await page.getByLabel('Find').fill('marzipan')
   await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'templates.create', exact: true }).waitFor()
+  await page.waitForURL(ui('/requests/req_0'))
   await page.getByText('Marzipan').first().waitFor()
 })
 
@@ -180,7 +192,7 @@ test('names of application and bot stand in the stream, with their ids beside th
     .waitFor()
 })
 
-test('j, k and Enter walk through a list, and j goes on from the row after a return', async () => {
+test('j, k and Enter walk through a list, and j continues at the same row after a return', async () => {
   const [, { id: second }, { id: first }] = [await server.issue(), await server.issue(), await server.issue()] as const
   const page = await open('/vouchers')
   await page.getByRole('link', { name: first }).waitFor()
@@ -235,4 +247,35 @@ test('axe finds no problem in the list of what was found, light or dark, wide or
       expect([width, colorScheme, await axeViolations(page)]).toEqual([width, colorScheme, []])
     }
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+})
+
+test('find on the page of a listener lists deliveries by a word of their body, and no records', async () => {
+  const dir = temporaryFolder()
+  const forwarder = new Forwarder()
+  const listener = await startListenerPage({
+    dir,
+    address: 'http://127.0.0.1:1',
+    secrets: [],
+    forwarder,
+    inbox: { recordResponse: async () => {} },
+    appOf: async () => undefined,
+    now: Date.now,
+  })
+  onTestFinished(async () => {
+    await listener.close()
+    forwarder.close()
+    rmSync(dir, { recursive: true })
+  })
+  const page = await browser.page()
+  await page.goto(listener.newLink())
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('marzipan')
+  await page.keyboard.press('Enter')
+  await page.getByText('No entry of the log has this text.').waitFor()
+  expect(await page.getByRole('heading', { name: 'Records' }).count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { level: 1, name: /^Stream/ }).waitFor({ state: 'attached' })
+  expect(page.errors).toEqual([])
 })

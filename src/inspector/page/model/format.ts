@@ -11,7 +11,7 @@ const units = [
 export function relative(at: string, now: number): string {
   const seconds = Math.round((Date.parse(at) - now) / 1000)
   const size = Math.abs(seconds)
-  // A moment less than a whole unit is shown as one: the clock goes on while somebody reads `in 31 d`.
+  // A moment less than a whole unit is shown as one: the clock runs while somebody reads `in 31 d`.
   const [unit, length] = units.find((it) => size >= it[1] * 0.99) ?? ['s', 1]
   if (size === 0 || Number.isNaN(size)) return 'now'
   const text = `${Math.floor(size / length + 0.01)} ${unit}`

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Failed } from '../components.js'
-import { commandLineOf, loggedCallOf, type PlannedCall, plannedRequestOf } from '../model/planned-call.js'
+import { bodyOf, commandLineOf, loggedCallOf, type PlannedCall, plannedRequestOf } from '../model/planned-call.js'
 import { CopyAs } from './copy-as.js'
 import { makeCall } from './make-call.js'
 
@@ -91,15 +91,19 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
       setMade([...results])
     }
     setBusy(false)
-    if (results.length > 0) {
-      const fresh = Object.entries(fields).filter(([, it]) => typeof it.value === 'function')
-      setValues({ ...values, ...Object.fromEntries(fresh.map(([name, it]) => [name, initial(it)])) })
-      setKey(crypto.randomUUID())
+    // A changed call after a refusal needs another key, too.
+    setKey(crypto.randomUUID())
+    for (const [name, it] of Object.entries(fields)) {
+      // Keep what the user has typed meanwhile.
+      const renew = (now: Values) => (now[name] === values[name] ? { ...now, [name]: initial(it) } : now)
+      if (results.length > 0 && typeof it.value === 'function') setValues(renew)
     }
     done?.(results)
   }
-  const change = (name: string) => (event: { readonly currentTarget: { readonly value: string } }) =>
-    setValues({ ...values, [name]: event.currentTarget.value })
+  const change = (name: string) => (event: Event) => {
+    const { value } = event.currentTarget as HTMLInputElement
+    setValues((now) => ({ ...now, [name]: value }))
+  }
   const button = (
     <button class="primary" aria-busy={busy}>
       {label}
@@ -126,11 +130,7 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
   )
 }
 
-function control(
-  { options, lines, optional, placeholder }: Field,
-  value: string,
-  change: (event: { readonly currentTarget: { readonly value: string } }) => void,
-) {
+function control({ options, lines, optional, placeholder }: Field, value: string, change: (event: Event) => void) {
   const common = { value, placeholder, required: !optional }
   if (options)
     return (
@@ -141,10 +141,10 @@ function control(
       </select>
     )
   if (!lines) return <input {...common} autocomplete="off" onInput={change} />
-  const onKeyDown = (event: KeyboardEvent & { readonly currentTarget: HTMLTextAreaElement }) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
-    event.currentTarget.form?.requestSubmit()
+    ;(event.currentTarget as HTMLTextAreaElement).form?.requestSubmit()
   }
   return <textarea {...common} rows={2} onInput={change} onKeyDown={onKeyDown}></textarea>
 }
@@ -153,7 +153,7 @@ function control(
 function Preview({ planned, open }: { readonly planned: PlannedCall; readonly open: boolean }) {
   const request = plannedRequestOf(planned)
   const key = planned.idempotencyKey ? `\nIdempotency-Key: ${planned.idempotencyKey}` : ''
-  const body = request.body === null ? '' : `\n\n${JSON.stringify(JSON.parse(atob(request.body)), null, 2)}`
+  const body = request.body === null ? '' : `\n\n${JSON.stringify(bodyOf(planned), null, 2)}`
   return (
     <details class="planned" open={open}>
       <summary>

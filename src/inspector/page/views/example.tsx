@@ -1,18 +1,10 @@
 import { useState } from 'preact/hooks'
+import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../contract/values/shell-word.js'
 import { Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
-
-interface Planted {
-  readonly applications: readonly {
-    readonly id: string
-    readonly name: string
-    readonly tokens: readonly { readonly token: string }[]
-  }[]
-  readonly bots: readonly { readonly id: string; readonly token: string | null }[]
-}
 
 interface ExampleProps {
   readonly close: () => void

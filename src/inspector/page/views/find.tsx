@@ -11,7 +11,8 @@ import { log } from '../stream.js'
 import { entryLink } from '../stream-view.js'
 
 interface Found {
-  readonly records: Result<{ readonly items: readonly FoundRecord[] }>
+  /** Null for a listener, which has no records. */
+  readonly records: Result<{ readonly items: readonly FoundRecord[] }> | null
   readonly entries: readonly Entry[]
 }
 
@@ -20,13 +21,12 @@ const found = signal<Found | null>(null)
 
 /** Finds records and entries of the log. Opens the only one, else lists them. @returns true if there is any */
 export async function find(text: string): Promise<boolean> {
-  const isServer = features.value?.source === 'server'
-  const records: Found['records'] = isServer ? await call('POST', '/find', { text }) : { ok: true, data: { items: [] } }
+  const records: Found['records'] = features.value?.source === 'server' ? await call('POST', '/find', { text }) : null
   const entries = findInLog(log.entries, text)
-  const items = records.ok ? records.data.items : []
+  const items = records?.ok ? records.data.items : []
   const links = items.length > 0 ? items.map((it) => linkOf(it.kind, it.id)) : entries.map(entryLink)
   found.value = { records, entries }
-  visit(records.ok && links.length === 1 && links[0] ? links[0] : linkTo(['find']))
+  visit(records?.ok !== false && links.length === 1 && links[0] ? links[0] : linkTo(['find']))
   if (links.length === 0) announce('Nothing was found.')
   return links.length > 0
 }

@@ -78,12 +78,12 @@ function actionsOn({ id, status, applicationId }: ListedTemplate): readonly Acti
       recipient: { label: 'Recipient', value: 'user-1' },
       own: { label: 'Own id', value: () => uniqueId('order') },
     },
-    calls: ({ amount, recipient, own }) =>
+    calls: ({ amount, recipient, own }, key) =>
       Array.from({ length: Number(amount) }, (_, index) => {
         const numbered = (text = '') => (amount === '1' ? text : `${text}-${index + 1}`)
         const ids = { external_issue_id: numbered(own), recipient_user_id: numbered(recipient) }
         const input = { template_id: id, ...ids }
-        return { endpoint: 'vouchers.issue', input, idempotencyKey: ids.external_issue_id, ...caller }
+        return { endpoint: 'vouchers.issue', input, idempotencyKey: numbered(key), ...caller }
       }),
     outcome: (made: readonly Voucher[]) => (
       <>

@@ -42,7 +42,7 @@ const columns: readonly Column<Voucher>[] = [
     head: 'Voucher',
     cell: (it) => (
       <a href={linkTo(['vouchers', it.id])}>
-        {it.name} <small class="id quiet">{it.id}</small>
+        {it.name} <small class="id quiet wide">{it.id}</small>
       </a>
     ),
   },
