@@ -2,7 +2,7 @@ import { type FaultKind, faultTable, type NewFault } from '../../../contract/pla
 import { faultSentence } from './fault-sentence.js'
 import { plural } from './format.js'
 
-/** The fault that the fields of a form describe; a sentence for a body that is no object. The server checks the rest. */
+/** Returns the fault of the form's fields, or a sentence if the body is not an object. The server checks the rest. */
 export function faultOf(fields: Readonly<Record<string, string>>): NewFault | string {
   const typed = Object.entries(fields).flatMap(([name, text]) => (text.trim() ? [[name, text.trim()] as const] : []))
   const {
