@@ -124,7 +124,7 @@ function __voucherctl_commands
                 stop 'Stop the local server; it finishes what is in flight' \
                 logs 'Show the requests of the local server, or the log of its last detached run' \
                 keys 'Keys of the encrypted transport' \
-                openapi 'Print the OpenAPI 3.1 document of the interface of the server' \
+                openapi 'Print the OpenAPI 3.1 document of the interface, or write a reference to read' \
                 migrate 'Bring the schema of a PostgreSQL database up to date' \
                 export 'Write all that a store holds into one file, as a backup or to move it' \
                 import 'Fill an empty store with what `server export` has written'
@@ -135,8 +135,9 @@ function __voucherctl_commands
         case 'platform'
             printf '%s\t%s\n' \
                 reviews 'List templates and bots that wait for review' \
+                find 'Find records by code, id, own id, user, username or the start of a name' \
                 templates 'List templates with their quota, and decide on them' \
-                bots 'Decide on bots, disable them, make updates for them' \
+                bots 'List bots, decide on them, disable them, make updates for them' \
                 apps 'List applications, suspend them and set their features' \
                 users 'Act as a user: start a chat, send a message, block the bot' \
                 chats 'Chats, and what was said in them' \
@@ -151,10 +152,12 @@ function __voucherctl_commands
         case 'platform templates' 'platform template'
             printf '%s\t%s\n' \
                 list 'List the templates of all applications, with issued vouchers and quota' \
+                show 'Show a template of any application' \
                 approve 'Approve a template under review' \
                 reject 'Reject a template under review'
         case 'platform bots' 'platform bot'
             printf '%s\t%s\n' \
+                list 'List the bots of all accounts' \
                 approve 'Approve a bot: it becomes active' \
                 reject 'Reject a bot; its owner may apply again' \
                 disable 'Disable an approved bot' \

@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
   secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
   webhook: { rooms: ['contract'], packages: ['node:'] },
-  inspector: { rooms: ['contract'], packages: ['node:', 'preact'] },
+  inspector: { rooms: ['contract'], packages: ['node:', 'preact', 'qr'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },

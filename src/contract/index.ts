@@ -1,10 +1,12 @@
 import { apps } from './apps.js'
 import { bots } from './bots.js'
 import type { Endpoint } from './endpoint.js'
+import { platformActing } from './platform/acting.js'
 import { platformActivity } from './platform/activity.js'
 import { platformControls } from './platform/controls.js'
 import { platformDeliveries } from './platform/deliveries.js'
 import { platform } from './platform/platform.js'
+import { platformReference } from './platform/reference.js'
 import { platformVouchers } from './platform/voucher-history.js'
 import { templates } from './templates.js'
 import { tokens } from './tokens.js'
@@ -19,7 +21,15 @@ export const contract = {
   vouchers,
   bots,
   webhook,
-  platform: { ...platform, ...platformControls, ...platformActivity, ...platformVouchers, ...platformDeliveries },
+  platform: {
+    ...platform,
+    ...platformControls,
+    ...platformActivity,
+    ...platformVouchers,
+    ...platformDeliveries,
+    ...platformReference,
+    ...platformActing,
+  },
 } as const satisfies Record<string, Record<string, Endpoint>>
 
 export type Contract = typeof contract

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { promises } from 'node:fs'
 
 /** Response of a page route, for the server and for a listener. */
@@ -35,43 +36,54 @@ const pageHeaders = {
 }
 
 const types: Readonly<Record<string, string>> = {
-  'app.css': 'text/css; charset=utf-8',
-  'app.js': 'text/javascript; charset=utf-8',
-  'detail.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-  'index.html': 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 }
 
 /** Root of the package, both from src/inspector/ and from a folder of dist/. */
 const root = new URL('../../', import.meta.url)
-const read = new Map<string, Promise<Buffer>>()
+let version: Promise<string> | undefined
 
-function readOnce(path: string): Promise<Buffer> {
-  const known = read.get(path)
-  if (known !== undefined) return known
-  const reading = promises.readFile(new URL(path, root))
-  read.set(path, reading)
-  // A build may be writing the file, so the next request tries again.
-  reading.catch(() => read.delete(path))
-  return reading
+export function packageVersion(): Promise<string> {
+  version ??= promises.readFile(new URL('package.json', root)).then((it) => JSON.parse(String(it)).version as string)
+  return version
 }
 
-export async function packageVersion(): Promise<string> {
-  return (JSON.parse(String(await readOnce('package.json'))) as { version: string }).version
+/** Files of the page by name. All are read together: an update may replace them, and those of two builds differ. */
+let files: Promise<ReadonlyMap<string, Buffer>> | undefined
+
+async function readFiles(): Promise<ReadonlyMap<string, Buffer>> {
+  const folder = 'dist/inspector'
+  const names = (await promises.readdir(new URL(folder, root))).sort()
+  const read = async (name: string) => [name, await promises.readFile(new URL(`${folder}/${name}`, root))] as const
+  return new Map(await Promise.all(names.map(read)))
+}
+
+/** Reads the files at the first request. */
+function pageFiles() {
+  files ??= readFiles()
+  // A build may be writing a file, so the next request tries again.
+  files.catch(() => {
+    files = undefined
+  })
+  return files
+}
+
+/** Checksum of the page's files. */
+export async function pageBuild(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const bytes of (await pageFiles()).values()) hash.update(bytes)
+  return hash.digest('hex').slice(0, 16)
 }
 
 /** Returns a file of the page: the HTML file for every path without an extension, which names a view. */
 export async function fileResponse(path: string): Promise<PageResponse | undefined> {
   const name = /\.\w+$/.test(path) ? path : 'index.html'
-  const type = Object.hasOwn(types, name) ? types[name] : undefined
-  if (type === undefined) return undefined
-  // Read all files together: an update may replace them, and scripts of two builds are incompatible.
-  await Promise.all(Object.keys(types).map((it) => readOnce(`dist/inspector/${it}`)))
-  return {
-    status: 200,
-    headers: { ...pageHeaders, 'content-type': type },
-    body: await readOnce(`dist/inspector/${name}`),
-  }
+  const body = (await pageFiles()).get(name)
+  const type = types[name.slice(name.lastIndexOf('.') + 1)]
+  return body && type ? { status: 200, headers: { ...pageHeaders, 'content-type': type }, body } : undefined
 }
 
 export function jsonResponse(data: object): PageResponse {

@@ -2,13 +2,27 @@
 export const PAGE_TOKEN = 'page-token'
 
 /** Views of the page; a listener has only deliveries. */
-type PageView = 'requests' | 'vouchers' | 'deliveries' | 'clock' | 'faults' | 'reviews' | 'templates'
+type PageView =
+  | 'requests'
+  | 'vouchers'
+  | 'deliveries'
+  | 'clock'
+  | 'faults'
+  | 'reviews'
+  | 'templates'
+  | 'errors'
+  | 'state'
+  | 'reference'
+  | 'chats'
+  | 'bots'
 
 /** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {
   readonly source: 'server' | 'listener'
   /** Version of the package. */
   readonly version: string
+  /** Checksum of the page's files: a tab of another build cannot load views of this one. */
+  readonly build: string
   readonly base_url: string
   readonly test_clock: boolean
   readonly views: readonly PageView[]

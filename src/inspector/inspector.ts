@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import { fileResponse, jsonResponse, type PageResponse, packageVersion } from './assets.js'
+import { fileResponse, jsonResponse, type PageResponse, packageVersion, pageBuild } from './assets.js'
 import { PAGE_TOKEN, type PageFeatures } from './features.js'
-import { type PageConnection, PageSessions } from './page-sessions.js'
+import { type PageConnection, PageSessions, type SessionStorage } from './page-sessions.js'
 import {
   type AllowedOrigin,
   allowedOriginOf,
@@ -17,7 +17,8 @@ interface InspectorOptions {
   readonly random: (size: number) => Uint8Array
   /** System time in ms, even on a server with a test clock. */
   readonly now: () => number
-  readonly features: Omit<PageFeatures, 'version' | 'base_url'>
+  readonly sessions: SessionStorage
+  readonly features: Omit<PageFeatures, 'version' | 'build' | 'base_url'>
 }
 
 /** A request that may contain the token of a page. */
@@ -30,8 +31,8 @@ export class Inspector {
   #baseUrl = ''
   #origin: AllowedOrigin | undefined
 
-  constructor({ random, now, features }: InspectorOptions) {
-    this.#sessions = new PageSessions(random, now)
+  constructor({ random, now, sessions, features }: InspectorOptions) {
+    this.#sessions = new PageSessions(random, now, sessions)
     this.#features = features
   }
 
@@ -39,6 +40,12 @@ export class Inspector {
   listen(baseUrl: string): void {
     this.#baseUrl = baseUrl
     this.#origin = allowedOriginOf(baseUrl)
+    this.#sessions.open(this.#origin.origin)
+  }
+
+  /** Stores the sessions for the next start. */
+  close(): void {
+    this.#sessions.save()
   }
 
   /** Makes a URL that opens the page once. Its secret is in the fragment, which browsers do not send to a server. */
@@ -70,15 +77,23 @@ export class Inspector {
   async get(request: PageRequest): Promise<PageResponse | Refusal> {
     const path = pathOf(request.url ?? '').slice(UI.length + 1)
     if (path !== 'features') return (await fileResponse(path)) ?? refuse('ROUTE_NOT_FOUND')
-    const version = await packageVersion()
-    return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, base_url: this.#baseUrl })
+    const [version, build] = [await packageVersion(), await pageBuild()]
+    return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, build, base_url: this.#baseUrl })
   }
 
   /** Responds to POST /_platform/ui/session: exchanges a ticket for a token. */
   startSession(body: unknown): PageResponse | Refusal {
     const { ticket } = (body ?? {}) as { ticket?: unknown }
-    const token = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined
-    return token === undefined ? refuse('PAGE_SESSION_REQUIRED') : jsonResponse({ token })
+    const session = typeof ticket === 'string' ? this.#sessions.exchange(ticket) : undefined
+    return session === undefined ? refuse('PAGE_SESSION_REQUIRED') : jsonResponse(session)
+  }
+
+  /** Responds to POST /_platform/ui/proof: proves to a page, without its token, that this server has its session. */
+  async prove(body: unknown): Promise<PageResponse | Refusal> {
+    const { session, nonce } = (body ?? {}) as { session?: unknown; nonce?: unknown }
+    const isAsked = typeof session === 'string' && typeof nonce === 'string' && /^[\da-f]{32,128}$/.test(nonce)
+    const proof = isAsked ? this.#sessions.prove(session, nonce) : undefined
+    return proof === undefined ? refuse('PAGE_SESSION_REQUIRED') : jsonResponse({ proof, build: await pageBuild() })
   }
 }
 

@@ -27,11 +27,12 @@ export async function servePage(
 
   async function respond(): Promise<PageResponse | Refusal> {
     const { method } = request
-    const isSession = pathOf(target) === '/_platform/ui/session'
-    if (isSession && method === 'POST') {
+    const path = pathOf(target)
+    if (method === 'POST' && (path === '/_platform/ui/session' || path === '/_platform/ui/proof')) {
       if (!isJson(request)) return refuse('UNSUPPORTED_MEDIA_TYPE')
       const body = await readJson(request)
-      return body === undefined ? refuse('INVALID_JSON') : inspector.startSession(body)
+      if (body === undefined) return refuse('INVALID_JSON')
+      return path.endsWith('/proof') ? inspector.prove(body) : inspector.startSession(body)
     }
     return method === 'GET' || method === 'HEAD' ? inspector.get(request) : refuse('METHOD_NOT_ALLOWED')
   }

@@ -4,6 +4,7 @@ import { newId, type RandomBytes } from '../domain/ids.js'
 import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { Inspector } from '../inspector/inspector.js'
+import type { SessionStorage } from '../inspector/page-sessions.js'
 import { hasNoKeys } from '../store/keys.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
@@ -69,10 +70,11 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
 
   const operatorKey = place.loadOperatorKey(random)
   const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
+  const isLoopback = isLoopbackHost(options.host ?? '127.0.0.1')
   const webhooks = {
     loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
     egressIps: options.egressIps ?? [],
-    lends: isLoopbackHost(options.host ?? '127.0.0.1'),
+    lends: isLoopback,
     lookup: createLookup(),
   }
   const essential = { store, clock, random, keys: keys.credentials }
@@ -80,7 +82,10 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     ...essential,
     accounts: accountKeysOf(options, keys, log),
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
-    inspector: operatorKey !== null && servesPage(options) ? createInspector(random, clock) : null,
+    inspector:
+      operatorKey !== null && servesPage(options)
+        ? createInspector(random, clock, { key: operatorKey, file: place.pageSessions })
+        : null,
     limits: createLimits(rateLimitsOf(options), clock instanceof TestClock ? () => clock.now() : undefined),
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
@@ -90,9 +95,10 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     autoApprove: options.autoApprove ?? false,
     differences: options.differences ?? {},
     stateAccess: {
-      isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
+      isAllowed: options.allowReset ?? isLoopback,
       isShared: options.databaseUrl !== undefined && options.schema === undefined,
     },
+    isLoopback,
     ...options.parts,
   })
   parts.faults.restart(options.seed?.faults)
@@ -159,15 +165,29 @@ async function secureSettings(
 /** The page and the checks of Host exist only for a port that other machines cannot reach (RULES.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
-function createInspector(random: RandomBytes, clock: Clock): Inspector {
+function createInspector(random: RandomBytes, clock: Clock, sessions: SessionStorage): Inspector {
   return new Inspector({
     random,
     now: steadyNow,
+    sessions,
     features: {
       source: 'server',
       test_clock: clock instanceof TestClock,
       // Show the clock view even without a test clock: it says how to start one.
-      views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      views: [
+        'requests',
+        'vouchers',
+        'deliveries',
+        'faults',
+        'reviews',
+        'templates',
+        'clock',
+        'errors',
+        'state',
+        'reference',
+        'chats',
+        'bots',
+      ],
       started_at: formatInstant(Date.now()),
     },
   })

@@ -9,7 +9,7 @@ import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
-import { type Call, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
+import { type Call, type CallAs, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
 import { readJson } from './http/body.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
 import {
@@ -31,6 +31,7 @@ interface Binding {
   readonly routes: Routes
   readonly deps: Deps
   readonly idempotentCalls: IdempotentCalls
+  readonly callAs: CallAs
 }
 
 const NO_QUERY = strictInput({})
@@ -42,7 +43,8 @@ const noCheck = { check: undefined, bypassesGate: undefined }
  * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */
-export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+  const { routes, deps, idempotentCalls, callAs } = binding
   const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
@@ -56,7 +58,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     const caller = await authenticate(deps, endpoint, exchange)
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
     exchange.caller = caller
-    if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
+    if (caller.kind === 'token' && caller.tokenId !== '') deps.tokenUses.note(caller.tokenId, deps.clock.now())
     return (
       takeRateLimit(deps, endpoint, caller, exchange) ??
       (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
@@ -109,7 +111,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     idempotencyKey: IdempotencyKey | undefined,
     body: unknown,
   ): Promise<HandlerReply<Endpoint> | Refusal> {
-    const call = callOf(exchange, idempotencyKey)
+    const call = callOf(exchange, idempotencyKey, callAs)
     const { carrier, target } = exchange
     const cut = (at: Cut) => {
       if (at === 'now') carrier.response.destroy()
@@ -185,7 +187,7 @@ function readIdempotencyKey(
   return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
 }
 
-function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined): Call<Endpoint> {
+function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined, callAs: CallAs): Call<Endpoint> {
   const { caller, id: requestId } = exchange
   return {
     caller,
@@ -193,6 +195,7 @@ function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined):
     isHead: exchange.method === 'HEAD',
     isInner: exchange.inner !== null,
     gone: () => goneSignal(exchange.carrier),
+    callAs: (applicationId, request) => callAs(exchange.carrier, applicationId, request),
   } as Call<Endpoint>
 }
 

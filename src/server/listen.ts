@@ -107,6 +107,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     const close = async () => {
       // First, because another process may take the port before this one ends, and would get credentials.
       withdraw()
+      server.deps.inspector?.close()
       await stop(server, upkeep, options.closeMsMax ?? CLOSE_MS_MAX)
       place.remove()
       server.log.info('stopped')

@@ -7,7 +7,8 @@ import type { RandomBytes } from '../domain/ids.js'
 import { makeToken } from '../domain/tokens.js'
 import { defaultDataDir } from '../files/data-dir.js'
 import { processStart } from '../files/process-alive.js'
-import { replaceFile } from '../files/replace-file.js'
+import { refuseForeignFile, replaceFile } from '../files/replace-file.js'
+import type { SessionStorage } from '../inspector/page-sessions.js'
 import type { Clock } from './clock.js'
 import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
@@ -26,6 +27,8 @@ export interface ServerPlace {
   /** Returns null when the operator API is off. */
   loadOperatorKey(random: RandomBytes): string | null
   openTransportKeys(random: RandomBytes, clock: Clock): TransportKeys
+  /** File with the sessions of the page, which outlive a restart; absent without a folder. */
+  readonly pageSessions?: SessionStorage['file']
   /** Announces the server to other processes. Returns a function that withdraws the announcement. */
   announce(file: ServerFile): () => void
   /** Removes files that must not outlive the server. */
@@ -52,6 +55,7 @@ export function placeInFolder(options: ServerOptions): ServerPlace & { readonly 
     loadOperatorKey: (random) => (operatorKeyFile === null ? null : loadOperatorKey(operatorKeyFile, random, !memory)),
     openTransportKeys: (random, clock) =>
       new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !memory), random, clock.now()),
+    pageSessions: memory ? undefined : sessionFile(join(dataDir, 'page-sessions.json')),
     announce(file) {
       writeRunning(join(dataDir, 'server.json'), file)
       return () => removeServerFile(dataDir, file.instance_id)
@@ -73,6 +77,17 @@ export function placeInMemory(): ServerPlace {
     openTransportKeys: (random, clock) => lazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
     announce: () => () => {},
     remove() {},
+  }
+}
+
+function sessionFile(path: string): NonNullable<SessionStorage['file']> {
+  return {
+    read() {
+      // Another user could have written the hash of a token that this user did not get.
+      refuseForeignFile(path)
+      return readFileSync(path, 'utf8')
+    },
+    write: (text) => replaceFile(path, text, { flush: false }),
   }
 }
 

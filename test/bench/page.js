@@ -11,8 +11,8 @@ import { fetchJson, prepareApplication } from './prepare.js'
 import { rowOf } from './row.js'
 import { CONNECTIONS, issuePath, request, verifyPath } from './throughput.js'
 
-/** What the first view loads later, if at all. */
-const LATER = 'detail.js'
+/** What the first view loads; the other files are views. */
+const FIRST = ['index.html', 'icon.svg', 'app.css', 'app.js']
 const FIRST_VIEW_KB_MAX = 25
 const PAGE_KB_MAX = 60
 /** Vouchers that the measured calls verify, each several times. */
@@ -33,9 +33,8 @@ function measurePageSize() {
     const size = { value: bytes / 1e3, reference: max, against: 'budget', target: 1, unit: 'kB', runs: 1 }
     return rowOf({ id: 'P16', what, ...size })
   }
-  const first = files.filter((it) => it !== LATER)
   return [
-    row('the first view, each file with gzip', first, FIRST_VIEW_KB_MAX),
+    row('the first view, each file with gzip', FIRST, FIRST_VIEW_KB_MAX),
     row('all views, each file with gzip', files, PAGE_KB_MAX),
   ]
 }

@@ -112,11 +112,13 @@ test('clock of the page does what its forecast says when it is advanced', async 
 
 test('fault of the page affects the next call when switched on, and ends when switched off', async () => {
   const page = await open('/faults')
-  const switches = page.getByRole('group', { name: 'vouchers.verify' })
-  await switches.getByLabel('Share of its calls').selectOption({ label: '100 %' })
-  const fault = switches.getByRole('switch', { name: 'Fail with 503' })
-  await fault.click()
-  await switches.getByRole('switch', { name: 'Fail with 503', checked: true }).waitFor()
+  await page.getByLabel('Endpoint').selectOption('vouchers.verify')
+  await page.getByLabel('What happens').selectOption({ label: 'Fail with 503' })
+  await page.getByLabel('Share of the calls in %').fill('100')
+  await page.getByLabel('How many calls').fill('')
+  await page.getByRole('button', { name: 'Switch it on' }).click()
+  const fault = page.getByRole('button', { name: 'Remove: 100 % of the calls of vouchers.verify' })
+  await fault.waitFor()
   const { credential } = await server.issue()
   expect(await server.client.vouchers.verify({ credential })).toMatchObject({ ok: false, status: 503 })
   await fault.click()
@@ -212,7 +214,7 @@ test('stream shows 10,000 entries without stalling while they arrive, and finds 
       .waitFor()
     expect(await page.getByRole('row').count()).toBeLessThan(100)
   }
-  await page.getByLabel('Find').fill('vch_17')
+  await page.getByLabel('Text').fill('vch_17')
   await page.getByLabel('Type').selectOption('vouchers.redeem')
   await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).waitFor()
   expect(await page.getByRole('row').count()).toBe(2)
@@ -224,10 +226,13 @@ test('keyboard alone finds an entry, opens it, returns and shows the keys', asyn
   await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).first().waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('vouchers.redeem')
-  await page.keyboard.press('Escape')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Find' }).waitFor()
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'vouchers.redeem' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { level: 1, name: 'Find' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('row').first().waitFor()
   await page.keyboard.press('?')
@@ -291,7 +296,7 @@ test('axe finds no problem in any view, light or dark, wide or narrow', async ()
   expect(page.errors).toEqual([])
 })
 
-test('page says that its session ended after a restart, and shows the same data with a new link', () =>
+test('page continues after a restart of its server, without a reload, with the same data', () =>
   inFolder(async (dataDir) => {
     const options = { dataDir, seed: defaultSeed }
     const first = await standaloneServer(options)
@@ -305,17 +310,17 @@ test('page says that its session ended after a restart, and shows the same data 
     await page.goto(await newLink(client))
     await page.getByText('Live', { exact: true }).waitFor()
     await first.close()
+    await page.getByText('Disconnected', { exact: true }).waitFor()
     const second = await standaloneServer({ ...options, port })
-    await page.getByText('This tab has no session').waitFor()
-    // In the same tab, where the link changes nothing but the fragment.
-    await page.goto(await newLink(client))
     await page.getByText('Live', { exact: true }).waitFor()
-    await page.goto(`${baseUrl}/_platform/ui/vouchers/${issued.data.id}`)
+    await page.getByRole('link', { name: 'Vouchers', exact: true }).click()
+    await page.getByRole('link', { name: issued.data.id }).click()
+    await page.waitForURL(`${baseUrl}/_platform/ui/vouchers/${issued.data.id}`)
     await page.getByText('redeemed', { exact: true }).first().waitFor()
     await second.close()
   }))
 
-test('first view loads no detail.js, and a request says when it fails to load and tries again', async () => {
+test('first view loads one script; a request whose file fails to load says so and tries again', async () => {
   const page = await browser.page()
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -325,11 +330,11 @@ test('first view loads no detail.js, and a request says when it fails to load an
   const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
   await row.waitFor()
   expect(asked).toContain('/_platform/ui/app.js')
-  expect(asked).not.toContain('/_platform/ui/detail.js')
-  await page.route('**/detail.js', (route) => route.abort())
+  expect(asked.filter((it) => /\.js$/.test(it))).toEqual(['/_platform/ui/app.js'])
+  await page.route('**/request.js', (route) => route.abort())
   await row.getByRole('link').click()
   await page.getByText('The server does not respond.').waitFor()
-  await page.unroute('**/detail.js')
+  await page.unroute('**/request.js')
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')

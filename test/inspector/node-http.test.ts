@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import http from 'node:http'
 import { expect, test } from 'vitest'
 import { Inspector } from '../../src/inspector/inspector.js'
@@ -8,7 +9,12 @@ import { seededRandom } from '../support/server/app.js'
 /** A server with a page, whose own responses are the text `own`. */
 async function pageServer() {
   const features = { source: 'listener', test_clock: false, views: ['deliveries'], started_at: '' } as const
-  const inspector = new Inspector({ random: seededRandom('node'), now: () => 1_000, features })
+  const inspector = new Inspector({
+    random: seededRandom('node'),
+    now: () => 1_000,
+    sessions: { key: 'key' },
+    features,
+  })
   const server = http.createServer((request, response) => {
     servePage(inspector, request, response).then(
       (isServed) => isServed || response.end('own'),
@@ -44,6 +50,30 @@ test('plain server serves the page, its session and the routes for sessions', as
   const features = await send('/_platform/ui/features', { headers })
   expect(await features.json()).toMatchObject({ source: 'listener', base_url: origin, views: ['deliveries'] })
   expect(await (await send('/_platform/v1/activity', { headers })).text()).toBe('own')
+})
+
+test('plain server proves a session to a page that knows its hash, and nothing to others', async () => {
+  const { send, session } = await pageServer()
+  const { 'page-token': token } = await session()
+  const prove = async (body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await send('/_platform/ui/proof', { method: 'POST', body: JSON.stringify(body), headers })
+    return [response.status, await response.json()]
+  }
+  const hash = createHash('sha256').update(token).digest('hex')
+  const nonce = '0f'.repeat(32)
+  expect(await prove({ session: hash, nonce })).toEqual([
+    200,
+    { proof: expect.stringMatching(/^[\da-f]{64}$/), build: expect.stringMatching(/^[\da-f]{16}$/) },
+  ])
+  for (const body of [{}, { session: hash }, { session: hash, nonce: 'short' }, { session: nonce, nonce }])
+    expect(await prove(body)).toMatchObject([401, { code: 'PAGE_SESSION_REQUIRED' }])
+  const form = await send('/_platform/ui/proof', {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': 'text/plain' },
+  })
+  expect(form.status).toBe(415)
 })
 
 test('plain server handles no request outside /_platform, also with a session', async () => {

@@ -78,7 +78,7 @@ test('page is served for every path without an extension, with headers that limi
 
 test.each([
   ['app.js', 200, 'text/javascript; charset=utf-8'],
-  ['detail.js', 200, 'text/javascript; charset=utf-8'],
+  ['voucher.js', 200, 'text/javascript; charset=utf-8'],
   ['app.css', 200, 'text/css; charset=utf-8'],
   ['icon.svg', 200, 'image/svg+xml'],
   ['other.js', 404, 'application/json; charset=utf-8'],
@@ -103,7 +103,10 @@ test('ticket of a link gives a token once, with which the page is the operator',
   const ticket = await newTicket()
   const { status, headers, body } = await exchange(ticket)
   expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([200, undefined, 'no-store'])
-  expect(body).toEqual({ token: expect.stringMatching(/^[\w-]{43}$/) })
+  expect(body).toEqual({
+    token: expect.stringMatching(/^[\w-]{43}$/),
+    proof_key: expect.stringMatching(/^[\da-f]{64}$/),
+  })
   expect(await exchange(ticket)).toMatchObject({ status: 401, body: { code: 'PAGE_SESSION_REQUIRED' } })
 
   const token = { 'page-token': body.token }
@@ -144,7 +147,10 @@ test('features tell a page with a session what it can show', async () => {
     source: 'server',
     base_url: server.baseUrl,
     test_clock: true,
-    views: ['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+    views: [
+      ...['requests', 'vouchers', 'deliveries', 'faults', 'reviews', 'templates', 'clock'],
+      ...['errors', 'state', 'reference', 'chats', 'bots'],
+    ],
   })
   expect(body.version).toMatch(/^\d+\.\d+\.\d+/)
   const without = await send('GET', '/_platform/ui/features', { 'sec-fetch-site': 'same-origin' })
@@ -154,6 +160,25 @@ test('features tell a page with a session what it can show', async () => {
 test('session of a page creates no further link', async () => {
   const response = await send('POST', '/_platform/v1/page-tickets', { ...(await session()), ...fromPage() })
   expect(response).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
+})
+
+test('session of a page makes calls as an application, shows credentials, seeds and finds', async () => {
+  const own = { ...(await session()), ...fromPage(), ...json }
+  const post = async (path: string, body: object, headers: Headers = own) => {
+    const response = await send('POST', `/_platform/v1/${path}`, headers, JSON.stringify(body))
+    return [response.status, response.body.code ?? response.body.data]
+  }
+  const calls = [
+    ['seed', { seed: { account: 'acme' } }, [200, { planted: true, applications: [], bots: [] }]],
+    ['find', { text: 'nothing' }, [200, { items: [] }]],
+    ['applications/app_1/calls', { endpoint: 'templates.list', input: {} }, [404, 'APPLICATION_NOT_FOUND']],
+    ['vouchers/vch_1/credentials', {}, [404, 'VOUCHER_NOT_FOUND']],
+  ] as const
+  for (const [path, body, expected] of calls) {
+    expect(await post(path, body)).toEqual(expected)
+    expect(await post(path, body, { ...own, origin: 'http://evil.example' })).toEqual([403, 'CROSS_SITE_REQUEST'])
+    expect(await post(path, body, { ...fromPage(), ...json })).toEqual([401, 'TOKEN_MISSING'])
+  }
 })
 
 test('session of a page is no credential outside the operator API', async () => {

@@ -33,7 +33,7 @@ const securitySchemes: Readonly<Record<CredentialKind, JsonObject>> = {
   operator: { type: 'http', scheme: 'bearer', description: "The operator's key (`opk_`), for the platform side." },
 }
 
-const tagDescriptions: Readonly<Record<string, string>> = {
+export const tagDescriptions: Readonly<Record<string, string>> = {
   apps: 'Applications of an account',
   tokens: 'Tokens of an application',
   templates: 'Templates, from which vouchers are issued',

@@ -1,10 +1,12 @@
 import type { Envelope, FailureEnvelope, ValidationIssue } from '../../contract/envelope.js'
-import type { PAGE_TOKEN } from '../features.js'
 import { signal } from './signal.js'
+import { distrust, standing, TOKEN, trusted } from './trust.js'
 
 export interface Failure {
   /** Error message for people, as a sentence. */
   readonly sentence: string
+  /** Failure code of a response. */
+  readonly code?: string
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
 
@@ -17,11 +19,13 @@ export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
 
-/** Name of the token in requests and in the tab's session storage (RULES.md#page). */
-export const TOKEN: typeof PAGE_TOKEN = 'page-token'
+/** Text for a server that does not prove to be the one of this tab. */
+export const NOT_PROVED =
+  'The server at this address does not know this tab: another program may have the port, or the session ended. The tab sends nothing until its server is back. For a new session run voucherctl open, or voucherctl webhook listen --open.'
 
-/** Sends a request with the tab's token; the server refuses requests without a token. */
-export const send = (path: string, method = 'GET', body?: unknown): Promise<Response> => {
+/** Sends a request with the tab's token, once the server is known to be the one of this tab. */
+export const send = async (path: string, method = 'GET', body?: unknown): Promise<Response> => {
+  await trusted()
   const headers = { 'content-type': 'application/json', [TOKEN]: sessionStorage.getItem(TOKEN) ?? '' }
   return fetch(path, { method, headers, body: JSON.stringify(body) })
 }
@@ -29,9 +33,12 @@ export const send = (path: string, method = 'GET', body?: unknown): Promise<Resp
 /** Calls an endpoint of the operator API, such as `call('POST', '/clock/advance', { seconds: 60 })`; never throws. */
 export async function call<Data>(method: string, path: string, body?: unknown): Promise<Result<Data>> {
   let response: Response
+  // A change must not happen later, when nobody expects it any more.
+  if (method !== 'GET' && standing.value !== 'own') return { ok: false, sentence: NO_RESPONSE }
   try {
     response = await send(API + path, method, body)
   } catch {
+    void distrust()
     return { ok: false, sentence: NO_RESPONSE }
   }
   const read = (await response.json().catch(() => null)) as Envelope<Data> | null
@@ -39,7 +46,7 @@ export async function call<Data>(method: string, path: string, body?: unknown): 
   noteSession(response)
   if (sessionEnded.value) return { ok: false, sentence: NO_SESSION }
   if (read?.success) return { ok: true, data: read.data }
-  if (refusal) return { ok: false, sentence: sentenceOf(refusal) }
+  if (refusal) return { ok: false, sentence: sentenceOf(refusal), code: refusal.code }
   return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
 }
 
@@ -48,7 +55,8 @@ export function noteSession({ status }: Response): void {
   sessionEnded.value = status === 401
 }
 
-function sentenceOf({ message, details }: FailureEnvelope): string {
+/** Message of a failure with each invalid member. */
+export function sentenceOf({ message, details }: FailureEnvelope): string {
   const issues = (details?.errors ?? []) as readonly ValidationIssue[]
   return [message, ...issues.map((it) => `${it.pointer}: ${it.message}.`)].join(' ')
 }

@@ -4,8 +4,10 @@ import type { StateChange } from '../../contract/platform/activity.js'
 import { call, type Failure, type Result } from './api.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
-import { announce, changed, serverNow } from './state.js'
+import { place, setFilter } from './router.js'
+import { announce, changed, useServerNow } from './state.js'
 import { log } from './stream.js'
+import { proofs } from './trust.js'
 
 /** Ms between two reads of a view during many changes. */
 const PAUSE_MS = 100
@@ -79,8 +81,57 @@ export function KeyValue({
 export function Time({ at }: { readonly at: string }) {
   return (
     <time datetime={at} title={at}>
-      {dateTime(at)} <span class="quiet">{relative(at, serverNow())}</span>
+      {dateTime(at)} <Distance at={at} />
     </time>
+  )
+}
+
+const Distance = ({ at }: { readonly at: string }) => <span class="quiet">{relative(at, useServerNow())}</span>
+
+/** Ms after the last key before the text of a field applies. */
+const TYPING_MS = 200
+
+interface TextFilterProps {
+  /** Query member that the field sets. */
+  readonly name: string
+  readonly label: string
+}
+
+/** A field that filters a list. It owns its text: what a user types stays, whatever the page renders meanwhile. */
+export function TextFilter({ name, label }: TextFilterProps) {
+  const value = place.value.query.get(name) ?? ''
+  const field = useRef<HTMLInputElement>(null)
+  const applied = useRef(value)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const apply = () => {
+    clearTimeout(timer.current)
+    applied.current = field.current?.value.trim() ?? ''
+    if (applied.current !== (place.value.query.get(name) ?? '')) setFilter(name, applied.current)
+  }
+  const wait = () => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(apply, TYPING_MS)
+  }
+  // Another source changed the filter, such as a link or `Show all`.
+  useEffect(() => {
+    if (value === applied.current || !field.current) return
+    applied.current = value
+    field.current.value = value
+  }, [value])
+  useEffect(() => () => clearTimeout(timer.current), [])
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        type="search"
+        id={`filter-${name}`}
+        ref={field}
+        defaultValue={value}
+        autocomplete="off"
+        onInput={wait}
+        onChange={apply}
+      />
+    </label>
   )
 }
 
@@ -146,7 +197,7 @@ export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
     return () => {
       current = false
     }
-  }, [path, round, again])
+  }, [path, round, again, proofs.value])
   const reload = () => setRound((it) => it + 1)
   return { result: state?.path === path ? state.result : undefined, reload }
 }

@@ -1,16 +1,17 @@
 import { render } from 'preact'
 import type { PageFeatures } from '../features.js'
-import { noteSession, send, TOKEN } from './api.js'
+import { send } from './api.js'
 import { BASE, startRouter } from './router.js'
 import { Shell } from './shell.js'
 import { onChange } from './signal.js'
-import { features, startClock } from './state.js'
+import { features, readFeatures, startClock } from './state.js'
 import { followActivity } from './stream.js'
+import { storeSession } from './trust.js'
 
 /** Start of a link's fragment. */
 const TICKET = '#ticket='
 
-/** Exchanges the ticket in the address for a token, and reads the features of the page; null without a session. */
+/** Exchanges the ticket in the address for a token, then reads the features of the page; null without a session. */
 async function openSession(): Promise<PageFeatures | null> {
   const [, ticket] = location.hash.split(TICKET)
   // Remove the ticket first, so that neither history nor bookmarks keep it.
@@ -18,11 +19,9 @@ async function openSession(): Promise<PageFeatures | null> {
     history.replaceState(null, '', location.pathname + location.search)
     const exchange = await send(`${BASE}/session`, 'POST', { ticket })
     // The ticket of a reopened link is already used, but this tab may still have its token.
-    if (exchange.ok) sessionStorage.setItem(TOKEN, ((await exchange.json()) as { token: string }).token)
+    if (exchange.ok) storeSession((await exchange.json()) as { token: string; proof_key: string })
   }
-  const response = await send(`${BASE}/features`)
-  noteSession(response)
-  return response.ok ? ((await response.json()) as PageFeatures) : null
+  return readFeatures()
 }
 
 async function start(): Promise<void> {
@@ -37,5 +36,5 @@ async function start(): Promise<void> {
   await followActivity()
 }
 
-// No await: detail.ts imports from this file, and would otherwise load only after the end of the stream.
+// No await: files of views import from this one, and would otherwise load only after the end of the stream.
 void start()

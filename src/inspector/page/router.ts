@@ -33,7 +33,8 @@ export function linkTo(parts: readonly string[], query?: Readonly<Record<string,
   return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
 }
 
-function visit(href: string): void {
+/** Goes to an address within the page. */
+export function visit(href: string): void {
   visits++
   history.pushState(null, '', href)
   place.value = read()
@@ -44,6 +45,15 @@ export function setQuery(query: URLSearchParams): void {
   const search = query.toString()
   history.replaceState(null, '', location.pathname + (search && `?${search}`))
   place.value = read()
+}
+
+/** Sets or removes one filter; a list then begins at its first page. */
+export function setFilter(name: string, value: string): void {
+  const query = new URLSearchParams(place.value.query)
+  query.delete('page')
+  if (value === '') query.delete(name)
+  else query.set(name, value)
+  setQuery(query)
 }
 
 /** Returns to the previous place, or to the stream if the page was opened here. */

@@ -1,20 +1,18 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { NO_RESPONSE, NO_SESSION, sessionEnded } from './api.js'
+import { NO_RESPONSE, NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
+import { FindField } from './find-field.js'
+import { Keys, useKeys } from './keys.js'
 import { matchPath } from './model/match-path.js'
-import { leave, linkTo, place, type ViewProps } from './router.js'
+import { linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { StreamView } from './stream-view.js'
-import { ClockView } from './views/clock.js'
-import { DeliveriesView } from './views/deliveries.js'
-import { FaultsView } from './views/faults.js'
-import { ReviewsView } from './views/reviews.js'
-import { TemplatesView } from './views/templates.js'
-import { VoucherView } from './views/voucher.js'
-import { VouchersView } from './views/vouchers.js'
+import { standing, trusted } from './trust.js'
+
+type ViewComponent = (props: ViewProps) => VNode | null
 
 interface View {
   /**
@@ -24,50 +22,63 @@ interface View {
   readonly path: string
   /** Label in the navigation and the title; the view of one object uses its id as title. */
   readonly nav?: string
-  /** The view, or its name in detail.ts, which the page loads on first use. */
-  readonly view: ((props: ViewProps) => VNode | null) | keyof typeof import('./detail.js')
+  /** True for a view of every server and listener. */
+  readonly always?: true
+  /** Loads the view on first use: every view but the first one is a file of its own. */
+  readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 
 /** All views of the page, in navigation order. */
 const views: readonly View[] = [
-  { path: '/', nav: 'Stream', view: StreamView },
-  { path: '/requests/:id', view: 'RequestView' },
-  { path: '/vouchers', nav: 'Vouchers', view: VouchersView },
-  { path: '/vouchers/:id', view: VoucherView },
-  { path: '/deliveries', nav: 'Deliveries', view: DeliveriesView },
-  { path: '/deliveries/:id', view: 'DeliveryView' },
-  { path: '/templates', nav: 'Templates', view: TemplatesView },
-  { path: '/reviews', nav: 'Reviews', view: ReviewsView },
-  { path: '/clock', nav: 'Clock', view: ClockView },
-  { path: '/faults', nav: 'Faults', view: FaultsView },
+  { path: '/', nav: 'Stream', always: true, load: () => StreamView },
+  { path: '/find', always: true, load: () => import('./views/find.js').then((it) => it.FindView) },
+  { path: '/requests/:id', load: () => import('./views/request.js').then((it) => it.RequestView) },
+  { path: '/vouchers', nav: 'Vouchers', load: () => import('./views/vouchers.js').then((it) => it.VouchersView) },
+  { path: '/vouchers/:id', load: () => import('./views/voucher.js').then((it) => it.VoucherView) },
+  {
+    path: '/deliveries',
+    nav: 'Deliveries',
+    load: () => import('./views/deliveries.js').then((it) => it.DeliveriesView),
+  },
+  { path: '/deliveries/:id', load: () => import('./views/delivery.js').then((it) => it.DeliveryView) },
+  { path: '/templates', nav: 'Templates', load: () => import('./views/templates.js').then((it) => it.TemplatesView) },
+  { path: '/templates/:id', load: () => import('./views/template.js').then((it) => it.TemplateView) },
+  { path: '/bots/:id', load: () => import('./views/bot.js').then((it) => it.BotView) },
+  { path: '/chats', nav: 'Chats', load: () => import('./views/chats.js').then((it) => it.ChatsView) },
+  { path: '/chats/:id', load: () => import('./views/chat.js').then((it) => it.ChatView) },
+  { path: '/reviews', nav: 'Reviews', load: () => import('./views/reviews.js').then((it) => it.ReviewsView) },
+  { path: '/clock', nav: 'Clock', load: () => import('./views/clock.js').then((it) => it.ClockView) },
+  { path: '/faults', nav: 'Faults', load: () => import('./views/faults.js').then((it) => it.FaultsView) },
+  { path: '/errors', nav: 'Errors', load: () => import('./views/errors.js').then((it) => it.ErrorsView) },
+  { path: '/state', nav: 'State', load: () => import('./views/state.js').then((it) => it.StateView) },
+  { path: '/reference', nav: 'API', load: () => import('./views/reference.js').then((it) => it.ReferenceView) },
 ]
 
-const keys = [
-  ['/', 'Find in the stream'],
-  ['j  ↓', 'Next entry'],
-  ['k  ↑', 'Previous entry'],
-  ['Enter', 'Open the entry'],
-  ['Escape', 'Back'],
-  ['?', 'These keys'],
-] as const
+/** Loaded views by path; null for a view whose file could not be loaded. */
+const loaded = signal<Readonly<Record<string, ViewComponent | null>>>({ '/': StreamView })
 
-/** Exports of detail.ts; null if the file could not be loaded. */
-const detail = signal<typeof import('./detail.js') | null | undefined>(undefined)
-
-async function loadDetail() {
-  detail.value ??= await import('./detail.js').catch(() => null)
+async function load(view: View) {
+  const component = await trusted()
+    .then(view.load)
+    .catch(() => null)
+  loaded.value = { ...loaded.value, [view.path]: component }
 }
+
+/** Text beside the tabs: whether the page shows what happens. */
+const stateOf = () => (standing.value === 'stranger' ? 'Stopped' : connection.value)
 
 export function Shell() {
   const { path, query } = place.value
   const known = features.value
-  const offered = views.filter(({ path: it }) => it === '/' || known?.views.some((name) => name === it.split('/')[1]))
+  const offered = views.filter(
+    ({ path: it, always }) => always || known?.views.some((name) => name === it.split('/')[1]),
+  )
   const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
-  const view = found?.it.view
-  const View = typeof view === 'string' ? detail.value?.[view] : view
+  const view = found?.it
+  const View = view && loaded.value[view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id}` : local
+  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id ?? 'Find'}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const first = useRef(true)
@@ -77,7 +88,7 @@ export function Shell() {
   }, [title])
 
   useEffect(() => {
-    if (typeof view === 'string') void loadDetail()
+    if (view && !View) void load(view)
   }, [view])
 
   // Do what a browser does after loading a page: scroll to the top, and let a screen reader read the heading.
@@ -88,30 +99,8 @@ export function Shell() {
     main.current?.scrollTo(0, 0)
   }, [path, view, View])
 
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog.current?.open) return
-      const target = event.target as HTMLElement
-      const isField = target.matches('input, select, textarea')
-      if (event.key === 'Escape') {
-        // Escape would clear the search field in Chrome.
-        event.preventDefault()
-        if (isField) target.blur()
-        else leave()
-      } else if (isField) return
-      else if (event.key === '?') dialog.current?.showModal()
-      else if (event.key === '/') {
-        event.preventDefault()
-        document.getElementById('filter-find')?.focus()
-      }
-    }
-    addEventListener('keydown', onKeyDown)
-    return () => removeEventListener('keydown', onKeyDown)
-  }, [])
+  useKeys(main, dialog)
 
-  const section = path.split('/')[1] ?? ''
-  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
-  const state = connection.value
   return (
     <>
       <button class="unseen" onClick={() => main.current?.focus()}>
@@ -123,61 +112,69 @@ export function Shell() {
           {product}
           <span class="local">local :{location.port || '80'}</span>
         </a>
-        <nav aria-label="Views">
-          {offered
-            .filter((it) => it.nav)
-            .map((view) => (
-              <a
-                href={linkTo(view.path.split('/').filter(Boolean))}
-                aria-current={isHere(view.path) ? 'page' : undefined}
-              >
-                {view.nav}
-              </a>
-            ))}
-        </nav>
-        <p class={`connection ${state}`}>{state}</p>
+        <Tabs views={offered.filter((it) => it.nav)} section={path.split('/')[1] ?? ''} />
+        <FindField />
+        <p class={`connection ${stateOf()}`}>{stateOf()}</p>
         <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
           ?
         </button>
       </header>
-      {sessionEnded.value && (
-        <p class="ended" role="alert">
-          {NO_SESSION}
-        </p>
-      )}
+      <Ended />
       <main id="main" tabindex={-1} ref={main}>
-        {found?.params && View ? (
-          <View key={path} params={found.params} query={query} />
-        ) : view && detail.value === null ? (
-          <Failed failure={{ sentence: NO_RESPONSE }} retry={loadDetail} />
-        ) : view ? (
-          <Loading />
-        ) : (
-          <>
-            <Heading>Not found</Heading>
-            <Failed failure={{ sentence: 'Nothing is at this address.' }} />
-          </>
+        {/* Without a session there is nothing to show beside the reason. */}
+        {sessionEnded.value && !known ? null : (
+          <Content view={view} key={path} params={found?.params ?? {}} query={query} />
         )}
       </main>
       <p class="toast" role="status">
         {announcement.value}
       </p>
-      <dialog ref={dialog} aria-labelledby="keys">
-        <h2 id="keys">Keys</h2>
-        <dl>
-          {keys.map(([key, text]) => (
-            <div>
-              <dt>
-                <code>{key}</code>
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
-        <form method="dialog">
-          <button>Close</button>
-        </form>
-      </dialog>
+      <Keys dialog={dialog} />
+    </>
+  )
+}
+
+function Tabs({ views, section }: { readonly views: readonly View[]; readonly section: string }) {
+  const nav = useRef<HTMLElement>(null)
+  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
+  // A narrow screen shows only some of the tabs.
+  useEffect(() => {
+    const show = () =>
+      nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    show()
+    addEventListener('resize', show)
+    return () => removeEventListener('resize', show)
+  }, [section, views.length])
+  return (
+    <nav aria-label="Views" ref={nav}>
+      {views.map((view) => (
+        <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view.path) ? 'page' : undefined}>
+          {view.nav}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+/** Reason why this tab does nothing. */
+function Ended() {
+  const reason = sessionEnded.value ? NO_SESSION : standing.value === 'stranger' && NOT_PROVED
+  return reason ? (
+    <p class="ended" role="alert">
+      {reason}
+    </p>
+  ) : null
+}
+
+function Content({ view, params, query }: ViewProps & { readonly view: View | undefined }) {
+  const View = view && loaded.value[view.path]
+  if (View) return <View params={params} query={query} />
+  if (view && View === null) return <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view)} />
+  if (view) return Loading()
+  return (
+    <>
+      <Heading>Not found</Heading>
+      <Failed failure={{ sentence: 'Nothing is at this address.' }} />
     </>
   )
 }

@@ -1,9 +1,22 @@
+import { useEffect, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import type { PageFeatures } from '../features.js'
-import { call } from './api.js'
+import { call, noteSession, send } from './api.js'
+import { BASE } from './router.js'
 import { signal } from './signal.js'
+import { noteBuild } from './trust.js'
 
 export const features = signal<PageFeatures | null>(null)
+
+/** Reads what the server offers; null without a session. */
+export async function readFeatures(): Promise<PageFeatures | null> {
+  const response = await send(`${BASE}/features`)
+  noteSession(response)
+  if (!response.ok) return null
+  const read = (await response.json()) as PageFeatures
+  noteBuild(read.build)
+  return read
+}
 
 /** Latest change that the stream reported, so that a view can read its data again. */
 export const changed = signal<{ readonly what: StateChange; readonly times: number } | null>(null)
@@ -14,10 +27,22 @@ export function noteChange(what: StateChange): void {
 
 /** Ms by which the server's clock, which a test may move, is ahead of the browser's clock. */
 const offset = signal(0)
-const tick = signal(Date.now())
+/** Components that show time: each second renders these, and not the page, whose fields a user may be filling in. */
+const ticking = new Set<() => void>()
 
-/** Time of the server in ms; updates every second in each component that reads it. */
-export const serverNow = (): number => tick.value + offset.value
+/** Time of the server in ms. */
+export const serverNow = (): number => Date.now() + offset.value
+
+/** Time of the server in ms, every second anew. */
+export function useServerNow(): number {
+  const [, setNow] = useState(0)
+  useEffect(() => {
+    const show = () => setNow(Date.now())
+    ticking.add(show)
+    return () => void ticking.delete(show)
+  }, [])
+  return serverNow()
+}
 
 /** Text that a screen reader speaks, also displayed for a moment. */
 export const announcement = signal('')
@@ -39,6 +64,6 @@ export async function readClock(): Promise<void> {
 
 export function startClock(): void {
   setInterval(() => {
-    tick.value = Date.now()
+    for (const show of ticking) show()
   }, 1000)
 }

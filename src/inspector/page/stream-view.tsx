@@ -1,11 +1,15 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { Badge, Loading, Status } from './components.js'
+import { sessionEnded } from './api.js'
+import { Badge, Loading, Status, TextFilter } from './components.js'
+import { ExampleOffer } from './example-offer.js'
+import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, duration } from './model/format.js'
-import { linkTo, place, setQuery } from './router.js'
+import { Name, nameOf } from './name.js'
+import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
-import { connection, log, logVersion } from './stream.js'
+import { complete, connection, log, logVersion } from './stream.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
@@ -23,6 +27,7 @@ export function StreamView() {
       <h1 class="unseen" tabindex={-1}>
         Stream of requests and deliveries
       </h1>
+      <ExampleOffer when={complete.value && log.entries.every((it) => it.type.startsWith('platform.'))} />
       <Filters query={query} found={entries.length} />
       {entries.length === 0 ? <Empty /> : <List entries={entries} />}
     </section>
@@ -30,22 +35,17 @@ export function StreamView() {
 }
 
 function Empty() {
+  if (sessionEnded.value) return null
   if (connection.value === 'Connecting') return Loading()
   if (log.entries.length > 0) return <p class="empty">No entry passes these filters.</p>
   return <p class="empty">Nothing happened yet: calls and deliveries appear here as they happen.</p>
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
-  const change = (name: string, value: string) => {
-    const next = new URLSearchParams(query)
-    if (value === '') next.delete(name)
-    else next.set(name, value)
-    setQuery(next)
-  }
   const value = (name: string) => query.get(name) ?? ''
   const valuesOf = (name: 'type' | 'owner') => {
     const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
-    return [...known].sort().map((it) => [it, it] as const)
+    return [...known].sort().map((it) => [it, nameOf(it)] as const)
   }
   const types = [['requests', 'All requests'], ['deliveries', 'All deliveries'], ...valuesOf('type')] as const
   const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
@@ -54,7 +54,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
     return (
       <label>
         <span>{label}</span>
-        <select value={own} onChange={(event) => change(name, event.currentTarget.value)}>
+        <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
           <option value="">All</option>
           {listed.map(([it, text]) => (
             <option key={it} value={it}>
@@ -65,27 +65,15 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
       </label>
     )
   }
-  const input = (name: string, label: string) => (
-    <label>
-      <span>{label}</span>
-      <input
-        type="search"
-        id={`filter-${name}`}
-        value={value(name)}
-        autocomplete="off"
-        onInput={(event) => change(name, event.currentTarget.value)}
-      />
-    </label>
-  )
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return (
     <form class="filters" role="search" aria-label="Filter of the stream" onSubmit={(event) => event.preventDefault()}>
-      {input('find', 'Find')}
+      <TextFilter name="find" label="Text" />
       {choice('type', 'Type', types)}
       {choice('status', 'Status', Object.entries(statuses))}
       {choice('application', 'Application or bot', valuesOf('owner'))}
-      {input('voucher', 'Voucher id')}
+      <TextFilter name="voucher" label="Voucher id" />
       <p class="quiet">
         {isFiltered ? `${count(found)} of ${count(total)}` : count(total)}
         {log.omitted > 0 && ` (${count(log.omitted)} left out)`}
@@ -102,7 +90,7 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
   )
 }
 
-const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
+export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
 /** A table, newest entry first, that renders only visible rows. */
 function List({ entries }: { readonly entries: readonly Entry[] }) {
@@ -207,18 +195,6 @@ function List({ entries }: { readonly entries: readonly Entry[] }) {
   )
 }
 
-function stepOf(event: KeyboardEvent): number {
-  if (
-    event.ctrlKey ||
-    event.metaKey ||
-    event.altKey ||
-    (event.target as Element).closest('input, select, textarea, dialog')
-  )
-    return 0
-  if (event.key === 'j' || event.key === 'ArrowDown') return 1
-  return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
-}
-
 function Row({ entry, index }: { readonly entry: Entry; readonly index: number }) {
   const { kind, line } = entry
   const isSelected = selected.value === entry.key
@@ -249,6 +225,12 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
             <Badge tone="note">replay</Badge>
           </>
         )}
+        {line.kind === 'request' && line.request.by_operator && (
+          <>
+            {' '}
+            <Badge tone="warn">operator</Badge>
+          </>
+        )}
         <span class="quiet wide">
           {' '}
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
@@ -258,7 +240,9 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
         <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
       </td>
       <td class="wide id">{entry.voucher}</td>
-      <td class="wide id">{entry.owner}</td>
+      <td class="wide">
+        {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
+      </td>
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )

@@ -2,8 +2,10 @@ import type { ActivityLine } from '../../contract/platform/activity.js'
 import { API, noteSession, send, sessionEnded } from './api.js'
 import { ActivityLog } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'
+import { refreshNames } from './name.js'
 import { signal } from './signal.js'
-import { announce, noteChange, readClock } from './state.js'
+import { announce, features, noteChange, readClock, readFeatures } from './state.js'
+import { distrust } from './trust.js'
 
 export const log = new ActivityLog()
 /** Changes after additions to `log`, at most once per frame. */
@@ -12,25 +14,22 @@ export const connection = signal<'Connecting' | 'Live' | 'Disconnected'>('Connec
 /** True after the stored entries have arrived: from then on, an absent entry does not exist. */
 export const complete = signal(false)
 
-const FIRST_WAIT = 250
-const LONGEST_WAIT = 5000
-
-/** Follows the server's activity until the tab's token ends; reconnects after an interruption. */
+/** Follows the server's activity until the tab's token ends; continues when the server proves to be the tab's own. */
 export async function followActivity(): Promise<void> {
-  let wait = FIRST_WAIT
-  do {
+  for (;;) {
     await readActivity(() => {
       if (connection.value === 'Disconnected') announce('Reconnected.')
       connection.value = 'Live'
-      wait = FIRST_WAIT
       void readClock()
     })
     if (connection.value === 'Live' && !sessionEnded.value) announce('Disconnected. Connecting again …')
     connection.value = 'Disconnected'
-    await new Promise((resolve) => setTimeout(resolve, wait))
-    wait = Math.min(LONGEST_WAIT, wait * 2)
     // Stop: only a new link gives a new token.
-  } while (!sessionEnded.value)
+    if (sessionEnded.value) return
+    await distrust()
+    // A restarted server may offer something else.
+    features.value = await readFeatures().catch(() => features.value)
+  }
 }
 
 /** Reads the stream until it ends or breaks. */
@@ -59,10 +58,13 @@ async function readActivity(onOpen: () => void): Promise<void> {
 
 function receive(line: ActivityLine): void {
   log.add(line)
+  if (line.kind === 'request' && /^(?:apps|bots|templates)\.update/.test(line.request.endpoint ?? '')) refreshNames()
   if (line.kind !== 'state') return
+  refreshNames()
   noteChange(line.what)
   if (line.what === 'clock' || line.what === 'reset') void readClock()
-  if (line.what === 'reset') announce('The server was reset.')
+  // Not for one before the page was opened.
+  if (line.what === 'reset' && complete.value) announce('The server was reset.')
 }
 
 let shown = true

@@ -5,7 +5,7 @@ import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { issueOfFault } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
 
-/** The test clock (RULES.md#test-clock) and faults (RULES.md#faults). */
+/** The test clock (RULES.md#test-clock), faults (RULES.md#faults), and the reference of the interface. */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   const moveTo = (target: ReturnType<typeof futureTime>) => {
@@ -55,5 +55,11 @@ export const controlHandlers = (({ clock, faults, store }) => {
       return removed === undefined ? refuse('FAULT_NOT_FOUND') : { ok: true, data: removed }
     },
     clearFaults: async () => ({ ok: true, data: { removed: faults.clear() } }),
+
+    reference: async () => {
+      // Loaded on demand: only the page reads it.
+      const { reference } = await import('../../contract/openapi/reference.js')
+      return { ok: true, data: reference() }
+    },
   }
 }) satisfies MakeSome<'platform'>

@@ -56,12 +56,15 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
 export function bindPage(routes: Routes, inspector: Inspector): void {
   const files = { id: 'page.files', path: '/_platform/ui/*' } as const
   routes.add({ method: 'GET', endpoint: files, handle: (exchange) => inspector.get(messageOf(exchange)) })
-  routes.add({
-    method: 'POST',
-    endpoint: { id: 'page.session', path: '/_platform/ui/session' },
-    handle: async (exchange) => {
-      const read = await readJson(exchange)
-      return read.ok ? inspector.startSession(read.value) : refuseBody(exchange, read)
-    },
-  })
+  const post = (name: string, respond: (body: unknown) => ReturnType<Route['handle']>) =>
+    routes.add({
+      method: 'POST',
+      endpoint: { id: `page.${name}`, path: `/_platform/ui/${name}` },
+      handle: async (exchange) => {
+        const read = await readJson(exchange)
+        return read.ok ? respond(read.value) : refuseBody(exchange, read)
+      },
+    })
+  post('session', (body) => inspector.startSession(body))
+  post('proof', (body) => inspector.prove(body))
 }

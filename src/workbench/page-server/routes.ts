@@ -64,9 +64,12 @@ export class PageRoutes {
 
   #list(query: URLSearchParams): Result {
     const page = Math.max(1, Math.trunc(Number(query.get('page'))) || 1)
-    const status = query.get('status')
     const inbox = this.#openInbox()
-    const found = inbox.find({}).filter((it) => status === null || stateOf(it) === status)
+    const matches = (name: string, value: string) => query.get(name) === null || query.get(name) === value
+    const found = inbox
+      .find({})
+      .filter((it) => matches('status', stateOf(it)))
+      .filter((it) => matches('type', String(it.type)) && matches('update_id', String(it.update_id)))
     const shown = found.toReversed().slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)
     const items = shown.flatMap(({ id }) => inbox.read(id) ?? []).map(deliveryOf)
     const pages = Math.ceil(found.length / PAGE_ITEMS)

@@ -30,6 +30,7 @@ export async function startListenerPage(options: PageRouteOptions): Promise<List
   const inspector = new Inspector({
     random: randomBytes,
     now: Date.now,
+    sessions: { key: randomBytes(32).toString('hex') },
     features: { source: 'listener', test_clock: false, views: ['deliveries'], started_at },
   })
   const server = createServer(async (request, response) => {

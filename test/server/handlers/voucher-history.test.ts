@@ -80,7 +80,8 @@ describe('voucher history', () => {
     server.clock.advance(1_000)
     await tenant.redeem(voucher)
     const { events, ...rest } = await historyOf(voucher.id)
-    const nothing = { bot_id: null, redemption_id: null, reference: null, reason: null, message: null, updates: [] }
+    const none = { bot_id: null, redemption_id: null, reference: null, reason: null, message: null, updates: [] }
+    const nothing = { ...none, by_operator: false }
     const byTill = { ...nothing, token_id: till.id, token_name: 'extra', token_prefix: till.token.slice(0, 8) }
     const byTenant = {
       ...nothing,

@@ -82,7 +82,7 @@ export function testInspector(now: () => number = () => START_MS): Inspector {
     views: [],
     started_at: new Date(START_MS).toISOString(),
   } as const
-  const inspector = new Inspector({ random: seededRandom('page'), now, features })
+  const inspector = new Inspector({ random: seededRandom('page'), now, sessions: { key: 'key' }, features })
   inspector.listen('http://localhost:80')
   return inspector
 }
@@ -124,6 +124,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
           : memorySessions<ServerSession>(),
     },
     stateAccess: { isAllowed: true, isShared: false },
+    isLoopback: true,
     autoApprove: false,
     differences: {},
     instanceId: 'instance',

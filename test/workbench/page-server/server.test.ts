@@ -286,6 +286,22 @@ test.each([
   }
 })
 
+test('page of a listener filters deliveries by type, update id and state together', async () => {
+  const { listener, client } = await pageOf()
+  await deliver(listener.url, 7)
+  await deliver(listener.url, 8)
+  await deliver(listener.url, 8, 'ping')
+  const found = async (query: string) => {
+    const { body } = await client.send('GET', `/_platform/v1/deliveries?${query}`)
+    return (body as { items: Delivery[] }).items.map((it) => `${it.update_type} ${it.update_id}`)
+  }
+  await vi.waitFor(async () => expect(await found('status=delivered')).toHaveLength(3), 30_000)
+  expect(await found('type=message')).toEqual(['message 8', 'message 7'])
+  expect(await found('update_id=8')).toEqual(['ping 8', 'message 8'])
+  expect(await found('update_id=8&type=ping&status=delivered')).toEqual(['ping 8'])
+  expect(await found('update_id=8&type=ping&status=failed')).toEqual([])
+})
+
 test('link of a listener page works once', async () => {
   const { page } = await pageOf()
   const link = page.newLink()

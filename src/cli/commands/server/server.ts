@@ -2,7 +2,6 @@ import { platform as contract, type SecureKey } from '../../../contract/platform
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import { operatorNotes } from '../platform/operator-notes.js'
 import { list, status, stop } from './control.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
@@ -10,6 +9,7 @@ import { env } from './env.js'
 import { exportStore } from './export.js'
 import { importStore } from './import.js'
 import { logs } from './logs.js'
+import { openapi } from './openapi.js'
 import { start } from './start.js'
 
 interface Keys {
@@ -54,18 +54,6 @@ const keys: Group = {
     }),
   ],
 }
-
-const openapi = leaf({
-  name: 'openapi',
-  summary: 'Print the OpenAPI 3.1 document of the interface of the server',
-  examples: [{ command: 'voucherctl server openapi > openapi.json' }, { command: 'voucherctl server openapi -o yaml' }],
-  view: { body: (document: object) => JSON.stringify(document, null, 2) },
-  run: async ({ host, settings }) => {
-    const { openApiDocument } = await import('../../../contract/openapi/openapi.js')
-    const { value: serverUrl } = settings.baseUrl
-    return { ok: true, data: openApiDocument({ version: host.version(), ...defined({ serverUrl }) }) }
-  },
-})
 
 interface Report {
   readonly database: string

@@ -2,7 +2,9 @@ import type { Exchange, RequestLogEntry } from '../../../contract/platform/activ
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
 import { curlCommand } from '../../../contract/values/curl.js'
 import { splitAt } from '../../../contract/values/secrets.js'
+import { shellWord } from '../../../contract/values/shell-word.js'
 import { bytesOf, textOf } from './bytes.js'
+import { base64Of } from './edited-bytes.js'
 
 // Texts that repeat a call elsewhere. They contain no secret, because the server has replaced secrets with HIDDEN.
 
@@ -17,7 +19,15 @@ const variables = [
 export const credentialVariable = (path: string): string =>
   variables.find(([it]) => it.test(path))?.[1] ?? 'VOUCHERCTL_TOKEN'
 
-type Sent = Exchange['request']
+export type Sent = Exchange['request']
+
+/** The request of a call that was not made yet. @param body is sent as JSON */
+export function requestOf(method: string, url: string, body?: object, headers: Sent['headers'] = []): Sent {
+  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body))
+  const json: Sent['headers'] = body === undefined ? [] : [['Content-Type', 'application/json']]
+  const all = [['Authorization', HIDDEN], ...json, ...headers] as Sent['headers']
+  return { method, url, headers: all, body: body === undefined ? null : base64Of(bytes), body_bytes: bytes.length }
+}
 
 /** True if the whole request was captured, so that it can be repeated. */
 export const isWhole = ({ body, body_bytes }: Sent): boolean =>
@@ -39,7 +49,6 @@ function pathOf({ url }: Pick<Sent, 'url'>): string {
 export function curlOf(request: Sent, baseUrl: string): string {
   const { method, headers, body } = request
   const path = pathOf(request)
-  const hide = (text: string) => splitAt(text, HIDDEN, 'SECRET')
   const text = body === null ? undefined : textOf(bytesOf(body))
   // A shell argument cannot hold every byte.
   const isBinary = text === null || text?.includes('\0')
@@ -58,10 +67,25 @@ export function curlOf(request: Sent, baseUrl: string): string {
   return isBinary ? `printf %s ${body} | base64 -d | ${command}` : command
 }
 
-type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
+const keyOf = ({ headers }: Sent) => headers.find(([it]) => /^idempotency-key$/i.test(it))?.[1]
+
+const hide = (text: string) => splitAt(text, HIDDEN, 'SECRET')
+
+/** Formats a voucherctl command that repeats the request; null for a body that no shell argument can hold. */
+export function commandOf(request: Sent): string | null {
+  const text = request.body === null ? undefined : textOf(bytesOf(request.body))
+  if (text === null || text?.includes('\0')) return null
+  const key = keyOf(request)
+  const words = ['voucherctl api', shellWord(request.method), shellWord(hide(pathOf(request)))]
+  if (key !== undefined) words.push('--idempotency-key', shellWord(hide(key)))
+  return text ? `printf %s ${shellWord(hide(text))} |\n  ${words.join(' ')} --input -` : words.join(' ')
+}
+
+/** A call of the log, or one that was not made yet, with the result that is expected of it. */
+export type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
 
 /** Query members with integer values; all other members of path and query are text. */
-const integers = ['page', 'limit', 'seconds', 'buckets']
+const integers = ['page', 'limit', 'seconds', 'buckets', 'update_id']
 
 /** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
 function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
@@ -86,8 +110,7 @@ function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null 
 function partsOf(call: Call, request: Sent) {
   const input = inputOf(call, request)
   if (input === null || call.endpoint === null) return null
-  const key = request.headers.find(([it]) => /^idempotency-key$/i.test(it))?.[1]
-  return { endpoint: call.endpoint, input, key }
+  return { endpoint: call.endpoint, input, key: keyOf(request) }
 }
 
 /** Formats JSON for a scenario; doubles a `$` before a brace, which would begin a variable. */

@@ -16,7 +16,7 @@ export const statuses = {
 }
 
 /** True for a successful entry: a response below 400 without an error code, or a verified delivery. */
-const isSuccess = ({ status, code }: Entry) =>
+export const isSuccess = ({ status, code }: Entry) =>
   status !== null && status < 400 && (code === null || code === 'duplicate')
 
 function hasStatus(entry: Entry, wanted: string): boolean {

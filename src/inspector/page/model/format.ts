@@ -11,9 +11,10 @@ const units = [
 export function relative(at: string, now: number): string {
   const seconds = Math.round((Date.parse(at) - now) / 1000)
   const size = Math.abs(seconds)
-  const [unit, length] = units.find((it) => size >= it[1]) ?? ['s', 1]
+  // A moment less than a whole unit is shown as one: the clock runs while somebody reads `in 31 d`.
+  const [unit, length] = units.find((it) => size >= it[1] * 0.99) ?? ['s', 1]
   if (size === 0 || Number.isNaN(size)) return 'now'
-  const text = `${Math.floor(size / length)} ${unit}`
+  const text = `${Math.floor(size / length + 0.01)} ${unit}`
   return seconds < 0 ? `${text} ago` : `in ${text}`
 }
 
@@ -30,3 +31,7 @@ export const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` 
 
 /** Formats a number with a comma between thousands. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** Formats a number of things, such as `1 voucher`. @param name in the plural */
+export const plural = (value: number, name: string): string =>
+  `${count(value)} ${value === 1 ? name.replace(/ies$/, 'y').replace(/s$/, '') : name}`

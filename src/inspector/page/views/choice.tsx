@@ -10,7 +10,7 @@ export function Choice<Value>({ label, options, value, choose }: ChoiceProps<Val
   return (
     <span class="choice" role="group" aria-label={label}>
       {options.map(([it, name, disabled]) => (
-        <button aria-pressed={it === value} disabled={disabled} onClick={() => choose(it)}>
+        <button type="button" aria-pressed={it === value} disabled={disabled} onClick={() => choose(it)}>
           {name}
         </button>
       ))}

@@ -3,7 +3,7 @@ import type { Forecast } from '../../../contract/platform/controls.js'
 import { Copy, Heading, useRead } from '../components.js'
 import { sentenceOf, stepOf, steps } from '../model/clock-steps.js'
 import { dateTime, relative } from '../model/format.js'
-import { features, serverNow } from '../state.js'
+import { features, serverNow, useServerNow } from '../state.js'
 import { act } from './act.js'
 
 const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
@@ -31,6 +31,14 @@ export function ClockView() {
 
 const instantOf = (ms: number) => new Date(ms).toISOString()
 
+function Now() {
+  return (
+    <p>
+      <time>{dateTime(instantOf(useServerNow()))}</time> UTC on the server
+    </p>
+  )
+}
+
 function TestClock() {
   const now = serverNow()
   const [target, setTarget] = useState('')
@@ -46,9 +54,7 @@ function TestClock() {
   const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
   return (
     <form class="clock" onSubmit={advance}>
-      <p>
-        <time>{dateTime(instantOf(now))}</time> UTC on the server
-      </p>
+      <Now />
       <label>
         Advance it
         <input
@@ -70,7 +76,8 @@ function TestClock() {
           <input
             type="datetime-local"
             step="1"
-            value={there.slice(0, 19)}
+            key={target}
+            defaultValue={there.slice(0, 19)}
             onChange={(event) => move(event.currentTarget.valueAsNumber || now, 0)}
           />
         </label>

@@ -1,6 +1,10 @@
+import type { ComponentChildren } from 'preact'
+import type { Bot } from '../../../contract/bots.js'
+import type { UpdateType } from '../../../contract/updates.js'
 import type { Delivery } from '../../../contract/webhook.js'
-import { type Column, Heading, Status, Time } from '../components.js'
-import { linkTo, setQuery, type ViewProps } from '../router.js'
+import { type Column, Heading, Status, TextFilter, Time, useRead } from '../components.js'
+import { linkTo, setFilter, type ViewProps } from '../router.js'
+import { features } from '../state.js'
 import { List } from './list.js'
 import { StateBadge, stateOptions } from './state-badge.js'
 
@@ -13,25 +17,57 @@ const states: readonly Delivery['status'][] = [
   'cancelled',
 ]
 
-/** Deliveries of all bots, the newest first. */
+const types: readonly UpdateType[] = [
+  'message',
+  'my_chat_member',
+  'friend_request',
+  'inline_query',
+  'ping',
+  'voucher_issued',
+  'voucher_redeemed',
+  'voucher_reversed',
+]
+
+/** Deliveries of all bots, the newest first. A listener knows no bots. */
 export function DeliveriesView({ query }: ViewProps) {
-  const search = (event: Event) => {
-    const { value } = event.currentTarget as HTMLSelectElement
-    setQuery(new URLSearchParams(value && { status: value }))
-  }
+  const choice = (name: string, label: string, options: ComponentChildren) => (
+    <label>
+      <span>{label}</span>
+      <select value={query.get(name) ?? ''} onChange={(event) => setFilter(name, event.currentTarget.value)}>
+        {options}
+      </select>
+    </label>
+  )
   return (
     <article>
       <Heading>Deliveries</Heading>
-      <form class="filters" role="search">
-        <label>
-          <span>State</span>
-          <select value={query.get('status') ?? ''} onChange={search}>
-            {stateOptions(states)}
-          </select>
-        </label>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        {choice('type', 'Type', stateOptions(types))}
+        {features.value?.source === 'server' && choice('bot_id', 'Bot', <BotOptions own={query.get('bot_id')} />)}
+        <TextFilter name="update_id" label="Update id" />
+        {choice('status', 'State', stateOptions(states))}
       </form>
       <List name="deliveries" query={query} columns={columns} about={({ kind }) => kind === 'delivery'} />
     </article>
+  )
+}
+
+type Named = Pick<Bot, 'id' | 'name'>
+
+function BotOptions({ own }: { readonly own: string | null }) {
+  const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reset', 'reviews', 'seed'])
+  const bots = result?.ok ? result.data.items : []
+  // A link may name a bot that is not among the newest ones.
+  const all = own && !bots.some(({ id }) => id === own) ? [...bots, { id: own, name: own }] : bots
+  return (
+    <>
+      <option value="">Any</option>
+      {all.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </>
   )
 }
 

@@ -1,6 +1,7 @@
 import { type Column, Loaded, Table } from '../components.js'
+import { ExampleOffer } from '../example-offer.js'
 import type { Entry } from '../model/activity-log.js'
-import { count } from '../model/format.js'
+import { plural } from '../model/format.js'
 import { linkTo } from '../router.js'
 
 interface Page<Row> {
@@ -24,16 +25,14 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
   return (
     <Loaded
       path={`/${name}?${query}`}
-      on={['clock', 'reviews', 'reset']}
+      on={['clock', 'reviews', 'reset', 'seed']}
       about={about}
       view={({ items, pagination: { page, pages, total } }: Page<Row>) => (
         <>
+          <ExampleOffer when={total === 0} />
           <Table caption={name} columns={columns} rows={items} keyOf={(it: Row) => it.id} empty={`No ${name} here.`} />
           <p class="actions">
-            {page > 1 && link(page - 1, 'Newer')}{' '}
-            <span class="quiet">
-              {count(total)} {name}
-            </span>{' '}
+            {page > 1 && link(page - 1, 'Newer')} <span class="quiet">{plural(total, name)}</span>{' '}
             {page < pages && link(page + 1, 'Older')}
           </p>
         </>

@@ -1,9 +1,19 @@
 import type { ComponentChildren } from 'preact'
 import { KeyValue, Time } from '../components.js'
+import { Name } from '../name.js'
 import { linkTo } from '../router.js'
 
 /** Words of a name: `dead_letter` and `recipientUserId` become `dead letter` and `recipient user id`. */
 export const wordsOf = (name: string) => name.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
+
+/** Members that are ids of records with a name. */
+const kinds: Readonly<Record<string, 'application' | 'bot' | 'template'>> = {
+  application_id: 'application',
+  applicationId: 'application',
+  bot_id: 'bot',
+  template_id: 'template',
+  templateId: 'template',
+}
 
 interface MembersProps {
   readonly of: object
@@ -19,6 +29,9 @@ export function Members({ of, names, links = {} }: MembersProps) {
     if (!value) return null
     const text = String(value)
     const [path, query] = links[name] ?? []
+    const to = query && path ? linkTo([path], { [query]: text }) : undefined
+    const kind = kinds[name]
+    if (kind) return <Name kind={kind} id={text} {...(to === undefined ? {} : { to })} />
     if (path) return <a href={query ? linkTo([path], { [query]: text }) : linkTo([path, text])}>{text}</a>
     return /^\d{4}-\d\d-\d\dT/.test(text) ? <Time at={text} /> : text
   }

@@ -1,23 +1,22 @@
-import { useState } from 'preact/hooks'
 import type { Review } from '../../../contract/platform/platform.js'
 import { Heading, Loaded, Time } from '../components.js'
-import { act } from './act.js'
+import { Name } from '../name.js'
+import { linkTo } from '../router.js'
+import { Actions, decisionsOn } from './actions.js'
+import { AllMembers } from './all-members.js'
+import { Found } from './found.js'
 
-/** Templates and bots that wait for the operator, oldest first. */
+/** Templates and bots that wait for the operator, oldest first, each with its values. */
 export function ReviewsView() {
   return (
     <article>
       <Heading>Reviews</Heading>
       <Loaded
         path="/reviews"
-        on={['reviews', 'reset']}
+        on={['reviews', 'reset', 'seed']}
         view={({ items }: { items: readonly Review[] }, reload: () => void) =>
           items.length ? (
-            <ul class="rows">
-              {items.map((item) => (
-                <Item key={item.id} review={item} reload={reload} />
-              ))}
-            </ul>
+            items.map((item) => <Item key={item.id} review={item} reload={reload} />)
           ) : (
             <p class="empty">Nothing waits for review.</p>
           )
@@ -33,38 +32,26 @@ interface ItemProps {
 }
 
 function Item({ review: { kind, id, name, application_id, account_id, submitted_at }, reload }: ItemProps) {
-  const [rejecting, setRejecting] = useState(false)
-  const decide = async (decision: string, body: object) => {
-    if (await act('POST', `/${kind}s/${id}/${decision}`, body, `Done: ${decision} ${name}.`)) reload()
-  }
-  const reject = (event: Event) => {
-    event.preventDefault()
-    void decide('reject', Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)))
-  }
   return (
-    <li>
-      <div>
-        <strong>{name}</strong> {kind} of {application_id ?? account_id} <Time at={submitted_at} />
-      </div>
-      <button class="primary" aria-label={`Approve ${name}`} onClick={() => decide('approve', {})}>
-        Approve
-      </button>
-      <button aria-expanded={rejecting} aria-label={`Reject ${name}`} onClick={() => setRejecting(!rejecting)}>
-        Reject …
-      </button>
-      {rejecting && (
-        <form class="actions" onSubmit={reject}>
-          {kind === 'template' && (
-            <label>
-              Code <input name="code" required placeholder="unclear_terms" />
-            </label>
-          )}
-          <label>
-            Reason <input name={kind === 'template' ? 'reason' : 'note'} required />
-          </label>
-          <button class="danger">Reject</button>
-        </form>
+    <section class="review">
+      <h2>
+        <a href={linkTo([`${kind}s`, id])}>{name}</a>{' '}
+        <small>
+          {kind} of {application_id ? <Name kind="application" id={application_id} /> : account_id}, submitted{' '}
+          <Time at={submitted_at} />
+        </small>
+      </h2>
+      {kind === 'template' ? (
+        <Loaded path={`/templates/${encodeURIComponent(id)}`} view={values} />
+      ) : (
+        <Found list="bots" id={id} view={values} />
       )}
-    </li>
+      <Actions of={name} actions={decisionsOn(kind, id)} done={reload} />
+    </section>
   )
 }
+
+/** What a decision is about: everything but what comes from the platform. */
+const own = ['id', 'name', 'status', 'applicationName', 'applicationId', 'submittedAt', 'createdAt', 'updatedAt']
+
+const values = (of: object) => <AllMembers of={of} except={own} />

@@ -5,7 +5,7 @@ import { bytesOf } from '../model/bytes.js'
 import { count } from '../model/format.js'
 import { verdictOf } from '../model/secret-verdict.js'
 import { checkSecret } from '../model/signature-check.js'
-import { Message } from '../request.js'
+import { Message } from './message.js'
 
 /** The signed text, the secrets that signed it, and a check of a pasted secret. */
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {

@@ -5,6 +5,7 @@ import { wordsOf } from './members.js'
 export const tones: Readonly<Record<string, Tone>> = {
   issued: 'note',
   redeemed: 'good',
+  shown: 'warn',
   reversed: 'warn',
   expired: 'bad',
   pending: 'note',
@@ -15,6 +16,8 @@ export const tones: Readonly<Record<string, Tone>> = {
   reviewing: 'note',
   active: 'good',
   rejected: 'bad',
+  approved: 'good',
+  disabled: 'bad',
 }
 
 export function StateBadge({ status }: { readonly status: string }) {

@@ -9,14 +9,14 @@ import { List } from './list.js'
 import { StateBadge } from './state-badge.js'
 
 /** Periods in seconds, with their number of bars. */
-const periods = [
+export const periods = [
   ['3600&buckets=30', 'Last hour'],
   ['86400&buckets=24', 'Last day'],
   ['604800&buckets=28', 'Last week'],
   ['2678400&buckets=31', 'Last 31 days'],
 ] as const
 
-const concerns = ({ type }: { readonly type: string }) => /^vouchers\.|^bots\.issue|^templates\./.test(type)
+export const concerns = ({ type }: { readonly type: string }) => /^vouchers\.|^bots\.issue|^templates\./.test(type)
 
 /** Issued and redeemed vouchers over time, and the quotas of all templates. */
 export function TemplatesView({ query }: ViewProps) {
@@ -43,7 +43,7 @@ export function TemplatesView({ query }: ViewProps) {
 const columns: readonly Column<ListedTemplate>[] = [
   {
     head: 'Template',
-    cell: (it) => <a href={linkTo(['vouchers'], { template_id: it.id })}>{it.name}</a>,
+    cell: (it) => <a href={linkTo(['templates', it.id])}>{it.name}</a>,
   },
   { head: 'Application', cell: (it) => it.applicationName, look: 'wide' },
   {
@@ -79,14 +79,23 @@ const periodColumns: readonly Column<Period>[] = [
 ]
 
 /** Two bars per period, with the same numbers in a table. */
-function Chart({ items, complete }: Totals) {
+export function Chart({ items, complete, until }: Totals) {
+  const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
+  const ticks = [items[0]?.from, items[Math.floor(items.length / 2)]?.from, until]
   return (
     <figure>
-      <svg viewBox="0 0 600 120" preserveAspectRatio="none" aria-hidden="true">
-        {barsOf(items, 600, 120).map((bar) => (
-          <rect {...bar} />
-        ))}
-      </svg>
+      <div class="chart" aria-hidden="true">
+        <div class="axis">
+          <span>{count(highest)}</span>
+          <span>0</span>
+        </div>
+        <svg viewBox="0 0 600 120" preserveAspectRatio="none">
+          {barsOf(items, 600, 120).map((bar) => (
+            <rect {...bar} />
+          ))}
+        </svg>
+        <div class="axis">{ticks.map((it) => it && <span>{dateTime(it).slice(5, 16)}</span>)}</div>
+      </div>
       <figcaption>
         {series.map((name) => (
           <>

@@ -4,9 +4,11 @@ import type { Entry } from '../model/activity-log.js'
 import { dateTime } from '../model/format.js'
 import { type LifeItem, lifeOf } from '../model/voucher-life.js'
 import { linkTo, type ViewProps } from '../router.js'
+import { Actions } from './actions.js'
 import { AttemptLine } from './attempt-line.js'
 import { Members } from './members.js'
 import { StateBadge, tones } from './state-badge.js'
+import { actionsOn } from './voucher-actions.js'
 
 /** Timeline of a voucher with past and future events. */
 export function VoucherView({ params: { id = '' } }: ViewProps) {
@@ -17,7 +19,7 @@ export function VoucherView({ params: { id = '' } }: ViewProps) {
         path={`/vouchers/${encodeURIComponent(id)}`}
         on={['clock', 'reset']}
         about={(it: Entry) => it.voucher === id}
-        view={Life}
+        view={(it: VoucherHistory, reload: () => void) => <Life history={it} reload={reload} />}
       />
     </article>
   )
@@ -35,17 +37,23 @@ const members = [
   'validUntil',
 ]
 const lists = {
-  templateId: ['vouchers', 'template_id'],
+  templateId: ['templates'],
   recipientUserId: ['vouchers', 'recipient_user_id'],
   externalIssueId: ['vouchers', 'external_issue_id'],
 } as const
 
-function Life(history: VoucherHistory) {
+interface LifeProps {
+  readonly history: VoucherHistory
+  readonly reload: () => void
+}
+
+function Life({ history, reload }: LifeProps) {
   const { voucher, older_redemptions, log_since } = history
   return (
     <>
       <p>{StateBadge(voucher)}</p>
       <Members of={voucher} names={members} links={lists} />
+      <Actions of={voucher.name} actions={actionsOn(voucher)} done={reload} />
       {older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
       <ol class="life">
         {lifeOf(history).map((item) => (
@@ -86,10 +94,11 @@ function Details(event: VoucherEvent) {
   const { message, updates } = event
   return (
     <>
+      {event.by_operator && <p>By the operator of this server.</p>}
       <Members of={event} names={details} links={{ request_id: ['requests'] }} />
       {message && (
         <p>
-          Message {message.message_id} in {message.chat_id}
+          Message {message.message_id} in <a href={linkTo(['chats', message.chat_id])}>{message.chat_id}</a>
         </p>
       )}
       {updates.map(({ update_id, type, bot_id, pending, delivery }) => (

@@ -1,7 +1,7 @@
 import type { voucherStatuses } from '../../../contract/platform/voucher-history.js'
 import type { Voucher } from '../../../contract/vouchers.js'
-import { type Column, Heading, Time } from '../components.js'
-import { linkTo, setQuery, type ViewProps } from '../router.js'
+import { type Column, Heading, TextFilter, Time } from '../components.js'
+import { linkTo, setFilter, type ViewProps } from '../router.js'
 import { List } from './list.js'
 import { StateBadge, stateOptions } from './state-badge.js'
 
@@ -15,24 +15,19 @@ const filters = {
 
 /** Vouchers of all applications, the newest first. */
 export function VouchersView({ query }: ViewProps) {
-  const search = (event: Event) => {
-    event.preventDefault()
-    const fields = [...new FormData(event.currentTarget as HTMLFormElement)] as [string, string][]
-    setQuery(new URLSearchParams(fields.flatMap(([name, value]) => (value.trim() ? [[name, value.trim()]] : []))))
-  }
   return (
     <article>
       <Heading>Vouchers</Heading>
-      <form class="filters" role="search" onSubmit={search} onChange={search}>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         {Object.entries(filters).map(([name, label]) => (
-          <label>
-            <span>{label}</span>
-            <input name={name} type="search" value={query.get(name) ?? ''} />
-          </label>
+          <TextFilter key={name} name={name} label={label} />
         ))}
         <label>
           <span>State</span>
-          <select name="status" value={query.get('status') ?? ''}>
+          <select
+            value={query.get('status') ?? ''}
+            onChange={(event) => setFilter('status', event.currentTarget.value)}
+          >
             {stateOptions(states)}
           </select>
         </label>
@@ -43,7 +38,14 @@ export function VouchersView({ query }: ViewProps) {
 }
 
 const columns: readonly Column<Voucher>[] = [
-  { head: 'Voucher', cell: (it) => <a href={linkTo(['vouchers', it.id])}>{it.name}</a> },
+  {
+    head: 'Voucher',
+    cell: (it) => (
+      <a href={linkTo(['vouchers', it.id])}>
+        {it.name} <small class="id quiet wide">{it.id}</small>
+      </a>
+    ),
+  },
   { head: 'State', cell: StateBadge },
   { head: 'Recipient', cell: (it) => it.recipientUserId },
   { head: 'External id', cell: (it) => it.externalIssueId, look: 'wide' },

@@ -5,7 +5,15 @@ import { parseScenario } from '../../../../src/cli/commands/scenario/runner/pars
 import type { CredentialKind } from '../../../../src/contract/endpoint.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { CAPTURED_BYTES_MAX } from '../../../../src/contract/platform/captured.js'
-import { credentialVariable, curlOf, isWhole, stepOf, testOf } from '../../../../src/inspector/page/model/copy-as.js'
+import {
+  commandOf,
+  credentialVariable,
+  curlOf,
+  isWhole,
+  requestOf,
+  stepOf,
+  testOf,
+} from '../../../../src/inspector/page/model/copy-as.js'
 import { base64, exchangeOf, requestLine } from './activity-samples.js'
 
 const BASE_URL = 'http://127.0.0.1:8420'
@@ -46,6 +54,37 @@ test('curl command sends URL, headers and body unchanged, with the credential of
     '--data-raw',
     body.replace('[hidden]', 'the-secret'),
   ])
+})
+
+test('voucherctl command sends the body unchanged, with the idempotency key', () => {
+  const script = `voucherctl() { printf '%s\\0' "$@"; cat; }\n${commandOf(sent)}`
+  const env = { PATH: process.env.PATH, SECRET: 'the-secret' }
+  expect(execFileSync('sh', ['-c', script], { env, encoding: 'utf8' }).split('\0')).toEqual([
+    'api',
+    'POST',
+    redeem,
+    '--idempotency-key',
+    'sale-$1',
+    '--input',
+    '-',
+    body.replace('[hidden]', 'the-secret'),
+  ])
+})
+
+test('voucherctl command is absent for a body that no argument can hold', () => {
+  expect(commandOf({ ...sent, body: Buffer.from('\xff', 'latin1').toString('base64') })).toBeNull()
+})
+
+test('call that was not made yet is copied like one of the log', () => {
+  const planned = requestOf('POST', redeem, { reference: 'é' }, [['Idempotency-Key', 'sale-1']])
+  expect(isWhole(planned)).toBe(true)
+  expect(commandOf(planned)).toContain(`printf %s '{"reference":"é"}'`)
+  const { words } = runCurl(curlOf(planned, BASE_URL))
+  expect(words).toContain('Authorization: Bearer the-token')
+  expect(words).toContain('Content-Type: application/json')
+  expect(commandOf(requestOf('GET', '/api/v1/open-platform/vouchers'))).toBe(
+    'voucherctl api GET /api/v1/open-platform/vouchers',
+  )
 })
 
 test('curl command sends a binary body byte for byte', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bytesOf, hexDump, textOf } from '../../../../src/inspector/page/model/bytes.js'
-import { count, dateTime, duration, relative, size } from '../../../../src/inspector/page/model/format.js'
+import { count, dateTime, duration, plural, relative, size } from '../../../../src/inspector/page/model/format.js'
 import { matchPath } from '../../../../src/inspector/page/model/match-path.js'
 import { lineSplitter } from '../../../../src/inspector/page/model/ndjson.js'
 
@@ -17,6 +17,9 @@ test.each([
   ['2026-11-21T09:58:01.000Z', '1 min ago'],
   ['2026-11-21T13:00:00.000Z', 'in 3 h'],
   ['2026-12-22T10:00:00.000Z', 'in 31 d'],
+  ['2026-12-22T09:59:00.000Z', 'in 31 d'],
+  ['2026-11-22T09:59:59.000Z', 'in 1 d'],
+  ['2026-12-22T09:00:00.000Z', 'in 30 d'],
 ])('distance of %s is %j', (at, expected) => {
   expect(relative(at, now)).toBe(expected)
 })
@@ -32,6 +35,8 @@ test('durations, sizes, numbers and instants have their unit and few digits', ()
   ])
   expect([0, 1023, 65_536].map(size)).toEqual(['0 bytes', '1023 bytes', '64.0 KiB'])
   expect([7, 1000, 1_234_567].map(count)).toEqual(['7', '1,000', '1,234,567'])
+  expect([0, 1, 2].map((it) => plural(it, 'vouchers'))).toEqual(['0 vouchers', '1 voucher', '2 vouchers'])
+  expect(plural(1, 'deliveries')).toBe('1 delivery')
   expect(dateTime('2026-11-21T10:00:00.123Z')).toBe('2026-11-21 10:00:00')
 })
 

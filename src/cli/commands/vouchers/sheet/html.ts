@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { escapeHtml } from '../../../output/escape-html.js'
 import { modulesOf, svgOf } from '../../../output/qr.js'
 
 /** Paper sizes in millimetres. */
@@ -86,8 +87,6 @@ async function cardOf({ qrToken, title, issuer, code, details }: Label): Promise
 /** dir="auto" displays right-to-left text correctly, without an effect on the text around it. */
 const element = (name: string, text: string | undefined, attribute = '') =>
   text === undefined ? '' : `<${name} dir="auto"${attribute}>${escapeHtml(text)}</${name}>\n`
-
-const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (it) => `&#${it.charCodeAt(0)};`)
 
 const styleOf = ({ width, height }: { readonly width: number; readonly height: number }) => `
 @page { size: ${width}mm ${height}mm; margin: 0 }

@@ -1,0 +1,132 @@
+import { type CredentialKind, type Endpoint, failuresOf, pathParameters } from '../endpoint.js'
+import { type FailureCode, failures } from '../errors.js'
+import { contract } from '../index.js'
+import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
+import type { Schema } from '../schema.js'
+import { curlCommand } from '../values/curl.js'
+import type { ShellText } from '../values/shell-word.js'
+import { bodyExample, dataExample, type JsonObject, parameterExamples } from './examples.js'
+import { tagDescriptions } from './openapi.js'
+import { nameOf } from './schema.js'
+
+/** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
+export function reference(): Reference {
+  return {
+    groups: Object.entries(contract).map(([name, group]) => ({
+      name,
+      description: tagDescriptions[name] ?? name,
+      endpoints: Object.values(group).map(describe),
+    })),
+    failures: Object.entries(failures).map(([code, { status, message, fix }]) => ({ code, status, message, fix })),
+  }
+}
+
+function describe(endpoint: Endpoint): ReferenceEndpoint {
+  const { id, method, path, summary, caller, scope = null, idempotent, status, params, query, body } = endpoint
+  const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
+  const idempotency_key = idempotent === undefined ? null : idempotent === true ? 'required' : 'optional'
+  const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
+  return {
+    ...{ id, method, path, summary, caller, scope, idempotency_key, status },
+    members: parts.flatMap(([place, schema]) => membersOf(schema).map((it) => ({ in: place, ...it }))),
+    failures: codesOf(endpoint),
+    example: {
+      curl: curlOf(endpoint, key),
+      client: clientCallOf(endpoint, key),
+      response: JSON.stringify(dataExample(endpoint, nameOf), null, 2),
+    },
+  }
+}
+
+/** Codes of an endpoint: those of its own work first, then by status those that others have too. */
+function codesOf(endpoint: Endpoint): FailureCode[] {
+  const byStatus = failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status)
+  return [...new Set([...endpoint.failures, ...byStatus])]
+}
+
+/** Keywords of a schema that the reference puts into words. */
+interface ReadSchema extends Schema {
+  readonly type?: string | readonly string[]
+  readonly const?: string
+  readonly enum?: readonly (string | null)[]
+  readonly anyOf?: readonly ReadSchema[]
+  readonly items?: ReadSchema
+  readonly properties?: Readonly<Record<string, ReadSchema>>
+  readonly required?: readonly string[]
+  readonly description?: string
+  readonly 'x-expected'?: string
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+type Member = Omit<ReferenceMember, 'in'>
+
+/** Members of an object with those of its objects and lists, such as `credential.type` and `links[].url`. */
+function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): Member[] {
+  if (anyOf !== undefined) return membersOfAny(anyOf, prefix)
+  return Object.entries(properties).flatMap(([name, schema]) => [
+    { name: prefix + name, type: typeOf(schema), required: required.includes(name), description: ruleOf(schema) },
+    ...membersOf(schema, `${prefix + name}.`),
+    ...membersOf(schema.items, `${prefix + name}[].`),
+  ])
+}
+
+/** Members of alternatives that differ in `type`; the others say for which type they are. */
+function membersOfAny(alternatives: readonly ReadSchema[], prefix: string): Member[] {
+  const types = alternatives.map(({ properties }) => JSON.stringify(properties?.type?.const))
+  const own = alternatives.flatMap((schema, index) =>
+    membersOf(schema, prefix)
+      .filter(({ name }) => name !== `${prefix}type`)
+      .map((it) => ({ ...it, description: `with type ${types[index]}; ${it.description}`.replace(/; $/, '') })),
+  )
+  return [{ name: `${prefix}type`, type: types.join(' | '), required: true, description: '' }, ...own]
+}
+
+function typeOf({ type, enum: values, items, const: value }: ReadSchema): string {
+  if (value !== undefined) return JSON.stringify(value)
+  if (values !== undefined) return values.map((it) => JSON.stringify(it)).join(' | ')
+  if (items !== undefined) return items.enum === undefined ? `${typeOf(items)}[]` : `(${typeOf(items)})[]`
+  return type === undefined ? 'object' : [type].flat().join(' | ')
+}
+
+const ruleOf = ({ description, 'x-expected': expected, minimum, maximum }: ReadSchema): string =>
+  description ?? expected ?? (maximum === undefined ? '' : `${minimum} to ${maximum}`)
+
+/** Environment variable of the command line with each kind of credential. */
+const variables: Readonly<Record<CredentialKind, string>> = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+  operator: 'VOUCHERCTL_OPERATOR_KEY',
+}
+
+/** A command for bash in which variables stand for the server and the credential. */
+function curlOf(endpoint: Endpoint, key: string | undefined): string {
+  const { method, path, caller } = endpoint
+  const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => parameterExamples[name] ?? name)
+  const input = bodyExample(endpoint)
+  const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
+  const headers: ShellText[] = [['Authorization: Bearer ', { variable: variables[caller] }]]
+  if (body !== undefined) headers.push('Content-Type: application/json')
+  if (key !== undefined) headers.push(`Idempotency-Key: ${key}`)
+  return curlCommand('', { method, url: [{ variable: 'VOUCHERCTL_BASE_URL' }, target], headers, body })
+}
+
+/** A call of the client library, whose input has the members of path and body. */
+function clientCallOf(endpoint: Endpoint, key: string | undefined): string {
+  const parameters = pathParameters(endpoint.path).map((name) => [name, parameterExamples[name] ?? name])
+  const input = literalOf({ ...Object.fromEntries(parameters), ...bodyExample(endpoint) })
+  return `await client.${endpoint.id}(${input}${key === undefined ? '' : `, ${literalOf({ idempotencyKey: key })}`})`
+}
+
+/** Longest literal on one line. */
+const LINE_MAX = 60
+
+/** Formats an object as a literal of JavaScript, on one line if it is short. */
+function literalOf(value: JsonObject): string {
+  const lines = JSON.stringify(value, null, 2)
+    .replaceAll(/"([A-Za-z_]\w*)":/g, '$1:')
+    .replaceAll(/"([^"'\\]*)"(?!:)/g, "'$1'")
+  const line = lines.replaceAll(/\n */g, ' ')
+  return line.length <= LINE_MAX ? line : lines
+}

@@ -1,0 +1,137 @@
+import type { RefObject } from 'preact'
+import { useLayoutEffect } from 'preact/hooks'
+import { leave } from './router.js'
+
+const keys = [
+  ['/', 'Find'],
+  ['j  ↓', 'Next row'],
+  ['k  ↑', 'Previous row'],
+  ['Enter', 'Open the row'],
+  ['Escape', 'Back'],
+  ['?', 'These keys'],
+] as const
+
+/** Id of the field in the header that finds a record. */
+export const FIND = 'find'
+
+/** Rows of the lists in the view that the user can open or change. */
+const rowsOf = (main: Element) =>
+  [...main.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li')].filter((it) => stopOf(it))
+
+/** Element of a row that gets the focus. */
+const stopOf = (row: Element | undefined) => row?.querySelector<HTMLElement>('a, button')
+
+/** Number of rows by which a key moves; 0 for other keys, and where the key has another meaning. */
+export function stepOf(event: KeyboardEvent): number {
+  if (event.ctrlKey || event.metaKey || event.altKey) return 0
+  if ((event.target as Element).closest('input, select, textarea, dialog, pre')) return 0
+  if (event.key === 'j' || event.key === 'ArrowDown') return 1
+  return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
+}
+
+/** Row that last had the focus in each list, by address: the keys go on from there after a return. */
+const selected = new Map<string, number>()
+
+function moveTo(main: Element, step: number): boolean {
+  const rows = rowsOf(main)
+  if (rows.length === 0) return false
+  const at = rows.findIndex((it) => it.contains(document.activeElement))
+  const known = selected.get(location.pathname)
+  const next = at < 0 ? (known ?? 0) : at + step
+  const stop = stopOf(rows[Math.min(rows.length - 1, Math.max(0, next))])
+  stop?.focus()
+  stop?.scrollIntoView({ block: 'nearest' })
+  return true
+}
+
+/**
+ * Keeps the focus when an update moves or removes the focused element: in the same row, else in the row that takes its
+ * place, else on the heading.
+ */
+function keepFocus(main: Element): () => void {
+  let last: Element | null = null
+  let row = -1
+  const note = ({ target }: Event) => {
+    last = target as Element
+    row = rowsOf(main).findIndex((it) => it.contains(last))
+    if (row >= 0) selected.set(location.pathname, row)
+  }
+  // A click beside all fields takes the focus away on purpose.
+  const forget = () => {
+    last = null
+  }
+  const restore = () => {
+    if (!last || document.activeElement !== document.body || !document.hasFocus()) return
+    const rows = row < 0 ? [] : rowsOf(main)
+    const same = last.isConnected ? (last as HTMLElement) : stopOf(rows[Math.min(row, rows.length - 1)])
+    const found = same ?? main.querySelector<HTMLElement>('h1')
+    found?.focus({ preventScroll: true })
+  }
+  const observer = new MutationObserver(restore)
+  observer.observe(main, { childList: true, subtree: true })
+  main.addEventListener('focusin', note)
+  addEventListener('pointerdown', forget)
+  return () => {
+    observer.disconnect()
+    main.removeEventListener('focusin', note)
+    removeEventListener('pointerdown', forget)
+  }
+}
+
+/** Keys that work in every view; fields and dialogs have keys of their own. */
+function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | null): void {
+  const target = event.target as HTMLElement
+  const isField = target.matches('input, select, textarea')
+  const step = stepOf(event)
+  if (event.key === 'Escape') {
+    // Escape would clear the search field in Chrome.
+    event.preventDefault()
+    if (isField) target.blur()
+    else leave()
+  } else if (isField) return
+  else if (event.key === '?') dialog?.showModal()
+  else if (event.key === '/') {
+    event.preventDefault()
+    document.getElementById(FIND)?.focus()
+  } else if (step && moveTo(main, step)) event.preventDefault()
+}
+
+/** Keys of every view, and a focus that updates do not take away. */
+export function useKeys(main: RefObject<HTMLElement | null>, dialog: RefObject<HTMLDialogElement | null>): void {
+  // Not after the frame: a key may be pressed as soon as the view is shown.
+  useLayoutEffect(() => {
+    const element = main.current as HTMLElement
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isOther = event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented
+      if (!isOther && !document.querySelector('dialog[open]')) onKey(event, element, dialog.current)
+    }
+    addEventListener('keydown', onKeyDown)
+    const release = keepFocus(element)
+    return () => {
+      removeEventListener('keydown', onKeyDown)
+      release()
+    }
+  }, [])
+}
+
+/** List of the keys. */
+export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
+  return (
+    <dialog ref={dialog} aria-labelledby="keys">
+      <h2 id="keys">Keys</h2>
+      <dl>
+        {keys.map(([key, text]) => (
+          <div>
+            <dt>
+              <code>{key}</code>
+            </dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
+  )
+}

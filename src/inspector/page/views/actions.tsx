@@ -1,0 +1,191 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Failed } from '../components.js'
+import { bodyOf, commandLineOf, loggedCallOf, type PlannedCall, plannedRequestOf } from '../model/planned-call.js'
+import { CopyAs } from './copy-as.js'
+import { makeCall } from './make-call.js'
+
+type Values = Readonly<Record<string, string>>
+
+interface Field {
+  readonly label: string
+  /** Initial value; a function gives a new one after each success. */
+  readonly value?: string | (() => string)
+  readonly optional?: true
+  readonly placeholder?: string
+  /** Choices in place of text. */
+  readonly options?: readonly (readonly [value: string, label: string])[]
+  /** Several lines: Enter sends, and Shift with Enter begins a line. */
+  readonly lines?: true
+}
+
+/** Something that the user can do: its fields, the calls that it makes, and what it shows afterwards. */
+export interface Action {
+  readonly label: string
+  /** Why it cannot be done now, as a sentence. */
+  readonly refusal?: string | false | null
+  readonly note?: string
+  readonly fields?: Readonly<Record<string, Field>>
+  calls(values: Values, idempotencyKey: string): readonly PlannedCall[]
+  outcome?(made: readonly unknown[]): ComponentChildren
+}
+
+interface ActionsProps {
+  /** Name of the object, for screen readers. */
+  readonly of: string
+  readonly actions: readonly Action[]
+  readonly done: () => void
+}
+
+/** Buttons of which each opens the form of its action. */
+export function Actions({ of, actions, done }: ActionsProps) {
+  // Keeps the action as it was when it opened: what it has done may make it impossible to do again.
+  const [open, setOpen] = useState<Action>()
+  const isOpen = ({ label }: Action) => label === open?.label
+  return (
+    <section aria-label={`Actions on ${of}`} class="does">
+      <p class="actions">
+        {actions.map((it) => (
+          <button type="button" aria-expanded={isOpen(it)} onClick={() => setOpen(isOpen(it) ? undefined : it)}>
+            {it.label} …
+          </button>
+        ))}
+      </p>
+      {open?.refusal && <p class="panel">{open.refusal}</p>}
+      {open && !open.refusal && <ActionForm key={open.label} action={open} done={done} />}
+    </section>
+  )
+}
+
+interface ActionFormProps {
+  readonly action: Action
+  /** Runs after the calls, with what they returned until one was refused. */
+  done?(made: readonly unknown[]): void
+  /** Shows the call only on a click, and the button beside the fields. */
+  readonly compact?: true
+}
+
+const initial = ({ value = '' }: Field) => (typeof value === 'string' ? value : value())
+
+/** Form of an action: its fields, the call that a program would make, and the result in place. */
+export function ActionForm({ action: { label, note, fields = {}, calls, outcome }, done, compact }: ActionFormProps) {
+  const start = () => Object.fromEntries(Object.entries(fields).map(([name, it]) => [name, initial(it)]))
+  const [values, setValues] = useState<Values>(start)
+  const [key, setKey] = useState(() => crypto.randomUUID())
+  const [busy, setBusy] = useState(false)
+  const [made, setMade] = useState<readonly unknown[]>([])
+  const [refusal, setRefusal] = useState('')
+  const planned = calls(values, key)
+  const run = async (event: Event) => {
+    event.preventDefault()
+    // The button is not disabled meanwhile, because it would lose the focus.
+    if (busy) return
+    setBusy(true)
+    setRefusal('')
+    const results: unknown[] = []
+    for (const it of planned) {
+      const result = await makeCall(it)
+      if (!result.ok) setRefusal(result.sentence)
+      if (!result.ok) break
+      results.push(result.data)
+      setMade([...results])
+    }
+    setBusy(false)
+    // A changed call after a refusal needs another key, too.
+    setKey(crypto.randomUUID())
+    for (const [name, it] of Object.entries(fields)) {
+      // Keep what the user has typed meanwhile.
+      const renew = (now: Values) => (now[name] === values[name] ? { ...now, [name]: initial(it) } : now)
+      if (results.length > 0 && typeof it.value === 'function') setValues(renew)
+    }
+    done?.(results)
+  }
+  const change = (name: string) => (event: Event) => {
+    const { value } = event.currentTarget as HTMLInputElement
+    setValues((now) => ({ ...now, [name]: value }))
+  }
+  const button = (
+    <button class="primary" aria-busy={busy}>
+      {label}
+    </button>
+  )
+  return (
+    <form class="panel" onSubmit={run}>
+      {note && <p>{note}</p>}
+      <div class="filters">
+        {Object.entries(fields).map(([name, it]) => (
+          <label>
+            <span>{it.label}</span>
+            {control(it, values[name] ?? '', change(name))}
+          </label>
+        ))}
+        {compact && button}
+      </div>
+      {planned[0] && <Preview planned={planned[0]} open={!compact} />}
+      {planned.length > 1 && <p class="quiet">And {planned.length - 1} more like it.</p>}
+      {!compact && button}
+      <div role="status">{made.length > 0 && outcome?.(made)}</div>
+      {refusal && Failed({ failure: { sentence: refusal } })}
+    </form>
+  )
+}
+
+function control({ options, lines, optional, placeholder }: Field, value: string, change: (event: Event) => void) {
+  const common = { value, placeholder, required: !optional }
+  if (options)
+    return (
+      <select value={value} onChange={change}>
+        {options.map(([it, text]) => (
+          <option value={it}>{text}</option>
+        ))}
+      </select>
+    )
+  if (!lines) return <input {...common} autocomplete="off" onInput={change} />
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    ;(event.currentTarget as HTMLTextAreaElement).form?.requestSubmit()
+  }
+  return <textarea {...common} rows={2} onInput={change} onKeyDown={onKeyDown}></textarea>
+}
+
+/** The call that a program would make, before it is made. */
+function Preview({ planned, open }: { readonly planned: PlannedCall; readonly open: boolean }) {
+  const request = plannedRequestOf(planned)
+  const key = planned.idempotencyKey ? `\nIdempotency-Key: ${planned.idempotencyKey}` : ''
+  const body = request.body === null ? '' : `\n\n${JSON.stringify(bodyOf(planned), null, 2)}`
+  return (
+    <details class="planned" open={open}>
+      <summary>
+        The call <code>{planned.endpoint}</code>
+      </summary>
+      <pre tabindex={0} role="region" aria-label="The call that a program makes">
+        {`${request.method} ${request.url}${key}${body}`}
+      </pre>
+      <CopyAs call={loggedCallOf(planned)} request={request} command={commandLineOf(planned)} />
+    </details>
+  )
+}
+
+/** A value that is unique enough for an id of a test, such as `order-3fa9c2`. */
+export const uniqueId = (prefix: string): string => `${prefix}-${crypto.randomUUID().slice(0, 6)}`
+
+/** Actions that approve or reject a template or a bot. */
+export const decisionsOn = (kind: 'template' | 'bot', id: string): readonly Action[] => {
+  const [of, name] = kind === 'template' ? (['Template', 'templateId'] as const) : (['Bot', 'botId'] as const)
+  const reason = { label: 'Reason', placeholder: 'Say what it is' }
+  return [
+    {
+      label: 'Approve',
+      calls: () => [{ endpoint: `platform.approve${of}`, input: { [name]: id } }],
+      outcome: () => 'Approved.',
+    },
+    {
+      label: 'Reject',
+      fields:
+        kind === 'template' ? { code: { label: 'Code', placeholder: 'unclear_terms' }, reason } : { note: reason },
+      calls: (values) => [{ endpoint: `platform.reject${of}`, input: { [name]: id, ...values } }],
+      outcome: () => 'Rejected.',
+    },
+  ]
+}

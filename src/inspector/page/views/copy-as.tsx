@@ -1,0 +1,28 @@
+import type { Exchange } from '../../../contract/platform/activity.js'
+import { Copy } from '../components.js'
+import { type Call, commandOf, curlOf, isWhole, stepOf, testOf } from '../model/copy-as.js'
+import { features } from '../state.js'
+
+interface CopyAsProps {
+  readonly call: Call
+  /** The request as captured, or as `requestOf` makes it for a call that was not made yet. */
+  readonly request: Exchange['request']
+  /** The dedicated command, if the call has one that is known. */
+  readonly command?: string | undefined
+}
+
+/** Buttons that copy a call as curl, as a command, as a step of a scenario and as a test. */
+export function CopyAs({ call, request, command = commandOf(request) ?? '' }: CopyAsProps) {
+  if (!isWhole(request))
+    return <p class="quiet">The call cannot be copied, because its body is not shown as a whole.</p>
+  const step = stepOf(call, request)
+  const asTest = testOf(call, request)
+  return (
+    <p class="actions">
+      <Copy label="Copy as curl" text={() => curlOf(request, features.value?.base_url ?? location.origin)} />
+      {command && <Copy label="as command" text={command} />}
+      {step && <Copy label="as scenario step" text={step} />}
+      {asTest && <Copy label="as test" text={asTest} />}
+    </p>
+  )
+}

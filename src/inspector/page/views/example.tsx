@@ -1,0 +1,69 @@
+import { useState } from 'preact/hooks'
+import type { Planted } from '../../../contract/platform/acting.js'
+import { shellWord } from '../../../contract/values/shell-word.js'
+import { Copy } from '../components.js'
+import { linkTo } from '../router.js'
+import { features } from '../state.js'
+import { ActionForm } from './actions.js'
+
+interface ExampleProps {
+  readonly close: () => void
+}
+
+/** Plants the example into an empty server, and shows its ids and, once, its tokens. */
+export function Example({ close }: ExampleProps) {
+  const [planted, setPlanted] = useState<Planted>()
+  return (
+    <section aria-label="Example">
+      {planted ? (
+        <Tokens {...planted} close={close} />
+      ) : (
+        <ActionForm
+          compact
+          done={([it]: readonly Planted[]) => it && setPlanted(it)}
+          action={{
+            label: 'Plant the example',
+            note: 'This server is empty. The example has a shop with a token, an active voucher template, and a bot.',
+            calls: () => [{ endpoint: 'platform.seedStore', input: {} }],
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleProps) {
+  const variables = {
+    VOUCHERCTL_BASE_URL: features.value?.base_url,
+    VOUCHERCTL_TOKEN: shop?.tokens[0]?.token,
+    VOUCHERCTL_BOT_TOKEN: bot?.token,
+  }
+  const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value ?? '')}`)
+  const listen = `voucherctl webhook listen --bot ${bot?.id} --forward-to http://localhost:3000/hook`
+  const line = (text: string) => (
+    <li key={text}>
+      <code>{text}</code> <Copy text={text} />
+    </li>
+  )
+  return (
+    <div class="panel">
+      <p>
+        {shop?.name} is <code>{shop?.id}</code>, its bot is <code>{bot?.id}</code>. Copy the tokens now: they are shown
+        only once.
+      </p>
+      <ul class="rows">{lines.map(line)}</ul>
+      <p>
+        Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
+        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>, or let your app receive
+        the updates of the bot:
+      </p>
+      <ul class="rows">{line(listen)}</ul>
+      <p class="actions">
+        <Copy label="Copy all exports" text={lines.join('\n')} />
+        <button type="button" class="small" onClick={close}>
+          Close
+        </button>
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,83 @@
+import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
+import { Badge, Heading, KeyValue, Status, Time } from '../components.js'
+import type { Entry } from '../model/activity-log.js'
+import { duration } from '../model/format.js'
+import { Name } from '../name.js'
+import { linkTo, type ViewProps } from '../router.js'
+import { complete, log, logVersion } from '../stream.js'
+import { CopyAs } from './copy-as.js'
+import { Message } from './message.js'
+
+export function RequestView({ params: { id = '' } }: ViewProps) {
+  logVersion.value
+  const entry = log.request(id)
+  if (entry?.line.kind === 'request')
+    return <Request entry={entry} call={entry.line.request} exchange={entry.line.exchange} />
+  return (
+    <section>
+      <Heading>Request</Heading>
+      <p class="empty">{complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
+    </section>
+  )
+}
+
+interface RequestProps {
+  readonly entry: Entry
+  readonly call: RequestLogEntry
+  readonly exchange: Exchange | null
+}
+
+function Request({ entry, call, exchange }: RequestProps) {
+  const { voucher_id: voucher, application_id: application } = call
+  return (
+    <article>
+      <Heading
+        more={
+          <>
+            <Status status={call.status} /> {call.code && <span class="code">{call.code}</span>}
+            {call.by_operator && <Badge tone="warn">made by the operator as the application</Badge>}
+            {call.replayed && <Badge tone="note">replay: the stored response was sent again</Badge>}
+          </>
+        }
+      >
+        {entry.type}
+      </Heading>
+      <KeyValue
+        items={[
+          [
+            'Request',
+            <code>
+              {call.method} {exchange?.request.url ?? call.path}
+            </code>,
+          ],
+          ['At', <Time at={call.time} />],
+          ['Duration', duration(call.duration_ms)],
+          ['Voucher', voucher && <a href={linkTo(['vouchers', voucher])}>{voucher}</a>],
+          ['Application', application && <Name kind="application" id={application} to={linkTo([], { application })} />],
+          ['Request id', <code>{call.request_id}</code>],
+        ]}
+      />
+      {exchange === null ? (
+        <p class="empty">
+          Headers and bodies were not captured. They are while this page is open and the server is not busy, and always
+          with <code>--inspect</code>.
+        </p>
+      ) : (
+        <>
+          <CopyAs call={call} request={exchange.request} />
+          <div class="pair">
+            <Message title="Request" message={exchange.request} />
+            {exchange.response ? (
+              <Message title="Response" message={exchange.response} />
+            ) : (
+              <section>
+                <h2>Response</h2>
+                <p class="empty">No response was sent.</p>
+              </section>
+            )}
+          </div>
+        </>
+      )}
+    </article>
+  )
+}

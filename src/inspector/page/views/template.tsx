@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks'
+import type { ListedTemplate, Totals } from '../../../contract/platform/platform.js'
+import type { Voucher } from '../../../contract/vouchers.js'
+import { Heading, Loaded } from '../components.js'
+import { count } from '../model/format.js'
+import { linkTo, type ViewProps } from '../router.js'
+import { type Action, Actions, decisionsOn, uniqueId } from './actions.js'
+import { AllMembers } from './all-members.js'
+import { Choice } from './choice.js'
+import { StateBadge } from './state-badge.js'
+import { Chart, concerns, periods } from './templates.js'
+
+/** A template with all its values, its quota and its totals, and what the operator can do with it. */
+export function TemplateView({ params: { id = '' } }: ViewProps) {
+  const [period, setPeriod] = useState<string>(periods[1][0])
+  return (
+    <article>
+      <Loaded
+        path={`/templates/${encodeURIComponent(id)}`}
+        on={['clock', 'reviews', 'reset']}
+        about={concerns}
+        view={showTemplate}
+      />
+      <div class="bar">
+        <h2>Issued and redeemed</h2>
+        <Choice label="Period" options={periods} value={period} choose={setPeriod} />
+      </div>
+      <Loaded
+        path={`/totals?seconds=${period}&template_id=${encodeURIComponent(id)}`}
+        on={['clock', 'reset']}
+        about={concerns}
+        view={(it: Totals) => <Chart {...it} />}
+      />
+    </article>
+  )
+}
+
+function showTemplate(template: ListedTemplate, reload: () => void) {
+  const { id, name, issueLimit, issuedCount } = template
+  return (
+    <>
+      <Heading more={StateBadge(template)}>{name}</Heading>
+      <AllMembers of={template} except={['name', 'status', 'applicationName']} />
+      <p class="quota">
+        <meter max={issueLimit} value={issuedCount} aria-label={`Issued vouchers of ${name}`}></meter>{' '}
+        {count(issuedCount)} of {count(issueLimit)} issued:{' '}
+        <a href={linkTo(['vouchers'], { template_id: id })}>its vouchers</a>
+      </p>
+      <Actions of={name} actions={actionsOn(template)} done={reload} />
+    </>
+  )
+}
+
+const BY_BOT = 'The template belongs to a bot, and no application can call for it: use the token of the bot.'
+
+function actionsOn({ id, status, applicationId }: ListedTemplate): readonly Action[] {
+  const caller = { applicationId: applicationId ?? '' }
+  const submit: Action = {
+    label: 'Submit',
+    refusal: !applicationId && BY_BOT,
+    calls: () => [{ endpoint: 'templates.submit', input: { templateId: id }, ...caller }],
+    outcome: () => 'Submitted: it can be approved or rejected.',
+  }
+  const issue: Action = {
+    label: 'Issue',
+    refusal: applicationId
+      ? status !== 'active' && `Only an active template is issued; this one is ${status}.`
+      : BY_BOT,
+    fields: {
+      amount: {
+        label: 'Vouchers',
+        value: '1',
+        options: [
+          ['1', 'One'],
+          ['10', 'Ten'],
+        ],
+      },
+      recipient: { label: 'Recipient', value: 'user-1' },
+      own: { label: 'Own id', value: () => uniqueId('order') },
+    },
+    calls: ({ amount, recipient, own }, key) =>
+      Array.from({ length: Number(amount) }, (_, index) => {
+        const numbered = (text = '') => (amount === '1' ? text : `${text}-${index + 1}`)
+        const ids = { external_issue_id: numbered(own), recipient_user_id: numbered(recipient) }
+        const input = { template_id: id, ...ids }
+        return { endpoint: 'vouchers.issue', input, idempotencyKey: numbered(key), ...caller }
+      }),
+    outcome: (made: readonly Voucher[]) => (
+      <>
+        <p class="good">{made.length} issued:</p>
+        <ul>
+          {made.map((it) => (
+            <li>
+              <a href={linkTo(['vouchers', it.id])}>{it.externalIssueId}</a> for {it.recipientUserId}
+            </li>
+          ))}
+        </ul>
+      </>
+    ),
+  }
+  return [
+    ...(status === 'draft' || status === 'rejected' ? [submit] : []),
+    ...(status === 'reviewing' ? decisionsOn('template', id) : []),
+    issue,
+  ]
+}

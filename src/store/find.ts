@@ -1,0 +1,95 @@
+import type { FoundRecord } from '../contract/platform/acting.js'
+import { SLICE_ROWS } from './list-page.js'
+import { all, interleave, type Op, type Value } from './operation.js'
+import type { HashedCredential } from './vouchers.js'
+
+/** Maximum records of one search. */
+const FOUND_MAX = 20
+
+type Kind = FoundRecord['kind']
+
+/** The newest rows of a table, which may be read without an index for the wanted column. */
+const newest = (table: string, at = 'created_at') =>
+  `(select * from ${table} order by ${at} desc, id desc limit ${SLICE_ROWS})`
+
+/** SQL of the id, the name and the detail of a record. */
+const columns: Readonly<Record<Kind, string>> = {
+  voucher: 'v.id, t.name, v.recipient_user_id as detail',
+  template: 't.id, t.name, t.external_template_id as detail',
+  application: 'a.id, a.name, a.account_id as detail',
+  bot: 'b.id, b.name, b.username as detail',
+  chat: 'c.id, b.name, c.user_id as detail',
+  delivery: 'd.id, d.update_type as name, b.name as detail',
+}
+const applications = '(select id from applications)'
+const itsTemplate = 'join templates t on t.application_id = v.application_id and t.id = v.template_id'
+const vouchers = `vouchers v ${itsTemplate} where v.application_id in ${applications} and`
+/** The ids alone come from an index; with more columns SQLite reads all templates. */
+const templateIds = `select x.id from templates x where x.external_template_id = $1
+  and x.application_id in (select id from applications union all select '')`
+
+type Search = readonly [kind: Kind, from: string]
+
+/** SQL after `from` for the records that a text names, found by indexes or among the newest rows. */
+const exact: readonly Search[] = [
+  ['voucher', `${vouchers} v.id = $1`],
+  [
+    'voucher',
+    `redemptions r join vouchers v on v.application_id = r.application_id and v.id = r.voucher_id ${itsTemplate}
+     where r.application_id in ${applications} and r.id = $1`,
+  ],
+  ['template', 'templates t where t.id = $1'],
+  ['application', 'applications a where a.id = $1'],
+  ['application', 'tokens k join applications a on a.id = k.application_id where k.id = $1'],
+  ['bot', 'bots b where b.id = $1'],
+  ['chat', 'chats c join bots b on b.id = c.bot_id where c.id = $1'],
+  ['delivery', 'deliveries d join bots b on b.id = d.bot_id where d.id = $1'],
+  ['template', `templates t where t.id in (${templateIds})`],
+  // The index of external ids begins with the template.
+  [
+    'voucher',
+    `${newest('templates')} t join vouchers v on v.application_id = t.application_id and v.template_id = t.id
+     where v.external_issue_id = $1`,
+  ],
+  ['chat', `${newest('bots')} b join chats c on c.bot_id = b.id where c.user_id = $1`],
+  ['voucher', `${newest('vouchers', 'issued_at')} v ${itsTemplate} where v.recipient_user_id = $1`],
+]
+const byUpdateId: Search = [
+  'delivery',
+  `${newest('bots')} b join deliveries d on d.bot_id = b.id where d.update_id = $1`,
+]
+const named: readonly Search[] = [
+  ['application', `${newest('applications')} a`],
+  ['template', `${newest('templates')} t`],
+  ['bot', `${newest('bots')} b`],
+]
+
+/**
+ * Finds records of all applications, exact matches first.
+ * @param hashed the text as a credential of each type, without hashes if it has another form
+ */
+export function* find(text: string, hashed: readonly HashedCredential[]): Op<FoundRecord[]> {
+  const found = yield* interleave(
+    ...hashed.flatMap(({ type, hashes }) =>
+      hashes.map((hash) => records(['voucher', `${vouchers} v.${type}_hash = $1`], hash)),
+    ),
+    ...exact.map((it) => records(it, text)),
+    ...(/^[0-9]{1,12}$/.test(text) ? [records(byUpdateId, Number(text))] : []),
+    ...named.map((it) => namesLike(it, text.toLowerCase())),
+  )
+  const byKey = new Map(found.flat().map((it) => [`${it.kind} ${it.id}`, it]))
+  return [...byKey.values()].slice(0, FOUND_MAX)
+}
+
+function* records([kind, from]: Search, ...values: Value[]): Op<FoundRecord[]> {
+  const limit = values.length === 0 ? '' : `limit ${FOUND_MAX}`
+  const rows = yield* all<Omit<FoundRecord, 'kind'>>(`select ${columns[kind]} from ${from} ${limit}`, values)
+  return rows.map((it) => ({ kind, ...it }))
+}
+
+/** Compares names here, because the engines differ in the lower case of letters. */
+function* namesLike(search: Search, start: string): Op<FoundRecord[]> {
+  if (start === '') return []
+  const isLike = (name: string | null) => name?.toLowerCase().startsWith(start) === true
+  return (yield* records(search)).filter((it) => isLike(it.name) || (it.kind === 'bot' && isLike(it.detail)))
+}

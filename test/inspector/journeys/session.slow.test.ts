@@ -1,0 +1,155 @@
+import { readFileSync, statSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../../src/client/index.js'
+import { defaultSeed } from '../../../src/testing/options.js'
+import { type TestPage, useBrowser } from '../../support/page/browser.js'
+import { newLink } from '../../support/page/server.js'
+import { chunksOf } from '../../support/server/request-body.js'
+import { inFolder, type StandaloneServer, standaloneServer } from '../../support/server/server.js'
+
+const browser = useBrowser()
+
+const clientOf = ({ baseUrl, operatorKey }: StandaloneServer) =>
+  createClient({ baseUrl, token: (kind) => (kind === 'operator' ? operatorKey : undefined) })
+
+async function openPage(server: StandaloneServer): Promise<TestPage> {
+  const page = await browser.page()
+  await page.goto(await newLink(clientOf(server)))
+  await page.getByText('Live', { exact: true }).waitFor()
+  return page
+}
+
+interface Received {
+  readonly method: string | undefined
+  readonly url: string | undefined
+  readonly text: string
+}
+
+/** Another program on the port: it accepts everything and keeps all that it receives. */
+async function stranger(port: number, respond: (request: IncomingMessage, body: string) => Promise<string> | string) {
+  const received: Received[] = []
+  const server: Server = createServer(async (request, response) => {
+    const body = Buffer.concat(await chunksOf(request)).toString()
+    received.push({ method: request.method, url: request.url, text: `${request.rawHeaders.join('\n')}\n${body}` })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(request, body))
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  onTestFinished(close)
+  return { received, close }
+}
+
+const tokenOf = async (page: TestPage) => String(await page.evaluate("sessionStorage.getItem('page-token')"))
+
+test('tab sends a stranger on its port no token, loads no view, and returns to its own server', () =>
+  inFolder(async (dataDir) => {
+    const options = { dataDir, seed: defaultSeed }
+    const first = await standaloneServer(options)
+    const page = await openPage(first)
+    const token = await tokenOf(page)
+    await first.close()
+    const other = await stranger(first.port, () =>
+      JSON.stringify({ proof: 'ab'.repeat(32), build: 'x', success: true }),
+    )
+    await page.getByText('The server at this address does not know this tab').waitFor()
+    await page.getByText('Stopped', { exact: true }).waitFor()
+    // A view of its own file, a search, and a change: none of them asks the stranger.
+    await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    await page.getByText('Loading …').waitFor()
+    await page.getByLabel('Find').fill('user-1')
+    await page.keyboard.press('Enter')
+    const asked = other.received.length
+    await expect.poll(() => other.received.length, { timeout: 30_000 }).toBeGreaterThan(asked)
+    await other.close()
+    // The browser itself may ask for the icon of the tab.
+    const urls = other.received.map(({ method, url }) => `${method} ${url}`).filter((it) => !it.endsWith('/icon.svg'))
+    expect(new Set(urls)).toEqual(new Set(['POST /_platform/ui/proof']))
+    for (const { text } of other.received) {
+      expect(text).not.toContain(token)
+      expect(text.toLowerCase()).not.toContain('page-token')
+    }
+    const second = await standaloneServer({ ...options, port: first.port })
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    await page.getByRole('heading', { name: 'Faults', exact: true }).waitFor()
+    expect(await tokenOf(page)).toBe(token)
+    await second.close()
+  }))
+
+test('stranger that passes on the proof of the server on another port gets no token', () =>
+  inFolder(async (dataDir) => {
+    const first = await standaloneServer({ dataDir, seed: defaultSeed })
+    const page = await openPage(first)
+    const token = await tokenOf(page)
+    await first.close()
+    const moved = await standaloneServer({ dataDir, seed: defaultSeed })
+    expect(moved.port).not.toBe(first.port)
+    const statuses: number[] = []
+    const other = await stranger(first.port, async (request, body) => {
+      const headers = { origin: moved.baseUrl, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+      const response = await fetch(`${moved.baseUrl}${request.url}`, { method: 'POST', headers, body })
+      statuses.push(response.status)
+      return response.text()
+    })
+    await page.getByText('The server at this address does not know this tab').waitFor()
+    expect(statuses).toContain(401)
+    expect(other.received.map(({ text }) => text).join('\n')).not.toContain(token)
+    await moved.close()
+  }))
+
+test('tab of a server in memory sends nothing to the next server on the port, and says so', async () => {
+  const first = await standaloneServer({ seed: defaultSeed })
+  const page = await openPage(first)
+  const token = await tokenOf(page)
+  await first.close()
+  const second = await standaloneServer({ seed: defaultSeed, port: first.port })
+  await page.getByText('The server at this address does not know this tab').waitFor()
+  expect(await tokenOf(page)).toBe(token)
+  // In the same tab, where the link changes nothing but the fragment.
+  await page.goto(await newLink(clientOf(second)))
+  await page.getByText('Live', { exact: true }).waitFor()
+  await second.close()
+})
+
+test('file of sessions is private, and has hashes in place of tokens', () =>
+  inFolder(async (dataDir) => {
+    const server = await standaloneServer({ dataDir })
+    const page = await openPage(server)
+    const token = await tokenOf(page)
+    const path = join(dataDir, 'page-sessions.json')
+    const key = String(await page.evaluate("sessionStorage.getItem('page-proof-key')"))
+    for (const state of ['running', 'stopped']) {
+      if (state === 'stopped') await server.close()
+      const text = readFileSync(path, 'utf8')
+      expect([state, statSync(path).mode & 0o777]).toEqual([state, 0o600])
+      expect(JSON.parse(text).sessions).toEqual([
+        {
+          hash: expect.stringMatching(/^[\da-f]{64}$/),
+          origin: server.baseUrl,
+          used_at: expect.stringMatching(/^\d{4}-.*Z$/),
+        },
+      ])
+      for (const secret of [token, key]) expect(text).not.toContain(secret)
+    }
+  }))
+
+test('tab reads its view again after a restart of its server', () =>
+  inFolder(async (dataDir) => {
+    const options = { dataDir, seed: defaultSeed }
+    const first = await standaloneServer(options)
+    const page = await openPage(first)
+    await page.getByRole('link', { name: 'Reviews', exact: true }).click()
+    await page.getByText('Nothing waits for review.').waitFor()
+    await first.close()
+    await page.getByText('Disconnected', { exact: true }).waitFor()
+    const offline = await standaloneServer({ ...options, port: first.port })
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Nothing waits for review.').waitFor()
+    expect(await page.getByText('does not respond').count()).toBe(0)
+    await offline.close()
+  }))
