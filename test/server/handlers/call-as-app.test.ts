@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { InputOf } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { MadeCall } from '../../../src/contract/platform/acting.js'
@@ -6,6 +6,7 @@ import type { ActivityLine, RequestLogEntry } from '../../../src/contract/platfo
 import { createLimits } from '../../../src/server/limits.js'
 import { sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
+import { liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 const { platform, vouchers, templates } = contract
@@ -169,6 +170,18 @@ describe('calls as an application', () => {
     expect(new Set(both.map((it) => it.request.idempotency_key)).size).toBe(2)
   })
 
+  it('voucher that operator and program redeem concurrently is redeemed once', async () => {
+    const voucher = await tenant.issue(templateId)
+    const credential = codeOf(voucher)
+    const made = await Promise.all([
+      make({ endpoint: 'vouchers.redeem', input: {}, voucher_id: voucher.id }),
+      tenant.runtime(vouchers.redeem, { credential }),
+      make({ endpoint: 'vouchers.redeem', input: { credential } }),
+    ])
+    expect(made.map((it) => it.status).sort()).toEqual([200, 409, 409])
+    expect(made.flatMap((it) => it.code ?? [])).toEqual(['VOUCHER_ALREADY_REDEEMED', 'VOUCHER_ALREADY_REDEEMED'])
+  })
+
   it('calls of operator and programs count against the same rate limit', async () => {
     const limits = createLimits({ reads: { calls: 2, seconds: 60 } }, () => 0)
     const own = testApp({ store: server.deps.store, limits })
@@ -260,6 +273,22 @@ describe('calls as an application', () => {
       list(),
     ]
     expect((await Promise.all(calls)).map((it) => it.status)).toEqual([200, 200, 200, 200])
+  })
+})
+
+describe('log of calls as an application', () => {
+  it('log line of such a call is marked and has no credential', async () => {
+    const live = await liveServer()
+    onTestFinished(() => live.close())
+    const own = await newTenant(live)
+    const voucher = await own.issue()
+    const call = { appId: own.appId, endpoint: 'vouchers.redeem', input: {}, voucher_id: voucher.id } as const
+    await own.operator(platform.callAsApp, call)
+    await own.operator(platform.showCredentials, { voucherId: voucher.id })
+    const text = live.logs.join('')
+    const marked = live.logs.map((it) => JSON.parse(it)).filter((it) => it.by_operator === true)
+    expect(marked).toMatchObject([{ endpoint: 'vouchers.redeem', voucher_id: voucher.id, status: 200 }])
+    for (const { value } of voucher.credentials) expect(text).not.toContain(value)
   })
 })
 
