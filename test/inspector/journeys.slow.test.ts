@@ -56,8 +56,8 @@ test('redeem appears in the stream, and its request, response and voucher open f
   const id = await redeem()
   const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
   await row.waitFor()
-  // The open stream brought it: the page did not ask again.
-  expect(asked).toEqual([])
+  // The open stream brought it: the page asked at most for names.
+  expect(asked.filter((it) => !/\/_platform\/v1\/(?:applications|bots|templates)\?/.test(it))).toEqual([])
   await row.getByRole('link').click()
   await page.waitForURL(/\/_platform\/ui\/requests\/req_/)
   await page.getByRole('heading', { name: 'Response' }).waitFor()

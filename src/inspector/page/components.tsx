@@ -199,7 +199,9 @@ export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
     }
   }, [path, round, again, proofs.value])
   const reload = () => setRound((it) => it + 1)
-  return { result: state?.path === path ? state.result : undefined, reload }
+  // While another query loads, show what the previous one returned: the focus and the position stay.
+  const isSameList = state?.path.split('?')[0] === path.split('?')[0]
+  return { result: isSameList ? state?.result : undefined, reload }
 }
 
 interface LoadedProps<Data> {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../../src/client/index.js'
 import { defaultSeed } from '../../../src/testing/options.js'
+import { built } from '../../support/cli/built-cli.js'
+import { closedPort } from '../../support/closed-port.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { newLink } from '../../support/page/server.js'
 import { chunksOf } from '../../support/server/request-body.js'
@@ -147,9 +149,33 @@ test('tab reads its view again after a restart of its server', () =>
     await page.getByText('Nothing waits for review.').waitFor()
     await first.close()
     await page.getByText('Disconnected', { exact: true }).waitFor()
-    const offline = await standaloneServer({ ...options, port: first.port })
+    const second = await standaloneServer({ ...options, port: first.port })
     await page.getByText('Live', { exact: true }).waitFor()
     await page.getByText('Nothing waits for review.').waitFor()
     expect(await page.getByText('does not respond').count()).toBe(0)
-    await offline.close()
+    await second.close()
+  }))
+
+test('tab continues when the built server was killed and started again from its folder', () =>
+  inFolder(async (home) => {
+    const run = async (...args: string[]) => {
+      const ran = await built.run(args, home)
+      if (ran.exit !== 0) throw new Error(ran.stderr)
+      return ran.stdout
+    }
+    const start = ['server', 'start', '--detach', '--port', String(await closedPort()), '--json']
+    const { pid } = JSON.parse(await run(...start))
+    try {
+      const page = await browser.page()
+      await page.goto((await run('open', '--no-browser')).trim())
+      await page.getByText('Live', { exact: true }).waitFor()
+      process.kill(pid, 'SIGKILL')
+      await page.getByText('Disconnected', { exact: true }).waitFor()
+      await run(...start)
+      await page.getByText('Live', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Faults', exact: true }).click()
+      await page.getByText('No fault is on.').waitFor()
+    } finally {
+      await run('server', 'stop')
+    }
   }))

@@ -207,6 +207,17 @@ test('j, k and Enter walk through a list, and j continues at the same row after 
   expect(page.errors).toEqual([])
 })
 
+test('link to older vouchers keeps the focus while the next page loads', async () => {
+  for (let count = 0; count < 21; count += 1) await server.issue()
+  const page = await open('/vouchers')
+  const older = page.getByRole('link', { name: 'Older' })
+  await older.focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Newer' }).waitFor()
+  expect(await page.evaluate("document.activeElement.closest('main') !== null")).toBe(true)
+  expect(await page.evaluate('document.activeElement.tagName')).toMatch(/^(?:A|H1)$/)
+})
+
 test('new row above keeps the focus on its voucher, and a removed row passes it on', async () => {
   const [first] = [await server.issue()]
   const page = await open('/vouchers')
