@@ -165,7 +165,7 @@ export const rows: Readonly<Record<string, Row>> = {
 }
 
 /** Routes of the page as Fastify prints them; their requests pass other checks first (page.test.ts). */
-export const pageRoutes = ['GET /_platform/ui/*', 'POST /_platform/ui/session']
+export const pageRoutes = ['GET /_platform/ui/*', 'POST /_platform/ui/proof', 'POST /_platform/ui/session']
 
 /** Routes without a credential: health checks, and the encrypted transport, whose inner calls carry a credential. */
 export const openRoutes = [

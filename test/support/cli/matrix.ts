@@ -71,7 +71,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'server stop': { args: '', local: true },
   'server logs': { args: '', document: logEntry, stream: true },
   'platform activity': { args: '', document: { seq: 1, kind: 'omitted', count: 2 }, stream: true },
-  'server openapi': { args: '', local: true },
+  'server openapi': { args: '--html {home}/reference.html', local: true },
   // Exits 2 because no database URL is given.
   'server migrate': { args: '', local: true, exits: { ok: 2 } },
   // Exits 5 because the data folder has no database.
