@@ -71,7 +71,8 @@ export class PageSessions {
   open(origin: string): void {
     this.#origin = origin
     const own = this.#stored().filter((it) => it.origin === origin)
-    this.#sessions = own.map((it) => sessionOf(Buffer.from(it.hash, 'hex'), Date.parse(it.used_at)))
+    const now = this.#now()
+    this.#sessions = own.map((it) => sessionOf(Buffer.from(it.hash, 'hex'), Math.min(now, Date.parse(it.used_at))))
   }
 
   /** Stores the open sessions, and keeps those of other servers of the folder. */
@@ -96,7 +97,8 @@ export class PageSessions {
     try {
       const { sessions } = JSON.parse(this.#storage.file?.read() ?? '{}') as { sessions: StoredSession[] }
       const earliest = this.#now() - IDLE_MS_MAX
-      return sessions.filter((it) => /^[\da-f]{64}$/.test(it.hash) && Date.parse(it.used_at) > earliest)
+      const isHash = (it: unknown) => typeof it === 'string' && /^[\da-f]{64}$/.test(it)
+      return sessions.filter((it) => isHash(it.hash) && Date.parse(it.used_at) > earliest)
     } catch {
       return []
     }

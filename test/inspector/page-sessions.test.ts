@@ -228,6 +228,24 @@ test.each(['', '[]', '{"sessions":[{"hash":"x"}]}', '{"sessions":7}', 'not JSON'
   },
 )
 
+test('entry of the file whose hash is no text is no session', () => {
+  const { file, start, accepts, newSession } = folder()
+  const entry = { hash: ['0'.repeat(64)], origin: ORIGIN, used_at: '2026-11-21T10:00:00Z' }
+  file.text = JSON.stringify({ version: 1, sessions: [entry] })
+  const sessions = start()
+  expect(accepts(sessions, newSession(sessions).token)).toBe(true)
+  expect(JSON.parse(file.text).sessions).toHaveLength(1)
+})
+
+test('stored session whose last use is in the future ends an hour after the start', () => {
+  const { clock, file, start, accepts, newSession } = folder()
+  const { token } = newSession(start())
+  file.text = file.text.replace('2026-11-21', '9999-11-21')
+  const sessions = start()
+  clock.now += HOUR_MS
+  expect(accepts(sessions, token)).toBe(false)
+})
+
 test('page gets a session also if the file cannot be written', () => {
   const { start, accepts, newSession } = folder()
   const write = () => {

@@ -104,7 +104,9 @@ function issueOf(
   input: Readonly<Record<string, unknown>>,
   voucherId: string | undefined,
 ): ValidationIssue | undefined {
-  const path = pathParameters(endpoint.path).find((name) => typeof input[name] !== 'string' || input[name] === '')
+  // Half of a surrogate pair has no encoding in a path.
+  const isId = (value: unknown) => typeof value === 'string' && /^\P{Surrogate}+$/u.test(value)
+  const path = pathParameters(endpoint.path).find((name) => !isId(input[name]))
   if (path !== undefined) return { pointer: `/input/${path}`, code: 'required', message: 'must be an id' }
   if (voucherId === undefined) return undefined
   if (!Object.hasOwn(membersOf(endpoint.body), 'credential')) {

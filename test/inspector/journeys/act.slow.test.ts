@@ -178,6 +178,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   await page.getByRole('button', { name: 'Plant the example' }).click()
   await page.getByText('they are shown only once').waitFor()
   const lines = await page.getByText(/^export VOUCHERCTL_/).allTextContents()
+  expect(lines.at(-1)).toContain('VOUCHERCTL_WEBHOOK_SECRET')
   const variables = Object.fromEntries(lines.map((it) => it.slice('export '.length).split('=')))
   expect(variables).toMatchObject({ VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: expect.stringMatching(/^sop_/) })
   tokens.bot = variables.VOUCHERCTL_BOT_TOKEN
@@ -186,6 +187,8 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   const templates = await client.templates.list({})
   const templateId = templates.ok ? (templates.data.items[0]?.id ?? '') : ''
   await page.getByRole('link', { name: 'start a chat with its bot' }).click()
+  await page.getByText('No chats here').waitFor()
+  expect(await page.getByText(/^export VOUCHERCTL_/).allTextContents()).toEqual(lines)
   await page.getByRole('button', { name: 'Start a chat' }).click()
   await page.getByText('it gets its updates when it polls').waitFor()
   const chatId = new URL(page.url()).pathname.split('/').at(-1) ?? ''

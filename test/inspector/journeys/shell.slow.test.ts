@@ -144,6 +144,7 @@ test('find opens the voucher of a code, an id and an own id, and lists those of 
   await server.issue()
   const page = await open('/clock')
   for (const text of [code, id, 'order-to-find']) {
+    await page.getByLabel('Find').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type(text)
     await page.keyboard.press('Enter')

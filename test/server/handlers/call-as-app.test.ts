@@ -223,6 +223,7 @@ describe('calls as an application', () => {
   it.each([
     [{ endpoint: 'vouchers.redemption', input: {} }, '/input/redemptionId'],
     [{ endpoint: 'templates.submit', input: { templateId: '' } }, '/input/templateId'],
+    [{ endpoint: 'templates.submit', input: { templateId: '\ud800' } }, '/input/templateId'],
     [{ endpoint: 'vouchers.issue', input: {}, voucher_id: 'vch_1' }, '/voucher_id'],
     [{ endpoint: 'vouchers.redeem', input: { credential: {} }, voucher_id: 'vch_1' }, '/voucher_id'],
     [{ endpoint: 'apps.list', input: {} }, '/endpoint'],

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
 import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../contract/values/shell-word.js'
 import { Copy } from '../components.js'
 import { linkTo } from '../router.js'
+import { signal } from '../signal.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
 
@@ -10,17 +10,25 @@ interface ExampleProps {
   readonly close: () => void
 }
 
+/** Kept in memory while the user visits other views: the tokens are shown only once. */
+const planted = signal<Planted | null>(null)
+
 /** Plants the example into an empty server, and shows its ids and, once, its tokens. */
 export function Example({ close }: ExampleProps) {
-  const [planted, setPlanted] = useState<Planted>()
+  const forget = () => {
+    planted.value = null
+    close()
+  }
   return (
     <section aria-label="Example">
-      {planted ? (
-        <Tokens {...planted} close={close} />
+      {planted.value ? (
+        <Tokens {...planted.value} close={forget} />
       ) : (
         <ActionForm
           compact
-          done={([it]: readonly Planted[]) => it && setPlanted(it)}
+          done={([it]: readonly Planted[]) => {
+            if (it) planted.value = it
+          }}
           action={{
             label: 'Plant the example',
             note: 'This server is empty. The example has a shop with a token, an active voucher template, and a bot.',
@@ -31,6 +39,9 @@ export function Example({ close }: ExampleProps) {
     </section>
   )
 }
+
+/** Without it the listener signs with a secret that no app knows. */
+const SECRET = 'export VOUCHERCTL_WEBHOOK_SECRET=a-secret-of-your-own'
 
 function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleProps) {
   const variables = {
@@ -54,10 +65,11 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
       <ul class="rows">{lines.map(line)}</ul>
       <p>
         Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
-        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>, or let your app receive
-        the updates of the bot:
+        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>, or let your app, which
+        needs the same secret, receive the updates of the bot. <a href={linkTo(['reference'])}>API</a> has the calls
+        that it can make.
       </p>
-      <ul class="rows">{line(listen)}</ul>
+      <ul class="rows">{[SECRET, listen].map(line)}</ul>
       <p class="actions">
         <Copy label="Copy all exports" text={lines.join('\n')} />
         <button type="button" class="small" onClick={close}>
