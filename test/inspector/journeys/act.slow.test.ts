@@ -200,7 +200,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   await press(page, 'Redeem')
   await page.getByText(/Redeemed as rdm_/).waitFor()
   expect(page.errors).toEqual([])
-  // A reset changes the clock too, and the page hears of both at once.
+  // The server reports a reset and its change of the clock together.
   await client.platform.reset({})
   await page.getByRole('link', { name: 'Stream' }).click()
   await page.getByRole('button', { name: 'Plant the example' }).waitFor()
