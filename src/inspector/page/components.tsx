@@ -189,8 +189,7 @@ export function Failed({ failure, retry }: { readonly failure: Failure; readonly
 export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
   const [state, setState] = useState<{ readonly path: string; readonly result: Result<Data> }>()
   const [round, setRound] = useState(0)
-  const latest = changed.value
-  const again = latest && on.includes(latest.what) ? latest.times : 0
+  const again = on.map((what) => changed.value[what]).join()
   useEffect(() => {
     let current = true
     void call<Data>('GET', path).then((result) => current && setState({ path, result }))

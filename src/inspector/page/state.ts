@@ -18,11 +18,11 @@ export async function readFeatures(): Promise<PageFeatures | null> {
   return read
 }
 
-/** Latest change that the stream reported, so that a view can read its data again. */
-export const changed = signal<{ readonly what: StateChange; readonly times: number } | null>(null)
+/** Number of changes of each kind that the stream reported, so that a view can read its data again. */
+export const changed = signal<Readonly<Partial<Record<StateChange, number>>>>({})
 
 export function noteChange(what: StateChange): void {
-  changed.value = { what, times: (changed.value?.times ?? 0) + 1 }
+  changed.value = { ...changed.value, [what]: (changed.value[what] ?? 0) + 1 }
 }
 
 /** Ms by which the server's clock, which a test may move, is ahead of the browser's clock. */

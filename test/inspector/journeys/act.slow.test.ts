@@ -200,5 +200,9 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   await press(page, 'Redeem')
   await page.getByText(/Redeemed as rdm_/).waitFor()
   expect(page.errors).toEqual([])
+  // The server reports a reset and its change of the clock together.
+  await client.platform.reset({})
+  await page.getByRole('link', { name: 'Stream' }).click()
+  await page.getByRole('button', { name: 'Plant the example' }).waitFor()
   await empty.close()
 })

@@ -3,7 +3,7 @@ import type { Validity } from '../../../contract/templates.js'
 import { KeyValue, Time } from '../components.js'
 import { count, dateTime } from '../model/format.js'
 import { Name } from '../name.js'
-import { wordsOf } from './members.js'
+import { kinds, wordsOf } from './members.js'
 
 interface AllMembersProps {
   readonly of: object
@@ -17,16 +17,10 @@ export function AllMembers({ of, except = [] }: AllMembersProps) {
   return <KeyValue items={shown.map(([name, value]) => [wordsOf(name), valueOf(name, value)])} />
 }
 
-const kinds = {
-  applicationId: 'application',
-  application_id: 'application',
-  botId: 'bot',
-} as const
-
 function valueOf(name: string, value: unknown): ComponentChildren {
   if (value === null || value === undefined || value === '') return null
   if (name === 'validity') return validityOf(value as Validity)
-  const kind = kinds[name as keyof typeof kinds]
+  const kind = kinds[name]
   if (kind) return <Name kind={kind} id={String(value)} />
   if (typeof value === 'number') return count(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'

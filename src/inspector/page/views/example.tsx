@@ -3,31 +3,32 @@ import { shellWord } from '../../../contract/values/shell-word.js'
 import { Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { signal } from '../signal.js'
-import { features } from '../state.js'
+import { changed, features } from '../state.js'
 import { ActionForm } from './actions.js'
 
 interface ExampleProps {
   readonly close: () => void
 }
 
-/** Kept in memory while the user visits other views: the tokens are shown only once. */
-const planted = signal<Planted | null>(null)
+/** Kept while the user visits other views, because the tokens are shown only once; a reset removes them. */
+const planted = signal<{ readonly data: Planted; readonly resets: number } | null>(null)
 
 /** Plants the example into an empty server, and shows its ids and, once, its tokens. */
 export function Example({ close }: ExampleProps) {
+  const resets = changed.value.reset ?? 0
   const forget = () => {
     planted.value = null
     close()
   }
   return (
     <section aria-label="Example">
-      {planted.value ? (
-        <Tokens {...planted.value} close={forget} />
+      {planted.value?.resets === resets ? (
+        <Tokens {...planted.value.data} close={forget} />
       ) : (
         <ActionForm
           compact
           done={([it]: readonly Planted[]) => {
-            if (it) planted.value = it
+            if (it) planted.value = { data: it, resets }
           }}
           action={{
             label: 'Plant the example',

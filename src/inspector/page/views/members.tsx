@@ -7,10 +7,11 @@ import { linkTo } from '../router.js'
 export const wordsOf = (name: string) => name.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
 
 /** Members that are ids of records with a name. */
-const kinds: Readonly<Record<string, 'application' | 'bot' | 'template'>> = {
+export const kinds: Readonly<Record<string, 'application' | 'bot' | 'template'>> = {
   application_id: 'application',
   applicationId: 'application',
   bot_id: 'bot',
+  botId: 'bot',
   template_id: 'template',
   templateId: 'template',
 }

@@ -7,7 +7,7 @@ import type { ViewProps } from '../router.js'
 export function ReferenceView({ query }: ViewProps) {
   return (
     <article>
-      <Heading>Reference</Heading>
+      <Heading>API</Heading>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <TextFilter name="find" label="Endpoint, path, scope, member or failure code" />
       </form>

@@ -50,5 +50,5 @@ const columns: readonly Column<Voucher>[] = [
   { head: 'Recipient', cell: (it) => it.recipientUserId },
   { head: 'External id', cell: (it) => it.externalIssueId, look: 'wide' },
   { head: 'Code ends in', cell: (it) => it.codeHint, look: 'wide' },
-  { head: 'Issued', cell: (it) => <Time at={it.issuedAt} /> },
+  { head: 'Issued', cell: (it) => <Time at={it.issuedAt} />, look: 'wide' },
 ]
