@@ -155,6 +155,7 @@ async function underLock(
     return await withLock(`${configFile(host)}.lock`, () => {
       // This process holds the lock, so no other one can be writing: all drafts are from killed processes.
       files.removeDrafts(configFile(host))
+      files.removeDrafts(`${configFile(host)}.lock`)
       files.refuseForeignFile(configFile(host))
       return act(files)
     })

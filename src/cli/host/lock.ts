@@ -67,7 +67,7 @@ function breakStale(path: string, isLeft = isStale): void {
   try {
     const seen = readFileSync(path, 'utf8')
     if (!isLeft(seen, statSync(path).mtimeMs)) return
-    const aside = `${path}.${process.pid}`
+    const aside = `${path}.tmp-${process.pid}`
     renameSync(path, aside)
     if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, path)
     rmSync(aside, { force: true })

@@ -36,6 +36,7 @@ export class EngineServer {
     const usual = testDeps({ store: this.#store, clock, random: callRandom, newId: newTestId, polls: this.polls })
     const deps = {
       ...usual,
+      leaseNow: () => clock.now(),
       faults: new Faults({ newId: newTestId, random: callRandom }),
       secure: across ? usual.secure : { ...usual.secure, sessions: memorySessions<ServerSession>() },
     }
