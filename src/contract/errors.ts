@@ -91,6 +91,7 @@ export const failures = {
     cause: 'Another website made the browser send it, or the browser does not send Sec-Fetch-Site.',
   }),
   RESET_NOT_ALLOWED: rule(403, 'This server is bound beyond loopback and does not let its state be replaced.', 'Start it with --allow-reset.', { cliFix: 'Start the server with `voucherctl server start --allow-reset` and its other flags.' }),
+  SERVER_NOT_LOOPBACK: rule(403, 'This server is bound beyond loopback: its operator sees no codes and does not act for others.', 'Use a server that only its own machine reaches: start it without --host.', { cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.' }),
   APPLICATION_DISABLED: rule(403, 'The application is not active.', 'Its owner can enable it with a PATCH; a suspension is lifted by the platform.', {
     cliFix: 'Its owner enables a disabled application with `voucherctl apps update --status active`; the platform lifts a suspension, on a local server `voucherctl platform apps reinstate`.',
   }),
@@ -180,6 +181,9 @@ export const failures = {
     cause: 'The disk failed, or another program changed the file.',
   }),
   DATABASE_SHARED: rule(409, 'Other servers may use this database.', 'Send shared: true to replace the state of all of them.', { cliFix: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.', cause: 'The server stores its data on PostgreSQL, which other servers may share.' }),
+  STORE_NOT_EMPTY: rule(409, 'The store is not empty, and a seed is not mixed with other data.', 'Reset the server, or start another one with another data folder.', {
+    cliFix: 'Return the server to its start with `voucherctl platform reset`, or start another one with --data-dir.',
+  }),
   PAGE_OFF: rule(409, 'This server has no page.', 'Start it without --host: a page is for a server that only its own machine reaches.', { cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.', cause: 'The server is bound beyond loopback, so other machines could read the page.' }),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.', { cliFix: 'Start the server with a test clock: `voucherctl server start --test-clock`.' }),
 

@@ -1,6 +1,7 @@
 import { apps } from './apps.js'
 import { bots } from './bots.js'
 import type { Endpoint } from './endpoint.js'
+import { platformActing } from './platform/acting.js'
 import { platformActivity } from './platform/activity.js'
 import { platformControls } from './platform/controls.js'
 import { platformDeliveries } from './platform/deliveries.js'
@@ -19,7 +20,14 @@ export const contract = {
   vouchers,
   bots,
   webhook,
-  platform: { ...platform, ...platformControls, ...platformActivity, ...platformVouchers, ...platformDeliveries },
+  platform: {
+    ...platform,
+    ...platformControls,
+    ...platformActivity,
+    ...platformVouchers,
+    ...platformDeliveries,
+    ...platformActing,
+  },
 } as const satisfies Record<string, Record<string, Endpoint>>
 
 export type Contract = typeof contract

@@ -11,6 +11,9 @@ export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
 
+/** The operator as caller in the history of a voucher, where others have a token id or the prefix of a bot token. */
+export const OPERATOR_CALLER = 'operator'
+
 /** Members of an application that its owner sets. */
 export interface ApplicationSettings {
   readonly name?: string | undefined

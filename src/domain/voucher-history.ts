@@ -1,10 +1,11 @@
 import type { VoucherEvent } from '../contract/platform/voucher-history.js'
+import { OPERATOR_CALLER } from './application.js'
 import type { RedemptionRow, TokenRow, VoucherRow } from './rows.js'
 import { formatInstant } from './time.js'
 
 /** A call about a voucher that is in no row. */
 export interface LoggedCall {
-  readonly type: 'verified' | 'replayed'
+  readonly type: 'verified' | 'replayed' | 'shown'
   readonly at: string
   readonly endpoint: string | null
   readonly requestId: string
@@ -37,6 +38,7 @@ const event = (known: KnownMembers): VoucherEvent => ({
   token_id: null,
   token_name: null,
   token_prefix: null,
+  by_operator: false,
   bot_id: null,
   redemption_id: null,
   reference: null,
@@ -118,9 +120,11 @@ function expiryOf({ voucher, redemptions }: Life, now: number): number | null {
 function callerMembers(
   calledBy: string,
   tokens: readonly CallingToken[],
-): Pick<VoucherEvent, 'token_id' | 'token_name' | 'token_prefix'> {
+): Pick<VoucherEvent, 'token_id' | 'token_name' | 'token_prefix' | 'by_operator'> {
+  const by_operator = calledBy === OPERATOR_CALLER
+  if (by_operator) return { token_id: null, token_name: null, token_prefix: null, by_operator }
   const token = tokens.find((it) => it.id === calledBy)
   return token === undefined
-    ? { token_id: null, token_name: null, token_prefix: calledBy }
-    : { token_id: token.id, token_name: token.name, token_prefix: token.token_prefix }
+    ? { token_id: null, token_name: null, token_prefix: calledBy, by_operator }
+    : { token_id: token.id, token_name: token.name, token_prefix: token.token_prefix, by_operator }
 }

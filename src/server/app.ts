@@ -54,7 +54,11 @@ export interface AppEvents {
 /** Builds a server with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const { messages } = deps.differences
-  const routes = bindRoutes(deps, metrics)
+  const callInside = async (exchange: Exchange) => {
+    const { status } = await respondInside(exchange)
+    return capturedCall(exchange, status)
+  }
+  const routes = bindRoutes(deps, metrics, callInside)
 
   const recordRequest = (ended: CompletedRequest, status: number, captured: CapturedCall | null, carries: boolean) => {
     const now = deps.clock.now()
@@ -156,7 +160,7 @@ function isDispatch({ method, url = '' }: IncomingMessage): boolean {
 }
 
 /** Adds all routes of the contract, of the page and of health checks. */
-function bindRoutes(deps: Deps, metrics: Metrics): Routes {
+function bindRoutes(deps: Deps, metrics: Metrics, callInside: (exchange: Exchange) => Promise<CapturedCall>): Routes {
   const routes = new Routes()
   bindHealth(routes, deps, metrics)
   if (deps.inspector !== null) bindPage(routes, deps.inspector)
@@ -170,7 +174,7 @@ function bindRoutes(deps: Deps, metrics: Metrics): Routes {
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ routes, deps, idempotentCalls }, endpoint, handler)
+      bind({ routes, deps, idempotentCalls, callInside }, endpoint, handler)
     }
   }
   return routes

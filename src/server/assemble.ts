@@ -69,10 +69,11 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
 
   const operatorKey = place.loadOperatorKey(random)
   const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
+  const isLoopback = isLoopbackHost(options.host ?? '127.0.0.1')
   const webhooks = {
     loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
     egressIps: options.egressIps ?? [],
-    lends: isLoopbackHost(options.host ?? '127.0.0.1'),
+    lends: isLoopback,
     lookup: createLookup(),
   }
   const essential = { store, clock, random, keys: keys.credentials }
@@ -90,9 +91,10 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     autoApprove: options.autoApprove ?? false,
     differences: options.differences ?? {},
     stateAccess: {
-      isAllowed: options.allowReset ?? isLoopbackHost(options.host ?? '127.0.0.1'),
+      isAllowed: options.allowReset ?? isLoopback,
       isShared: options.databaseUrl !== undefined && options.schema === undefined,
     },
+    isLoopback,
     ...options.parts,
   })
   parts.faults.restart(options.seed?.faults)

@@ -6,6 +6,7 @@ import { input as strictInput } from '../contract/fields.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
+import type { InnerRequest } from '../secure/inner-request.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
@@ -18,6 +19,7 @@ import {
   type Cut,
   type Exchange,
   headerValues,
+  innerExchange,
   isPlainUtf8,
   type Result,
   refuseBody,
@@ -25,12 +27,15 @@ import {
 } from './http/exchange.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
+import type { CapturedCall } from './observe/exchange.js'
 import { voucherCallOf } from './observe/request-log.js'
 
 interface Binding {
   readonly routes: Routes
   readonly deps: Deps
   readonly idempotentCalls: IdempotentCalls
+  /** Runs and records a call inside another one. */
+  readonly callInside: (exchange: Exchange) => Promise<CapturedCall>
 }
 
 const NO_QUERY = strictInput({})
@@ -42,7 +47,11 @@ const noCheck = { check: undefined, bypassesGate: undefined }
  * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */
-export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+export function bind(
+  { routes, deps, idempotentCalls, callInside }: Binding,
+  endpoint: Endpoint,
+  handler: Handler<Endpoint>,
+): void {
   const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
@@ -56,7 +65,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     const caller = await authenticate(deps, endpoint, exchange)
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
     exchange.caller = caller
-    if (caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
+    if (caller.tokenId !== '' && caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
     return (
       takeRateLimit(deps, endpoint, caller, exchange) ??
       (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
@@ -102,6 +111,15 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     return result
   }
 
+  /** Makes a call as an application; only a handler of an operator endpoint does. */
+  async function callAs({ carrier }: Exchange, applicationId: string, request: InnerRequest) {
+    const text = JSON.stringify(request.body) ?? ''
+    const plaintext = { text, textBytes: Buffer.byteLength(text), origin: '' }
+    const inner = innerExchange(deps.newId('req'), carrier, request, plaintext, applicationId)
+    const captured = await callInside(inner)
+    return { captured, code: inner.failureCode }
+  }
+
   /** Runs the handler after a running call with the same idempotency key, whose record it can then replay. */
   function runHandler(
     exchange: Exchange,
@@ -109,7 +127,7 @@ export function bind({ routes, deps, idempotentCalls }: Binding, endpoint: Endpo
     idempotencyKey: IdempotencyKey | undefined,
     body: unknown,
   ): Promise<HandlerReply<Endpoint> | Refusal> {
-    const call = callOf(exchange, idempotencyKey)
+    const call = callOf(exchange, idempotencyKey, callAs)
     const { carrier, target } = exchange
     const cut = (at: Cut) => {
       if (at === 'now') carrier.response.destroy()
@@ -185,7 +203,11 @@ function readIdempotencyKey(
   return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
 }
 
-function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined): Call<Endpoint> {
+function callOf(
+  exchange: Exchange,
+  idempotencyKey: IdempotencyKey | undefined,
+  callAs: (outer: Exchange, ...call: Parameters<Call<Endpoint>['callAs']>) => ReturnType<Call<Endpoint>['callAs']>,
+): Call<Endpoint> {
   const { caller, id: requestId } = exchange
   return {
     caller,
@@ -193,6 +215,7 @@ function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined):
     isHead: exchange.method === 'HEAD',
     isInner: exchange.inner !== null,
     gone: () => goneSignal(exchange.carrier),
+    callAs: (applicationId, request) => callAs(exchange, applicationId, request),
   } as Call<Endpoint>
 }
 

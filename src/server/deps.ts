@@ -76,6 +76,8 @@ export interface Deps {
   /** Holds calls while a reset or restore replaces the state. */
   readonly gate: Gate
   readonly stateAccess: StateAccess
+  /** True if only this machine reaches the server. */
+  readonly isLoopback: boolean
   readonly snapshots: ServerSnapshots & {
     /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
     follow(): () => void

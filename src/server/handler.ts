@@ -1,12 +1,14 @@
 import type { BodyOf, Endpoint, ErrorOf, InputOf, OutputOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
-import { type Refusal, refuse } from '../contract/errors.js'
+import { type FailureCode, type Refusal, refuse } from '../contract/errors.js'
 import type { Contract } from '../contract/index.js'
 import type { refuseBotCall } from '../domain/bot/caller.js'
 import type { IdempotencyKey } from '../domain/idempotency.js'
+import type { InnerRequest } from '../secure/inner-request.js'
 import type { Op } from '../store/operation.js'
 import type { Deps } from './deps.js'
 import type { Caller } from './http/exchange.js'
+import type { CapturedCall } from './observe/exchange.js'
 
 /** A success; `status` defaults to the endpoint's status. */
 export interface Success<Data> {
@@ -50,6 +52,13 @@ export interface Call<E extends Endpoint> {
   readonly isInner: boolean
   /** Returns a signal that aborts when the client disconnects before the response; for calls that wait. */
   gone(): AbortSignal
+  /** Makes a call inside this one, as an application; for the operator only. */
+  callAs(applicationId: string, request: InnerRequest): Promise<CallAs>
+}
+
+interface CallAs {
+  readonly captured: CapturedCall
+  readonly code: FailureCode | null
 }
 
 type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>

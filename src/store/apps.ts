@@ -63,6 +63,11 @@ export function* listAll(request: PageRequest): Op<Page<Application>> {
   return { items: yield* interleave(...items.map(record)), pagination }
 }
 
+/** Returns the application of any account. */
+export function* find(appId: string): Op<ApplicationRow | undefined> {
+  return yield* one<ApplicationRow>('select * from applications where id = $1', [appId])
+}
+
 /** Returns the application if the account owns it, and locks the row. */
 export function* owned(accountId: string, appId: string): Op<ApplicationRow | undefined> {
   const row = yield* one<ApplicationRow>('select * from applications where id = $1', [appId], 'row')

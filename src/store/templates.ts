@@ -58,12 +58,24 @@ export function* listAll(
   const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, {
     match: equals('status', status),
   })
+  return { items: yield* listed(items), pagination }
+}
+
+export function* show(templateId: string): Op<ListedTemplate | Refusal<'TEMPLATE_NOT_FOUND'>> {
+  const row = yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
+  return row === undefined
+    ? refuse('TEMPLATE_NOT_FOUND')
+    : ((yield* listed([templateRecord(row)]))[0] as ListedTemplate)
+}
+
+/** Adds the names of their applications to templates. */
+function* listed(items: readonly Template[]): Op<ListedTemplate[]> {
   const ids = [...new Set(items.map((it) => it.applicationId))]
   const rows = yield* interleave(
     ...ids.map((id) => one<Pick<ApplicationRow, 'name'>>('select name from applications where id = $1', [id])),
   )
   const names = new Map(ids.map((id, at) => [id, rows[at]?.name]))
-  return { items: items.map((it) => ({ ...it, applicationName: names.get(it.applicationId) ?? null })), pagination }
+  return items.map((it) => ({ ...it, applicationName: names.get(it.applicationId) ?? null }))
 }
 
 /** Finds the template that uses an external id: an owner has at most one such template that is not rejected. */

@@ -1,7 +1,8 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
-import type { Voucher } from '../contract/vouchers.js'
+import type { Credential, Voucher } from '../contract/vouchers.js'
 import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
+import type { Keyring } from '../domain/keyring.js'
 import type { RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../domain/update.js'
 import { voucherRecord } from '../domain/voucher.js'
@@ -11,9 +12,10 @@ import { deliveriesOf } from './delivery/deliveries.js'
 import { type Condition, equals, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, one, type Value } from './operation.js'
 import { templateSummary } from './template-summary.js'
-import type { HashedCredential } from './vouchers.js'
+import { credentialsOf, type HashedCredential } from './vouchers.js'
 
 interface VoucherFilter extends PageRequest {
+  readonly application_id?: string
   readonly template_id?: string
   readonly recipient_user_id?: string
   readonly external_issue_id?: string
@@ -35,7 +37,7 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   // The index of external ids finds a template's vouchers, but not in order: too slow for a large template.
   const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
   if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
-  for (const member of ['template_id', 'external_issue_id', 'recipient_user_id'] as const) {
+  for (const member of ['application_id', 'template_id', 'external_issue_id', 'recipient_user_id'] as const) {
     const value = filter[member]
     if (value === undefined) continue
     if (isSmall) from.push(`${member} = $${params.push(value)}`)
@@ -108,6 +110,16 @@ export function* history(
       older_redemptions: reversed.length > SHOWN_REDEMPTIONS_MAX,
     },
   }
+}
+
+/** Derives the credentials of a voucher of any application. */
+export function* credentials(
+  voucherId: string,
+  keys: Keyring,
+): Op<{ applicationId: string; credentials: Credential[] } | Refusal<'VOUCHER_NOT_FOUND'>> {
+  const row = yield* voucherBy('id', [voucherId])
+  if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
+  return { applicationId: row.application_id, credentials: credentialsOf(row, keys) }
 }
 
 /** Finds a voucher of any application, although the indexes of vouchers begin with the application. */

@@ -19,6 +19,7 @@ export const requestLogEntry = Type.Object({
   voucher_id: nullable(Type.String()),
   replayed: Type.Boolean(),
   duration_ms: Type.Number(),
+  by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
 })
 export type RequestLogEntry = Static<typeof requestLogEntry>
 
@@ -70,7 +71,7 @@ export const activityLine = Type.Union([
   Type.Object({
     seq,
     kind: Type.Literal('state'),
-    what: oneOf(['clock', 'faults', 'reviews', 'reset']),
+    what: oneOf(['clock', 'faults', 'reviews', 'reset', 'seed']),
     at: instant,
   }),
   Type.Object({

@@ -1,6 +1,7 @@
 import { get, group, post } from '../endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery } from '../fields.js'
 import { type Static, Type } from '../schema.js'
+import { updateTypes } from '../updates.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
 import { exchange } from './activity.js'
 
@@ -118,6 +119,8 @@ export const platformDeliveries = group('platform', {
       ...pageQuery,
       status: Type.Optional(oneOf(deliveryStatuses)),
       bot_id: Type.Optional(Type.String()),
+      type: Type.Optional(oneOf(updateTypes)),
+      update_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 })),
     }),
     output: page(delivery),
   }),

@@ -144,6 +144,18 @@ export const platform = group('platform', {
     output: page(listedTemplate),
   }),
 
+  template: get('/_platform/v1/templates/:templateId', {
+    summary: 'Show a template of any application',
+    output: listedTemplate,
+    failures: ['TEMPLATE_NOT_FOUND'],
+  }),
+
+  bots: get('/_platform/v1/bots', {
+    summary: 'List the bots of all accounts',
+    query: input({ ...pageQuery, application_id: Type.Optional(Type.String()) }),
+    output: page(bot),
+  }),
+
   totals: get('/_platform/v1/totals', {
     summary: 'Count issued and redeemed vouchers over time',
     query: input({
@@ -153,6 +165,7 @@ export const platform = group('platform', {
       ),
       until: Type.Optional(instantInput),
       buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: TOTALS_BUCKETS_MAX, description: 'default 24' })),
+      template_id: Type.Optional(Type.String()),
     }),
     output: totals,
   }),

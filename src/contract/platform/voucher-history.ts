@@ -9,7 +9,7 @@ import { delivery } from '../webhook.js'
 
 export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 
-const voucherEventTypes = ['issued', 'verified', 'redeemed', 'replayed', 'reversed', 'expired'] as const
+const voucherEventTypes = ['issued', 'verified', 'shown', 'redeemed', 'replayed', 'reversed', 'expired'] as const
 
 /** An update that notified a bot of the event. */
 const voucherUpdate = Type.Object({
@@ -23,13 +23,14 @@ const voucherUpdate = Type.Object({
 export const voucherEvent = Type.Object({
   type: oneOf(voucherEventTypes),
   at: instant,
-  stored: Type.Boolean({ description: 'false for verified and replayed, which are known since log_since' }),
+  stored: Type.Boolean({ description: 'false for verified, shown and replayed, which are known since log_since' }),
   endpoint: nullable(Type.String({ description: 'contract id of the call; null for expired' })),
   request_id: nullable(Type.String()),
   idempotency_key: nullable(Type.String()),
   token_id: nullable(Type.String({ description: 'application token' })),
   token_name: nullable(Type.String()),
   token_prefix: nullable(Type.String({ description: 'of the application token or bot token' })),
+  by_operator: Type.Boolean({ description: 'true if the operator called as the application, or saw the code' }),
   bot_id: nullable(Type.String({ description: 'the bot that called' })),
   redemption_id: nullable(Type.String()),
   reference: nullable(Type.String({ description: 'of a redemption' })),
@@ -58,6 +59,7 @@ export const platformVouchers = group('platform', {
     summary: 'List the vouchers of all applications',
     query: input({
       ...pageQuery,
+      application_id: Type.Optional(Type.String()),
       template_id: Type.Optional(Type.String()),
       recipient_user_id: Type.Optional(machineId(128)),
       external_issue_id: Type.Optional(machineId(128)),

@@ -1,6 +1,7 @@
 import * as apps from '../../store/apps.js'
 import type { Deps } from '../deps.js'
 import { type Handlers, type MakeHandlers, repliesOf } from '../handler.js'
+import { actingHandlers } from './acting.js'
 import { botRuntimeHandlers } from './bot-runtime.js'
 import { botConsoleHandlers } from './bots.js'
 import { controlHandlers } from './controls.js'
@@ -24,6 +25,7 @@ export function makeHandlers(deps: Deps): Handlers {
     webhook: webhookHandlers(deps, replies),
     platform: {
       ...platformHandlers(deps, replies),
+      ...actingHandlers(deps),
       ...controlHandlers(deps),
       ...deliveryHandlers(deps, replies),
       ...leaseHandlers(deps, replies),

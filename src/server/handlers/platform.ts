@@ -55,7 +55,9 @@ export const platformHandlers = ((deps, { read, write }) => {
 
     applications: (page) => read(() => apps.listAll(page)),
     templates: (filter) => read(() => templates.listAll(filter)),
-    totals: async ({ from, seconds: given, until, buckets = TOTALS_BUCKETS }) => {
+    template: ({ templateId }) => read(() => templates.show(templateId)),
+    bots: (filter) => read(() => bots.listAll(filter)),
+    totals: async ({ from, seconds: given, until, buckets = TOTALS_BUCKETS, template_id: templateId }) => {
       const end = until === undefined ? clock.now() : parseInstant(until)
       if (end === null) return invalid({ pointer: '/until', code: 'format', message: 'is not a time that exists' })
       if (from !== undefined && given !== undefined) {
@@ -64,7 +66,7 @@ export const platformHandlers = ((deps, { read, write }) => {
       const begin = from === undefined ? Math.max(0, end - (given ?? TOTALS_SECONDS) * 1000) : parseInstant(from)
       if (begin === null) return invalid({ pointer: '/from', code: 'format', message: 'is not a time that exists' })
       if (begin >= end) return invalid({ pointer: '/from', code: 'maximum', message: 'must lie before the end' })
-      return read(() => totals({ from: begin, until: end, buckets }))
+      return read(() => totals({ from: begin, until: end, buckets, templateId }))
     },
 
     suspendApp: ({ appId }) => write(() => apps.updateByOperator(appId, { suspended: true }, clock.now())),

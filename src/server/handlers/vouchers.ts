@@ -29,7 +29,7 @@ function credentialIssues({ credential }: { credential: Credential }): Validatio
 }
 
 /** Hashes a credential; no hashes if the check symbol is wrong, because no voucher has such a credential. */
-function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
+export function hashCredential({ type, value }: Credential, keys: Keyring): vouchers.HashedCredential {
   const parsed = parseCredential(type, value)
   return { type, hashes: parsed.ok ? keys.all.map((key) => indexCredential(key.index, type, parsed.normalised)) : [] }
 }
@@ -164,15 +164,21 @@ export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { re
 }) satisfies MakeSome<'platform'>
 
 /** Hides credentials that applications wrote into keys, references and ids (RULES.md#shown-credentials). */
-const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
+export const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
-/** Verifications and replays of the request log; the store has all other calls. */
+/** Calls that are in no row, with the type of their event. */
+const unstored: Readonly<Record<string, LoggedCall['type']>> = {
+  'vouchers.verify': 'verified',
+  'platform.showCredentials': 'shown',
+}
+
+/** Verifications, shown codes and replays of the request log; the store has all other calls. */
 function loggedCall({ entry, voucher }: LoggedVoucherCall): LoggedCall[] {
-  const isVerified = entry.endpoint === 'vouchers.verify'
-  if (!isVerified && !entry.replayed) return []
+  const type = unstored[entry.endpoint ?? '']
+  if (type === undefined && !entry.replayed) return []
   return [
     {
-      type: isVerified ? 'verified' : 'replayed',
+      type: type ?? 'replayed',
       at: entry.time,
       endpoint: entry.endpoint,
       requestId: entry.request_id,

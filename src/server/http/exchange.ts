@@ -79,6 +79,8 @@ export interface Exchange {
   readonly carrier: Carrier
   /** Null for a call in plain text. Unlike a header, a client cannot forge this. */
   readonly inner: InnerCall | null
+  /** Application for which the operator makes the call, without its credential; null for every call of a client. */
+  readonly actingFor: string | null
   readonly startedAt: number
 
   /** Null for a path or method without a route. */
@@ -107,6 +109,7 @@ function newExchange(
   { method, url, headers, rawHeaders }: Pick<Exchange, 'method' | 'url' | 'headers' | 'rawHeaders'>,
   carrier: Carrier,
   inner: InnerCall | null,
+  actingFor: string | null,
 ): Exchange {
   // One literal with all members: spreading defaults into it took 4 us.
   return {
@@ -118,6 +121,7 @@ function newExchange(
     rawHeaders,
     carrier,
     inner,
+    actingFor,
     startedAt: performance.now(),
     route: null,
     params: {},
@@ -136,20 +140,24 @@ function newExchange(
 
 export function plainExchange(id: string, request: IncomingMessage, response: ServerResponse): Exchange {
   const { method = '', url = '/', headers, rawHeaders } = request
-  return newExchange(id, { method, url, headers, rawHeaders }, { request, response }, null)
+  return newExchange(id, { method, url, headers, rawHeaders }, { request, response }, null, null)
 }
 
-/** Creates the exchange of a decrypted request, with the id of the envelope's exchange. */
+/**
+ * Creates the exchange of a request that another request carries: decrypted, with the id of the envelope's exchange, or
+ * of the operator, for an application.
+ */
 export function innerExchange(
   id: string,
   carrier: Carrier,
   { method, path, query, headers, body }: InnerRequest,
   plaintext: Omit<InnerCall, 'body'>,
+  actingFor: string | null = null,
 ): Exchange {
   const url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
   const rawHeaders: string[] = []
   for (const name in headers) rawHeaders.push(name, headers[name] as string)
-  return newExchange(id, { method, url, headers, rawHeaders }, carrier, { ...plaintext, body })
+  return newExchange(id, { method, url, headers, rawHeaders }, carrier, { ...plaintext, body }, actingFor)
 }
 
 /** Adds the headers of the exchange to a reply. */

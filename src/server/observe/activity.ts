@@ -23,7 +23,7 @@ function isWatching({ endpoint, method }: RequestLogEntry): boolean {
   if (endpoint.startsWith('health.') || endpoint.startsWith('page.')) return true
   return endpoint.startsWith('platform.') && (method === 'GET' || watching.has(endpoint))
 }
-const watching = new Set(['platform.openPage', 'platform.replayDelivery'])
+const watching = new Set(['platform.openPage', 'platform.replayDelivery', 'platform.callAsApp', 'platform.find'])
 
 /** Calls that change the list of reviews. */
 const reviewing = new Set([

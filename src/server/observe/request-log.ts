@@ -71,6 +71,7 @@ export interface CompletedRequest {
   /** Null for an unknown path. */
   readonly route: { readonly endpoint: Pick<Endpoint, 'id' | 'path'> } | null
   readonly caller: { readonly applicationId: string } | null
+  readonly actingFor?: string | null
   readonly botId: string | null
   readonly failureCode: FailureCode | null
   readonly voucher: VoucherCall | null
@@ -100,6 +101,7 @@ const voucherIn: VoucherIn = {
   'vouchers.redeem': ofRedemption,
   'vouchers.redemption': ofRedemption,
   'vouchers.reverse': ofRedemption,
+  'platform.showCredentials': ({ voucher_id }: { voucher_id: string }) => ({ voucherId: voucher_id }),
 }
 
 /** Returns the voucher of a call; null for a call that is not about a voucher. */
@@ -117,7 +119,7 @@ export function voucherCallOf(
 /** Converts a request that has just ended to a log entry. @param now milliseconds since 1970 */
 export function entryOf(ended: CompletedRequest, status: number, now: number): RequestLogEntry {
   const { endpoint } = ended.route ?? {}
-  return {
+  const entry = {
     time: formatInstant(now),
     request_id: ended.id,
     endpoint: endpoint?.id ?? null,
@@ -130,6 +132,7 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
     replayed: ended.replayed,
     duration_ms: Math.round((performance.now() - ended.startedAt) * 1000) / 1000,
   }
+  return ended.actingFor == null ? entry : { ...entry, by_operator: true }
 }
 
 /**
@@ -142,7 +145,7 @@ export function requestLine(entry: RequestLogEntry): string {
     `{"level":30,"time":"${entry.time}","request_id":"${entry.request_id}","endpoint":${quoted(endpoint)},` +
     `"method":"${entry.method}","path":${quoted(path)},"status":${entry.status},"code":${quoted(code)},` +
     `"application_id":${quoted(applicationId)},"voucher_id":${quoted(voucherId)},"replayed":${entry.replayed},` +
-    `"duration_ms":${entry.duration_ms},"msg":"request"}\n`
+    `"duration_ms":${entry.duration_ms},${entry.by_operator ? '"by_operator":true,' : ''}"msg":"request"}\n`
   )
 }
 

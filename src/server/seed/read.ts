@@ -50,7 +50,7 @@ const nameOf = (path: readonly string[]) =>
   path.map((it, n) => (/^\d+$/.test(it) ? `[${it}]` : `${n === 0 ? '' : '.'}${it}`)).join('')
 
 /** Hides text in the form of a token, because messages repeat misplaced names from the file. */
-const withoutTokens = (text: string) => text.replace(/\b(sop|sbot)_\w{4,}/g, '$1_…')
+export const withoutTokens = (text: string) => text.replace(/\b(sop|sbot)_\w{4,}/g, '$1_…')
 
 type CheckedSeed =
   | { readonly ok: true; readonly seed: Seed }

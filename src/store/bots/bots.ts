@@ -18,7 +18,19 @@ import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.j
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
 import { listPage, type Page, type PageRequest, REVIEWS_MAX } from '../list-page.js'
-import { all, count, inserting, lock, notify, type Op, one, oneCached, run, updating } from '../operation.js'
+import {
+  all,
+  count,
+  inserting,
+  interleave,
+  lock,
+  notify,
+  type Op,
+  one,
+  oneCached,
+  run,
+  updating,
+} from '../operation.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
 const insertToken = inserting('bot_tokens')
@@ -96,6 +108,16 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Bot>> {
   return yield* listPage<BotRow, Bot>('bots where account_id = $1', [accountId], request, (row) =>
     botRecord(row, called.has(row.id)),
   )
+}
+
+/** Lists the bots of all accounts, or those of one application. */
+export function* listAll(filter: PageRequest & { readonly application_id?: string }): Op<Page<Bot>> {
+  const { application_id: applicationId } = filter
+  const [where, params, at] =
+    applicationId === undefined ? ['true', [], 'created_at'] : ['application_id = $1', [applicationId], '+created_at']
+  const from = `bots where ${where}`
+  const { items, pagination } = yield* listPage<BotRow, BotRow>(from, params, filter, (row) => row, { at })
+  return { items: yield* interleave(...items.map(record)), pagination }
 }
 
 export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'BOT_NOT_FOUND'>> {

@@ -4,7 +4,7 @@ import type { Delivery } from '../../contract/webhook.js'
 import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { type Condition, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
+import { type Condition, equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { deliveryPage } from './counts.js'
@@ -30,12 +30,25 @@ function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter
   return { items: found.filter((it) => it !== undefined), pagination: paginationOf(total, page, limit) }
 }
 
+interface OperatorFilter extends DeliveryFilter {
+  readonly bot_id?: string
+  readonly type?: string
+  readonly update_id?: number
+}
+
 /** Lists the deliveries of all bots or of one bot. */
-export function* listAll(filter: DeliveryFilter & { readonly bot_id?: string }): Op<Page<Delivery>> {
-  const { bot_id: botId, status } = filter
-  if (botId !== undefined) return yield* pageOf(botId, filter)
-  const match: readonly Condition[] = status === undefined ? [] : [(add) => hasStatus(add(status))]
-  const page = yield* listPage<DeliveryRow, DeliveryRow>('deliveries where true', [], filter, (row) => row, {
+export function* listAll(filter: OperatorFilter): Op<Page<Delivery>> {
+  const { bot_id: botId, status, type, update_id: updateId } = filter
+  if (botId !== undefined && type === undefined && updateId === undefined) return yield* pageOf(botId, filter)
+  const match: Condition[] = [...equals('bot_id', botId), ...equals('update_type', type)]
+  if (status !== undefined) match.push((add) => hasStatus(add(status)))
+  // An update id finds at most one row of each bot by the index of both, which lacks the order.
+  const [where, params, at] =
+    updateId === undefined
+      ? ['true', [], 'created_at']
+      : ['bot_id in (select id from bots) and update_id = $1', [updateId], '+created_at']
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(`deliveries where ${where}`, params, filter, (row) => row, {
+    at,
     match,
   })
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }

@@ -1,6 +1,7 @@
 import { initial } from '../migrations/0001-initial.js'
 import { botCounts, postgresTriggers } from '../migrations/0002-bot-counts.js'
 import { webhookLeases } from '../migrations/0003-webhook-leases.js'
+import { botsByAge } from '../migrations/0004-bots-by-age.js'
 
 const dialect = {
   // The collation "C" compares bytes, as SQLite does.
@@ -57,4 +58,5 @@ export const migrations: readonly { readonly name: string; readonly sql: string 
   { name: '0001-initial', sql: initial(dialect) + own },
   { name: '0002-bot-counts', sql: botCounts(dialect, countRows) + postgresTriggers },
   { name: '0003-webhook-leases', sql: webhookLeases(dialect) },
+  { name: '0004-bots-by-age', sql: botsByAge },
 ]

@@ -1,6 +1,7 @@
 import { initial } from '../migrations/0001-initial.js'
 import { botCounts, sqliteTriggers } from '../migrations/0002-bot-counts.js'
 import { webhookLeases } from '../migrations/0003-webhook-leases.js'
+import { botsByAge } from '../migrations/0004-bots-by-age.js'
 
 /**
  * Tables with millions of long rows have a rowid: without it SQLite stores whole rows in the inner pages too,
@@ -15,4 +16,5 @@ export const migrations: readonly string[] = [
   initial(dialect),
   botCounts(dialect, `, primary key (bot_id, kind, block))${byKey}`) + sqliteTriggers,
   webhookLeases(dialect),
+  botsByAge,
 ]

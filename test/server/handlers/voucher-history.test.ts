@@ -87,6 +87,7 @@ describe('voucher history', () => {
       token_id: tenant.tokenId,
       token_name: 'till',
       token_prefix: tenant.token.slice(0, 8),
+      by_operator: false,
     }
     const at = (seconds: number) => new Date(Date.parse(voucher.issuedAt) + seconds * 1_000).toISOString()
     const { requestId } = redeemed.envelope

@@ -124,6 +124,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
           : memorySessions<ServerSession>(),
     },
     stateAccess: { isAllowed: true, isShared: false },
+    isLoopback: true,
     autoApprove: false,
     differences: {},
     instanceId: 'instance',

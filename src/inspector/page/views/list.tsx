@@ -24,7 +24,7 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
   return (
     <Loaded
       path={`/${name}?${query}`}
-      on={['clock', 'reviews', 'reset']}
+      on={['clock', 'reviews', 'reset', 'seed']}
       about={about}
       view={({ items, pagination: { page, pages, total } }: Page<Row>) => (
         <>

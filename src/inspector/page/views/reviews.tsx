@@ -10,7 +10,7 @@ export function ReviewsView() {
       <Heading>Reviews</Heading>
       <Loaded
         path="/reviews"
-        on={['reviews', 'reset']}
+        on={['reviews', 'reset', 'seed']}
         view={({ items }: { items: readonly Review[] }, reload: () => void) =>
           items.length ? (
             <ul class="rows">
