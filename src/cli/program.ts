@@ -133,6 +133,11 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
   ],
   'Scripts and shells': [
     {
+      name: 'mcp',
+      summary: 'Tools for models over the Model Context Protocol: serve, install, tools',
+      load: once(async () => (await import('./commands/mcp/mcp.js')).mcp(guides)),
+    },
+    {
       name: 'explain',
       summary: 'What a failure code means, what causes it, what to do',
       load: async () => (await import('./commands/reference/explain.js')).explain,
@@ -175,3 +180,5 @@ export const topics: Readonly<Record<Topic, string>> = {
   rules: 'The rules of the platform, which conform tests',
   page: 'Guide: the page of a local server or a listener, in the browser',
 }
+
+const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))

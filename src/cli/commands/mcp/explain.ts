@@ -1,0 +1,196 @@
+import { failuresOf } from '../../../contract/endpoint.js'
+import { endpoints } from '../../../contract/index.js'
+import { platformActivity } from '../../../contract/platform/activity.js'
+import { type DeliveryDetail, type DeliveryHint, platformDeliveries } from '../../../contract/platform/deliveries.js'
+import { closest } from '../../../contract/values/closest.js'
+import { explainedCodes, explanationOf } from '../../failures/codes.js'
+import { type Failure, usage } from '../../failures/failure.js'
+import { inputSchema } from '../../schemas/scenario-schema.js'
+import { readLines } from './observe.js'
+import { send } from './session.js'
+import type { Next, ToolCall } from './tool.js'
+
+/** What cures each cause of a refused delivery. */
+const cures: Readonly<Record<DeliveryHint['code'], string>> = {
+  body_edited: 'Replay it as it was sent, or signed anew.',
+  stale: 'Replay it with a new signature (send: resigned).',
+  app_clock: 'Correct the clock of the application.',
+  test_clock: 'Let the application compare X-Platform-Timestamp with the true time.',
+  secret_replaced: 'Replay it with a new signature (send: resigned).',
+  webhook_changed: 'Replay it with a new signature (send: resigned).',
+  two_signatures: 'Let the application accept either signature of the header.',
+  previous_secret_ended: 'Give the application the present secret of the webhook.',
+  login: 'Exempt the path of the webhook from the login.',
+  csrf: 'Exempt the path of the webhook from the CSRF check.',
+  content_type: 'Let the application accept application/json, and verify the bytes before it parses them.',
+  other_secret: 'Give the application the secret of this webhook, without quotes, spaces or a line end.',
+  raw_body: 'Verify the bytes of the body as they arrived, before any parser reads them.',
+}
+
+/** Causes that look alike from here; replay_delivery with send: probe tells them apart. */
+const alike: readonly string[] = ['other_secret', 'raw_body']
+
+const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: cures[code] })
+
+function verdictOf({ status, attempt_count: attempts }: DeliveryDetail['delivery'], last: number | null) {
+  if (status === 'delivered') return 'delivered' as const
+  if (status === 'cancelled') return 'cancelled' as const
+  if (attempts === 0 && last === null) return 'waiting' as const
+  return last !== null && last < 500 ? ('refused' as const) : ('failed' as const)
+}
+
+/** Says whether a delivery arrived, why not, and what cures it. Without an id: the newest that failed. */
+export async function explainDelivery(call: ToolCall, { delivery_id: given }: { delivery_id?: string }) {
+  const id = given ?? (await newestFailed(call))
+  if (typeof id === 'object') return id
+  const found = await send(call, platformDeliveries.delivery, { deliveryId: id })
+  if (!found.ok) return found
+  const { delivery, hints, verification, responses, schedule, url } = found.value
+  const { last_status_code: status, last_error: error } = delivery
+  const verdict = verdictOf(delivery, status)
+  const failed = verdict === 'refused' || verdict === 'failed'
+  const causes = failed && hints.length > 0 ? hints.map(withCure) : failed ? [otherCause(status, error)] : []
+  const data = {
+    delivery_id: delivery.id,
+    verdict,
+    status,
+    cause: causes[0] ?? null,
+    other_causes: causes.slice(1),
+    error,
+    verification,
+    url,
+    next_attempt_at: schedule.find((it) => it.state === 'due' || it.state === 'later')?.at ?? null,
+    response: bodyOf(responses.at(-1)?.response?.body),
+  }
+  const isUnsure = alike.includes(data.cause?.code ?? '')
+  const next = isUnsure ? [probe(delivery.id)] : failed ? [replay(delivery.id)] : []
+  return { ok: true as const, text: `The delivery is ${verdict}${isUnsure ? '; a probe tells the cause' : ''}.`, data, next }
+}
+
+const probe = (id: string): Next => ({
+  tool: 'replay_delivery',
+  arguments: { delivery_id: id, send: 'probe' },
+  why: 'tells a wrong secret from a body that the application encodes again',
+})
+const replay = (id: string): Next => ({
+  tool: 'replay_delivery',
+  arguments: { delivery_id: id, send: 'resigned' },
+  why: 'whether the cure worked',
+})
+
+const bodyOf = (body: string | null | undefined) => (body == null ? null : Buffer.from(body, 'base64').toString())
+
+function otherCause(status: number | null, error: { readonly code: string } | null) {
+  if (status === null) {
+    const code = error?.code ?? 'no_response'
+    return { code, text: 'The application did not respond.', cure: 'See that it runs and listens at the URL of the webhook.' }
+  }
+  const text = `The application responded ${status}, for a reason of its own.`
+  return { code: `status_${status}`, text, cure: 'Read its log, and the body of its response.' }
+}
+
+async function newestFailed(call: ToolCall): Promise<string | Failure> {
+  const list = await send(call, platformDeliveries.deliveries, { limit: 100 })
+  if (!list.ok) return list
+  const found = list.value.items.find((it) => it.status === 'failed' || it.status === 'dead_letter')
+  return found?.id ?? usage('No delivery failed.', 'Name one with delivery_id; the tool find lists them.')
+}
+
+const EMPTY = Buffer.from('{}').toString('base64')
+
+/**
+ * Sends a delivery once more. A probe has the body {}, newly signed, which every encoder writes alike: an application
+ * that refuses it with the same status has another secret; one that goes on to read it encodes bodies again.
+ */
+export async function replayDelivery(
+  call: ToolCall,
+  { delivery_id: id, send: how }: { delivery_id: string; send: 'as_sent' | 'resigned' | 'probe' },
+) {
+  const before = await send(call, platformDeliveries.delivery, { deliveryId: id })
+  if (!before.ok) return before
+  const isProbe = how === 'probe'
+  const input = { deliveryId: id, mode: isProbe ? 'resigned' : how, ...(isProbe && { body: EMPTY }) } as const
+  const sent = await send(call, platformDeliveries.replayDelivery, input)
+  if (!sent.ok) return sent
+  const { status, error, hints, exchange } = sent.value
+  const isTaken = status !== null && status < 300
+  const refusedAgain = status === before.value.delivery.last_status_code
+  const probed = isProbe ? ([refusedAgain ? 'other_secret' : 'raw_body'] as const) : []
+  const known = before.value.hints.filter((it) => probed.some((code) => code === it.code))
+  const causes = (isProbe ? known : hints).map(withCure)
+  const data = {
+    delivery_id: id,
+    verdict: isTaken ? ('delivered' as const) : status !== null && status < 500 ? ('refused' as const) : ('failed' as const),
+    status,
+    error,
+    cause: causes[0] ?? null,
+    response: bodyOf(exchange.response?.body),
+  }
+  const isSure = isProbe || !alike.includes(data.cause?.code ?? '')
+  const text = isProbe ? 'The probe was sent; its cause is proved.' : `The delivery was ${data.verdict}.`
+  return { ok: true as const, text, data, next: isTaken && !isProbe ? [] : [isSure ? replay(id) : probe(id)] }
+}
+
+/** Explains a failure code from the failure table. */
+export function explainCode(call: ToolCall, { code }: { code: string }) {
+  const data = explanationOf(code, call.context.host.env)
+  if (data !== undefined) return { ok: true as const, text: `${data.code}: ${data.meaning}`, data, isOwn: true as const }
+  const near = closest(code.toUpperCase(), explainedCodes)
+  return usage('There is no such failure code.', near === undefined ? null : `Did you mean ${near}?`)
+}
+
+/** Explains a refused call: the entry of the request log, and its code. */
+export async function explainRefusal(call: ToolCall, { request_id: id }: { request_id: string }) {
+  const log = await readLines(call, platformActivity.requests, {})
+  if (!log.ok) return log
+  const request = log.value.find((it) => it.request_id === id)
+  if (request === undefined) return usage('The request log has no such request.', 'The tool activity lists recent ones.')
+  const cause = request.code === null ? undefined : explanationOf(request.code, call.context.host.env)
+  const next: Next[] =
+    request.voucher_id === null
+      ? []
+      : [{ tool: 'voucher_history', arguments: { voucher_id: request.voucher_id }, why: 'what happened before' }]
+  const text = cause === undefined ? 'The request succeeded, or its code is unknown.' : `${cause.code}: ${cause.meaning}`
+  return { ok: true as const, text, data: { request, cause: cause ?? null }, next }
+}
+
+/** Describes an endpoint of the contract; without an id it lists all. */
+export function describeEndpoint({ endpoint: id }: { endpoint?: string }) {
+  const isOwn = true as const
+  const shown = endpoints.filter((it) => id === undefined || it.id === id)
+  if (shown.length === 0) return unknownEndpoint(id ?? '')
+  const items = shown.map((it) => {
+    const { method, path, summary, caller, scope = null } = it
+    const head = { id: it.id, method, path, summary, caller, scope }
+    return id === undefined ? head : { ...head, input: inputSchema(it), output: it.output, failures: failuresOf(it) }
+  })
+  return { ok: true as const, text: `${items.length} endpoints of the contract.`, data: { items }, isOwn }
+}
+
+export function unknownEndpoint(id: string): Failure {
+  const near = closest(id, endpoints.map((it) => it.id))
+  return usage('There is no such endpoint.', near === undefined ? 'See describe_endpoint.' : `Did you mean ${near}?`)
+}
+
+/** Returns a rule of RULES.md by its anchor; without one it lists the anchors. */
+export function readRule(call: ToolCall, { anchor }: { anchor?: string }) {
+  const isOwn = true as const
+  const rules = rulesOf(call.context.host.document('src/contract/RULES.md'))
+  if (anchor === undefined) {
+    const items = [...rules].map(([name]) => ({ anchor: name, text: null }))
+    return { ok: true as const, text: `${items.length} rules.`, data: { items }, isOwn }
+  }
+  const name = anchor.replace(/^.*#/, '')
+  const text = rules.get(name)
+  if (text !== undefined) return { ok: true as const, text: `The rule ${name}.`, data: { items: [{ anchor: name, text }] }, isOwn }
+  const near = closest(name, [...rules.keys()])
+  return usage('There is no rule with this anchor.', near === undefined ? null : `Did you mean ${near}?`)
+}
+
+/** The sections of the rules, by anchor. */
+export function rulesOf(document: string): ReadonlyMap<string, string> {
+  const sections = document.split(/^(?=#{2,3} )/m).filter((it) => it.startsWith('### '))
+  return new Map(sections.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
+}
+
+const anchorOf = (heading: string) => heading.toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-')
