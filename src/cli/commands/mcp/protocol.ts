@@ -141,7 +141,7 @@ function reportProgress(mcpReq: ServerContext['mcpReq'], { name, msMax }: Tool):
   return () => clearInterval(timer)
 }
 
-const OWN_SERVER = 'Or end this session and start `voucherctl mcp serve --seed FILE`, with a server of its own in memory.'
+const OWN_SERVER = 'Or restart this one as `voucherctl mcp serve --seed FILE`, with a server of its own in memory.'
 
 /** Failures that say that no server runs. */
 const withoutServer = ['BASE_URL_REQUIRED', 'LOCAL_SERVER_NOT_RUNNING', 'NETWORK_ERROR']
@@ -150,9 +150,9 @@ async function failed(session: Session, failure: Failure, source: string | undef
   const { context } = session
   const { withLocalAdvice } = await import('../../command/local-advice.js')
   const { START_HINT } = await import('../../config/local-server.js')
-  const advised = await withLocalAdvice(context, failure)
-  const hint = [...new Set([advised.hint ?? '', START_HINT, OWN_SERVER])].filter((it) => it !== '').join(' ')
-  const shown = withoutServer.includes(failure.code) ? { ...advised, hint } : advised
-  const text = failureText(scrubbed(context.host, shown), source, context.host.newId())
+  const { hint, ...advised } = await withLocalAdvice(context, failure)
+  const start = hint?.includes('server start') ? '' : START_HINT
+  const hints = withoutServer.includes(failure.code) ? [hint, start, OWN_SERVER].filter(Boolean).join(' ') : hint
+  const text = failureText(scrubbed(context.host, { ...advised, hint: hints }), source, context.host.newId())
   return { isError: true, content: [{ type: 'text', text }] }
 }
