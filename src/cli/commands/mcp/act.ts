@@ -25,7 +25,9 @@ export async function callEndpoint(call: ToolCall, given: CallInput) {
   const endpoint = endpoints.find((it) => it.id === id)
   if (endpoint === undefined) return unknownEndpoint(id)
   if (endpoint.streams) return usage('This endpoint is a stream.', 'Use the tool activity.')
-  const refused = mutates(endpoint) ? (call.refuseWrite() ?? (await invalid(endpoint, input))) : await invalid(endpoint, input)
+  const refused = mutates(endpoint)
+    ? (call.refuseWrite() ?? (await invalid(endpoint, input)))
+    : await invalid(endpoint, input)
   if (refused !== undefined) return refused
   if (appId !== undefined) return callAsApp(call, endpoint, input, appId, key)
   const context = call.contextWith(key === undefined ? {} : { 'idempotency-key': key })
@@ -57,7 +59,9 @@ async function invalid(endpoint: Endpoint, input: Members): Promise<Failure | un
   const issues = (await inputCheck())(endpoint, input)
   if (issues.length === 0) return undefined
   const errors = issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
-  return fail('INVALID_INPUT', `The input does not fit ${endpoint.id}; nothing was sent.`, 'See describe_endpoint.', { errors })
+  return fail('INVALID_INPUT', `The input does not fit ${endpoint.id}; nothing was sent.`, 'See describe_endpoint.', {
+    errors,
+  })
 }
 
 async function asAccount({ context }: ToolCall, accountId: string) {
@@ -76,7 +80,9 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
   if (code === null) {
     const id = String((data as Members | null)?.id)
     const isShown = call.isLocal && endpoint.id === 'vouchers.issue'
-    const shown = isShown ? await send(call, platformActing.showCredentials, { voucherId: id }, { shown: ['credentials'] }) : undefined
+    const shown = isShown
+      ? await send(call, platformActing.showCredentials, { voucherId: id }, { shown: ['credentials'] })
+      : undefined
     return done(endpoint, shown?.ok ? { ...(data as Members), credentials: shown.value.credentials } : data)
   }
   const hint = explanationOf(code, call.context.host.env)?.fix ?? null
@@ -99,7 +105,9 @@ export async function changeFaults(call: ToolCall, { action, fault, fault_id: fa
         : await send(call, platformControls.addFault, (fault ?? {}) as never)
   if (!changed.ok) return changed
   const faults = await send(call, platformControls.faults, {})
-  return faults.ok ? { ok: true as const, text: `${faults.value.items.length} faults are set.`, data: faults.value } : faults
+  return faults.ok
+    ? { ok: true as const, text: `${faults.value.items.length} faults are set.`, data: faults.value }
+    : faults
 }
 
 /** Plants a seed of a file or of the input, or the example, into an empty store. */
@@ -110,10 +118,17 @@ export async function plantSeed(call: ToolCall, { file, seed: given }: { file?: 
   const seed = read?.seed ?? given
   const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
   if (!planted.ok) return planted
-  return { ok: true as const, text: planted.value.planted ? 'Planted.' : 'The store already holds the seed.', data: planted.value }
+  return {
+    ok: true as const,
+    text: planted.value.planted ? 'Planted.' : 'The store already holds the seed.',
+    data: planted.value,
+  }
 }
 
-export async function triggerUpdate(call: ToolCall, { bot_id: botId, type, count = 1 }: { bot_id: string; type: string; count?: number }) {
+export async function triggerUpdate(
+  call: ToolCall,
+  { bot_id: botId, type, count = 1 }: { bot_id: string; type: string; count?: number },
+) {
   const { makeUpdates } = await import('../webhook/trigger-server.js')
   const known = updateTypes.find((it) => it === type)
   if (known === undefined) return usage('There is no such type.', `It is one of ${updateTypes.join(', ')}.`)
@@ -126,7 +141,9 @@ export async function triggerUpdate(call: ToolCall, { bot_id: botId, type, count
     if (line.done) break
     items.push(line.value as Members)
   }
-  const next = [{ tool: 'activity', arguments: { only: 'deliveries', wait_seconds: 10 }, why: 'how the application took it' }]
+  const next = [
+    { tool: 'activity', arguments: { only: 'deliveries', wait_seconds: 10 }, why: 'how the application took it' },
+  ]
   return { ok: true as const, text: `The server made ${items.length} updates.`, data: { items }, next }
 }
 
@@ -148,29 +165,48 @@ export async function runScenario(call: ToolCall, { file, yaml = '', on_server: 
   const base = isOnServer ? (call.refuseWrite() ?? call.context.baseUrl()) : undefined
   if (base?.ok === false) return base
   const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
-  const stdin = { async *[Symbol.asyncIterator]() { yield yaml } }
+  const stdin = {
+    async *[Symbol.asyncIterator]() {
+      yield yaml
+    },
+  }
   const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
   const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
   if ('code' in context) return context
   const { scenario } = await import('../scenario/scenario.js')
   const leaf = scenario.commands.find((it): it is Leaf => it.name === 'run')
   if (leaf === undefined) throw new Error('scenario run must exist')
-  const ran = await runLeaf<{ items: Members[]; passed: number; failed: number }>(leaf, context, file ?? '-', { watch: false })
+  const ran = await runLeaf<{ items: Members[]; passed: number; failed: number }>(leaf, context, file ?? '-', {
+    watch: false,
+  })
   if (!ran.ok) return ran
-  return { ok: true as const, text: ran.value.failed === 0 ? 'The scenario passed.' : 'The scenario failed.', data: ran.value }
+  return {
+    ok: true as const,
+    text: ran.value.failed === 0 ? 'The scenario passed.' : 'The scenario failed.',
+    data: ran.value,
+  }
 }
 
 /** Tests one group of rules on the chosen server. */
-export async function runConform(call: ToolCall, { group, changes = false, template }: { group: string; changes?: boolean; template?: string }) {
+export async function runConform(
+  call: ToolCall,
+  { group, changes = false, template }: { group: string; changes?: boolean; template?: string },
+) {
   const refused = changes ? call.refuseWrite() : undefined
   if (refused !== undefined) return refused
   const { conform } = await import('../conform/conform.js')
   const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-  const ran = await runLeaf<{ items: { result: string; rule: string }[]; ok: boolean }>(conform, call.context, undefined, flags)
+  const ran = await runLeaf<{ items: { result: string; rule: string }[]; ok: boolean }>(
+    conform,
+    call.context,
+    undefined,
+    flags,
+  )
   if (!ran.ok) return ran
   const differences = ran.value.items.filter((it) => it.result === 'differs' || it.result === 'failed')
-  const next = differences.slice(0, 5).map(({ rule }) => ({ tool: 'rule', arguments: { anchor: rule }, why: 'what the rule says' }))
+  const next = differences
+    .slice(0, 5)
+    .map(({ rule }) => ({ tool: 'rule', arguments: { anchor: rule }, why: 'what the rule says' }))
   const { items: _, ...counts } = ran.value
   return { ok: true as const, text: `${differences.length} differences.`, data: { ...counts, differences }, next }
 }
-

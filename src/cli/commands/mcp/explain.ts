@@ -1,7 +1,7 @@
 import { failuresOf } from '../../../contract/endpoint.js'
 import { endpoints } from '../../../contract/index.js'
 import { platformActivity } from '../../../contract/platform/activity.js'
-import { type DeliveryDetail, type DeliveryHint, platformDeliveries } from '../../../contract/platform/deliveries.js'
+import { type DeliveryHint, platformDeliveries } from '../../../contract/platform/deliveries.js'
 import { closest } from '../../../contract/values/closest.js'
 import { explainedCodes, explanationOf } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
@@ -32,12 +32,8 @@ const alike: readonly string[] = ['other_secret', 'raw_body']
 
 const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: cures[code] })
 
-function verdictOf({ status, attempt_count: attempts }: DeliveryDetail['delivery'], last: number | null) {
-  if (status === 'delivered') return 'delivered' as const
-  if (status === 'cancelled') return 'cancelled' as const
-  if (attempts === 0 && last === null) return 'waiting' as const
-  return last !== null && last < 500 ? ('refused' as const) : ('failed' as const)
-}
+const verdictOf = (status: number | null): 'failed' | 'delivered' | 'refused' =>
+  status === null || status >= 500 ? 'failed' : status < 300 ? 'delivered' : 'refused'
 
 /** Says whether a delivery arrived, why not, and what cures it. Without an id: the newest that failed. */
 export async function explainDelivery(call: ToolCall, { delivery_id: given }: { delivery_id?: string }) {
@@ -47,7 +43,8 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
   if (!found.ok) return found
   const { delivery, hints, verification, responses, schedule, url } = found.value
   const { last_status_code: status, last_error: error } = delivery
-  const verdict = verdictOf(delivery, status)
+  const isOpen = delivery.attempt_count === 0 && status === null
+  const verdict = delivery.status === 'cancelled' ? 'cancelled' : isOpen ? 'waiting' : verdictOf(status)
   const failed = verdict === 'refused' || verdict === 'failed'
   const causes = failed && hints.length > 0 ? hints.map(withCure) : failed ? [otherCause(status, error)] : []
   const data = {
@@ -64,7 +61,12 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
   }
   const isUnsure = alike.includes(data.cause?.code ?? '')
   const next = isUnsure ? [probe(delivery.id)] : failed ? [replay(delivery.id)] : []
-  return { ok: true as const, text: `The delivery is ${verdict}${isUnsure ? '; a probe tells the cause' : ''}.`, data, next }
+  return {
+    ok: true as const,
+    text: `The delivery is ${verdict}${isUnsure ? '; a probe tells the cause' : ''}.`,
+    data,
+    next,
+  }
 }
 
 const probe = (id: string): Next => ({
@@ -83,7 +85,11 @@ const bodyOf = (body: string | null | undefined) => (body == null ? null : Buffe
 function otherCause(status: number | null, error: { readonly code: string } | null) {
   if (status === null) {
     const code = error?.code ?? 'no_response'
-    return { code, text: 'The application did not respond.', cure: 'See that it runs and listens at the URL of the webhook.' }
+    return {
+      code,
+      text: 'The application did not respond.',
+      cure: 'See that it runs and listens at the URL of the webhook.',
+    }
   }
   const text = `The application responded ${status}, for a reason of its own.`
   return { code: `status_${status}`, text, cure: 'Read its log, and the body of its response.' }
@@ -113,28 +119,22 @@ export async function replayDelivery(
   const sent = await send(call, platformDeliveries.replayDelivery, input)
   if (!sent.ok) return sent
   const { status, error, hints, exchange } = sent.value
-  const isTaken = status !== null && status < 300
   const refusedAgain = status === before.value.delivery.last_status_code
-  const probed = isProbe ? ([refusedAgain ? 'other_secret' : 'raw_body'] as const) : []
-  const known = before.value.hints.filter((it) => probed.some((code) => code === it.code))
-  const causes = (isProbe ? known : hints).map(withCure)
-  const data = {
-    delivery_id: id,
-    verdict: isTaken ? ('delivered' as const) : status !== null && status < 500 ? ('refused' as const) : ('failed' as const),
-    status,
-    error,
-    cause: causes[0] ?? null,
-    response: bodyOf(exchange.response?.body),
-  }
-  const isSure = isProbe || !alike.includes(data.cause?.code ?? '')
-  const text = isProbe ? 'The probe was sent; its cause is proved.' : `The delivery was ${data.verdict}.`
-  return { ok: true as const, text, data, next: isTaken && !isProbe ? [] : [isSure ? replay(id) : probe(id)] }
+  const proved = isProbe ? (refusedAgain ? 'other_secret' : 'raw_body') : undefined
+  const causes = proved === undefined ? hints : before.value.hints.filter((it) => it.code === proved)
+  const verdict = verdictOf(status)
+  const cause = causes[0] === undefined ? null : withCure(causes[0])
+  const data = { delivery_id: id, verdict, status, error, cause, response: bodyOf(exchange.response?.body) }
+  if (isProbe) return { ok: true as const, text: 'The probe was sent; its cause is proved.', data, next: [replay(id)] }
+  const next = verdict === 'delivered' ? [] : [alike.includes(cause?.code ?? '') ? probe(id) : replay(id)]
+  return { ok: true as const, text: `The delivery was ${verdict}.`, data, next }
 }
 
 /** Explains a failure code from the failure table. */
 export function explainCode(call: ToolCall, { code }: { code: string }) {
   const data = explanationOf(code, call.context.host.env)
-  if (data !== undefined) return { ok: true as const, text: `${data.code}: ${data.meaning}`, data, isOwn: true as const }
+  if (data !== undefined)
+    return { ok: true as const, text: `${data.code}: ${data.meaning}`, data, isOwn: true as const }
   const near = closest(code.toUpperCase(), explainedCodes)
   return usage('There is no such failure code.', near === undefined ? null : `Did you mean ${near}?`)
 }
@@ -144,13 +144,15 @@ export async function explainRefusal(call: ToolCall, { request_id: id }: { reque
   const log = await readLines(call, platformActivity.requests, {})
   if (!log.ok) return log
   const request = log.value.find((it) => it.request_id === id)
-  if (request === undefined) return usage('The request log has no such request.', 'The tool activity lists recent ones.')
+  if (request === undefined)
+    return usage('The request log has no such request.', 'The tool activity lists recent ones.')
   const cause = request.code === null ? undefined : explanationOf(request.code, call.context.host.env)
   const next: Next[] =
     request.voucher_id === null
       ? []
       : [{ tool: 'voucher_history', arguments: { voucher_id: request.voucher_id }, why: 'what happened before' }]
-  const text = cause === undefined ? 'The request succeeded, or its code is unknown.' : `${cause.code}: ${cause.meaning}`
+  const text =
+    cause === undefined ? 'The request succeeded, or its code is unknown.' : `${cause.code}: ${cause.meaning}`
   return { ok: true as const, text, data: { request, cause: cause ?? null }, next }
 }
 
@@ -168,7 +170,10 @@ export function describeEndpoint({ endpoint: id }: { endpoint?: string }) {
 }
 
 export function unknownEndpoint(id: string): Failure {
-  const near = closest(id, endpoints.map((it) => it.id))
+  const near = closest(
+    id,
+    endpoints.map((it) => it.id),
+  )
   return usage('There is no such endpoint.', near === undefined ? 'See describe_endpoint.' : `Did you mean ${near}?`)
 }
 
@@ -182,7 +187,8 @@ export function readRule(call: ToolCall, { anchor }: { anchor?: string }) {
   }
   const name = anchor.replace(/^.*#/, '')
   const text = rules.get(name)
-  if (text !== undefined) return { ok: true as const, text: `The rule ${name}.`, data: { items: [{ anchor: name, text }] }, isOwn }
+  if (text !== undefined)
+    return { ok: true as const, text: `The rule ${name}.`, data: { items: [{ anchor: name, text }] }, isOwn }
   const near = closest(name, [...rules.keys()])
   return usage('There is no rule with this anchor.', near === undefined ? null : `Did you mean ${near}?`)
 }
@@ -193,4 +199,8 @@ export function rulesOf(document: string): ReadonlyMap<string, string> {
   return new Map(sections.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
 }
 
-const anchorOf = (heading: string) => heading.toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-')
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')

@@ -109,7 +109,12 @@ export async function readActivity(call: ToolCall, { since = 0, wait_seconds: wa
   const cursor = (isComplete ? read.value.at(-1)?.seq : found.at(-1)?.seq) ?? after
   const data = { items: found.map(decoded), cursor }
   const more = { tool: 'activity', arguments: { since: cursor, ...(only && { only }) }, why: 'what comes after' }
-  return { ok: true as const, text: `${found.length} lines, up to number ${cursor}.`, data, next: [more, ...problems(found)] }
+  return {
+    ok: true as const,
+    text: `${found.length} lines, up to number ${cursor}.`,
+    data,
+    next: [more, ...problems(found)],
+  }
 }
 
 function isOfKind(line: ActivityLine, only: ActivityInput['only']): boolean {

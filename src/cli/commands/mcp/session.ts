@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
+import type { ObjectSchema } from '../../../contract/schema.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import type { Context, Ok } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
@@ -9,7 +10,8 @@ import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
 import { scrubAll } from '../../host/secrets.js'
 import { Output } from '../../output/output.js'
-import type { ToolCall } from './tool.js'
+import { inputSchema } from '../../schemas/scenario-schema.js'
+import { CALL_MS_MAX, type Next, type Tool, type ToolCall } from './tool.js'
 
 /** What all calls of one client have in common. */
 export interface Session {
@@ -74,3 +76,21 @@ export async function send<E extends Endpoint>(
 
 /** Removes credentials from a failure, whose message and details may repeat a request. */
 export const scrubbed = (host: Host, failure: Failure) => scrubAll(host, failure) as Failure
+
+type Described = Pick<Tool, 'name' | 'title' | 'description'> & Partial<Pick<Tool, 'effect' | 'isIdempotent'>>
+
+/** A tool that makes one call: its schemas are those of the endpoint. */
+export function endpointTool(endpoint: Endpoint, { next, ...described }: Described & { readonly next?: Next }): Tool {
+  const { effect = 'reads', isIdempotent = effect === 'reads' } = described
+  return {
+    ...{ ...described, effect, isIdempotent, msMax: CALL_MS_MAX },
+    input: inputSchema(endpoint) as unknown as ObjectSchema,
+    output: endpoint.output,
+    async run(call, input) {
+      const result = await send(call, endpoint, input)
+      return result.ok
+        ? { ok: true, text: `${endpoint.id} succeeded.`, data: result.value, ...(next && { next: [next] }) }
+        : result
+    },
+  }
+}

@@ -63,7 +63,7 @@ interface Definition<P extends Properties, O extends Schema> {
   run(call: ToolCall, input: Static<ObjectSchema<P>>): Promise<ToolResult<Static<O>> | Failure>
 }
 
-const CALL_MS_MAX = 60_000
+export const CALL_MS_MAX = 60_000
 
 export function tool<const P extends Properties, const O extends Schema>(definition: Definition<P, O>): Tool {
   const { input: properties, effect = 'reads', isIdempotent = effect === 'reads', msMax = CALL_MS_MAX } = definition
