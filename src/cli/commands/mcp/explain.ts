@@ -32,7 +32,9 @@ const alike: readonly string[] = ['other_secret', 'raw_body']
 
 const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: cures[code] })
 
-const verdictOf = (status: number | null): 'failed' | 'delivered' | 'refused' =>
+type Verdict = 'delivered' | 'refused' | 'failed' | 'waiting' | 'cancelled'
+
+const verdictOf = (status: number | null): Verdict =>
   status === null || status >= 500 ? 'failed' : status < 300 ? 'delivered' : 'refused'
 
 /** Says whether a delivery arrived, why not, and what cures it. Without an id: the newest that failed. */
@@ -44,7 +46,7 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
   const { delivery, hints, verification, responses, schedule, url } = found.value
   const { last_status_code: status, last_error: error } = delivery
   const isOpen = delivery.attempt_count === 0 && status === null
-  const verdict = delivery.status === 'cancelled' ? 'cancelled' : isOpen ? 'waiting' : verdictOf(status)
+  const verdict: Verdict = delivery.status === 'cancelled' ? 'cancelled' : isOpen ? 'waiting' : verdictOf(status)
   const failed = verdict === 'refused' || verdict === 'failed'
   const causes = failed && hints.length > 0 ? hints.map(withCure) : failed ? [otherCause(status, error)] : []
   const data = {

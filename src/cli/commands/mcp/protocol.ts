@@ -128,14 +128,18 @@ async function runTool(
       },
     }
   } catch (error) {
-    // This error is a bug; its text may contain secrets.
-    if (context.globals.debug)
-      session.context.output.trace(error instanceof Error ? (error.stack ?? '') : String(error))
-    return failed(session, fail('UNEXPECTED', `${tool.name} failed unexpectedly.`), source)
+    if (context.globals.debug && error instanceof Error) session.context.output.trace(error.stack ?? error.message)
+    return failed(session, failureOfError(tool, error), source)
   } finally {
     endProgress()
   }
 }
+
+/** A TypeError comes from data without the members that the contract promises; any other error is a bug. */
+const failureOfError = ({ name }: Tool, error: unknown) =>
+  error instanceof TypeError
+    ? fail('INVALID_RESPONSE', 'The server sent data of another form.')
+    : fail('UNEXPECTED', `${name} failed unexpectedly.`)
 
 const tooLong = ({ name, msMax }: Tool) =>
   fail('TIMEOUT', `${name} ended at its time limit of ${msMax / 1000} s. It may have done a part.`)
