@@ -1,8 +1,10 @@
 import { failuresOf } from '../../../contract/endpoint.js'
 import { endpoints } from '../../../contract/index.js'
 import { platformActivity } from '../../../contract/platform/activity.js'
-import { type DeliveryHint, platformDeliveries } from '../../../contract/platform/deliveries.js'
+import { type DeliveryHint, type DeliveryReplay, platformDeliveries } from '../../../contract/platform/deliveries.js'
 import { closest } from '../../../contract/values/closest.js'
+import { asMembers, parseObject } from '../../../values/json.js'
+import { serialisations } from '../../../webhook/explain.js'
 import { explainedCodes, explanationOf } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { inputSchema } from '../../schemas/scenario-schema.js'
@@ -54,6 +56,7 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
     verdict,
     status,
     cause: causes[0] ?? null,
+    certain: !alike.includes(causes[0]?.code ?? ''),
     other_causes: causes.slice(1),
     error,
     verification,
@@ -61,11 +64,10 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
     next_attempt_at: schedule.find((it) => it.state === 'due' || it.state === 'later')?.at ?? null,
     response: bodyOf(responses.at(-1)?.response?.body),
   }
-  const isUnsure = alike.includes(data.cause?.code ?? '')
-  const next = isUnsure ? [probe(delivery.id)] : failed ? [replay(delivery.id)] : []
+  const next = !data.certain ? [probe(delivery.id)] : failed ? [replay(delivery.id)] : []
   return {
     ok: true as const,
-    text: `The delivery is ${verdict}${isUnsure ? '; a probe tells the cause' : ''}.`,
+    text: `The delivery is ${verdict}${data.certain ? '' : '; a probe tells the cause'}.`,
     data,
     next,
   }
@@ -104,32 +106,51 @@ async function newestFailed(call: ToolCall): Promise<string | Failure> {
   return found?.id ?? usage('No delivery failed.', 'Name one with delivery_id; the tool find lists them.')
 }
 
-const EMPTY = Buffer.from('{}').toString('base64')
+interface ReplayInput {
+  readonly delivery_id: string
+  readonly send: 'as_sent' | 'resigned' | 'probe'
+}
+
+/** Sends a delivery once more. A probe tells causes apart that look alike from here. */
+export async function replayDelivery(call: ToolCall, { delivery_id: id, send: mode }: ReplayInput) {
+  if (mode === 'probe') return probeApplication(call, id)
+  const sent = await send(call, platformDeliveries.replayDelivery, { deliveryId: id, mode })
+  if (!sent.ok) return sent
+  const cause = sent.value.hints[0]
+  const certain = !alike.includes(cause?.code ?? '')
+  const data = { ...responseOf(id, sent.value), cause: cause === undefined ? null : withCure(cause), certain }
+  const next = data.verdict === 'delivered' ? [] : [certain ? replay(id) : probe(id)]
+  return { ok: true as const, text: `The delivery was ${data.verdict}.`, data, next }
+}
+
+const responseOf = (id: string, { status, error, exchange }: DeliveryReplay) => {
+  return { delivery_id: id, verdict: verdictOf(status), status, error, response: bodyOf(exchange.response?.body) }
+}
 
 /**
- * Sends a delivery once more. A probe has the body {}, newly signed, which every encoder writes alike: an application
- * that refuses it with the same status has another secret; one that goes on to read it encodes bodies again.
+ * Sends the update as common encoders write it, each time newly signed. An application that takes one of them, but not
+ * the bytes of the delivery, verifies what it has encoded itself; one that refuses all of them has another secret.
  */
-export async function replayDelivery(
-  call: ToolCall,
-  { delivery_id: id, send: how }: { delivery_id: string; send: 'as_sent' | 'resigned' | 'probe' },
-) {
+async function probeApplication(call: ToolCall, id: string) {
   const before = await send(call, platformDeliveries.delivery, { deliveryId: id })
   if (!before.ok) return before
-  const isProbe = how === 'probe'
-  const input = { deliveryId: id, mode: isProbe ? 'resigned' : how, ...(isProbe && { body: EMPTY }) } as const
-  const sent = await send(call, platformDeliveries.replayDelivery, input)
-  if (!sent.ok) return sent
-  const { status, error, hints, exchange } = sent.value
-  const refusedAgain = status === before.value.delivery.last_status_code
-  const proved = isProbe ? (refusedAgain ? 'other_secret' : 'raw_body') : undefined
-  const causes = proved === undefined ? hints : before.value.hints.filter((it) => it.code === proved)
-  const verdict = verdictOf(status)
-  const cause = causes[0] === undefined ? null : withCure(causes[0])
-  const data = { delivery_id: id, verdict, status, error, cause, response: bodyOf(exchange.response?.body) }
-  if (isProbe) return { ok: true as const, text: 'The probe was sent; its cause is proved.', data, next: [replay(id)] }
-  const next = verdict === 'delivered' ? [] : [alike.includes(cause?.code ?? '') ? probe(id) : replay(id)]
-  return { ok: true as const, text: `The delivery was ${verdict}.`, data, next }
+  const { body, hints, delivery } = before.value
+  if (body === null) return usage('The bytes of this delivery are deleted.', 'Make another with trigger_update.')
+  const original = Buffer.from(body, 'base64').toString()
+  const forms = [...new Set(serialisations(asMembers(parseObject(original)) ?? {}))].filter((it) => it !== original)
+  let sent: DeliveryReplay | undefined
+  for (const form of forms) {
+    const input = { deliveryId: id, mode: 'resigned', body: Buffer.from(form).toString('base64') } as const
+    const replayed = await send(call, platformDeliveries.replayDelivery, input)
+    if (!replayed.ok) return replayed
+    sent = replayed.value
+    if (sent.status !== delivery.last_status_code) break
+  }
+  if (sent === undefined) return usage('The body of this delivery is not JSON.', 'Make another with trigger_update.')
+  const code = sent.status === delivery.last_status_code ? 'other_secret' : 'raw_body'
+  const cause = hints.find((it) => it.code === code)
+  const data = { ...responseOf(id, sent), cause: cause === undefined ? null : withCure(cause), certain: true }
+  return { ok: true as const, text: `The probe tells the cause: ${code}.`, data, next: [replay(id)] }
 }
 
 /** Explains a failure code from the failure table. */

@@ -7,7 +7,7 @@ import { platformVouchers } from '../../../contract/platform/voucher-history.js'
 import type { Static } from '../../../contract/schema.js'
 import { openStream, untilBroken } from '../../command/stream-lines.js'
 import type { Failure } from '../../failures/failure.js'
-import { send } from './session.js'
+import { limited, send } from './session.js'
 import type { Next, ToolCall } from './tool.js'
 
 /** Recent problems that a state names, of each kind. */
@@ -100,8 +100,8 @@ export async function readActivity(call: ToolCall, { since = 0, wait_seconds: wa
   const after = since > (read.value.at(-1)?.seq ?? 0) ? 0 : since
   const isNew = (it: ActivityLine) => it.seq > after && fits(it)
   if (wait > 0 && !read.value.some(isNew)) {
-    const signal = AbortSignal.any([call.context.host.signal, AbortSignal.timeout(wait * 1000)])
-    read = await readLines(call, platformActivity.activity, { ...flags, follow: 'true' }, isNew, signal)
+    const { signal, end } = limited(wait * 1000, call.context.host.signal)
+    read = await readLines(call, platformActivity.activity, { ...flags, follow: 'true' }, isNew, signal).finally(end)
     if (!read.ok) return read
   }
   const found = read.value.filter(isNew).slice(0, LINES_MAX)

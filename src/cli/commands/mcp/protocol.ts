@@ -1,4 +1,4 @@
-import { type Readable, Writable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import {
   type CallToolResult,
   McpServer,
@@ -11,7 +11,7 @@ import { type Failure, fail } from '../../failures/failure.js'
 import { untilAborted } from '../../host/files.js'
 import { bounded, failureText, textOf } from './present.js'
 import { registerResources } from './resources.js'
-import { openCall, type Session, scrubbed } from './session.js'
+import { limited, openCall, type Session, scrubbed } from './session.js'
 import type { Tool } from './tool.js'
 
 /** Serves tools to the client on stdin and stdout until the client closes its end or `host.signal` is aborted. */
@@ -23,7 +23,7 @@ export async function serve(session: Session, tools: readonly Tool[], guides: re
       void (host.stdout.settled?.() ?? Promise.resolve()).then(() => done())
     },
   })
-  const transport = new StdioServerTransport(host.stdin as unknown as Readable, stdout)
+  const transport = new StdioServerTransport(Readable.from(host.stdin, { objectMode: false }), stdout)
   const handle = serveStdio(() => newServer(session, tools, guides), { transport, onerror: () => {} })
   const ended = new Promise<void>((resolve) => {
     const { onclose } = transport
@@ -103,8 +103,8 @@ async function runTool(
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> {
   const { host } = session.context
-  const limit = AbortSignal.timeout(tool.msMax)
-  const call = openCall(session, AbortSignal.any([mcpReq.signal, limit, host.signal]))
+  const { signal, end } = limited(tool.msMax, mcpReq.signal, host.signal)
+  const call = openCall(session, signal)
   if ('code' in call) return failed(session, call, undefined)
   const { context } = call
   const source = context.settings.baseUrl.value
@@ -112,8 +112,8 @@ async function runTool(
   if (refused !== undefined) return failed(session, refused, source)
   const endProgress = reportProgress(mcpReq, tool)
   try {
-    const result = await untilAborted(tool.run(call, given as never), context.host.signal)
-    if (result === undefined || limit.aborted) return failed(session, tooLong(tool), source)
+    const result = await untilAborted(tool.run(call, given as never), signal)
+    if (result === undefined || signal.aborted) return failed(session, tooLong(tool), source)
     if (!result.ok) return failed(session, result, source)
     const { value: data, isCut } = bounded(result.data)
     const part = { text: result.text, data, next: result.next ?? [], source: result.isOwn ? undefined : source }
@@ -131,6 +131,7 @@ async function runTool(
     if (context.globals.debug && error instanceof Error) session.context.output.trace(error.stack ?? error.message)
     return failed(session, failureOfError(tool, error), source)
   } finally {
+    end()
     endProgress()
   }
 }

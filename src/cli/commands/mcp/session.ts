@@ -30,6 +30,25 @@ function silentHost(host: Host, members: Partial<Host>): Host {
   return Object.create(host, Object.getOwnPropertyDescriptors(silent)) as Host
 }
 
+/** A signal that other signals abort, or a time limit. AbortSignal.any would lose a timeout to the garbage collector. */
+export function limited(
+  msMax: number,
+  ...signals: readonly AbortSignal[]
+): { readonly signal: AbortSignal; end(): void } {
+  const controller = new AbortController()
+  const abort = () => controller.abort()
+  const timer = setTimeout(abort, msMax)
+  for (const it of signals) {
+    if (it.aborted) abort()
+    it.addEventListener('abort', abort, { once: true })
+  }
+  const end = () => {
+    clearTimeout(timer)
+    for (const it of signals) it.removeEventListener('abort', abort)
+  }
+  return { signal: controller.signal, end }
+}
+
 /** Opens the context of a call. Settings are read anew, because servers start and stop during a session. */
 export function openCall(session: Session, signal: AbortSignal): ToolCall | Failure {
   const contextWith: ToolCall['contextWith'] = (flags, members = {}) => {

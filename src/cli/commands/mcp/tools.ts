@@ -43,6 +43,7 @@ const verdict = {
   status: nullable(Type.Integer({ description: 'that the application responded; null without a response' })),
   error: deliveryError,
   cause: orNull(cause),
+  certain: Type.Boolean({ description: 'false: another cause looks alike' }),
   response: nullable(Type.String({ description: 'body of the response of the application' })),
 }
 const HALF_AN_HOUR = 1_800_000
@@ -163,7 +164,7 @@ export const tools: readonly Tool[] = [
     name: 'replay_delivery',
     title: 'Send a delivery again',
     description:
-      'Sends a delivery once more without changing its state: as_sent with the same headers, resigned with a new signature, probe to tell a wrong secret from a body that the application encodes again. Returns verdict, cause and cure.',
+      'Sends a delivery once more without changing its state: as_sent with the same headers, resigned with a new signature, probe, several times as other encoders write it, to tell a wrong secret from a body that the application encodes again. Returns verdict, cause and cure.',
     effect: 'changes',
     input: { delivery_id: text('dlv_…'), send: oneOf(['as_sent', 'resigned', 'probe']) },
     output: Type.Object(verdict),
