@@ -2,10 +2,10 @@ import type { Failure } from '../../failures/failure.js'
 import { plain, plainLine } from '../../output/text.js'
 import type { Next } from './tool.js'
 
-/** Bounds of a result: characters of one text, of all texts together, members of a record, and depth. */
+/** Bounds of a result: characters of one text, of all together, of the name of a member, and depth. */
 export const TEXT_MAX = 4_000
 export const TOTAL_MAX = 60_000
-const MEMBERS_MAX = 200
+const NAME_MAX = 200
 const DEPTH_MAX = 24
 
 /** Removes escape sequences from all texts of a value, and cuts it to the bounds of a result. */
@@ -38,9 +38,17 @@ export function bounded(value: unknown): { readonly value: unknown; readonly isC
       isCut ||= items.length < it.length
       return items
     }
-    const members = Object.entries(it)
-    isCut ||= members.length > MEMBERS_MAX
-    return Object.fromEntries(members.slice(0, MEMBERS_MAX).map(([name, item]) => [text(name), bound(item, depth + 1)]))
+    const members: Record<string, unknown> = {}
+    for (const [name, item] of Object.entries(it)) {
+      // Schemas require members, so a record that has begun gets them even beyond the bound of texts.
+      if (left < -TEXT_MAX) {
+        isCut = true
+        break
+      }
+      left -= Math.min(name.length, NAME_MAX)
+      members[plain(name.slice(0, NAME_MAX))] = bound(item, depth + 1)
+    }
+    return members
   }
   return { value: bound(value, 0), isCut }
 }
@@ -75,7 +83,9 @@ export function textOf({ text, data, next, source }: Part, mark: string): string
 export function failureText(failure: Failure, source: string | undefined, mark: string): string {
   const { code, message, status, hint, details, requestId, about } = failure
   const isOurs = status === null
-  const head = isOurs ? message : `The server refused the call with status ${status}.`
+  const refused = (status ?? 0) >= 400
+  const verb = refused ? 'refused the call' : 'did not respond as a voucher service,'
+  const head = isOurs ? message : `The server ${verb} with status ${status}.`
   const text = [head, hint === null ? '' : hint].filter((it) => it !== '').join(' ')
   const { value } = bounded({ code, ...(isOurs ? {} : { message }), status, request_id: requestId, details, about })
   const next = [{ tool: 'explain_code', arguments: { code: (value as Failure).code }, why: 'meaning, causes and fix' }]
