@@ -10,47 +10,49 @@ const DEPTH_MAX = 24
 
 /** Removes escape sequences from all texts of a value, and cuts it to the bounds of a result. */
 export function bounded(value: unknown): { readonly value: unknown; readonly isCut: boolean } {
-  let left = TOTAL_MAX
-  let isCut = false
-  const text = (it: string): string => {
+  const bounds = new Bounds()
+  return { value: bounds.of(value), isCut: bounds.isCut }
+}
+
+class Bounds {
+  isCut = false
+  #left = TOTAL_MAX
+
+  of(value: unknown, depth = 0): unknown {
+    if (typeof value === 'string') return this.#text(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth > DEPTH_MAX) return this.#cut(null)
+    this.#left -= 2
+    if (!Array.isArray(value)) return Object.fromEntries(this.#members(value, depth))
+    const items: unknown[] = []
+    for (const item of value) {
+      if (this.#left <= 0) return this.#cut(items)
+      items.push(this.of(item, depth + 1))
+    }
+    return items
+  }
+
+  #text(text: string): string {
     // Cut first, because a server may send megabytes.
-    const clean = plain(it.slice(0, TEXT_MAX * 2))
-    const shown = clean.slice(0, Math.max(0, Math.min(TEXT_MAX, left)))
-    left -= shown.length
-    if (shown.length === clean.length && it.length <= TEXT_MAX * 2) return shown
-    isCut = true
-    return `${shown}…`
+    const clean = plain(text.slice(0, TEXT_MAX * 2))
+    const shown = clean.slice(0, Math.max(0, Math.min(TEXT_MAX, this.#left)))
+    this.#left -= shown.length
+    return shown === clean && text.length <= TEXT_MAX * 2 ? shown : this.#cut(`${shown}…`)
   }
-  const bound = (it: unknown, depth: number): unknown => {
-    if (typeof it === 'string') return text(it)
-    if (typeof it !== 'object' || it === null) return it
-    left -= 2
-    if (depth > DEPTH_MAX) {
-      isCut = true
-      return null
-    }
-    if (Array.isArray(it)) {
-      const items: unknown[] = []
-      for (const item of it) {
-        if (left <= 0) break
-        items.push(bound(item, depth + 1))
-      }
-      isCut ||= items.length < it.length
-      return items
-    }
-    const members: Record<string, unknown> = {}
-    for (const [name, item] of Object.entries(it)) {
+
+  *#members(record: object, depth: number): Generator<readonly [string, unknown]> {
+    for (const [name, item] of Object.entries(record)) {
       // Schemas require members, so a record that has begun gets them even beyond the bound of texts.
-      if (left < -TEXT_MAX) {
-        isCut = true
-        break
-      }
-      left -= Math.min(name.length, NAME_MAX)
-      members[plain(name.slice(0, NAME_MAX))] = bound(item, depth + 1)
+      if (this.#left < -TEXT_MAX) return this.#cut(undefined)
+      this.#left -= Math.min(name.length, NAME_MAX)
+      yield [plain(name.slice(0, NAME_MAX)), this.of(item, depth + 1)]
     }
-    return members
   }
-  return { value: bound(value, 0), isCut }
+
+  #cut<T>(shown: T): T {
+    this.isCut = true
+    return shown
+  }
 }
 
 interface Part {
