@@ -179,6 +179,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'load-tests': 'Guide: latencies under load, assertions for CI',
   rules: 'The rules of the platform, which conform tests',
   page: 'Guide: the page of a local server or a listener, in the browser',
+  agents: 'Guide: for agents that build or test with voucherctl',
 }
 
 const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))
