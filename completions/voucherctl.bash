@@ -16,9 +16,9 @@ _voucherctl_commands() {
     'scenario'|'scenarios') REPLY='run init' ;;
     'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
-    'platform') REPLY='reviews templates bots apps users chats vouchers deliveries totals clock faults activity snapshots reset' ;;
-    'platform templates'|'platform template') REPLY='list approve reject' ;;
-    'platform bots'|'platform bot') REPLY='approve reject disable enable add-update' ;;
+    'platform') REPLY='reviews find templates bots apps users chats vouchers deliveries totals clock faults activity snapshots reset' ;;
+    'platform templates'|'platform template') REPLY='list show approve reject' ;;
+    'platform bots'|'platform bot') REPLY='list approve reject disable enable add-update' ;;
     'platform apps'|'platform app') REPLY='list suspend reinstate features' ;;
     'platform users'|'platform user') REPLY='start send block unblock' ;;
     'platform chats'|'platform chat') REPLY='list messages' ;;

@@ -136,8 +136,9 @@ function __voucherctl_commands
         case 'platform'
             printf '%s\t%s\n' \
                 reviews 'List templates and bots that wait for review' \
+                find 'Find records by code, id, own id, user, username or the start of a name' \
                 templates 'List templates with their quota, and decide on them' \
-                bots 'Decide on bots, disable them, make updates for them' \
+                bots 'List bots, decide on them, disable them, make updates for them' \
                 apps 'List applications, suspend them and set their features' \
                 users 'Act as a user: start a chat, send a message, block the bot' \
                 chats 'Chats, and what was said in them' \
@@ -152,10 +153,12 @@ function __voucherctl_commands
         case 'platform templates' 'platform template'
             printf '%s\t%s\n' \
                 list 'List the templates of all applications, with issued vouchers and quota' \
+                show 'Show a template of any application' \
                 approve 'Approve a template under review' \
                 reject 'Reject a template under review'
         case 'platform bots' 'platform bot'
             printf '%s\t%s\n' \
+                list 'List the bots of all accounts' \
                 approve 'Approve a bot: it becomes active' \
                 reject 'Reject a bot; its owner may apply again' \
                 disable 'Disable an approved bot' \

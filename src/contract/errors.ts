@@ -181,8 +181,9 @@ export const failures = {
     cause: 'The disk failed, or another program changed the file.',
   }),
   DATABASE_SHARED: rule(409, 'Other servers may use this database.', 'Send shared: true to replace the state of all of them.', { cliFix: 'Stop the other servers of the database, or accept that they change too, and repeat with --yes.', cause: 'The server stores its data on PostgreSQL, which other servers may share.' }),
-  STORE_NOT_EMPTY: rule(409, 'The store is not empty, and a seed is not mixed with other data.', 'Reset the server, or start another one with another data folder.', {
-    cliFix: 'Return the server to its start with `voucherctl platform reset`, or start another one with --data-dir.',
+  STORE_NOT_EMPTY: rule(409, 'The store is not empty.', 'Reset the server, or use another data folder or database.', {
+    cliFix: 'Choose another folder with --data, or another database; `voucherctl platform reset` returns a local server to its start.',
+    cause: 'A seed and an import go into an empty store only.',
   }),
   PAGE_OFF: rule(409, 'This server has no page.', 'Start it without --host: a page is for a server that only its own machine reaches.', { cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.', cause: 'The server is bound beyond loopback, so other machines could read the page.' }),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.', { cliFix: 'Start the server with a test clock: `voucherctl server start --test-clock`.' }),

@@ -146,7 +146,7 @@ test.each(calls)(
 
 /** Commands that exit 9 for response data `{}` or null, because they require some members. */
 const requiresMembers =
-  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|open|platform (?:reviews|totals|chats messages)|webhook deliveries|.* list)$/
+  /^(?:server keys rotate|tokens create|vouchers (?:issue|verify|redeem|reverse)|bots (?:apply|regenerate-token|updates)|open|platform (?:find|reviews|totals|chats messages)|webhook deliveries|.* list)$/
 
 test.each(calls)(
   'the command %s exits 9 for empty response data only if it requires members',

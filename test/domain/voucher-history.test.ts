@@ -21,6 +21,7 @@ const nothing = {
   token_id: null,
   token_name: null,
   token_prefix: null,
+  by_operator: false,
   bot_id: null,
   redemption_id: null,
   reference: null,

@@ -146,6 +146,7 @@ const common: Partial<Record<FailureCode, Produce>> = {
     const calls = { list: damaged, save: damaged, restore: damaged, remove: damaged }
     return scene.send({ to: scene.twin({ snapshots: Object.assign(new Snapshots(scene.server.deps), calls) }) })
   },
+  SERVER_NOT_LOOPBACK: (scene) => scene.send({ to: scene.twin({ isLoopback: false }) }),
   PAGE_OFF: (scene) => scene.send({ to: scene.twin({ inspector: null }) }),
   SNAPSHOT_NOT_FOUND: (scene) => scene.send({ input: { name: 'unknown' } }),
   RESET_NOT_ALLOWED: (scene) => scene.send({ to: scene.twin({ stateAccess: { isAllowed: false, isShared: false } }) }),
@@ -209,6 +210,11 @@ const specific: Readonly<Record<string, Produce>> = {
   'templates.submit TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'templates.submit EXTERNAL_TEMPLATE_ID_EXISTS': resubmitTaken,
   'platform.voucher VOUCHER_NOT_FOUND': (scene) => scene.send({ input: { voucherId: 'vch_unknown' } }),
+  'platform.callAsApp VOUCHER_NOT_FOUND': (scene) =>
+    scene.send({ input: { endpoint: 'vouchers.redeem', voucher_id: 'vch_unknown' } }),
+  'platform.showCredentials VOUCHER_NOT_FOUND': (scene) => scene.send({ input: { voucherId: 'vch_unknown' } }),
+  'platform.seedStore STORE_NOT_EMPTY': (scene) => scene.send({ input: { seed: undefined } }),
+  'platform.seedStore PAYLOAD_TOO_LARGE': (scene) => scene.send({ body: JSON.stringify({ a: 'x'.repeat(1_048_576) }) }),
   'platform.approveTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.rejectTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'vouchers.issue TEMPLATE_NOT_ACTIVE': async (scene) =>
@@ -316,6 +322,7 @@ const leavesAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'SNAPSHOT_NOT_FOUND',
   'SNAPSHOTS_DAMAGED',
   'RESET_NOT_ALLOWED',
+  'SERVER_NOT_LOOPBACK',
   'DATABASE_SHARED',
 ])
 

@@ -87,6 +87,14 @@ describe('maximum of rows that totals count', () => {
     expect([complete, items.map((it) => it.issued)]).toEqual([false, [1, 2]])
   })
 
+  it('totals of a template are not complete if a period has more vouchers of all templates', async () => {
+    await issue(START_MS, START_MS + 1)
+    const templateId = 'tpl_unknown'
+    const count = (maximum: number) => store.read(() => totals({ ...request, buckets: 1, templateId }, maximum))
+    expect(await count(2)).toMatchObject({ complete: true, items: [{ issued: 0 }] })
+    expect(await count(1)).toMatchObject({ complete: false, items: [{ issued: 0 }] })
+  })
+
   it('totals of more redemptions than the maximum are not complete', async () => {
     await redeem(at(START_MS), at(START_MS + 1))
     expect((await read({}, 1)).complete).toBe(false)

@@ -30,7 +30,7 @@ export interface Explanation {
   readonly retryable: boolean
 }
 
-export const explainedCodes: readonly string[] = [...Object.keys(failures), ...Object.keys(localFailures)]
+export const explainedCodes: readonly string[] = [...new Set([...Object.keys(failures), ...Object.keys(localFailures)])]
 
 /** Explains a code as it is typed, in any case; undefined for an unknown code. */
 export function explanationOf(typed: string, env: Environment): Explanation | undefined {

@@ -1,3 +1,5 @@
+import { failures } from '../../contract/errors.js'
+
 /** Properties of a failure that voucherctl itself detects. */
 interface LocalFailure {
   /** Exit code of a command that ends with this failure. */
@@ -12,7 +14,9 @@ const local = (exit: number, message: string, fix: string, cause?: string): Loca
 
 const WALK = '`voucherctl secure check` walks through the protocol step by step.'
 
-/** The failures that voucherctl itself detects; no response of a server has their codes. */
+const notEmpty = failures.STORE_NOT_EMPTY
+
+/** The failures that voucherctl itself detects; of their codes, responses of a server have STORE_NOT_EMPTY alone. */
 export const localFailures = {
   UNEXPECTED: local(1, 'voucherctl failed unexpectedly.', 'Run it again with --debug to see where, and report it.'),
   SERVER_START_FAILED: local(1, 'The local server did not start.', 'Read its log: `voucherctl server logs`. `voucherctl doctor` checks this machine.', 'The process ended, or did not become ready in time.'),
@@ -53,7 +57,7 @@ export const localFailures = {
   INBOX_NOT_FOUND: local(5, 'There is no such inbox.', 'Receive something: `voucherctl webhook listen --help`.', 'Nothing was received yet, or --inbox is mistyped.'),
   STORE_NOT_FOUND: local(5, 'There is no store in the data folder.', 'Name the folder with --data.', 'No server ran with it yet, or --data is mistyped.'),
   RESULTS_IN_USE: local(6, 'Another run writes to the results.', 'Wait for it, or choose another --out.'),
-  STORE_NOT_EMPTY: local(6, 'The store is not empty.', 'Choose another folder with --data, or another database.', 'An import goes into an empty store only.'),
+  STORE_NOT_EMPTY: local(6, notEmpty.message, notEmpty.cliFix, notEmpty.cause),
   RECEIVER_REFUSED: local(8, 'The webhook receiver refused the delivery.', 'Compare the secrets: `voucherctl webhook verify --help`.', 'It has another secret, or does not take this type.'),
   RECEIVER_FAILED: local(9, 'The webhook receiver failed.', 'Read its log.', 'It responded with 5xx, or with something that is not HTTP.'),
   LOCAL_SERVER_NOT_RUNNING: local(9, 'No local server runs with this data folder.', 'Start it: `voucherctl server start --detach`.'),

@@ -1,9 +1,13 @@
 import { botScopes, scopes } from '../../contract/endpoint.js'
+import { updateTypes } from '../../contract/updates.js'
 import { makeToken } from '../../domain/tokens.js'
 import type { Deps } from '../deps.js'
 import type { Seed } from './schema.js'
 
-/** Returns the example for an empty store: a shop with a token and an active template, and its bot with a token. */
+/**
+ * Returns the example for an empty store: a shop with a token and an active template, and its bot with a token,
+ * which gets every type of update.
+ */
 export function exampleSeed({ newId, random }: Pick<Deps, 'newId' | 'random'>): Seed {
   const applicationId = newId('app')
   return {
@@ -36,6 +40,7 @@ export function exampleSeed({ newId, random }: Pick<Deps, 'newId' | 'random'>): 
         username: 'coffee_bot',
         application_id: applicationId,
         scopes: [...botScopes],
+        allowed_updates: [...updateTypes],
         token: makeToken('sbot_', random),
       },
     ],

@@ -61,6 +61,33 @@ describe('deliveries of all bots', () => {
     expect((await list({ page: 2, limit: 1 })).items.map((it) => it.id)).toEqual([delivery.id])
   })
 
+  it('list can be limited to a type of update and to an update id, of one bot or of all', async () => {
+    const { scene, receiver, delivery } = await delivered(200)
+    const other = await scene.tenant.bot()
+    await scene.set(receiver, {}, other)
+    const chat = await scene.tenant.operator(platform.createChat, { bot_id: other.id, user_id: 'user-1' })
+    await scene.ping(other)
+    await until(async () => (await scene.deliveries({ status: 'delivered' }, other)).length === 2)
+    const list = async (filter: object) => {
+      const { items, pagination } = (await scene.tenant.operator(platform.deliveries, filter)).data
+      expect(pagination.total).toBe(items.length)
+      return items.map((it) => [it.bot_id, it.update_type, it.update_id]).sort()
+    }
+    const ping = [scene.bot.id, 'ping', delivery.update_id]
+    const started = [other.id, 'my_chat_member', 1]
+    expect(chat.status).toBe(200)
+    expect(await list({ type: 'ping' })).toEqual([ping, [other.id, 'ping', 2]].sort())
+    expect(await list({ type: 'my_chat_member' })).toEqual([started])
+    expect(await list({ type: 'my_chat_member', bot_id: scene.bot.id })).toEqual([])
+    expect(await list({ update_id: 1 })).toEqual([ping, started].sort())
+    expect(await list({ update_id: 1, bot_id: other.id, status: 'delivered' })).toEqual([started])
+    expect(await list({ update_id: 2, type: 'my_chat_member' })).toEqual([])
+    expect(await list({ update_id: 2, status: 'failed' })).toEqual([])
+    for (const filter of [{ type: 'unknown' }, { update_id: 0 }, { update_id: 'x' }]) {
+      expect((await scene.tenant.operator(platform.deliveries, filter as never)).code).toBe('VALIDATION_FAILED')
+    }
+  })
+
   it('list shows failed deliveries as cancelled after the webhook is deleted', async () => {
     const { scene, delivery } = await delivered(500)
     await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })

@@ -94,6 +94,47 @@ describe('lists of the operator', () => {
   })
 })
 
+describe('bots and templates of all accounts', () => {
+  it('list of bots has those of all accounts, newest first, or of one application', async () => {
+    const own = testApp()
+    const [one, two] = [await newTenant(own), await newTenant(own)]
+    const linked = await one.linkedBot()
+    own.clock.advance(1_000)
+    const applied = await two.appliedBot()
+    const { bots } = contract.platform
+    const all = (await one.operator(bots, {})).data
+    expect([all.pagination.total, all.items.map((it) => it.id)]).toEqual([2, [applied.id, linked.id]])
+    expect(all.items[0]).toEqual((await two.console(contract.bots.list, {})).data.items[0])
+    const list = async (filter: object) => (await one.operator(bots, filter)).data.items.map((it) => it.id)
+    expect(await list({ application_id: one.appId })).toEqual([linked.id])
+    expect(await list({ application_id: two.appId })).toEqual([])
+    expect(await list({ page: 2, limit: 1 })).toEqual([linked.id])
+    await own.close()
+  })
+
+  it('template is shown with the name of its application, and unknown ids are 404', async () => {
+    const tenant = await newTenant(server)
+    const draft = await tenant.draft()
+    const { template } = contract.platform
+    expect((await tenant.operator(template, { templateId: draft.id })).data).toEqual({
+      ...draft,
+      applicationName: 'Shop',
+    })
+    expect((await tenant.operator(template, { templateId: 'tpl_unknown' })).code).toBe('TEMPLATE_NOT_FOUND')
+    expect((await tenant.runtime(template, { templateId: draft.id })).code).toBe('TOKEN_TYPE_NOT_ACCEPTED')
+  })
+
+  it('list of vouchers can be limited to an application, also with one of its templates', async () => {
+    const [one, two] = [await newTenant(server), await newTenant(server)]
+    const [voucher] = [await one.issue(), await two.issue()]
+    const list = async (filter: object) =>
+      (await one.operator(contract.platform.vouchers, filter)).data.items.map((it) => it.id)
+    expect(await list({ application_id: one.appId })).toEqual([voucher.id])
+    expect(await list({ application_id: one.appId, template_id: voucher.templateId })).toEqual([voucher.id])
+    expect(await list({ application_id: two.appId, template_id: voucher.templateId })).toEqual([])
+  })
+})
+
 describe('injected faults', () => {
   it('error fault returns 503 without an effect for the given number of calls', async () => {
     const tenant = await newTenant(server)

@@ -36,6 +36,21 @@ it('totals count vouchers when they are issued, and redemptions even if reversed
   })
 })
 
+it('totals of a template count its vouchers and redemptions alone', async () => {
+  const [one, two] = [await tenant.issue(), await tenant.issue()]
+  await tenant.issue(two.templateId)
+  await tenant.redeem(two)
+  const until = at(server.clock.now() + 1)
+  const count = async (template_id: string) => {
+    const { data } = await tenant.operator(platform.totals, { seconds: 60, until, buckets: 1, template_id })
+    return [data.items[0]?.issued, data.items[0]?.redeemed, data.complete]
+  }
+  expect(await count(one.templateId)).toEqual([1, 0, true])
+  expect(await count(two.templateId)).toEqual([2, 1, true])
+  expect(await count('tpl_unknown')).toEqual([0, 0, true])
+  server.clock.advance(HOUR_MS)
+})
+
 it('totals cover the last 24 hours in 24 periods by default, or the given seconds', async () => {
   const now = server.clock.now()
   const byDefault = (await tenant.operator(platform.totals, {})).data

@@ -80,14 +80,14 @@ describe('voucher history', () => {
     server.clock.advance(1_000)
     await tenant.redeem(voucher)
     const { events, ...rest } = await historyOf(voucher.id)
-    const nothing = { bot_id: null, redemption_id: null, reference: null, reason: null, message: null, updates: [] }
+    const none = { bot_id: null, redemption_id: null, reference: null, reason: null, message: null, updates: [] }
+    const nothing = { ...none, by_operator: false }
     const byTill = { ...nothing, token_id: till.id, token_name: 'extra', token_prefix: till.token.slice(0, 8) }
     const byTenant = {
       ...nothing,
       token_id: tenant.tokenId,
       token_name: 'till',
       token_prefix: tenant.token.slice(0, 8),
-      by_operator: false,
     }
     const at = (seconds: number) => new Date(Date.parse(voucher.issuedAt) + seconds * 1_000).toISOString()
     const { requestId } = redeemed.envelope

@@ -120,6 +120,13 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.requests': async () => ({}),
   'platform.applications': async () => ({}),
   'platform.templates': async () => ({}),
+  'platform.template': async (tenant) => ({ templateId: (await tenant.draft()).id }),
+  'platform.bots': async () => ({}),
+  'platform.callAsApp': async ({ appId }) => ({ appId, endpoint: 'templates.list', input: {} }),
+  'platform.showCredentials': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
+  // A seed without records is in every store.
+  'platform.seedStore': async () => ({ seed: { account: 'demo' } }),
+  'platform.find': async () => ({ text: 'Shop' }),
   'platform.totals': async () => ({}),
   'platform.openPage': async () => ({}),
   'platform.activity': async () => ({}),

@@ -75,6 +75,10 @@ const commands: Readonly<Record<string, string | null>> = {
   'platform.findVoucher': 'platform vouchers show --code',
   'platform.delivery': 'platform deliveries show',
   'platform.replayDelivery': 'platform deliveries replay',
+  'platform.template': 'platform templates show',
+  'platform.callAsApp': null,
+  'platform.showCredentials': null,
+  'platform.seedStore': null,
   'secure.dispatch': 'secure call',
   'health.live': 'server status',
   'health.ready': 'server status',
@@ -86,7 +90,7 @@ export function commandOf(id: string): string | null {
   const named = commands[id]
   if (named !== undefined) return named
   return id
-    .replace(/^(platform)\.(chats|faults|snapshots|templates|vouchers|deliveries)$/, '$1 $2 list')
+    .replace(/^(platform)\.(bots|chats|faults|snapshots|templates|vouchers|deliveries)$/, '$1 $2 list')
     .replace(
       /^(platform)\.([a-z]+)(App|Bot|Fault|Snapshot|Template)$/,
       (_, group, verb, noun) => `${group} ${noun.toLowerCase()}s ${verb}`,

@@ -1,6 +1,7 @@
 import type { Bot } from '../../../contract/bots.js'
 import { platform as contract, platformUpdateTypes } from '../../../contract/platform/platform.js'
-import { callLeaf, type Group } from '../../command/leaf.js'
+import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { choice, required, text } from '../../flags/flags.js'
@@ -16,8 +17,17 @@ const view = (done: (bot: Bot) => string): View<Bot> => ({
 export const platformBots: Group = {
   name: 'bots',
   alias: 'bot',
-  summary: 'Decide on bots, disable them, make updates for them',
+  summary: 'List bots, decide on them, disable them, make updates for them',
   commands: [
+    leaf({
+      name: 'list',
+      endpoint: contract.bots,
+      flags: { app: text('ID', 'Only those of this application, app_…'), ...pageFlags },
+      members: { app: 'application_id' },
+      examples: [{ command: 'voucherctl platform bots list' }],
+      view: { members: ['id', 'name', 'username', 'review_status', 'status', 'application_id'] },
+      run: (context, { flags }) => fetchList(context, flags, contract.bots, defined({ application_id: flags.app })),
+    }),
     callLeaf({
       name: 'approve',
       endpoint: contract.approveBot,

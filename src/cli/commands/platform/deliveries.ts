@@ -3,12 +3,13 @@ import {
   type DeliveryReplay,
   REPLAY_BYTES_MAX,
 } from '../../../contract/platform/deliveries.js'
+import { updateTypes } from '../../../contract/updates.js'
 import { deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, excluding, text, toggle } from '../../flags/flags.js'
+import { choice, excluding, integer, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/secrets.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
@@ -34,9 +35,11 @@ export const platformDeliveries: Group = {
       flags: {
         status: choice(deliveryStatuses, 'Only these'),
         bot: text('ID', 'Only those of this bot, bot_…'),
+        type: choice(updateTypes, 'Only those of this type, such as message', 'TYPE'),
+        update: integer('N', 'Only those of the update with this id', 1, 1_000_000_000_000),
         ...pageFlags,
       },
-      members: { bot: 'bot_id' },
+      members: { bot: 'bot_id', update: 'update_id' },
       examples: [
         { command: 'voucherctl platform deliveries list' },
         { command: 'voucherctl platform deliveries list --status failed --bot bot_01JC…' },
@@ -44,8 +47,8 @@ export const platformDeliveries: Group = {
       view: {
         members: ['id', 'status', 'update_type', 'update_id', 'last_status_code', 'attempt_count', 'created_at'],
       },
-      run: (context, { flags: { bot, status, ...page } }) =>
-        fetchList(context, page, contract.deliveries, defined({ bot_id: bot, status })),
+      run: (context, { flags: { bot, status, type, update, ...page } }) =>
+        fetchList(context, page, contract.deliveries, defined({ bot_id: bot, status, type, update_id: update })),
     }),
     callLeaf({
       name: 'show',

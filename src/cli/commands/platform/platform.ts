@@ -1,3 +1,4 @@
+import { platformActing } from '../../../contract/platform/acting.js'
 import { platform as contract } from '../../../contract/platform/platform.js'
 import { templateStatuses } from '../../../contract/templates.js'
 import { callLeaf, type Group, isGroup, leaf, type Node } from '../../command/leaf.js'
@@ -38,6 +39,17 @@ const templates: Group = {
       view: { members: ['id', 'name', 'applicationName', 'status', 'issuedCount', 'issueLimit'] },
       run: (context, { flags }) =>
         fetchList(context, flags, contract.templates, defined({ application_id: flags.app, status: flags.status })),
+    }),
+    callLeaf({
+      name: 'show',
+      endpoint: contract.template,
+      positional: templateId,
+      examples: [{ command: 'voucherctl platform templates show tpl_01JC…' }],
+      view: {
+        headline: (it) => `Template ${it.name} is ${it.status}.`,
+        members: ['id', 'applicationName', 'type', 'validity', 'issuedCount', 'issueLimit', 'rejectionReason'],
+      },
+      input: ({ positional }) => ({ templateId: positional }),
     }),
     callLeaf({
       name: 'approve',
@@ -129,6 +141,15 @@ const operatorCommands: readonly Node[] = [
     examples: [{ command: 'voucherctl platform reviews' }],
     view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
     input: ({ flags }) => defined(flags),
+  }),
+  callLeaf({
+    name: 'find',
+    endpoint: platformActing.find,
+    notes: ['An own id of a voucher is found in the newest 1,000 templates, a recipient in the newest 1,000 vouchers.'],
+    positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or start of a name', ask: 'What to find' },
+    examples: [{ command: 'voucherctl platform find user-42' }],
+    view: { members: ['kind', 'id', 'name', 'detail'], empty: 'Nothing was found.' },
+    input: ({ positional }) => ({ text: positional }),
   }),
   templates,
   platformBots,

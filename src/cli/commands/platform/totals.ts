@@ -2,7 +2,7 @@ import { platform as contract, TOTALS_BUCKETS_MAX, type Totals } from '../../../
 import { durationMs } from '../../../contract/values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
-import { integer, one } from '../../flags/flags.js'
+import { integer, one, text } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import type { Times } from '../../output/screen.js'
 import { plainLine, withTimes } from '../../output/text.js'
@@ -35,11 +35,15 @@ export const totals = callLeaf({
     },
     until: instant('Until this time; default now'),
     buckets: integer('N', 'Number of periods, default 24', 1, TOTALS_BUCKETS_MAX),
+    template: text('ID', 'Only vouchers of this template, tpl_…'),
   },
-  members: { since: ['from', 'seconds'] },
+  members: { since: ['from', 'seconds'], template: 'template_id' },
   examples: [{ command: 'voucherctl platform totals --since 7d --buckets 7' }],
   view: { headline: sum, body: chart, members: ['from', 'issued', 'redeemed'] },
-  input: ({ flags: { since, until, buckets } }) => ({ ...since, ...defined({ until, buckets }) }),
+  input: ({ flags: { since, until, buckets, template } }) => ({
+    ...since,
+    ...defined({ until, buckets, template_id: template }),
+  }),
 })
 
 function sum({ items, until, complete }: Totals): string {

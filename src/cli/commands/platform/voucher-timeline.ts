@@ -83,6 +83,7 @@ function detailsOf(event: VoucherEvent): [label: string, value: string][] {
     ['reference', event.reference],
     ['reason', event.type === 'reversed' ? event.reason : null],
     ['bot', event.bot_id],
+    ['by', event.by_operator ? 'the operator' : null],
     ['token', token],
     ['request', event.request_id],
     ['key', event.idempotency_key],

@@ -39,6 +39,7 @@ export const platformVouchers: Group = {
       name: 'list',
       endpoint: contract.vouchers,
       flags: {
+        app: text('ID', 'Only those of this application, app_…'),
         template: text('ID', 'Only those of this template, tpl_…'),
         recipient: text('ID', 'Only those of this user'),
         'external-id': text('ID', 'Only those with this external issue id'),
@@ -46,7 +47,12 @@ export const platformVouchers: Group = {
         since,
         ...pageFlags,
       },
-      members: { template: 'template_id', recipient: 'recipient_user_id', 'external-id': 'external_issue_id' },
+      members: {
+        app: 'application_id',
+        template: 'template_id',
+        recipient: 'recipient_user_id',
+        'external-id': 'external_issue_id',
+      },
       examples: [
         { command: 'voucherctl platform vouchers list' },
         { command: 'voucherctl platform vouchers list --recipient user-42 --status redeemed --since 1h' },
@@ -58,6 +64,7 @@ export const platformVouchers: Group = {
           flags,
           contract.vouchers,
           defined({
+            application_id: flags.app,
             template_id: flags.template,
             recipient_user_id: flags.recipient,
             external_issue_id: flags['external-id'],

@@ -61,7 +61,7 @@ export function curlOf(request: Sent, baseUrl: string): string {
 type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
 
 /** Query members with integer values; all other members of path and query are text. */
-const integers = ['page', 'limit', 'seconds', 'buckets']
+const integers = ['page', 'limit', 'seconds', 'buckets', 'update_id']
 
 /** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
 function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
