@@ -9,7 +9,7 @@ import { findLocalServer } from '../../config/local-server.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
-import { clients, pathOf, readEntry } from '../mcp/install.js'
+import { clients, pathOf, readEntry } from '../mcp/clients.js'
 import { bad, type Check, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)

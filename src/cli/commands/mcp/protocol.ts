@@ -15,7 +15,7 @@ import { limited, openCall, type Session, scrubbed } from './session.js'
 import type { Tool } from './tool.js'
 
 /** Serves tools to the client on stdin and stdout until the client closes its end or `host.signal` is aborted. */
-export async function serve(session: Session, tools: readonly Tool[], guides: readonly string[]): Promise<void> {
+export async function serveTools(session: Session, tools: readonly Tool[], guides: readonly string[]): Promise<void> {
   const { host } = session.context
   const stdout = new Writable({
     write(chunk: Buffer, _encoding, done) {
