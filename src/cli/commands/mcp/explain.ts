@@ -4,7 +4,6 @@ import { platformActivity } from '../../../contract/platform/activity.js'
 import { type DeliveryHint, type DeliveryReplay, platformDeliveries } from '../../../contract/platform/deliveries.js'
 import { closest } from '../../../contract/values/closest.js'
 import { asMembers, parseObject } from '../../../values/json.js'
-import { serialisations } from '../../../webhook/explain.js'
 import { explainedCodes, explanationOf } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { inputSchema } from '../../schemas/scenario-schema.js'
@@ -137,6 +136,7 @@ async function probeApplication(call: ToolCall, id: string) {
   const { body, hints, delivery } = before.value
   if (body === null) return usage('The bytes of this delivery are deleted.', 'Make another with trigger_update.')
   const original = Buffer.from(body, 'base64').toString()
+  const { serialisations } = await import('../../../webhook/explain.js')
   const forms = [...new Set(serialisations(asMembers(parseObject(original)) ?? {}))].filter((it) => it !== original)
   let sent: DeliveryReplay | undefined
   for (const form of forms) {
