@@ -30,7 +30,7 @@ test('every command of the guide for agents runs, in one shell', async () => {
   }
 })
 
-test('the package has the guide for agents as a skill, with name and description, and as llms.txt', () => {
+test('the package has the guide for agents as a skill with name and description, and as llms.txt', () => {
   const [, head = '', skill] =
     /^---\n(.*?)^---\n\n(.*)$/ms.exec(readFileSync(join(root, `dist/SKILL${md}`), 'utf8')) ?? []
   const { name, description } = parse(head) as { name: string; description: string }
