@@ -7,6 +7,7 @@ import type { Members } from '../../../values/json.js'
 import type { Leaf } from '../../command/leaf.js'
 import { explanationOf } from '../../failures/codes.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
+import type { ConformReport } from '../conform/report.js'
 import { unknownEndpoint } from './explain.js'
 import { send } from './session.js'
 import type { Next, ToolCall } from './tool.js'
@@ -194,19 +195,29 @@ export async function runConform(
 ) {
   const refused = changes ? call.refuseWrite() : undefined
   if (refused !== undefined) return refused
+  const env = changes && call.isLocal ? await withAccount(call) : undefined
+  const context = call.contextWith({}, env === undefined ? {} : { env })
+  if ('code' in context) return context
   const { conform } = await import('../conform/conform.js')
   const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-  const ran = await runLeaf<{ items: { result: string; rule: string }[]; ok: boolean }>(
-    conform,
-    call.context,
-    undefined,
-    flags,
-  )
+  const ran = await runLeaf<ConformReport>(conform, context, undefined, flags)
   if (!ran.ok) return ran
   const differences = ran.value.items.filter((it) => it.result === 'differs' || it.result === 'failed')
   const next = differences
     .slice(0, 5)
     .map(({ rule }) => ({ tool: 'rule', arguments: { anchor: rule }, why: 'what the rule says' }))
-  const { items: _, ...counts } = ran.value
-  return { ok: true as const, text: `${differences.length} differences.`, data: { ...counts, differences }, next }
+  const { items: _, holds, not_applicable, ...counts } = ran.value
+  return {
+    ok: true as const,
+    text: `${holds} hold, ${differences.length} differ, ${not_applicable} are not applicable.`,
+    data: { holds, not_applicable, ...counts, differences },
+    next,
+  }
+}
+
+/** The environment, with an account JWT of the local server unless it has one: with it a run makes what it needs. */
+async function withAccount(call: ToolCall) {
+  const { env } = call.context.host
+  const account = env.VOUCHERCTL_JWT === undefined ? await asAccount(call, 'conform') : undefined
+  return account?.ok ? { ...env, VOUCHERCTL_JWT: account.value.target.credential } : env
 }

@@ -264,7 +264,7 @@ export const tools: readonly Tool[] = [
       changes: Type.Optional(Type.Boolean()),
       template: optional('active template to issue from: tpl_…'),
     },
-    output: Type.Object({ ok: Type.Boolean(), differences: Type.Array(open) }),
+    output: Type.Object({ ok: Type.Boolean(), differences: Type.Array(Type.Unsafe<object>(open)) }),
     run: runConform,
   }),
   tool({

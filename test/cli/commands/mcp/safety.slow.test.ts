@@ -154,6 +154,16 @@ async function ownSession(): Promise<{ session: McpClient; folders: () => readon
   return { session, folders: () => readdirSync(tmp) }
 }
 
+test('a long call reports progress each second', async () => {
+  const server = await cliServer()
+  const session = await mcpClient([], { env: server.env })
+  const reports: unknown[] = []
+  const onprogress = (it: unknown) => void reports.push(it)
+  await session.call('activity', { wait_seconds: 2, only: 'problems' }, { onprogress })
+  expect(reports[0]).toMatchObject({ progress: 1, total: 60, message: 'activity runs for 1 s' })
+  await server.close()
+})
+
 describe('the end of a session', () => {
   test('a client that closes its end leaves no process and no folder', async () => {
     const { session, folders } = await ownSession()

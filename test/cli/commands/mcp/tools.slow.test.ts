@@ -114,6 +114,12 @@ describe('tools on the server of the session', () => {
     expect([token.isError, token.text]).toEqual([false, expect.not.stringMatching(/sop_\w{20}/)])
   })
 
+  test('conform with changes makes what it needs on a local server', async () => {
+    const { call } = await ownSession()
+    const { data } = await call('conform', { group: 'lists', changes: true })
+    expect((data as { holds: number }).holds).toBeGreaterThan(5)
+  })
+
   test('activity waits for the first line that fits', async () => {
     const { call } = await ownSession()
     const { cursor } = (await call('activity')).data as { cursor: number }
