@@ -195,12 +195,9 @@ export async function runConform(
 ) {
   const refused = changes ? call.refuseWrite() : undefined
   if (refused !== undefined) return refused
-  const env = changes && call.isLocal ? await withAccount(call) : undefined
-  const context = call.contextWith({}, env === undefined ? {} : { env })
-  if ('code' in context) return context
   const { conform } = await import('../conform/conform.js')
   const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-  const ran = await runLeaf<ConformReport>(conform, context, undefined, flags)
+  const ran = await runLeaf<ConformReport>(conform, call.context, undefined, flags)
   if (!ran.ok) return ran
   const differences = ran.value.items.filter((it) => it.result === 'differs' || it.result === 'failed')
   const next = differences
@@ -213,11 +210,4 @@ export async function runConform(
     data: { holds, not_applicable, ...counts, differences },
     next,
   }
-}
-
-/** The environment, with an account JWT of the local server unless it has one: with it a run makes what it needs. */
-async function withAccount(call: ToolCall) {
-  const { env } = call.context.host
-  const account = env.VOUCHERCTL_JWT === undefined ? await asAccount(call, 'conform') : undefined
-  return account?.ok ? { ...env, VOUCHERCTL_JWT: account.value.target.credential } : env
 }

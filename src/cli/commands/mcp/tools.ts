@@ -256,7 +256,7 @@ export const tools: readonly Tool[] = [
     name: 'conform',
     title: 'Test a group of rules',
     description:
-      'Tests whether the server follows a group of rules, such as lists, or one rule. Without `changes` only probes that change nothing. Returns the differences.',
+      'Tests whether the server follows a group of rules, such as lists, or one rule. Without `changes` only probes that change nothing. It uses the credentials of profile and environment. Returns the differences.',
     effect: 'either',
     msMax: HALF_AN_HOUR,
     input: {

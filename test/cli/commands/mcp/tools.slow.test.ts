@@ -114,12 +114,6 @@ describe('tools on the server of the session', () => {
     expect([token.isError, token.text]).toEqual([false, expect.not.stringMatching(/sop_\w{20}/)])
   })
 
-  test('conform with changes makes what it needs on a local server', async () => {
-    const { call } = await ownSession()
-    const { data } = await call('conform', { group: 'lists', changes: true })
-    expect((data as { holds: number }).holds).toBeGreaterThan(5)
-  })
-
   test('activity waits for the first line that fits', async () => {
     const { call } = await ownSession()
     const { cursor } = (await call('activity')).data as { cursor: number }
@@ -166,12 +160,14 @@ describe('tools without a server', () => {
 })
 
 describe('tools on a server of the environment', () => {
-  test('a call costs the credentials of the environment', async () => {
+  test('calls and probes use the credentials of the environment', async () => {
     const server = await cliServer()
     const { call } = await mcpClient([], { env: server.env })
     const { id } = await server.issue()
     expect((await call('voucher_history', { voucher_id: id })).data).toMatchObject({ voucher: { id } })
     expect((await call('call', { endpoint: 'templates.list' })).isError).toBe(false)
+    const { data } = await call('conform', { group: 'lists', changes: true })
+    expect((data as { holds: number }).holds).toBeGreaterThan(5)
     await server.close()
   })
 })
