@@ -37,7 +37,7 @@ export async function callEndpoint(call: ToolCall, given: CallInput) {
   if (account?.ok === false) return account
   const shown = call.isLocal && showsCredentials.includes(id) ? ['credentials'] : []
   const result = await send({ context }, endpoint as Endpoint, input, { ...account?.value, shown })
-  if (result.ok) return done(endpoint, result.value)
+  if (result.ok) return done(endpoint, result.value, shown.length > 0)
   const hint = `${result.hint ?? ''} On a local server, give application_id (token) or account_id (jwt) instead.`
   return result.code === 'CREDENTIAL_REQUIRED' && call.isLocal ? { ...result, hint } : result
 }
@@ -45,13 +45,13 @@ export async function callEndpoint(call: ToolCall, given: CallInput) {
 /** Endpoints whose credentials a local server shows. */
 const showsCredentials: readonly string[] = ['vouchers.issue', 'bots.issue', 'platform.showCredentials']
 
-const done = (endpoint: Endpoint, data: unknown) => {
+const done = (endpoint: Endpoint, data: unknown, showsCodes: boolean) => {
   const voucher = (data as { id?: unknown; voucher_id?: unknown } | null)?.voucher_id
   const next: Next[] =
     typeof voucher === 'string' && mutates(endpoint)
       ? [{ tool: 'voucher_history', arguments: { voucher_id: voucher }, why: 'what happened to the voucher' }]
       : []
-  return { ok: true as const, text: `${endpoint.id} succeeded.`, data: { data }, next }
+  return { ok: true as const, text: `${endpoint.id} succeeded.`, data: { data }, next, showsCodes }
 }
 
 /** Checks input by the contract, before anything is sent. */
@@ -84,7 +84,7 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
     const shown = isShown
       ? await send(call, platformActing.showCredentials, { voucherId: id }, { shown: ['credentials'] })
       : undefined
-    return done(endpoint, shown?.ok ? { ...(data as Members), credentials: shown.value.credentials } : data)
+    return done(endpoint, shown?.ok ? { ...(data as Members), credentials: shown.value.credentials } : data, isShown)
   }
   const hint = explanationOf(code, call.context.host.env)?.fix ?? null
   const head = { ok: false as const, code, status, hint, retryable: false, requestId: requestId as string | null }

@@ -64,7 +64,7 @@ interface Part {
 }
 
 /**
- * The text of a result for a model: one sentence of voucherctl, the data, what comes next. Data of others stands between
+ * The text of a result for a model: one sentence of voucherctl, the data, the next tools. Data of others stands between
  * two lines with a random mark, which no sender can know, so that no text inside can end the block.
  */
 export function textOf({ text, data, next, source }: Part, mark: string): string {

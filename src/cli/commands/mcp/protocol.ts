@@ -9,9 +9,10 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { type Schema, Type } from '../../../contract/schema.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { untilAborted } from '../../host/files.js'
+import { scrubAll } from '../../host/secrets.js'
 import { bounded, failureText, textOf } from './present.js'
 import { registerResources } from './resources.js'
-import { limited, openCall, type Session, scrubbed } from './session.js'
+import { limited, openCall, type Session } from './session.js'
 import type { Tool } from './tool.js'
 
 /** Serves tools to the client on stdin and stdout until the client closes its end or `host.signal` is aborted. */
@@ -115,7 +116,7 @@ async function runTool(
     const result = await untilAborted(tool.run(call, given as never), signal)
     if (result === undefined || signal.aborted) return failed(session, tooLong(tool), source)
     if (!result.ok) return failed(session, result, source)
-    const { value: data, isCut } = bounded(result.data)
+    const { value: data, isCut } = bounded(result.showsCodes ? result.data : scrubAll(host, result.data))
     const part = { text: result.text, data, next: result.next ?? [], source: result.isOwn ? undefined : source }
     return {
       content: [{ type: 'text', text: textOf(part, host.newId()) }],
@@ -171,6 +172,6 @@ async function failed(session: Session, failure: Failure, source: string | undef
   const { hint, ...advised } = await withLocalAdvice(context, failure)
   const start = hint?.includes('server start') ? '' : START_HINT
   const hints = withoutServer.includes(failure.code) ? [hint, start, OWN_SERVER].filter(Boolean).join(' ') : hint
-  const text = failureText(scrubbed(context.host, { ...advised, hint: hints }), source, context.host.newId())
+  const text = failureText(scrubAll(context.host, { ...advised, hint: hints }) as Failure, source, context.host.newId())
   return { isError: true, content: [{ type: 'text', text }] }
 }

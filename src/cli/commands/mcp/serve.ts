@@ -26,6 +26,7 @@ export const serve = (guides: readonly string[]): Leaf =>
       { command: 'voucherctl mcp serve --seed seed.yaml', comment: 'With a server of its own' },
     ],
     run: async (context, { flags }): Promise<Outcome<unknown>> => {
+      if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')
       if (context.dryRun) return context.plan('serve tools to an MCP client on stdin and stdout')
       const started = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (started !== undefined && 'code' in started) return started

@@ -8,7 +8,6 @@ import { resolveSettings } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
-import { scrubAll } from '../../host/secrets.js'
 import { Output } from '../../output/output.js'
 import { inputSchema } from '../../schemas/scenario-schema.js'
 import { CALL_MS_MAX, type Next, type Tool, type ToolCall } from './tool.js'
@@ -92,9 +91,6 @@ export async function send<E extends Endpoint>(
   const members = (options.shown ?? []).map((name) => [name, (result.data as Record<string, unknown>)[name]])
   return { ok: true, value: { ...masked, ...Object.fromEntries(members) } as OutputOf<E> }
 }
-
-/** Removes credentials from a failure, whose message and details may repeat a request. */
-export const scrubbed = (host: Host, failure: Failure) => scrubAll(host, failure) as Failure
 
 type Described = Pick<Tool, 'name' | 'title' | 'description'> & Partial<Pick<Tool, 'effect' | 'isIdempotent'>>
 

@@ -31,6 +31,8 @@ export interface ToolResult<Data = unknown> {
   readonly next?: readonly Next[]
   /** True if no part of the data comes from a server: documents of voucherctl. */
   readonly isOwn?: true
+  /** True if the data shows codes on purpose. */
+  readonly showsCodes?: boolean
 }
 
 /** What a tool may change: nothing; what its input says; the state of the server; or it replaces that state. */
@@ -39,7 +41,7 @@ export type Effect = 'reads' | 'either' | 'changes' | 'replaces'
 export interface Tool {
   readonly name: string
   readonly title: string
-  /** For a model: when to use the tool, what it returns, and what comes next. */
+  /** For a model: when to use the tool, its result, and the next tool. */
   readonly description: string
   readonly input: ObjectSchema
   readonly output: Schema
