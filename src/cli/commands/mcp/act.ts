@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { type Endpoint, mutates } from '../../../contract/endpoint.js'
 import { contract, endpoints } from '../../../contract/index.js'
 import { platformActing } from '../../../contract/platform/acting.js'
@@ -10,7 +11,7 @@ import { type Failure, fail, usage } from '../../failures/failure.js'
 import type { ConformReport } from '../conform/report.js'
 import { unknownEndpoint } from './explain.js'
 import { send } from './session.js'
-import type { Next, ToolCall } from './tool.js'
+import type { ToolCall } from './tool.js'
 
 interface CallInput {
   readonly endpoint: string
@@ -26,9 +27,7 @@ export async function callEndpoint(call: ToolCall, given: CallInput) {
   const endpoint = endpoints.find((it) => it.id === id)
   if (endpoint === undefined) return unknownEndpoint(id)
   if (endpoint.streams) return usage('This endpoint is a stream.', 'Use the tool activity.')
-  const refused = mutates(endpoint)
-    ? (call.refuseWrite() ?? (await invalid(endpoint, input)))
-    : await invalid(endpoint, input)
+  const refused = (mutates(endpoint) ? call.refuseWrite() : undefined) ?? (await invalid(endpoint, input))
   if (refused !== undefined) return refused
   if (appId !== undefined) return callAsApp(call, endpoint, input, appId, key)
   const context = call.contextWith(key === undefined ? {} : { 'idempotency-key': key })
@@ -45,13 +44,8 @@ export async function callEndpoint(call: ToolCall, given: CallInput) {
 /** Endpoints whose credentials a local server shows. */
 const showsCredentials: readonly string[] = ['vouchers.issue', 'bots.issue', 'platform.showCredentials']
 
-const done = (endpoint: Endpoint, data: unknown, showsCodes: boolean) => {
-  const voucher = (data as { id?: unknown; voucher_id?: unknown } | null)?.voucher_id
-  const next: Next[] =
-    typeof voucher === 'string' && mutates(endpoint)
-      ? [{ tool: 'voucher_history', arguments: { voucher_id: voucher }, why: 'what happened to the voucher' }]
-      : []
-  return { ok: true as const, text: `${endpoint.id} succeeded.`, data: { data }, next, showsCodes }
+const done = ({ id }: Endpoint, data: unknown, showsCodes: boolean) => {
+  return { ok: true as const, text: `${id} succeeded.`, data: { data }, showsCodes }
 }
 
 /** Checks input by the contract, before anything is sent. */
@@ -60,9 +54,8 @@ async function invalid(endpoint: Endpoint, input: Members): Promise<Failure | un
   const issues = (await inputCheck())(endpoint, input)
   if (issues.length === 0) return undefined
   const errors = issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
-  return fail('INVALID_INPUT', `The input does not fit ${endpoint.id}; nothing was sent.`, 'See describe_endpoint.', {
-    errors,
-  })
+  const message = `The input does not fit ${endpoint.id}; nothing was sent.`
+  return fail('INVALID_INPUT', message, 'See describe_endpoint.', { errors })
 }
 
 async function asAccount({ context }: ToolCall, accountId: string) {
@@ -81,9 +74,8 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
   if (code === null) {
     const id = String((data as Members | null)?.id)
     const isShown = call.isLocal && endpoint.id === 'vouchers.issue'
-    const shown = isShown
-      ? await send(call, platformActing.showCredentials, { voucherId: id }, { shown: ['credentials'] })
-      : undefined
+    const shows = { shown: ['credentials'] }
+    const shown = isShown ? await send(call, platformActing.showCredentials, { voucherId: id }, shows) : undefined
     return done(endpoint, shown?.ok ? { ...(data as Members), credentials: shown.value.credentials } : data, isShown)
   }
   const hint = explanationOf(code, call.context.host.env)?.fix ?? null
@@ -106,9 +98,8 @@ export async function changeFaults(call: ToolCall, { action, fault, fault_id: fa
         : await send(call, platformControls.addFault, (fault ?? {}) as never)
   if (!changed.ok) return changed
   const faults = await send(call, platformControls.faults, {})
-  return faults.ok
-    ? { ok: true as const, text: `${faults.value.items.length} faults are set.`, data: faults.value }
-    : faults
+  if (!faults.ok) return faults
+  return { ok: true as const, text: `${faults.value.items.length} faults are set.`, data: faults.value }
 }
 
 /** Plants a seed of a file or of the input, or the example, into an empty store. */
@@ -119,11 +110,8 @@ export async function plantSeed(call: ToolCall, { file, seed: given }: { file?: 
   const seed = read?.seed ?? given
   const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
   if (!planted.ok) return planted
-  return {
-    ok: true as const,
-    text: planted.value.planted ? 'Planted.' : 'The store already holds the seed.',
-    data: planted.value,
-  }
+  const text = planted.value.planted ? 'Planted.' : 'The store already holds the seed.'
+  return { ok: true as const, text, data: planted.value }
 }
 
 export async function triggerUpdate(
@@ -142,9 +130,7 @@ export async function triggerUpdate(
     if (line.done) break
     items.push(line.value as Members)
   }
-  const next = [
-    { tool: 'activity', arguments: { only: 'deliveries', wait_seconds: 10 }, why: 'how the application took it' },
-  ]
+  const next = [{ tool: 'activity', arguments: { only: 'deliveries', wait_seconds: 10 }, why: 'how it arrived' }]
   return { ok: true as const, text: `The server made ${items.length} updates.`, data: { items }, next }
 }
 
@@ -166,26 +152,17 @@ export async function runScenario(call: ToolCall, { file, yaml = '', on_server: 
   const base = isOnServer ? (call.refuseWrite() ?? call.context.baseUrl()) : undefined
   if (base?.ok === false) return base
   const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
-  const stdin = {
-    async *[Symbol.asyncIterator]() {
-      yield yaml
-    },
-  }
+  const stdin = Readable.from([yaml])
   const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
   const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
   if ('code' in context) return context
   const { scenario } = await import('../scenario/scenario.js')
   const leaf = scenario.commands.find((it): it is Leaf => it.name === 'run')
   if (leaf === undefined) throw new Error('scenario run must exist')
-  const ran = await runLeaf<{ items: Members[]; passed: number; failed: number }>(leaf, context, file ?? '-', {
-    watch: false,
-  })
+  type Report = { items: Members[]; passed: number; failed: number }
+  const ran = await runLeaf<Report>(leaf, context, file ?? '-', { watch: false })
   if (!ran.ok) return ran
-  return {
-    ok: true as const,
-    text: ran.value.failed === 0 ? 'The scenario passed.' : 'The scenario failed.',
-    data: ran.value,
-  }
+  return { ok: true as const, text: `The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, data: ran.value }
 }
 
 /** Tests one group of rules on the chosen server. */
@@ -200,14 +177,9 @@ export async function runConform(
   const ran = await runLeaf<ConformReport>(conform, call.context, undefined, flags)
   if (!ran.ok) return ran
   const differences = ran.value.items.filter((it) => it.result === 'differs' || it.result === 'failed')
-  const next = differences
-    .slice(0, 5)
-    .map(({ rule }) => ({ tool: 'rule', arguments: { anchor: rule }, why: 'what the rule says' }))
-  const { items: _, holds, not_applicable, ...counts } = ran.value
-  return {
-    ok: true as const,
-    text: `${holds} hold, ${differences.length} differ, ${not_applicable} are not applicable.`,
-    data: { holds, not_applicable, ...counts, differences },
-    next,
-  }
+  const rules = [...new Set(differences.map((it) => it.rule))]
+  const next = rules.map((anchor) => ({ tool: 'rule', arguments: { anchor }, why: 'what the rule says' }))
+  const { items: _, ...counts } = ran.value
+  const text = `${counts.holds} hold, ${differences.length} differ, ${counts.not_applicable} are not applicable.`
+  return { ok: true as const, text, data: { ...counts, differences }, next }
 }

@@ -59,17 +59,14 @@ export async function explainDelivery(call: ToolCall, { delivery_id: given }: { 
     other_causes: causes.slice(1),
     error,
     verification,
-    url,
+    // The path of a webhook is a secret.
+    origin: url === null ? null : new URL(url).origin,
     next_attempt_at: schedule.find((it) => it.state === 'due' || it.state === 'later')?.at ?? null,
     response: bodyOf(responses.at(-1)?.response?.body),
   }
   const next = !data.certain ? [probe(delivery.id)] : failed ? [replay(delivery.id)] : []
-  return {
-    ok: true as const,
-    text: `The delivery is ${verdict}${data.certain ? '' : '; a probe tells the cause'}.`,
-    data,
-    next,
-  }
+  const text = `The delivery is ${verdict}${data.certain ? '' : '; a probe tells the cause'}.`
+  return { ok: true as const, text, data, next }
 }
 
 const probe = (id: string): Next => ({
@@ -87,12 +84,8 @@ const bodyOf = (body: string | null | undefined) => (body == null ? null : Buffe
 
 function otherCause(status: number | null, error: { readonly code: string } | null) {
   if (status === null) {
-    const code = error?.code ?? 'no_response'
-    return {
-      code,
-      text: 'The application did not respond.',
-      cure: 'See that it runs and listens at the URL of the webhook.',
-    }
+    const cure = 'See that it runs and listens at the URL of the webhook.'
+    return { code: error?.code ?? 'no_response', text: 'The application did not respond.', cure }
   }
   const text = `The application responded ${status}, for a reason of its own.`
   return { code: `status_${status}`, text, cure: 'Read its log, and the body of its response.' }
@@ -134,23 +127,27 @@ async function probeApplication(call: ToolCall, id: string) {
   const before = await send(call, platformDeliveries.delivery, { deliveryId: id })
   if (!before.ok) return before
   const { body, hints, delivery } = before.value
-  if (body === null) return usage('The bytes of this delivery are deleted.', 'Make another with trigger_update.')
-  const original = Buffer.from(body, 'base64').toString()
+  const original = Buffer.from(body ?? '', 'base64').toString()
   const { serialisations } = await import('../../../webhook/explain.js')
   const forms = [...new Set(serialisations(asMembers(parseObject(original)) ?? {}))].filter((it) => it !== original)
   let sent: DeliveryReplay | undefined
-  for (const form of forms) {
-    const input = { deliveryId: id, mode: 'resigned', body: Buffer.from(form).toString('base64') } as const
-    const replayed = await send(call, platformDeliveries.replayDelivery, input)
-    if (!replayed.ok) return replayed
-    sent = replayed.value
-    if (sent.status !== delivery.last_status_code) break
+  if (hints.some((it) => alike.includes(it.code))) {
+    for (const form of forms) {
+      const input = { deliveryId: id, mode: 'resigned', body: Buffer.from(form).toString('base64') } as const
+      const replayed = await send(call, platformDeliveries.replayDelivery, input)
+      if (!replayed.ok) return replayed
+      sent = replayed.value
+      if (sent.status !== delivery.last_status_code) break
+    }
   }
-  if (sent === undefined) return usage('The body of this delivery is not JSON.', 'Make another with trigger_update.')
-  const code = sent.status === delivery.last_status_code ? 'other_secret' : 'raw_body'
+  if (sent === undefined) return usage('No two causes of this delivery look alike.', 'See explain_delivery.')
+  const isSame = sent.status === delivery.last_status_code
+  const data = responseOf(id, sent)
+  const code = isSame ? 'other_secret' : data.verdict === 'failed' ? undefined : 'raw_body'
   const cause = hints.find((it) => it.code === code)
-  const data = { ...responseOf(id, sent), cause: cause === undefined ? null : withCure(cause), certain: true }
-  return { ok: true as const, text: `The probe tells the cause: ${code}.`, data, next: [replay(id)] }
+  const text = `The probe tells the cause: ${code ?? 'unknown, because the application failed'}.`
+  const found = { cause: cause === undefined ? null : withCure(cause), certain: cause !== undefined }
+  return { ok: true as const, text, data: { ...data, ...found }, next: [replay(id)] }
 }
 
 /** Explains a failure code from the failure table. */

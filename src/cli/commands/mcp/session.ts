@@ -10,7 +10,7 @@ import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
 import { Output } from '../../output/output.js'
 import { inputSchema } from '../../schemas/scenario-schema.js'
-import { CALL_MS_MAX, type Next, type Tool, type ToolCall } from './tool.js'
+import { CALL_MS_MAX, type Described, type Next, type Tool, type ToolCall } from './tool.js'
 
 /** What all calls of one client have in common. */
 export interface Session {
@@ -29,11 +29,13 @@ function silentHost(host: Host, members: Partial<Host>): Host {
   return Object.create(host, Object.getOwnPropertyDescriptors(silent)) as Host
 }
 
+interface Limit {
+  readonly signal: AbortSignal
+  end(): void
+}
+
 /** A signal that other signals abort, or a time limit. AbortSignal.any would lose a timeout to the garbage collector. */
-export function limited(
-  msMax: number,
-  ...signals: readonly AbortSignal[]
-): { readonly signal: AbortSignal; end(): void } {
+export function limited(msMax: number, ...signals: readonly AbortSignal[]): Limit {
   const controller = new AbortController()
   const abort = () => controller.abort()
   const timer = setTimeout(abort, msMax)
@@ -91,8 +93,6 @@ export async function send<E extends Endpoint>(
   const members = (options.shown ?? []).map((name) => [name, (result.data as Record<string, unknown>)[name]])
   return { ok: true, value: { ...masked, ...Object.fromEntries(members) } as OutputOf<E> }
 }
-
-type Described = Pick<Tool, 'name' | 'title' | 'description'> & Partial<Pick<Tool, 'effect' | 'isIdempotent'>>
 
 /** A tool that makes one call: its schemas are those of the endpoint. */
 export function endpointTool(endpoint: Endpoint, { next, ...described }: Described & { readonly next?: Next }): Tool {

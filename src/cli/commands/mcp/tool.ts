@@ -36,7 +36,7 @@ export interface ToolResult<Data = unknown> {
 }
 
 /** What a tool may change: nothing; what its input says; the state of the server; or it replaces that state. */
-export type Effect = 'reads' | 'either' | 'changes' | 'replaces'
+type Effect = 'reads' | 'either' | 'changes' | 'replaces'
 
 export interface Tool {
   readonly name: string
@@ -53,15 +53,13 @@ export interface Tool {
   run(call: ToolCall, input: never): Promise<ToolResult | Failure>
 }
 
-interface Definition<P extends Properties, O extends Schema> {
-  readonly name: string
-  readonly title: string
-  readonly description: string
+/** What a definition says; the other members have defaults. */
+export type Described = Pick<Tool, 'name' | 'title' | 'description'> &
+  Partial<Pick<Tool, 'effect' | 'isIdempotent' | 'msMax'>>
+
+type Definition<P extends Properties, O extends Schema> = Described & {
   readonly input: P
   readonly output: O
-  readonly effect?: Effect
-  readonly isIdempotent?: true
-  readonly msMax?: number
   run(call: ToolCall, input: Static<ObjectSchema<P>>): Promise<ToolResult<Static<O>> | Failure>
 }
 

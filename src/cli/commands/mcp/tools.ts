@@ -32,16 +32,11 @@ const explanation = Type.Object({
   retryable: Type.Boolean(),
 })
 const delivery = membersOf(platformDeliveries.delivery.output)
-const deliveryError = membersOf(platformDeliveries.replayDelivery.output).error as Schema<{
-  code: string
-  message: string
-} | null>
-const verdicts = ['delivered', 'refused', 'failed', 'waiting', 'cancelled'] as const
 const verdict = {
   delivery_id: Type.String(),
-  verdict: oneOf(verdicts),
+  verdict: oneOf(['delivered', 'refused', 'failed', 'waiting', 'cancelled']),
   status: nullable(Type.Integer({ description: 'that the application responded; null without a response' })),
-  error: deliveryError,
+  error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
   cause: orNull(cause),
   certain: Type.Boolean({ description: 'false: another cause looks alike' }),
   response: nullable(Type.String({ description: 'body of the response of the application' })),
@@ -91,13 +86,7 @@ export const tools: readonly Tool[] = [
     effect: 'either',
     input: {
       endpoint: text('id such as vouchers.redeem'),
-      input: Type.Optional(
-        Type.Unsafe<Record<string, unknown>>({
-          type: 'object',
-          additionalProperties: true,
-          description: 'members of path, query and body by their names',
-        }),
-      ),
+      input: Type.Optional({ ...open, description: 'members of path, query and body by their names' }),
       application_id: optional('act as this application: app_…'),
       account_id: optional('act as this account'),
       idempotency_key: optional('of an earlier call, to repeat it'),
@@ -155,7 +144,7 @@ export const tools: readonly Tool[] = [
       ...verdict,
       other_causes: Type.Array(cause),
       verification: delivery.verification as Schema<object | null>,
-      url: nullable(Type.String()),
+      origin: nullable(Type.String({ description: 'of the webhook' })),
       next_attempt_at: nullable(Type.String()),
     }),
     run: explainDelivery,

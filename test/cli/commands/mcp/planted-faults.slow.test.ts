@@ -107,6 +107,27 @@ test('a client finds the wrong clock of an application', async () => {
   expect(cause).toMatchObject({ code: 'app_clock', cure: 'Correct the clock of the application.' })
 })
 
+test('a probe proves nothing when the application fails', async () => {
+  const server = await startServer({ seed: twoShops })
+  const env = { VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey }
+  const { call } = await mcpClient([], { env })
+  let responses = 0
+  const app = createServer((request, response) => {
+    request.resume()
+    responses += 1
+    response.writeHead(responses === 1 ? 401 : 500).end()
+  })
+  const url = `http://127.0.0.1:${await listen(app)}/hook`
+  await server.client.webhook.set({ botId: 'bot_coffee', url, secret_token: secret })
+  await server.operator.addUpdate({ botId: 'bot_coffee', type: 'ping' })
+  const waited = await call('activity', { only: 'problems', wait_seconds: 30 })
+  const { items } = waited.data as { items: { delivery: { delivery_id: string } }[] }
+  const id = items[0]?.delivery.delivery_id
+  const probe = { delivery_id: id, send: 'probe' }
+  expect((await call('replay_delivery', probe)).data).toMatchObject({ verdict: 'failed', cause: null, certain: false })
+  await server.close()
+})
+
 test('a client finds that the quota of a template is used up', async () => {
   const cause = await causeOf(async ({ client }) => {
     expect(await client.vouchers.issue(order)).toMatchObject({ ok: true })
