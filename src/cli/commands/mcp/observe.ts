@@ -18,7 +18,13 @@ export async function readState(call: ToolCall) {
   const { context, isLocal } = call
   const base = context.baseUrl()
   if (!base.ok) return base
+  const known = { base_url: base.value, is_local: isLocal, may_change: call.refuseWrite() === undefined }
   const faults = await send(call, platformControls.faults, {})
+  // Other platforms have no operator API.
+  if (!faults.ok && !isLocal && (faults.code === 'CREDENTIAL_REQUIRED' || faults.status !== null)) {
+    const data = { ...known, clock: null, faults: [], reviews: 0, failed_deliveries: [], refused_calls: [] }
+    return { ok: true as const, text: 'Nothing more is known without an operator key; `call` reads.', data }
+  }
   if (!faults.ok) return faults
   const [clock, reviews, deliveries, refused] = await Promise.all([
     send(call, platformControls.getClock, {}),
@@ -32,9 +38,7 @@ export async function readState(call: ToolCall) {
   const failing = deliveries.value.items.filter((it) => it.status === 'failed' || it.status === 'dead_letter')
   const calls = refused.value.filter((it) => it.code !== null && !it.endpoint?.startsWith('platform.'))
   const data = {
-    base_url: base.value,
-    is_local: isLocal,
-    may_change: call.refuseWrite() === undefined,
+    ...known,
     clock: clock.ok ? clock.value : null,
     faults: faults.value.items,
     reviews: reviews.value.items.length,

@@ -22,7 +22,10 @@ const writes: readonly (readonly [tool: string, input: Record<string, unknown>])
 ]
 
 /** Starts a session for a server whose address is not loopback, although it is on this machine. */
-async function remoteSession(args: readonly string[], given: { production?: boolean } = {}) {
+async function remoteSession(
+  args: readonly string[],
+  given: { production?: boolean; env?: Record<string, string> } = {},
+) {
   const server = await stub(() => success(clock))
   const home = temporaryDir()
   const { production = false } = given
@@ -31,7 +34,7 @@ async function remoteSession(args: readonly string[], given: { production?: bool
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const config = { current: 'default', profiles: { default: profile } }
   writeFileSync(join(dir, 'config.json'), JSON.stringify(config), { mode: 0o600 })
-  const env = { VOUCHERCTL_OPERATOR_KEY: 'opk_1' }
+  const { env = { VOUCHERCTL_OPERATOR_KEY: 'opk_1' } } = given
   return { server, session: await mcpClient(args, { home, env }) }
 }
 
@@ -46,6 +49,12 @@ describe('a server on another machine', () => {
       expect(text, tool).toContain('--allow-write')
     }
     expect(server.received.length).toBe(reads)
+  })
+
+  test('its state is readable without an operator key', async () => {
+    const { session } = await remoteSession([], { env: {} })
+    const { isError, data } = await session.call('server_state')
+    expect([isError, data]).toEqual([false, expect.objectContaining({ is_local: false, may_change: false })])
   })
 
   test('a write is sent with --allow-write', async () => {
