@@ -170,6 +170,18 @@ describe('calls as an application', () => {
     expect(new Set(both.map((it) => it.request.idempotency_key)).size).toBe(2)
   })
 
+  it('voucher that operator and program redeem concurrently is redeemed once', async () => {
+    const voucher = await tenant.issue(templateId)
+    const credential = codeOf(voucher)
+    const made = await Promise.all([
+      make({ endpoint: 'vouchers.redeem', input: {}, voucher_id: voucher.id }),
+      tenant.runtime(vouchers.redeem, { credential }),
+      make({ endpoint: 'vouchers.redeem', input: { credential } }),
+    ])
+    expect(made.map((it) => it.status).sort()).toEqual([200, 409, 409])
+    expect(made.flatMap((it) => it.code ?? [])).toEqual(['VOUCHER_ALREADY_REDEEMED', 'VOUCHER_ALREADY_REDEEMED'])
+  })
+
   it('calls of operator and programs count against the same rate limit', async () => {
     const limits = createLimits({ reads: { calls: 2, seconds: 60 } }, () => 0)
     const own = testApp({ store: server.deps.store, limits })
