@@ -36,6 +36,7 @@ export async function serveTools(session: Session, tools: readonly Tool[], guide
   })
   await untilAborted(ended, host.signal)
   await handle.close()
+  await Promise.allSettled(session.running)
 }
 
 const INSTRUCTIONS =
@@ -113,7 +114,7 @@ async function runTool(
   if (refused !== undefined) return failed(session, refused, source)
   const endProgress = reportProgress(mcpReq, tool)
   try {
-    const result = await untilAborted(tool.run(call, given as never), signal)
+    const result = await untilAborted(tracked(session, tool.run(call, given as never)), signal)
     if (result === undefined || signal.aborted) return failed(session, tooLong(tool), source)
     if (!result.ok) return failed(session, result, source)
     const { value: data, isCut } = bounded(result.showsCodes ? result.data : scrubAll(host, result.data))
@@ -135,6 +136,14 @@ async function runTool(
     end()
     endProgress()
   }
+}
+
+/** Keeps the work of a tool among those that run until it has ended, also after the client has its result. */
+function tracked<T>({ running }: Session, work: Promise<T>): Promise<T> {
+  const forget = () => void running.delete(work)
+  running.add(work)
+  work.then(forget, forget)
+  return work
 }
 
 /** A TypeError comes from data without the members that the contract promises; any other error is a bug. */

@@ -33,7 +33,12 @@ export const serve = (guides: readonly string[]): Leaf =>
       try {
         const { serveTools } = await import('./protocol.js')
         const { tools } = await import('./tools.js')
-        const session = { context, allowWrite: flags['allow-write'], ownServer: started?.baseUrl }
+        const session = {
+          context,
+          allowWrite: flags['allow-write'],
+          ownServer: started?.baseUrl,
+          running: new Set<Promise<unknown>>(),
+        }
         await serveTools(session, offered(tools, context), guides)
       } finally {
         await started?.close()

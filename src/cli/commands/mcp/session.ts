@@ -19,6 +19,8 @@ export interface Session {
   readonly allowWrite: boolean
   /** Address of the server that ends with the session. */
   readonly ownServer: string | undefined
+  /** Tools that run. At the end of the session they are aborted, and it waits until they have removed what they made. */
+  readonly running: Set<Promise<unknown>>
 }
 
 const nowhere = { write: () => true }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { built } from '../../../support/cli/built-cli.js'
 import { stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { hasEnded, type McpClient, mcpClient } from '../../../support/cli/mcp.js'
@@ -183,6 +183,18 @@ test('a long call reports progress each second', async () => {
   await server.close()
 })
 
+/** A scenario that waits for an update that never comes. */
+const waiting = `name: x
+steps:
+  - call: bots.apply
+    with: { name: Coffee bot, username: coffee_bot, scopes: ["messages:receive"] }
+    capture: { bot: .id }
+  - call: webhook.set
+    with: { botId: "\${bot}", url: "\${webhook.url}", secret_token: "\${webhook.secret}" }
+  - receive: ping
+    within: 50s
+`
+
 describe('the end of a session', () => {
   test('a client that closes its end leaves no process and no folder', async () => {
     const { session, folders } = await ownSession()
@@ -193,6 +205,19 @@ describe('the end of a session', () => {
     expect(await hasEnded(session.pid)).toBe(true)
     expect(folders()).toEqual([])
     expect(existsSync(join(session.home, '.local', 'share', 'voucherctl', 'servers'))).toBe(false)
+  })
+
+  test('a client that ends while a scenario runs leaves no folder of its temporary server', async () => {
+    const home = temporaryDir()
+    const tmp = join(home, 'tmp')
+    mkdirSync(tmp)
+    const session = await mcpClient([], { home, env: { TMPDIR: tmp } })
+    const calling = session.call('run_scenario', { yaml: waiting }).catch(() => undefined)
+    await vi.waitUntil(() => readdirSync(tmp).length > 0, { timeout: 20_000 })
+    await session.client.close()
+    await calling
+    expect(await hasEnded(session.pid)).toBe(true)
+    expect(readdirSync(tmp)).toEqual([])
   })
 
   test('SIGTERM ends the process with exit 143 and leaves no folder', async () => {
