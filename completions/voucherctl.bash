@@ -2,7 +2,7 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario conform load server open platform explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario conform load server open platform mcp explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'project') REPLY='show allow deny' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
@@ -27,6 +27,7 @@ _voucherctl_commands() {
     'platform clock') REPLY='show set advance forecast' ;;
     'platform faults'|'platform fault') REPLY='list add remove clear' ;;
     'platform snapshots'|'platform snapshot') REPLY='list save restore remove' ;;
+    'mcp') REPLY='serve install tools' ;;
     'completion') REPLY='bash zsh fish powershell install uninstall' ;;
     *) REPLY='' ;;
   esac

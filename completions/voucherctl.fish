@@ -25,6 +25,7 @@ function __voucherctl_commands
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 open 'The page of a local server, in the browser' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
+                mcp 'Tools for models over the Model Context Protocol: serve, install, tools' \
                 explain 'What a failure code means, what causes it, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
                 completion 'Completion of the shell: bash, zsh, fish, powershell, install' \
@@ -206,6 +207,11 @@ function __voucherctl_commands
                 save 'Save the state of the server; replaces a snapshot of the same name' \
                 restore 'Return the server to a snapshot' \
                 remove 'Remove a snapshot'
+        case 'mcp'
+            printf '%s\t%s\n' \
+                serve 'Serve tools to an MCP client on stdin and stdout' \
+                install 'Print a client\'s configuration for `mcp serve`, or write it' \
+                tools 'List the tools that `mcp serve` offers'
         case 'completion'
             printf '%s\t%s\n' \
                 bash 'Print the script for bash' \

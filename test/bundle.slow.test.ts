@@ -58,6 +58,17 @@ describe('the bundle', () => {
     expect(bytes).toBeLessThan(2_500_000)
   })
 
+  test('the protocol library of `mcp serve` is in a file of its own, which nothing else loads', () => {
+    const chunks = programs[0]?.output.filter((it) => it.type === 'chunk') ?? []
+    const file = 'chunks/mcp-library.cjs'
+    const parts = chunks.filter((it) => it.moduleIds.some((id) => id.includes('@modelcontextprotocol')))
+    expect(parts.map((it) => it.fileName)).toEqual([file])
+    expect(statSync(join(folder, file)).size).toBeLessThan(450_000)
+    const loading = (name: string) => chunks.filter((it) => [...it.imports, ...it.dynamicImports].includes(name))
+    expect(loading(file).map((it) => it.name)).toEqual(['protocol'])
+    expect(loading('chunks/protocol.cjs').map((it) => it.name)).toEqual(['serve'])
+  })
+
   test('bundled packages have permissive licences and are in the lock file', () => {
     const found = programs.flatMap(modulesOf).map((path) => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1])
     const bundled = [...new Set(found)].filter((path) => path !== undefined)

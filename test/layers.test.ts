@@ -36,7 +36,7 @@ const isWithin = (path: string, place: string) =>
 const guard = 'server/delivery/guard.ts'
 
 /** Commands that run the bundled server. They import it dynamically, so that other commands do not load it. */
-const serverCommands = ['cli/commands/server/', 'cli/commands/quickstart/', 'cli/commands/scenario/']
+const serverCommands = ['server', 'quickstart', 'scenario', 'mcp'].map((it) => `cli/commands/${it}/`)
 
 /** Why an import is not allowed by `layers`; undefined if it is. */
 function breach({ from, to, kind }: Import): string | undefined {

@@ -29,6 +29,16 @@ for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas
   const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
   for (const [name, text] of Object.entries(fileSchemas)) fs.writeFileSync(join('dist/schemas', name), text)
 }
+// The guide for agents, with the heads that their programs look for.
+const [, title, text] = /^# (.*)\n+([^]*)$/.exec(fs.readFileSync('src/guides/agents.md', 'utf8'))
+// Written so, because the repository has no such document.
+const md = '.md'
+const { name, description } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
+fs.writeFileSync(
+  `dist/SKILL${md}`,
+  `---\nname: ${name}\ndescription: ${JSON.stringify(text.slice(0, text.indexOf('\n')))}\n---\n\n# ${title}\n\n${text}`,
+)
+fs.writeFileSync('dist/llms.txt', `# ${name}\n\n> ${description}\n\n${text}`)
 if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })

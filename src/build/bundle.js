@@ -37,6 +37,8 @@ const groups = [
   // Packages that every server loads. Their errors do not reach users, so `minified` takes them too: 1 ms of a start.
   { name: 'router', test: /[\\/]node_modules[\\/]find-my-way[\\/]/, priority: 2 },
   { name: 'logger', test: /[\\/]node_modules[\\/]pino[\\/]/, priority: 2 },
+  // Only `mcp serve` loads it.
+  { name: 'mcp-library', test: /[\\/]node_modules[\\/](?:@modelcontextprotocol|zod)[\\/]/, priority: 2 },
   { name: 'vouchers', test: /[\\/]commands[\\/]vouchers[\\/]vouchers\.ts$/ },
   // Otherwise the entry would export these once more, for the chunk that imports them.
   { name: 'match', test: /[\\/]testing[\\/]match\.ts$/, priority: 4 },
@@ -58,6 +60,15 @@ const withCapturedTimers = {
   },
 }
 
+/** The validator of the protocol library that browsers load: 130 KB less; schemas of tools have the validator of the server. */
+const protocolShims = {
+  name: 'protocol-shims',
+  resolveId: (id) =>
+    id === '@modelcontextprotocol/server/_shims'
+      ? fileURLToPath(new URL('shimsBrowser.mjs', import.meta.resolve('@modelcontextprotocol/server')))
+      : undefined,
+}
+
 const programs = [
   {
     input: { 'cli/main': src('cli/main.ts'), 'testing/index': src('testing/index.ts') },
@@ -65,7 +76,7 @@ const programs = [
     preserveEntrySignatures: 'allow-extension',
     // import() would start the ES module loader.
     output: { format: 'cjs', dynamicImportInCjs: false, codeSplitting: { groups } },
-    plugins: [withCapturedTimers],
+    plugins: [withCapturedTimers, protocolShims],
     // Not in libraries: a test that fakes Date expects verifyWebhook to follow it.
     transform: { inject: { ...captured, Date: [timers, 'Date'] } },
   },

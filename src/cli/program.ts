@@ -133,6 +133,11 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
   ],
   'Scripts and shells': [
     {
+      name: 'mcp',
+      summary: 'Tools for models over the Model Context Protocol: serve, install, tools',
+      load: once(async () => (await import('./commands/mcp/mcp.js')).mcp(guides)),
+    },
+    {
       name: 'explain',
       summary: 'What a failure code means, what causes it, what to do',
       load: async () => (await import('./commands/reference/explain.js')).explain,
@@ -174,4 +179,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'load-tests': 'Guide: latencies under load, assertions for CI',
   rules: 'The rules of the platform, which conform tests',
   page: 'Guide: the page of a local server or a listener, in the browser',
+  agents: 'Guide: for agents that build or test with voucherctl',
 }
+
+const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))

@@ -117,7 +117,10 @@ export const failures = {
   APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.', { cliFix: 'The applications of the account: `voucherctl apps list`.', cause: 'The id is mistyped, or the application belongs to another account or server.' }),
   TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.', { cliFix: 'The tokens of an application: `voucherctl tokens list`.', cause: 'The id is mistyped, or the token belongs to another application.' }),
   TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.', { cliFix: 'The templates of the application: `voucherctl templates list`.', cause: 'The id is mistyped, or the template belongs to another application or server.' }),
-  VOUCHER_NOT_FOUND: rule(404, 'No such voucher.', 'Scan or type the code again; it must belong to this application.', { cliFix: 'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.' }),
+  VOUCHER_NOT_FOUND: rule(404, 'No such voucher.', 'Scan or type the code again; it must belong to this application.', {
+    cliFix: 'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.',
+    cause: 'The code is mistyped, or the token belongs to another application than the voucher.',
+  }),
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.', { cliFix: 'Use the id that the redemption printed; `voucherctl vouchers verify` shows it for a redeemed voucher.', cause: 'The id is that of a voucher, mistyped, or the redemption belongs to another application.' }),
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.', { cliFix: 'The bots of the account: `voucherctl bots list`.', cause: 'The id is mistyped, or the bot belongs to another account or server.' }),
   CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.', { cliFix: 'Use a chat that a user has started with this bot; on a local server: `voucherctl platform chats list`.' }),

@@ -212,7 +212,7 @@ function withoutLineEnds(bytes: string): string {
 }
 
 /** Serialises a value like common JSON libraries, starting with the compact form that the platform sends. */
-function* serialisations(value: object): Generator<string> {
+export function* serialisations(value: object): Generator<string> {
   const lines = JSON.stringify(value, null, 1)
   // JSON strings contain no raw line breaks, so every line break is layout. Python's json.dumps writes a space there.
   const spaced = lines

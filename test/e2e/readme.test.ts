@@ -30,6 +30,7 @@ const guides: Documents = {
     /my_chat_member.*delivered, attempt 1/,
   ],
   'src/guides/page.md': [/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=\S+$/m, /401.*tamper/],
+  'src/guides/agents.md': [/server_state/, /Saved before/, /has stopped/],
   'src/guides/webhook-library.md': [/^ping \d+$/m, /ping {2}204/, /401.*tamper/, /204.*duplicate/],
   'src/guides/client-library.md': [/^true true$/m],
   'src/guides/testing.md': [/^(?:# pass|ℹ pass) 1$/m, /^(?:# pass|ℹ pass) 2$/m],

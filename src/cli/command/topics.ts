@@ -77,6 +77,7 @@ const topicTexts = {
   'load-tests': guide('src/guides/load-tests.md'),
   rules: guide('src/contract/RULES.md'),
   page: guide('src/guides/page.md'),
+  agents: guide('src/guides/agents.md'),
 }
 /** The topic `flags` has no document: help renders it from the global flags. */
 export type Topic = keyof typeof topicTexts | 'flags'

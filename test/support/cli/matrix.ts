@@ -51,6 +51,9 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'api routes': { args: '', local: true },
   quickstart: { args: '', local: true },
   // Without a base URL, the server check of doctor fails.
+  'mcp serve': { args: '', local: true },
+  'mcp install': { args: 'claude', local: true, exits: { bare: 3 } },
+  'mcp tools': { args: '', local: true },
   doctor: { args: '', local: true, verdict: true, exits: { ok: 1 } },
   login: { args: '--with-token -', stdin: secrets.VOUCHERCTL_TOKEN, data: pageOf(template), exits: { bare: 3 } },
   logout: { args: '', local: true },

@@ -67,6 +67,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['settings', () => files.checkValues(diagnosis)],
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
+    ['MCP clients', () => files.checkMcpClients(host)],
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
     ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
     ['proxy', () => machine.checkProxy(host, diagnosis.values === undefined ? baseUrl : undefined)],

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import { configDir, configFile } from '../../config/config.js'
@@ -9,6 +9,7 @@ import { findLocalServer } from '../../config/local-server.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
+import { clients, pathOf, readEntry } from '../mcp/clients.js'
 import { bad, type Check, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
@@ -121,3 +122,25 @@ function notWritable(dir: string): string | undefined {
     return codeOf(error)
   }
 }
+
+/** Checks the entries of MCP clients in the working folder: that they parse, and that the command exists. */
+export function checkMcpClients(host: Host): Check {
+  const name = 'MCP clients'
+  const entries = clients.map((it) => [it, readEntry(host, it)] as const)
+  for (const [client, entry] of entries) {
+    if (entry === undefined) continue
+    const fix = `Write it anew: \`voucherctl mcp install ${client} --write\`.`
+    if (isFailure(entry))
+      return warn(name, entry.message, 'Repair the file, or add what `voucherctl mcp install` prints.')
+    const { command, args } = entry
+    const path = [command, ...(Array.isArray(args) ? args : [])].find(
+      (it) => isAbsolute(String(it)) && !existsSync(String(it)),
+    )
+    if (path !== undefined) return bad(name, `${pathOf(host, client)} names ${path}, which does not exist.`, fix)
+    if (command === undefined) return bad(name, `${pathOf(host, client)} names no command.`, fix)
+  }
+  const found = entries.flatMap(([client, entry]) => (entry === undefined ? [] : client))
+  return ok(name, found.length === 0 ? 'None is configured in this folder.' : `Configured: ${found.join(', ')}.`)
+}
+
+const isFailure = (entry: object): entry is Failure => 'ok' in entry && entry.ok === false
