@@ -1,4 +1,5 @@
 // Which server gets a credential: that of the data folder on any port, and never another program on its port.
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, expect, test } from 'vitest'
 import { voucherctl } from './installed.js'
@@ -8,8 +9,9 @@ const run = (line: string) => voucherctl(...line.split(' '), ...profile)
 afterAll(() => run('server stop'))
 
 /** Starts the server of the profile. @returns its port */
-async function start(flags = ''): Promise<number> {
-  const { stdout } = await run(`server start --detach --json ${flags}`.trim())
+async function start(): Promise<number> {
+  // A port of the system: servers of tests that run beside this one take the default ports.
+  const { stdout } = await run('server start --detach --json --port 0')
   return Number(new URL((JSON.parse(stdout) as { base_url: string }).base_url).port)
 }
 
@@ -25,11 +27,11 @@ test('credentials follow the data folder to another port; a program on the old p
     received.push(request.headers.authorization)
     response.end('{"success":true,"data":{"items":[]}}')
   })
-  await new Promise<void>((resolve) => stranger.listen(port, '127.0.0.1', resolve))
+  stranger.listen(port, '127.0.0.1')
+  await once(stranger, 'listening')
   try {
     for (const line of ['templates list', 'apps list', `templates list --base-url http://127.0.0.1:${port}`])
       expect((await run(line)).exitCode).toBe(9)
-    // Without --port the server takes the next free one.
     expect(await start()).not.toBe(port)
     for (const line of ['templates list', 'apps list', 'platform reviews']) expect((await run(line)).exitCode).toBe(0)
     expect(received.filter((it) => it !== undefined)).toEqual([])

@@ -152,8 +152,12 @@ class Connection {
   /** Closes the connection after its timeout, unless the server is still working on a call. */
   expire(): void {
     const isWorking = this.#last?.closed === false && this.#last.req.complete && this.#socket.writableLength === 0
-    if (isWorking) this.#socket.setTimeout(STALLED_MS_MAX)
-    else this.#socket.destroy()
+    if (isWorking) return void this.#socket.setTimeout(STALLED_MS_MAX)
+    const { bytesRead } = this.#socket
+    // After a pause of the process the timer ends before the input that arrived meanwhile is read.
+    setImmediate(() => {
+      if (this.#socket.bytesRead === bytesRead) this.#socket.destroy()
+    })
   }
 
   #closeAfter(response: ServerResponse): void {
