@@ -15,6 +15,7 @@ import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/text.js'
 import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
+import { record } from './record.js'
 import type { Scenario } from './runner/document.js'
 import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
@@ -68,6 +69,7 @@ export const scenario: Group = {
       },
     }),
     init,
+    record,
   ],
 }
 
