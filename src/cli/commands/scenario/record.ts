@@ -74,6 +74,18 @@ interface Taken {
   readonly lines: readonly ActivityLine[]
 }
 
+type Open = (signal: AbortSignal, given: { follow: boolean; bodies: boolean }) => ReturnType<typeof openLines>
+
+const openLines = (
+  { host, settings }: Context,
+  target: { readonly baseUrl: string; readonly token: string },
+  signal: AbortSignal,
+  { follow, bodies }: { readonly follow: boolean; readonly bodies: boolean },
+) => {
+  const input = { follow: follow ? 'true' : 'false', bodies: bodies ? 'true' : 'false', names: 'true' } as const
+  return openStream({ settings, host: { ...host, signal } }, target, platformActivity.activity, input)
+}
+
 /** Takes lines of the activity until Ctrl-C, `until`, or the end of the server. */
 async function takeLines(
   context: Context,
@@ -86,45 +98,55 @@ async function takeLines(
   const credential = await context.credential('operator', base.value)
   if (!credential.ok) return credential
   const target = { baseUrl: base.value, token: credential.value }
-  const open = (signal: AbortSignal, follows: boolean, hasBodies: boolean) => {
-    const flag = (is: boolean) => (is ? 'true' : 'false')
-    const input = { follow: flag(follows), bodies: flag(hasBodies), names: 'true' } as const
-    return openStream({ ...context, host: { ...host, signal } }, target, platformActivity.activity, input)
-  }
+  const open: Open = (signal, given) => openLines(context, target, signal, given)
   const clock = await context.call(platformControls.getClock, {})
   const startedAt = clock.ok ? clock.data.now : new Date(host.now()).toISOString()
+  const lines = new Map<number, ActivityLine>()
+  const stored = await open(host.signal, { follow: false, bodies: withStored })
+  if (!stored.ok) return stored
   let last = -1
-  if (!withStored) {
-    const stored = await open(host.signal, false, false)
-    if (!stored.ok) return stored
-    for await (const { seq } of untilBroken(stored.value, host.signal)) last = seq
+  for await (const line of untilBroken(stored.value, host.signal)) {
+    last = line.seq
+    if (withStored) lines.set(line.seq, line)
   }
+  if (withStored && until === undefined) return { ok: true, value: { startedAt, lines: [...lines.values()] } }
+  const tell = () =>
+    output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
+  const failure = await follow(open, tell, host.signal, until, last, lines)
+  return failure ?? { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq) } }
+}
+
+/** Adds the lines after `last`. */
+async function follow(
+  open: Open,
+  tell: () => void,
+  interruption: AbortSignal,
+  until: string | undefined,
+  last: number,
+  lines: Map<number, ActivityLine>,
+): Promise<Failure | undefined> {
   const ms = until === undefined ? undefined : durationMs(until)
   const ended = new AbortController()
-  const limits = ms === undefined ? [] : [AbortSignal.timeout(ms)]
-  const signal = AbortSignal.any([host.signal, ended.signal, ...limits])
-  const follows = !withStored || until !== undefined
-  const opened = await open(signal, follows, true)
+  const signal = AbortSignal.any([interruption, ended.signal])
+  const opened = await open(signal, { follow: true, bodies: true })
   if (!opened.ok) return opened
-  if (follows)
-    output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
-  const lines = new Map<number, ActivityLine>()
+  tell()
+  const timer = ms === undefined ? undefined : setTimeout(() => ended.abort(), ms)
   for await (const line of untilBroken(opened.value, signal)) {
-    if (line.seq <= last) continue
-    lines.set(line.seq, line)
+    if (line.seq > last) lines.set(line.seq, line)
     if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
     if (ended.signal.aborted) break
   }
+  clearTimeout(timer)
   // Live lines lack what the server had no time for in a burst; it still has most of it.
   const limit = AbortSignal.timeout(READING_MS)
-  const again = follows ? await open(limit, false, true) : undefined
-  if (again?.ok) {
-    for await (const line of untilBroken(again.value, limit)) {
-      const isNew = line.seq > last && (!lines.has(line.seq) || ('exchange' in line && line.exchange !== null))
-      if (isNew) lines.set(line.seq, line)
-    }
+  const again = await open(limit, { follow: false, bodies: true })
+  if (!again.ok) return undefined
+  for await (const line of untilBroken(again.value, limit)) {
+    const isBetter = !lines.has(line.seq) || ('exchange' in line && line.exchange !== null)
+    if (line.seq > last && isBetter) lines.set(line.seq, line)
   }
-  return { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq) } }
+  return undefined
 }
 
 async function writeRecording(

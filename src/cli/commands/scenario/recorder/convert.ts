@@ -10,6 +10,7 @@ import {
   type RecordedEvent,
 } from './events.js'
 import { approvesAtOnce } from './preparation.js'
+import { changes, durationOf, jqOf } from './values.js'
 
 /** A step under construction; `members` are those of the file, without `capture` and `use`. */
 export interface DraftStep {
@@ -141,7 +142,8 @@ class Converter {
 
   advance(seconds: number): void {
     this.#hasMoved = true
-    if (seconds > 0) this.#add({ advance: durationOf(seconds) })
+    const whole = seconds > 1 ? Math.round(seconds) : seconds
+    if (whole > 0) this.#add({ advance: durationOf(whole) })
   }
 
   receive({ type, status, isReplay, body, at }: Extract<RecordedEvent, { kind: 'attempt' }>): void {
@@ -186,7 +188,9 @@ class Converter {
     if (code !== null && !isFault && code in unrepeatable) return unrepeatable[code]
     if (status === null && (!isFault || call.at === '')) return call.at === '' ? undefined : 'it got no response'
     if (/WEBHOOK_URL_REFUSED/.test(code ?? '')) return 'its URL is a secret'
-    const known = Object.entries(input).filter(([name, it]) => /(?:Id|_id)$/.test(name) && ID.test(String(it)))
+    const known = Object.entries(input).filter(
+      ([name, it]) => /^(?!recipient|user|external).*(?:Id|_id)$/.test(name) && ID.test(String(it)),
+    )
     const unknown = known.find(([, it]) => !this.#sources.has(String(it)))
     if (isSuccess(call) && unknown !== undefined)
       return `${unknown[1]} was created before, and the server has it no more`
@@ -253,7 +257,7 @@ class Converter {
       if (step === source || call?.caller === kind) break
     }
     if (holder === undefined) {
-      holder = this.#add({ call: 'platform.getClock' })
+      holder = this.#add({ call: 'platform.totals' })
     }
     holder.use[kind] = text
     this.#credentials.set(kind, text)
@@ -265,7 +269,6 @@ class Converter {
     const filled = this.#filled(isSetting ? rest : call.input, '', call) as Members
     if (!isSetting) return Object.keys(filled).length === 0 ? {} : { with: filled }
     this.#hasWebhook = true
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: variables of a scenario
     return { with: { ...filled, url: '${webhook.url}', secret_token: '${webhook.secret}' } }
   }
 
@@ -351,50 +354,4 @@ function baseOf(member: string, { jq }: Source, { input }: RecordedCall): string
   if (jq.includes('credentials[]')) return jq.includes('qr_token') ? 'qr_token' : 'code'
   if (member === 'value' && isMembers(input.credential)) return 'code'
   return member.replace(/(?:_id|Id)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) || 'value'
-}
-
-/** jq expression of a place in data; a credential is selected by its type. */
-function jqOf(path: readonly (string | number)[], data?: unknown): string {
-  const [list, at] = path
-  if (list === 'credentials' && typeof at === 'number' && isMembers(data)) {
-    const { type } = (data.credentials as readonly Members[])[at] ?? {}
-    return `.credentials[] | select(.type == "${type}").value`
-  }
-  return path
-    .map((it) => (typeof it === 'number' ? `[${it}]` : `.${it}`))
-    .join('')
-    .replace(/^\[/, '.[')
-}
-
-function durationOf(seconds: number): string {
-  const units = [
-    ['d', 86_400],
-    ['h', 3_600],
-    ['m', 60],
-  ] as const
-  const unit = units.find(([, length]) => seconds % length === 0)
-  if (unit !== undefined) return `${seconds / unit[1]}${unit[0]}`
-  return Number.isInteger(seconds) ? `${seconds}s` : `${Math.round(seconds * 1000)}ms`
-}
-
-/** Members that differ in each run: times, durations and ids. */
-const varying = /(?:_ms|_at|At|_id|Id|^id|date|time|now)$/
-
-/** Members of the last response of a poll that earlier ones did not have; undefined if nothing changed. */
-function changes(before: unknown, after: unknown): unknown {
-  if (Array.isArray(after)) {
-    const items = after.map((it, at) => changes(Array.isArray(before) ? before[at] : undefined, it))
-    const sameLength = Array.isArray(before) && before.length === after.length
-    return sameLength && items.every((it) => it === undefined) ? undefined : items.map((it) => it ?? {})
-  }
-  if (isMembers(after)) {
-    const found = Object.entries(after).flatMap(([name, it]) => {
-      const changed = varying.test(name) ? undefined : changes(isMembers(before) ? before[name] : undefined, it)
-      return changed === undefined ? [] : [[name, changed]]
-    })
-    return found.length === 0 ? undefined : Object.fromEntries(found)
-  }
-  const isPlain =
-    typeof after !== 'string' || !(ID.test(after) || after.includes('[hidden') || /^\d{4}-\d\d-/.test(after))
-  return isPlain && after !== before && after !== null ? after : undefined
 }

@@ -51,8 +51,8 @@ export type RecordedEvent = RecordedCall | RecordedAttempt | Note
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Matches an id of the platform. */
-export const ID = /^(?:app|bot|chat|dlv|flt|rdm|tok|tpl|vch)_[0-9A-Z]{26}$/
+/** Matches an id of the platform; a seed may choose the part after the kind. */
+export const ID = /^(?:app|bot|chat|dlv|flt|rdm|tok|tpl|vch)_[\w-]{1,60}$/
 /** Matches the name of a secret. */
 export const NAME = /^\[hidden \d+\]$/
 
@@ -80,17 +80,13 @@ function callOf(
   if (endpoint?.startsWith('secure.') || (endpoint !== null && reading.includes(endpoint))) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
   if (exchange === null) return note(`${label}: the server no longer had its request.`)
-  const { body, body_bytes: bytes, url, headers } = exchange.request
-  if (endpoint === 'platform.seedStore') return note(`${label}: a seed is secret; records that calls use are created.`)
-  if (bytes > CAPTURED_BYTES_MAX) return note(`${label}: its body was cut off.`)
-  const sent = jsonOf(body)
-  if (bytes > 0 && !isMembers(sent)) return note(`${label}: its body was not a readable record.`)
+  const sent = jsonOf(exchange.request.body)
   const route = endpoint === null ? undefined : routeOf(endpoint)
-  const path = url.replace(/^[^/]+\/\/[^/?]*/, '')
-  if (route === undefined && path.includes('[hidden')) return note(`${label}: its path was not known.`)
-  const header = (name: string) => headers.find(([it]) => it.toLowerCase() === name)?.[1]
-  const { response } = exchange
-  const received = jsonOf(response?.body ?? null)
+  const path = exchange.request.url.replace(/^[^/]+\/\/[^/?]*/, '')
+  const reason = reasonAgainst(exchange.request, sent, endpoint, route === undefined && path.includes('[hidden'))
+  if (reason !== undefined) return note(`${label}: ${reason}.`)
+  const header = (name: string) => exchange.request.headers.find(([it]) => it.toLowerCase() === name)?.[1]
+  const received = jsonOf(exchange.response?.body ?? null)
   return {
     kind: 'call',
     at: time,
@@ -100,13 +96,26 @@ function callOf(
     input: { ...(route === undefined ? {} : pathMembers(route, path)), ...(isMembers(sent) ? sent : {}) },
     credential: header('authorization') ?? (request.by_operator ? `application ${request.application_id}` : null),
     key: header('idempotency-key'),
-    status: response?.status ?? null,
+    status: exchange.response?.status ?? null,
     code,
     replayed: request.replayed,
     applicationId: request.application_id,
     voucherId: request.voucher_id,
     data: isMembers(received) ? received.data : undefined,
   }
+}
+
+/** Says why a request cannot be read; undefined if it can. */
+function reasonAgainst(
+  { body_bytes: bytes }: Exchange['request'],
+  sent: unknown,
+  endpoint: string | null,
+  hasHiddenPath: boolean,
+): string | undefined {
+  if (endpoint === 'platform.seedStore') return 'a seed is secret; records that calls use are created'
+  if (bytes > CAPTURED_BYTES_MAX) return 'its body was cut off'
+  if (bytes > 0 && !isMembers(sent)) return 'its body was not a readable record'
+  return hasHiddenPath ? 'its path was not known' : undefined
 }
 
 function pathMembers({ path, query }: Route, url: string): Record<string, unknown> {

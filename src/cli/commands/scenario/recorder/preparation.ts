@@ -196,9 +196,6 @@ function templateInput({ validity, ...record }: Members): Members {
       ),
     )
   const names = ['externalTemplateId', 'name', 'type', 'issuerName', 'fulfillerName', 'fulfillmentCategory']
-  const chosen = [...names, 'acquisitionSource', 'issueLimit', 'description', 'metadata'].map((it) => [
-    it,
-    record[it] ?? null,
-  ])
+  const chosen = [...names, 'acquisitionSource', 'issueLimit', 'description'].map((it) => [it, record[it] ?? null])
   return { ...snake(Object.fromEntries(chosen)), validity: snake(validity as Members) }
 }
