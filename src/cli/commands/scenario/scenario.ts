@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
-import { projectNotAllowed } from '../../config/project-file.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
@@ -20,6 +19,8 @@ import type { Scenario } from './runner/document.js'
 import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
+/** Exit code if all steps passed that the platform could take. */
+const INCOMPLETE = 11
 
 const runFlags = {
   parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
@@ -78,9 +79,9 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const read = await readScenarios(context, files)
   if (!read.ok) return read
   const { scenarios } = read
-  const { notAllowed } = context.settings
-  if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
-  const baseUrl = namedServer(context)
+  const named = isNamed(context) ? context.baseUrl() : undefined
+  if (named?.ok === false) return named
+  const baseUrl = named?.value
   if (context.dryRun) {
     const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
     const plans = scenarios.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
@@ -90,7 +91,8 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const problem = await allowed(context, baseUrl, junit)
   if (problem !== undefined) return problem
   const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
-  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit, envFile })
+  const compares = isGivenForCall(context.settings.profileName)
+  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, compares, parallel, junit, envFile })
 }
 
 /** Runs the files, and again after each change of a file, until Ctrl-C. Mistakes and failures do not end the loop. */
@@ -123,9 +125,7 @@ async function watchFiles(context: Context, files: readonly string[], flags: Run
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
-/** Server from a flag or the environment. The profile's server is ignored: no scenario may run there by accident. */
-const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
-
+/** True if a flag or the environment names a server. A stored profile does not: no scenario may run there by accident. */
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
 
 type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
@@ -204,7 +204,7 @@ async function runAll(
     for (const result of results.slice(told)) {
       if (!result?.ok) return
       told += 1
-      if (output.isForPeople) showReport(output, paint, result.report)
+      if (output.isForPeople) showReport(output, paint, result.report, options.compares && !context.globals.debug)
     }
   }
   const worker = async () => {
@@ -222,6 +222,7 @@ async function runAll(
   const reports = results.flatMap((it) => (it?.ok ? it.report : []))
   let fileFailure = await writeJunit(context.host, junit, reports.map(suiteOf))
   const failed = reports.filter((it) => !it.passed).length
+  const notRun = reports.flatMap(stepsOf).filter((it) => it.reason !== null).length
   if (envFile !== undefined && failed === 0) {
     const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
     const captured = results.map((it) => (it?.ok ? it.environment : {}))
@@ -232,29 +233,31 @@ async function runAll(
     items: reports,
     passed: reports.length - failed,
     failed,
+    not_run: notRun,
     duration_ms: Math.round(performance.now() - startedAt),
   }
-  const exit = failed === 0 ? 0 : 1
+  const exit = failed > 0 ? 1 : notRun > 0 ? INCOMPLETE : 0
   if (!output.isForPeople) return { ok: true, data, exit, failure: fileFailure }
-  output.say(`\n${data.passed} passed, ${failed} failed, in ${(data.duration_ms / 1000).toFixed(1)} s`)
+  const rest = notRun === 0 ? '' : `, ${notRun} step${notRun === 1 ? '' : 's'} not run`
+  output.say(`\n${data.passed} passed, ${failed} failed${rest}, in ${(data.duration_ms / 1000).toFixed(1)} s`)
   return { ok: true, printed: true, exit, failure: fileFailure }
 }
 
-function showReport(
-  output: Output,
-  paint: Paint,
-  { file, name, passed, duration_ms, steps, teardown }: ScenarioReport,
-): void {
+function showReport(output: Output, paint: Paint, report: ScenarioReport, onlyFirst: boolean): void {
+  const { file, name, passed, duration_ms, steps } = report
   const mark = passed ? paint.done('✓') : paint.error('✗')
   const title = name === file ? '' : `  ${name}`
   const extent = `${counted(steps)}, ${(duration_ms / 1000).toFixed(1)} s`
   output.say(plainLine(`${mark} ${file}${title} `) + paint.quiet(`(${extent})`))
-  for (const step of [...steps, ...teardown]) {
-    if (step.status === 'failed') output.say(problemLines(file, step))
+  for (const step of stepsOf(report)) {
+    if (step.status === 'failed') output.say(linesOf(file, step, onlyFirst ? step.problems.slice(0, 1) : step.problems))
+    else if (step.reason !== null) output.say(linesOf(file, step, [`not run: ${step.reason}`]))
   }
 }
 
-function problemLines(file: string, { name, line, problems }: StepReport): string {
+const stepsOf = ({ steps, teardown }: ScenarioReport) => [...steps, ...teardown]
+
+function linesOf(file: string, { name, line }: StepReport, problems: readonly string[]): string {
   return [`    ${file}:${line}: ${name}`, ...problems.map((it) => `      ${it}`)].map((it) => plainLine(it)).join('\n')
 }
 
