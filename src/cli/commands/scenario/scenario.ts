@@ -99,7 +99,7 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
 async function watchFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const { host, output } = context
   if (files.includes('-')) return usage('--watch needs files, not standard input.')
-  const { FileWatch } = await import('./file-watch.js')
+  const { FileWatch } = await import('../../host/file-watch.js')
   let watch: InstanceType<typeof FileWatch>
   try {
     watch = new FileWatch(files.map((it) => resolve(host.cwd, it)))

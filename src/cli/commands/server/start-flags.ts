@@ -76,6 +76,7 @@ export const startFlags = {
   ...dataFlag,
   ...databaseUrlFlag,
   ...seedFlag,
+  watch: excluding(toggle('Plant --seed again after each change of its file'), 'detach'),
   differences: path('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators reset it through --host'),
