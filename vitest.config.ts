@@ -24,7 +24,7 @@ const onPostgres = 'test/store/postgres/**'
 const byEngine = [
   'test/store/**/!(*.slow).test.ts',
   'test/server/{idempotency,linearizable,model,races}.test.ts',
-  'test/server/handlers/voucher-history.test.ts',
+  'test/server/handlers/{call-as-app,find,seed-store,voucher-history}.test.ts',
   'test/server/bots/polling.test.ts',
   'test/server/delivery/{backlog,leases,order,unconfirmed}.test.ts',
 ]

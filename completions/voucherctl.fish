@@ -135,7 +135,7 @@ function __voucherctl_commands
         case 'platform'
             printf '%s\t%s\n' \
                 reviews 'List templates and bots that wait for review' \
-                find 'Find records by a code, an id, an own id, a user, a username or the start of a name' \
+                find 'Find records by code, id, own id, user, username or the start of a name' \
                 templates 'List templates with their quota, and decide on them' \
                 bots 'List bots, decide on them, disable them, make updates for them' \
                 apps 'List applications, suspend them and set their features' \

@@ -12,12 +12,13 @@ import { refuseForeignRequest } from './auth.js'
 import { bind } from './bind.js'
 import type { Deps } from './deps.js'
 import { IdempotentCalls } from './gate.js'
-import type { Handler } from './handler.js'
+import type { CallAs, Handler } from './handler.js'
 import { makeHandlers } from './handlers/index.js'
 import { failureResponse, refuseMessage } from './http/envelope.js'
 import {
   completeReply,
   type Exchange,
+  innerExchange,
   plainExchange,
   type Reply,
   type Result,
@@ -54,11 +55,14 @@ export interface AppEvents {
 /** Builds a server with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const { messages } = deps.differences
-  const callInside = async (exchange: Exchange) => {
+  const callAs: CallAs = async (carrier, applicationId, request) => {
+    const text = JSON.stringify(request.body) ?? ''
+    const plaintext = { text, textBytes: Buffer.byteLength(text), origin: '' }
+    const exchange = innerExchange(deps.newId('req'), carrier, request, plaintext, applicationId)
     const { status } = await respondInside(exchange)
-    return capturedCall(exchange, status)
+    return { captured: capturedCall(exchange, status), code: exchange.failureCode }
   }
-  const routes = bindRoutes(deps, metrics, callInside)
+  const routes = bindRoutes(deps, metrics, callAs)
 
   const recordRequest = (ended: CompletedRequest, status: number, captured: CapturedCall | null, carries: boolean) => {
     const now = deps.clock.now()
@@ -160,7 +164,7 @@ function isDispatch({ method, url = '' }: IncomingMessage): boolean {
 }
 
 /** Adds all routes of the contract, of the page and of health checks. */
-function bindRoutes(deps: Deps, metrics: Metrics, callInside: (exchange: Exchange) => Promise<CapturedCall>): Routes {
+function bindRoutes(deps: Deps, metrics: Metrics, callAs: CallAs): Routes {
   const routes = new Routes()
   bindHealth(routes, deps, metrics)
   if (deps.inspector !== null) bindPage(routes, deps.inspector)
@@ -174,7 +178,7 @@ function bindRoutes(deps: Deps, metrics: Metrics, callInside: (exchange: Exchang
     const groupEndpoints = contract[group as keyof typeof contract] as Record<string, Endpoint>
     for (const [name, endpoint] of Object.entries(groupEndpoints)) {
       const handler = (groupHandlers as Record<string, unknown>)[name] as Handler<Endpoint>
-      bind({ routes, deps, idempotentCalls, callInside }, endpoint, handler)
+      bind({ routes, deps, idempotentCalls, callAs }, endpoint, handler)
     }
   }
   return routes

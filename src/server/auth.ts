@@ -47,7 +47,7 @@ export function authenticate(
   endpoint: Endpoint,
   exchange: Exchange,
 ): Caller | Refusal | Promise<Caller | Refusal> {
-  if (exchange.actingFor !== null) return byOperator(deps, exchange.actingFor)
+  if (exchange.actingFor !== null && endpoint.caller === 'token') return byOperator(deps, exchange.actingFor)
   if (deps.secure.required && exchange.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
@@ -87,8 +87,7 @@ async function byJwt(deps: Deps, value: string): Promise<Caller | Refusal> {
   return verified.ok ? { ...OPERATOR, kind: 'jwt', accountId: verified.accountId } : verified
 }
 
-/** Lets the operator call as an application, with all scopes. Nothing leaves this process, so no policy of the
- * application on encryption and origins applies. */
+/** The operator as an application, with all scopes. No policy on encryption and origins applies within a process. */
 async function byOperator({ store }: Deps, applicationId: string): Promise<Caller | Refusal> {
   const row = await store.read(() => apps.find(applicationId))
   if (row === undefined) return refuse('TOKEN_INVALID')

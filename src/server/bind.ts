@@ -6,11 +6,10 @@ import { input as strictInput } from '../contract/fields.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
-import type { InnerRequest } from '../secure/inner-request.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
-import { type Call, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
+import { type Call, type CallAs, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
 import { readJson } from './http/body.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
 import {
@@ -19,7 +18,6 @@ import {
   type Cut,
   type Exchange,
   headerValues,
-  innerExchange,
   isPlainUtf8,
   type Result,
   refuseBody,
@@ -27,15 +25,13 @@ import {
 } from './http/exchange.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
-import type { CapturedCall } from './observe/exchange.js'
 import { voucherCallOf } from './observe/request-log.js'
 
 interface Binding {
   readonly routes: Routes
   readonly deps: Deps
   readonly idempotentCalls: IdempotentCalls
-  /** Runs and records a call inside another one. */
-  readonly callInside: (exchange: Exchange) => Promise<CapturedCall>
+  readonly callAs: CallAs
 }
 
 const NO_QUERY = strictInput({})
@@ -47,11 +43,8 @@ const noCheck = { check: undefined, bypassesGate: undefined }
  * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */
-export function bind(
-  { routes, deps, idempotentCalls, callInside }: Binding,
-  endpoint: Endpoint,
-  handler: Handler<Endpoint>,
-): void {
+export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endpoint>): void {
+  const { routes, deps, idempotentCalls, callAs } = binding
   const { check, handle, bypassesGate } = typeof handler === 'function' ? { ...noCheck, handle: handler } : handler
   const { gate } = deps
   const query = endpoint.query ?? NO_QUERY
@@ -65,7 +58,7 @@ export function bind(
     const caller = await authenticate(deps, endpoint, exchange)
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
     exchange.caller = caller
-    if (caller.tokenId !== '' && caller.kind === 'token') deps.tokenUses.note(caller.tokenId, deps.clock.now())
+    if (caller.kind === 'token' && caller.tokenId !== '') deps.tokenUses.note(caller.tokenId, deps.clock.now())
     return (
       takeRateLimit(deps, endpoint, caller, exchange) ??
       (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
@@ -109,15 +102,6 @@ export function bind(
     const result = await runHandler(exchange, input, idempotencyKey, body)
     if (result.ok) exchange.voucher = voucherCallOf(endpoint.id, result.data, exchange.caller as Caller, idempotencyKey)
     return result
-  }
-
-  /** Makes a call as an application; only a handler of an operator endpoint does. */
-  async function callAs({ carrier }: Exchange, applicationId: string, request: InnerRequest) {
-    const text = JSON.stringify(request.body) ?? ''
-    const plaintext = { text, textBytes: Buffer.byteLength(text), origin: '' }
-    const inner = innerExchange(deps.newId('req'), carrier, request, plaintext, applicationId)
-    const captured = await callInside(inner)
-    return { captured, code: inner.failureCode }
   }
 
   /** Runs the handler after a running call with the same idempotency key, whose record it can then replay. */
@@ -203,11 +187,7 @@ function readIdempotencyKey(
   return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
 }
 
-function callOf(
-  exchange: Exchange,
-  idempotencyKey: IdempotencyKey | undefined,
-  callAs: (outer: Exchange, ...call: Parameters<Call<Endpoint>['callAs']>) => ReturnType<Call<Endpoint>['callAs']>,
-): Call<Endpoint> {
+function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined, callAs: CallAs): Call<Endpoint> {
   const { caller, id: requestId } = exchange
   return {
     caller,
@@ -215,7 +195,7 @@ function callOf(
     isHead: exchange.method === 'HEAD',
     isInner: exchange.inner !== null,
     gone: () => goneSignal(exchange.carrier),
-    callAs: (applicationId, request) => callAs(exchange, applicationId, request),
+    callAs: (applicationId, request) => callAs(exchange.carrier, applicationId, request),
   } as Call<Endpoint>
 }
 

@@ -7,7 +7,7 @@ import type { IdempotencyKey } from '../domain/idempotency.js'
 import type { InnerRequest } from '../secure/inner-request.js'
 import type { Op } from '../store/operation.js'
 import type { Deps } from './deps.js'
-import type { Caller } from './http/exchange.js'
+import type { Caller, Carrier } from './http/exchange.js'
 import type { CapturedCall } from './observe/exchange.js'
 
 /** A success; `status` defaults to the endpoint's status. */
@@ -53,13 +53,14 @@ export interface Call<E extends Endpoint> {
   /** Returns a signal that aborts when the client disconnects before the response; for calls that wait. */
   gone(): AbortSignal
   /** Makes a call inside this one, as an application; for the operator only. */
-  callAs(applicationId: string, request: InnerRequest): Promise<CallAs>
+  callAs(applicationId: string, request: InnerRequest): ReturnType<CallAs>
 }
 
-interface CallAs {
-  readonly captured: CapturedCall
-  readonly code: FailureCode | null
-}
+export type CallAs = (
+  carrier: Carrier,
+  applicationId: string,
+  request: InnerRequest,
+) => Promise<{ readonly captured: CapturedCall; readonly code: FailureCode | null }>
 
 type Handle<E extends Endpoint> = (input: InputOf<E>, call: Call<E>) => Promise<Reply<E>>
 

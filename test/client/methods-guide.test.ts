@@ -23,20 +23,39 @@ function resultOf({ output, streams }: Endpoint): string {
   return `${code(text)}${'pagination' in membersOf(output) ? ', pages' : ''}${streams ? ', stream' : ''}`
 }
 
-const rows = endpoints.map((endpoint) => {
+function rowOf(endpoint: Endpoint): string {
   const { id, caller, scope } = endpoint
   const input = inputOf(endpoint)
-  return `| ${code(id)} | ${input === '' ? '' : code(input)} | ${resultOf(endpoint)} | ${caller}${scope === undefined ? '' : ` ${code(scope)}`} |`
-})
+  const row = `| ${code(id)} | ${input === '' ? '' : code(input)} | ${resultOf(endpoint)} |`
+  return scope === undefined ? row : `${row} ${caller} ${code(scope)} |`
+}
+
+const rowsOf = (fits: (endpoint: Endpoint) => boolean) => endpoints.filter(fits).map(rowOf).join('\n')
 
 const document = `# Methods of the client library
 
-Every method of a [client](client-library.md), generated from the contract. \`?\` marks optional input. \`pages\`: the method has \`pages()\`. \`stream\`: \`data\` is an async iterable. The last column has the credential and its scope.
+Every method of a [client](client-library.md), generated from the contract. \`?\` marks optional input. \`pages\`: the method has \`pages()\`. \`stream\`: \`data\` is an async iterable.
 
 | method | input | result | credential, scope |
 |---|---|---|---|
-${rows.join('\n')}
+${rowsOf((it) => it.scope !== undefined)}
+
+With an account JWT:
+
+| method | input | result |
+|---|---|---|
+${rowsOf((it) => it.caller === 'jwt')}
+
+With the operator key:
+
+| method | input | result |
+|---|---|---|
+${rowsOf((it) => it.caller === 'operator')}
 `
+
+test('each client method is in one table of the guide', () => {
+  expect(document.match(/^\| `[a-z]+\.[A-Za-z]+`/gm)).toHaveLength(endpoints.length)
+})
 
 test('the guide lists input, result, credential and scope of each client method', async () => {
   await expect(document).toMatchFileSnapshot('../../src/guides/client-methods.md')

@@ -156,6 +156,25 @@ test('session of a page creates no further link', async () => {
   expect(response).toMatchObject({ status: 401, body: { code: 'TOKEN_MISSING' } })
 })
 
+test('session of a page makes calls as an application, shows credentials, seeds and finds', async () => {
+  const own = { ...(await session()), ...fromPage(), ...json }
+  const post = async (path: string, body: object, headers: Headers = own) => {
+    const response = await send('POST', `/_platform/v1/${path}`, headers, JSON.stringify(body))
+    return [response.status, response.body.code ?? response.body.data]
+  }
+  const calls = [
+    ['seed', { seed: { account: 'acme' } }, [200, { planted: true, applications: [], bots: [] }]],
+    ['find', { text: 'nothing' }, [200, { items: [] }]],
+    ['applications/app_1/calls', { endpoint: 'templates.list', input: {} }, [404, 'APPLICATION_NOT_FOUND']],
+    ['vouchers/vch_1/credentials', {}, [404, 'VOUCHER_NOT_FOUND']],
+  ] as const
+  for (const [path, body, expected] of calls) {
+    expect(await post(path, body)).toEqual(expected)
+    expect(await post(path, body, { ...own, origin: 'http://evil.example' })).toEqual([403, 'CROSS_SITE_REQUEST'])
+    expect(await post(path, body, { ...fromPage(), ...json })).toEqual([401, 'TOKEN_MISSING'])
+  }
+})
+
 test('session of a page is no credential outside the operator API', async () => {
   const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const response = await send('GET', '/api/v1/open-platform/applications', headers)

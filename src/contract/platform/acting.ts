@@ -30,22 +30,17 @@ export type MadeCall = Static<typeof madeCall>
 /** Maximum length of a body with a seed. */
 const SEED_BYTES_MAX = 1_048_576
 
+const named = { id: Type.String(), name: Type.String() }
+const seededToken = Type.Object({ ...named, token: Type.String(secret) })
 const planted = Type.Object({
   planted: Type.Boolean({ description: 'false if the store already holds the seed' }),
-  applications: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      tokens: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), token: Type.String(secret) })),
-    }),
-  ),
+  applications: Type.Array(Type.Object({ ...named, tokens: Type.Array(seededToken) })),
   bots: Type.Array(Type.Object({ id: Type.String(), username: Type.String(), token: nullable(Type.String(secret)) })),
 })
 
 const foundRecord = Type.Object({
   kind: oneOf(['voucher', 'template', 'application', 'bot', 'chat', 'delivery']),
-  id: Type.String(),
-  name: Type.String(),
+  ...named,
   detail: nullable(
     Type.String({ description: 'recipient, external id, account, username, user, or bot, in the order of the kinds' }),
   ),
@@ -90,7 +85,7 @@ export const platformActing = group('platform', {
 
   /** A POST, because the text may be a credential, which must not be in a URL. */
   find: post('/_platform/v1/find', {
-    summary: 'Find records by a code, an id, an own id, a user, a username or the start of a name',
+    summary: 'Find records by code, id, own id, user, username or the start of a name',
     repeatable: true,
     body: input({ text: Type.String({ minLength: 1, maxLength: 256, ...secret }) }),
     output: Type.Object({ items: Type.Array(foundRecord, { description: 'at most 20' }) }),

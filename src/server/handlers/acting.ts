@@ -1,7 +1,7 @@
 import { credentialTypes, type Endpoint, membersOf, pathParameters } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { refuse } from '../../contract/errors.js'
-import { applicationCalls, type MadeCall } from '../../contract/platform/acting.js'
+import { applicationCalls } from '../../contract/platform/acting.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 import * as apps from '../../store/apps.js'
@@ -43,18 +43,12 @@ export const actingHandlers = ((deps) => {
         const whole = found === undefined ? input : { ...input, credential: found.credentials[0] }
         const { captured, code } = await callAs(appId, requestOf(endpoint, whole, key))
         const { request, response } = exchangeOf(captured)
-        const data: MadeCall = {
-          status: captured.status as number,
-          code,
-          body: jsonOf(response?.body),
-          request: {
-            method: request.method,
-            url: request.url,
-            idempotency_key: key ?? null,
-            body: jsonOf(request.body),
-          },
+        const { method, url } = request
+        const sent = { method, url, idempotency_key: key ?? null, body: jsonOf(request.body) }
+        return {
+          ok: true,
+          data: { status: captured.status as number, code, body: jsonOf(response?.body), request: sent },
         }
-        return { ok: true, data }
       },
     },
 

@@ -103,6 +103,11 @@ function listsOf({ botId, botToken, templateId }: Owner, n: number, hasTestClock
     applications: operator((it) => it.operator(platform.applications, {})),
     reviews: operator((it) => it.operator(platform.reviews, {})),
     totals: operator((it) => it.operator(platform.totals, {})),
+    'totals?template_id': operator((it) => it.operator(platform.totals, { template_id: templateId })),
+    'all deliveries?update_id': operator((it) => it.operator(platform.deliveries, { update_id: 1 })),
+    'all bots': operator((it) => it.operator(platform.bots, {})),
+    // People search, a few times a minute.
+    find: [CONSOLE_PER_SECOND, (it) => it.operator(platform.find, { text: 'user1' })],
     ...(hasTestClock ? { forecast: operator((it) => it.operator(platform.forecast, { seconds: 86_400 })) } : {}),
   }
 }

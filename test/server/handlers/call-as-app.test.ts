@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { InputOf } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { MadeCall } from '../../../src/contract/platform/acting.js'
@@ -6,6 +6,7 @@ import type { ActivityLine, RequestLogEntry } from '../../../src/contract/platfo
 import { createLimits } from '../../../src/server/limits.js'
 import { sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
+import { liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 const { platform, vouchers, templates } = contract
@@ -117,7 +118,7 @@ describe('calls as an application', () => {
     expect(tokens.map((it) => it.id)).toEqual([tenant.tokenId])
   })
 
-  it('application that is disabled, suspended or without its feature is refused as for its programs', async () => {
+  it('disabled, suspended or featureless application is refused as for its programs', async () => {
     const own = await newTenant(server)
     const { appId } = own
     const list = () => make({ endpoint: 'templates.list', input: {} }, own)
@@ -167,6 +168,18 @@ describe('calls as an application', () => {
     expect(malformed.code).toBe('IDEMPOTENCY_KEY_INVALID')
     const both = await Promise.all([1, 2].map(() => make({ endpoint: 'vouchers.issue', input: issueInput() })))
     expect(new Set(both.map((it) => it.request.idempotency_key)).size).toBe(2)
+  })
+
+  it('voucher that operator and program redeem concurrently is redeemed once', async () => {
+    const voucher = await tenant.issue(templateId)
+    const credential = codeOf(voucher)
+    const made = await Promise.all([
+      make({ endpoint: 'vouchers.redeem', input: {}, voucher_id: voucher.id }),
+      tenant.runtime(vouchers.redeem, { credential }),
+      make({ endpoint: 'vouchers.redeem', input: { credential } }),
+    ])
+    expect(made.map((it) => it.status).sort()).toEqual([200, 409, 409])
+    expect(made.flatMap((it) => it.code ?? [])).toEqual(['VOUCHER_ALREADY_REDEEMED', 'VOUCHER_ALREADY_REDEEMED'])
   })
 
   it('calls of operator and programs count against the same rate limit', async () => {
@@ -260,6 +273,22 @@ describe('calls as an application', () => {
       list(),
     ]
     expect((await Promise.all(calls)).map((it) => it.status)).toEqual([200, 200, 200, 200])
+  })
+})
+
+describe('log of calls as an application', () => {
+  it('log line of such a call is marked and has no credential', async () => {
+    const live = await liveServer()
+    onTestFinished(() => live.close())
+    const own = await newTenant(live)
+    const voucher = await own.issue()
+    const call = { appId: own.appId, endpoint: 'vouchers.redeem', input: {}, voucher_id: voucher.id } as const
+    await own.operator(platform.callAsApp, call)
+    await own.operator(platform.showCredentials, { voucherId: voucher.id })
+    const text = live.logs.join('')
+    const marked = live.logs.map((it) => JSON.parse(it)).filter((it) => it.by_operator === true)
+    expect(marked).toMatchObject([{ endpoint: 'vouchers.redeem', voucher_id: voucher.id, status: 200 }])
+    for (const { value } of voucher.credentials) expect(text).not.toContain(value)
   })
 })
 

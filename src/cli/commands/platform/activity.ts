@@ -46,6 +46,7 @@ const changes = new Map<string, string>([
   ['faults', 'faults changed'],
   ['reviews', 'reviews changed'],
   ['reset', 'state replaced'],
+  ['seed', 'seed planted'],
 ])
 
 /** Formats a line for a person, with its bodies below. */

@@ -35,8 +35,8 @@ export const platformDeliveries: Group = {
       flags: {
         status: choice(deliveryStatuses, 'Only these'),
         bot: text('ID', 'Only those of this bot, bot_…'),
-        type: choice(updateTypes, 'Only those of this type of update'),
-        update: integer('ID', 'Only those of the update with this id', 1, 1_000_000_000_000),
+        type: choice(updateTypes, 'Only those of this type, such as message', 'TYPE'),
+        update: integer('N', 'Only those of the update with this id', 1, 1_000_000_000_000),
         ...pageFlags,
       },
       members: { bot: 'bot_id', update: 'update_id' },

@@ -17,6 +17,7 @@ const lines: readonly ActivityLine[] = [
     request: {
       ...{ time: at, request_id: 'req_1', endpoint: 'vouchers.verify', method: 'POST', path: '/verify', status: 404 },
       ...{ code: 'VOUCHER_NOT_FOUND', application_id: null, voucher_id: null, replayed: false, duration_ms: 1.25 },
+      by_operator: true,
     },
   },
   {
@@ -28,6 +29,7 @@ const lines: readonly ActivityLine[] = [
     },
   },
   { seq: 3, kind: 'state', what: 'clock', at },
+  { seq: 3, kind: 'state', what: 'seed', at },
   // A change that only a newer server knows.
   { seq: 4, kind: 'state', what: 'constructor' as 'clock', at },
   { seq: 9, kind: 'omitted', count: 6 },
@@ -49,9 +51,10 @@ test('platform activity prints one line for a request, a delivery, a change and 
   const { stdout, asked } = await activity('')
   expect(asked).toEqual(['/_platform/v1/activity?follow=false&bodies=false'])
   expect(stdout.split('\n').filter((line) => !line.startsWith('  '))).toEqual([
-    expect.stringMatching(/404 POST {6}1\.3 ms \/verify VOUCHER_NOT_FOUND$/),
+    expect.stringMatching(/404 POST {6}1\.3 ms \/verify VOUCHER_NOT_FOUND by the operator$/),
     expect.stringMatching(/--- SENT {6}3\.0 ms ping dlv_1 attempt 2 connection_refused$/),
     expect.stringMatching(/clock moved$/),
+    expect.stringMatching(/seed planted$/),
     expect.stringMatching(/10:00:00Z constructor$/),
     '6 more',
     '',
