@@ -45,7 +45,7 @@ export const scenario: Group = {
       name: 'run',
       summary: 'Run the steps of YAML files and check their results',
       notes: [
-        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown runs all the same. Exit code 1 when a step failed.',
+        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
         'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` the expected result (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
@@ -56,10 +56,7 @@ export const scenario: Group = {
         { command: 'voucherctl scenario run refund.yaml' },
         { command: 'voucherctl scenario run refund.yaml --watch', comment: 'While you write it' },
         { command: 'voucherctl scenario run scenarios/*.yaml --junit report.xml', comment: 'In CI' },
-        {
-          command: 'voucherctl scenario run refund.yaml --base-url https://staging.example --profile staging',
-          comment: 'Against a server that runs',
-        },
+        { command: 'voucherctl scenario run refund.yaml --profile staging', comment: 'Against a server that runs' },
       ],
       changes: true,
       run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {

@@ -33,7 +33,6 @@ export const start = leaf({
     { command: 'voucherctl server start --detach', comment: 'In the background; later commands find it' },
     { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test; leaves nothing behind' },
     { command: 'voucherctl server start --seed seed.yaml --detach' },
-    { command: 'voucherctl server start --memory --seed seed.yaml --watch', comment: 'While you write the seed' },
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {
@@ -75,9 +74,9 @@ function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failur
     return usage(
       '--test-clock moves the time of one process; with --database-url other servers would have another time.',
     )
-  if (flags.watch && (!flags.memory || flags.seed === undefined || flags.seed === '-'))
+  if (flags.watch && (!flags.memory || flags.detach || flags.seed === undefined || flags.seed === '-'))
     return usage(
-      '--watch replaces the whole state after each change, so it needs --memory and the file of a --seed.',
+      '--watch replaces the whole state after each change, so it needs --memory and the file of a --seed, without --detach.',
       'Start it with `voucherctl server start --memory --seed seed.yaml --watch`.',
     )
   if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))

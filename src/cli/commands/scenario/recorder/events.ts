@@ -2,7 +2,7 @@ import { type Endpoint, membersOf } from '../../../../contract/endpoint.js'
 import type { ActivityLine, Exchange } from '../../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../../../../contract/platform/captured.js'
 
-// This folder runs without Node.js, except existing.ts, so that a page can use it.
+// A page in a browser could use this file and those that it needs.
 
 export type Members = Readonly<Record<string, unknown>>
 export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'>

@@ -43,7 +43,7 @@ export function unknownIds(events: readonly RecordedEvent[]): string[] {
   return [...found]
 }
 
-/** Returns calls that create what the recorded calls use and what existed before them (RULES.md#scenario-recorder). */
+/** Returns calls that create what the recorded calls use and what existed before them (RULES.md#scenarios). */
 export function preparation(
   events: readonly RecordedEvent[],
   existing: Existing,
