@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Endpoint } from '../../src/contract/endpoint.js'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
 import { startServer } from '../../src/server/listen.js'
 import type { ServerOptions } from '../../src/server/options.js'
@@ -141,6 +141,52 @@ describe('scenario record', () => {
     expect(text).toMatch(/external_issue_id: "?before-1-\$\{run\}/)
     expect(text).toContain('code: SERVICE_UNAVAILABLE')
     expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('a reset begins the recording anew, and a draft from before it is created once', async () => {
+    const { send, env, jwt, operatorKey } = await started()
+    const input = {
+      external_template_id: 'tea',
+      name: 'Tea',
+      type: 'gift',
+      issuer_name: 'Shop',
+      fulfiller_name: 'Shop',
+    }
+    const kind = { fulfillment_category: 'offline_service', acquisition_source: 'free_claim', issue_limit: 5 }
+    const created = async () => {
+      const app = await send(contract.apps.create, { name: 'Shop' }, jwt)
+      const { token } = await send(contract.tokens.create, { name: 'a', scopes }, jwt, {
+        appId: app.id as unknown as string,
+      })
+      const validity = { type: 'relative', duration_days: 30 }
+      const { id } = await send(contract.templates.create, { ...input, ...kind, validity }, token as unknown as string)
+      return { token: token as unknown as string, templateId: id as unknown as string }
+    }
+    const ofReset = await recorded(env, async () => {
+      await created()
+      await send(contract.platform.reset, {}, operatorKey)
+      await send(contract.apps.create, { name: 'After' }, jwt)
+    })
+    expect(ofReset.text).toContain('# The state was replaced at ')
+    expect(ofReset.data.steps).toBe(1)
+    const { token, templateId } = await created()
+    const ofDraft = await recorded(env, async () => {
+      await send(contract.templates.submit, {}, token, { templateId })
+      await send(contract.platform.approveTemplate, {}, operatorKey, { templateId })
+      await send(contract.templates.list, {}, token)
+    })
+    expect(ofDraft.text.match(/call: .*/g)).toEqual(
+      [
+        'apps.create',
+        'tokens.create',
+        'templates.create',
+        'templates.submit',
+        'platform.approveTemplate',
+        'templates.list',
+      ].map((it) => `call: ${it}`),
+    )
+    for (const { cwd } of [ofReset, ofDraft])
+      expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
   })
 
   it.skipIf(onPostgres)('a recording ends after the call of --until and leaves an existing file alone', async () => {

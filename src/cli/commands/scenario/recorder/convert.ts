@@ -9,7 +9,6 @@ import {
   type RecordedCall,
   type RecordedEvent,
 } from './events.js'
-import { approvesAtOnce } from './preparation.js'
 import { changes, durationOf, jqOf } from './values.js'
 
 /** A step under construction; `members` are those of the file, without `capture` and `use`. */
@@ -19,15 +18,6 @@ export interface DraftStep {
   readonly members: Record<string, unknown>
   readonly capture: Record<string, string>
   readonly use: Partial<Record<CredentialKind, string>>
-}
-
-export interface ScenarioDraft {
-  readonly autoApprove: boolean
-  /** Responses of the receiver, as `webhook.respond`. */
-  readonly respond: string | undefined
-  readonly steps: readonly DraftStep[]
-  /** Reasons after the last step. */
-  readonly comments: readonly string[]
 }
 
 /** Where an id or a secret comes from. */
@@ -54,54 +44,14 @@ const unrepeatable: Readonly<Record<string, string>> = {
   INTERNAL_ERROR: 'the server had an error',
 }
 
-const isSuccess = ({ status }: RecordedCall) => status !== null && status < 300
+/** Codes that depend on the state and the scopes of a credential. */
+const ofCredential = /^(?:TOKEN_REVOKED|TOKEN_EXPIRED|INSUFFICIENT_SCOPE)$/
+
+export const isSuccess = ({ status }: RecordedCall) => status !== null && status < 300
 const setsWebhook = ({ target }: RecordedCall) => /^webhook\.set|borrowWebhook/.test(target)
 
-/** Makes the steps of a scenario. @param startedAt time of the server before the first event */
-export function draftOf(
-  prepared: readonly RecordedCall[],
-  events: readonly RecordedEvent[],
-  startedAt: string,
-): ScenarioDraft {
-  const converter = new Converter([...prepared, ...events])
-  for (const it of prepared) converter.call(it)
-  let now = startedAt
-  for (const event of inOrder(events)) {
-    if (event.kind === 'attempt') converter.receive(event)
-    else if (event.kind !== 'call') converter.note(event.text)
-    else if (event.target === 'platform.advanceClock' && isSuccess(event))
-      converter.advance(Number(event.input.seconds))
-    else if (event.target === 'platform.setClock' && isSuccess(event))
-      converter.advance((Date.parse(String(event.input.now)) - Date.parse(now)) / 1000)
-    else converter.call(event)
-    if ('at' in event) now = event.at
-  }
-  return { ...converter.result, autoApprove: approvesAtOnce(events) }
-}
-
-/** Number of lines by which an attempt may precede the call that caused it. */
-const EARLY_MAX = 5
-
-/** Moves attempts behind the calls that created their records. */
-function inOrder(events: readonly RecordedEvent[]): RecordedEvent[] {
-  const ordered = [...events]
-  for (const event of events) {
-    if (event.kind !== 'attempt') continue
-    const ids = new Set<string>()
-    eachText(event.body, (it) => ID.test(it) && ids.add(it))
-    const from = ordered.indexOf(event)
-    const causes = ordered.slice(from, from + EARLY_MAX).map((it) => {
-      let isCause = false
-      if (it.kind === 'call') eachNew(it, (text) => (isCause ||= ids.has(text)))
-      return isCause
-    })
-    const to = from + causes.lastIndexOf(true)
-    if (to > from) ordered.splice(to, 0, ...ordered.splice(from, 1))
-  }
-  return ordered
-}
-
-class Converter {
+/** Turns calls and attempts, in their order, into steps. */
+export class Converter {
   readonly #steps: DraftStep[] = []
   readonly #calls = new Map<DraftStep, RecordedCall>()
   readonly #sources = new Map<string, Source>()
@@ -130,7 +80,7 @@ class Converter {
     this.#hasAccounts = accounts.size > 1
   }
 
-  get result(): Pick<ScenarioDraft, 'steps' | 'comments' | 'respond'> {
+  get result() {
     const fails = this.#respond.some((it) => it === 'timeout' || it >= 300)
     const respond = fails ? this.#respond.join(',').replace(/(,200)+$/, ',200') : undefined
     return { steps: this.#steps, comments: this.#comments, respond }
@@ -169,6 +119,7 @@ class Converter {
     if (target === 'platform.issueAccountToken' && !this.#hasAccounts && !this.#hasMoved) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
     if (this.#isPoll(call)) return this.#repeat(call)
+    eachText(input, (it) => /^\d{4}-\d\d-\d\dT/.test(it) && this.note(`The time ${it} stays the same in each run.`))
     const as = this.#credentialOf(call)
     const step = this.#add({
       call: target === 'platform.borrowWebhook' ? 'webhook.set' : target,
@@ -183,7 +134,9 @@ class Converter {
 
   /** Says why no step can repeat a call; undefined if one can. */
   #reasonAgainst(call: RecordedCall): string | undefined {
-    const { code, status, target, input } = call
+    const { code, status, target, input, credential } = call
+    const made = this.#calls.get(this.#sources.get(credential ?? '')?.step as DraftStep)
+    if (ofCredential.test(code ?? '') && (made?.at ?? '') === '') return 'its credential is older than the recording'
     const isFault = this.#faulty.has(target)
     if (code !== null && !isFault && code in unrepeatable) return unrepeatable[code]
     if (status === null && (!isFault || call.at === '')) return call.at === '' ? undefined : 'it got no response'
@@ -256,9 +209,7 @@ class Converter {
       if (call === undefined ? 'receive' in step.members : isSuccess(call) || call.at === '') holder = step
       if (step === source || call?.caller === kind) break
     }
-    if (holder === undefined) {
-      holder = this.#add({ call: 'platform.totals' })
-    }
+    holder ??= this.#add({ call: 'platform.totals' })
     holder.use[kind] = text
     this.#credentials.set(kind, text)
   }

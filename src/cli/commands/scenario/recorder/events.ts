@@ -69,15 +69,16 @@ export function eventsOf(lines: readonly ActivityLine[], routeOf: (id: string) =
 
 const note = (text: string): RecordedEvent => ({ kind: 'note', text })
 
-/** Operator calls that only read, or that follow from a recorded call. */
-const reading = ['findVoucher', 'showCredentials', 'forecast', 'returnWebhook'].map((it) => `platform.${it}`)
+/** Calls that open encrypted sessions or read for an operator, and those whose effect has a line of its own. */
+const skipped =
+  /^secure\.|^platform\.(?:findVoucher|showCredentials|forecast|returnWebhook|reset|restoreSnapshot|openPage)$/
 
 function callOf(
   { request, exchange }: Extract<ActivityLine, { kind: 'request' }>,
   routeOf: (id: string) => Route | undefined,
 ): RecordedEvent | readonly [] {
   const { endpoint, method, status, code, time } = request
-  if (endpoint?.startsWith('secure.') || (endpoint !== null && reading.includes(endpoint))) return []
+  if (endpoint !== null && skipped.test(endpoint)) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
   if (exchange === null) return note(`${label}: the server no longer had its request.`)
   const sent = jsonOf(exchange.request.body)
@@ -90,7 +91,7 @@ function callOf(
   return {
     kind: 'call',
     at: time,
-    target: route?.id ?? `${method} ${path}`,
+    target: route?.id ?? `${method} ${path.replaceAll('${', () => '$${')}`,
     method,
     caller: route?.caller ?? 'token',
     input: { ...(route === undefined ? {} : pathMembers(route, path)), ...(isMembers(sent) ? sent : {}) },

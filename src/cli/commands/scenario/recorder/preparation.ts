@@ -49,8 +49,8 @@ export function preparation(
   existing: Existing,
   routeOf: (id: string) => Route | undefined,
 ): RecordedCall[] {
-  const preparing = new Preparing(existing, routeOf, approvesAtOnce(events))
   const calls = events.filter(isCall)
+  const preparing = new Preparing(existing, routeOf, calls)
   for (const call of calls) {
     const { target, input, data } = call
     if (target === 'tokens.create' && isMembers(data)) preparing.tokens.set(String(data.token), String(input.appId))
@@ -62,7 +62,7 @@ export function preparation(
     eachText(call.input, (it) => preparing.record(it))
   }
   const attempts = events.flatMap((it) => (it.kind === 'attempt' && it.botId !== null ? [it.botId] : []))
-  for (const bot of new Set(attempts)) preparing.webhook(bot, calls)
+  for (const bot of new Set(attempts)) preparing.webhook(bot)
   return preparing.calls
 }
 
@@ -74,13 +74,15 @@ class Preparing {
   readonly later = new Set<string>()
   readonly #existing: Existing
   readonly #routeOf: (id: string) => Route | undefined
+  readonly #recorded: readonly RecordedCall[]
   readonly #approvesAtOnce: boolean
   readonly #done = new Set<string>()
 
-  constructor(existing: Existing, routeOf: (id: string) => Route | undefined, approvesAtOnce: boolean) {
+  constructor(existing: Existing, routeOf: (id: string) => Route | undefined, recorded: readonly RecordedCall[]) {
     this.#existing = existing
     this.#routeOf = routeOf
-    this.#approvesAtOnce = approvesAtOnce
+    this.#recorded = recorded
+    this.#approvesAtOnce = approvesAtOnce(recorded)
   }
 
   record(id: string): void {
@@ -130,11 +132,14 @@ class Preparing {
     }
     const token = this.#tokenOf(String(record.applicationId))
     this.#add('vouchers.issue', input, { id, credentials }, token)
+    const redeems = ({ target, voucherId, code }: RecordedCall) =>
+      target === 'vouchers.redeem' && voucherId === id && !code
+    const isRedeemed = record.status === 'redeemed' && !this.#recorded.some(redeems)
+    if (isRedeemed && isMembers(credential)) this.#add('vouchers.redeem', { credential }, {}, token)
   }
 
-  webhook(botId: string, calls: readonly RecordedCall[]): void {
-    const sets = (it: RecordedCall) => /^webhook\.set|borrowWebhook/.test(it.target) && (it.status ?? 500) < 300
-    if (calls.some(sets)) return
+  webhook(botId: string): void {
+    if (this.#happens(/^webhook\.set$|borrowWebhook/, botId) || this.#happens(/^webhook\.setByBot$/)) return
     this.record(botId)
     this.#add('webhook.set', { botId, url: '' }, {})
   }
@@ -147,9 +152,10 @@ class Preparing {
     const token = isOfBot ? null : this.#tokenOf(String(applicationId))
     const [group, owner] = isOfBot ? (['bots', { botId }] as const) : (['templates', {}] as const)
     this.#add(isOfBot ? 'bots.createTemplate' : 'templates.create', { ...owner, ...input }, { id }, token)
-    if (status === 'draft') return
+    if (status === 'draft' || this.#happens(/\.submit/, id)) return
     const submit = group === 'bots' ? 'bots.submitTemplate' : 'templates.submit'
     this.#add(submit, { ...owner, templateId: id }, {}, token)
+    if (this.#happens(/^platform\.(?:approve|reject)/, id)) return
     const refused = { code: record.rejectionCode, reason: record.rejectionReason }
     if (status === 'rejected') this.#add('platform.rejectTemplate', { templateId: id, ...refused }, {})
     else if (status === 'active' && !this.#approvesAtOnce) this.#add('platform.approveTemplate', { templateId: id }, {})
@@ -157,10 +163,19 @@ class Preparing {
 
   #bot(id: string, { name, username, scopes: own, review_status, application_id: appId }: Members): void {
     this.#add('bots.apply', { name, username, scopes: own }, { id })
-    if (review_status === 'approved' && !this.#approvesAtOnce) this.#add('platform.approveBot', { botId: id }, {})
-    if (typeof appId !== 'string') return
+    const isApproved = review_status === 'approved' && !this.#happens(/^platform\.approve/, id)
+    if (isApproved && !this.#approvesAtOnce) this.#add('platform.approveBot', { botId: id }, {})
+    if (typeof appId !== 'string' || this.#happens(/linkBot/, id)) return
     this.record(appId)
     this.#add('apps.linkBot', { appId, botId: id }, {})
+  }
+
+  /** True if a recorded call does this to a template or bot; the record shows its state after that. */
+  #happens(target: RegExp, id?: string): boolean {
+    return this.#recorded.some(({ target: it, input, code }) => {
+      const isOf = id === undefined || input.templateId === id || input.botId === id
+      return target.test(it) && isOf && code === null
+    })
   }
 
   /** Returns a token of an application, and creates one if there is none before the first recorded call. */

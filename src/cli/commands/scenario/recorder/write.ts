@@ -1,5 +1,6 @@
 import type { Yaml } from '../../../../files/yaml-document.js'
-import type { DraftStep, ScenarioDraft } from './convert.js'
+import type { DraftStep } from './convert.js'
+import type { ScenarioDraft } from './draft.js'
 
 /** Maximum length of a record that is written on one line. */
 const LINE_LENGTH_MAX = 90
