@@ -139,6 +139,7 @@ class Preparing {
   }
 
   webhook(botId: string): void {
+    if (!this.#existing.has(botId) || this.later.has(botId)) return
     if (this.#happens(/^webhook\.set$|borrowWebhook/, botId) || this.#happens(/^webhook\.setByBot$/)) return
     this.record(botId)
     this.#add('webhook.set', { botId, url: '' }, {})
