@@ -34,7 +34,9 @@ export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
 export function unknownIds(events: readonly RecordedEvent[]): string[] {
   const known = new Set<string>()
   const found = new Set<string>()
-  for (const call of events.filter(isCall)) {
+  for (const call of events) {
+    if (call.kind === 'attempt' && call.botId !== null && !known.has(call.botId)) found.add(call.botId)
+    if (!isCall(call)) continue
     eachText([call.input, call.applicationId, call.voucherId], (it) => {
       if (ID.test(it) && !known.has(it)) found.add(it)
     })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import type { Existing } from '../../../../../src/cli/commands/scenario/recorder/preparation.js'
 import { recordedScenario } from '../../../../../src/cli/commands/scenario/recorder/recorded-scenario.js'
 import { endpoints } from '../../../../../src/contract/index.js'
 import type { ActivityLine, DeliveryActivity } from '../../../../../src/contract/platform/activity.js'
@@ -57,8 +58,8 @@ function attempt(status: number | null, error: DeliveryActivity['error'] = null,
   return { seq: ++seq, kind: 'delivery', delivery, exchange: { request, response: null } }
 }
 
-async function recorded(lines: readonly ActivityLine[]) {
-  const made = await recordedScenario({ lines, startedAt: AT, file: 'a.yaml', read: async () => new Map() })
+async function recorded(lines: readonly ActivityLine[], existing: Existing = new Map()) {
+  const made = await recordedScenario({ lines, startedAt: AT, file: 'a.yaml', read: async () => existing })
   const { steps, ...file } = parse(made.text) as { steps: Record<string, unknown>[] }
   return { ...made, file, steps }
 }
@@ -92,6 +93,14 @@ describe('recorded scenario', () => {
     expect(steps[1]).toMatchObject({
       with: { botId: '${bot}', url: '${webhook.url}', secret_token: '${webhook.secret}' },
     })
+  })
+
+  it('a delivery of a bot from before the recording gets a bot with a webhook', async () => {
+    const bot = { name: 'Bot', username: 'my_bot', scopes: ['messages:receive'], review_status: 'approved' }
+    const { steps } = await recorded([attempt(200)], new Map([[BOT, bot]]))
+    expect(steps.map((it) => it.call ?? it.receive)).toEqual([
+      ...['bots.apply', 'platform.approveBot', 'webhook.set', 'my_chat_member'],
+    ])
   })
 
   it('repeated reads become one step that waits for what changed', async () => {
