@@ -203,6 +203,8 @@ describe('scenario record', () => {
 
   it.skipIf(onPostgres)('a recording without a call writes no file', async () => {
     const { env } = await started()
+    const unknown = await cli('scenario record --out session.yaml --until vouchers.reedem', { env })
+    expect([unknown.exit, unknown.stderr]).toEqual([2, expect.stringContaining('There is no call "vouchers.reedem".')])
     const none = await cli('scenario record --out session.yaml --until 1ms', { env })
     expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('No call was recorded.')])
   })
