@@ -172,7 +172,7 @@ export function eachText(
 /** Kinds of records that only their creation returns as new: a list may hold those that existed before. */
 const created = /^(?:app|bot|chat|tpl|vch)_/
 
-/** Calls a function for each id and each secret that the response of a call brings, with its place in the data. */
+/** Calls a function for each id and each secret that the response of a call brings, with the path to it in the data. */
 export function eachNew(
   { method, input, status, data }: RecordedCall,
   visit: (text: string, path: readonly (string | number)[]) => void,
