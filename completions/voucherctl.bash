@@ -13,7 +13,7 @@ _voucherctl_commands() {
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
-    'scenario'|'scenarios') REPLY='run init' ;;
+    'scenario'|'scenarios') REPLY='run init record' ;;
     'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews find templates bots apps users chats vouchers deliveries totals clock faults activity snapshots reset' ;;

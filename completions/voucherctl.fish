@@ -115,7 +115,8 @@ function __voucherctl_commands
         case 'scenario' 'scenarios'
             printf '%s\t%s\n' \
                 run 'Run the steps of YAML files and check their results' \
-                init 'Write a scenario file to start from'
+                init 'Write a scenario file to start from' \
+                record 'Write what happens at a local server as a scenario'
         case 'server' 'servers'
             printf '%s\t%s\n' \
                 start 'Start the reference server' \

@@ -17,6 +17,7 @@ import type { Activity } from './observe/activity.js'
 import type { RequestLog } from './observe/request-log.js'
 import type { Differences, ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
+import type { Seed } from './seed/schema.js'
 import type { TransportKeys } from './transport/keys.js'
 
 /** Server settings that restrict or extend the allowed webhook URLs (RULES.md#webhook-urls). */
@@ -79,6 +80,7 @@ export interface Deps {
   /** True if only this machine reaches the server. */
   readonly isLoopback: boolean
   readonly snapshots: ServerSnapshots & {
+    reset(seed?: Seed): Promise<void>
     /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
     follow(): () => void
   }

@@ -12,6 +12,7 @@ import type { Deps } from './deps.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, registerServer, type ServerPlace } from './place.js'
 import { plantSeed } from './seed/plant.js'
+import type { Seed } from './seed/schema.js'
 
 const DEFAULT_PORT = 8420
 /** Ports from the default one that a start without a port tries. */
@@ -36,8 +37,9 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const place = placeInFolder(options)
   const { dataDir, operatorKeyFile } = place
   try {
-    const { baseUrl, store, seed, close } = await start(options, place)
-    const address = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, close }
+    const { baseUrl, store, seed, deps, close } = await start(options, place)
+    const replant = (it: Seed) => deps.snapshots.reset(it)
+    const address = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
     const { names } = options.differences ?? {}
     const running = names === undefined ? address : { ...address, differences: names }
     return seed === undefined ? running : { ...running, seed }

@@ -1,7 +1,7 @@
 import { HIDDEN } from '../contract/platform/activity.js'
 import type { Schema } from '../contract/schema.js'
 import { mapTexts } from '../contract/values/map-texts.js'
-import { byEncoding, hideForms, KNOWN_LENGTH_MIN } from '../contract/values/secrets.js'
+import { byEncoding, KNOWN_LENGTH_MIN, replaceSecretForms } from '../contract/values/secrets.js'
 
 /** Keywords of a schema that decide which values are shown. */
 interface Keywords {
@@ -32,20 +32,33 @@ export function hasSecret(schema: Schema | undefined): boolean {
 /** Hides the secrets of one exchange (RULES.md#secrets-of-exchanges). Remembers them to find copies in other places. */
 export class Masking {
   readonly #secrets = new Set<string>()
-  /** Encodings of each secret, longest first. */
-  #forms: readonly string[] | undefined
+  /** Encodings of each secret with the secret, longest first. */
+  #forms: ReturnType<typeof byEncoding> | undefined
   #searched = 0
+  readonly #nameOf: (secret: string) => string
+
+  /** @param nameOf returns the text that replaces a secret */
+  constructor(nameOf: (secret: string) => string = () => HIDDEN) {
+    this.#nameOf = nameOf
+  }
 
   /** Marks a secret to be removed from every text of the exchange. */
   remember(secret: string): void {
     if (secret.length >= KNOWN_LENGTH_MIN && this.#secrets.size <= SECRETS_MAX) this.#secrets.add(secret)
   }
 
-  hide(value: unknown): typeof HIDDEN {
-    if (typeof value === 'string') this.remember(value)
-    else if (typeof value === 'object' && value !== null) Object.values(value).forEach((it) => this.hide(it))
+  /** Replaces a value and remembers the texts in it. */
+  hide(value: unknown): string {
+    if (typeof value === 'string') {
+      this.remember(value)
+      return this.#nameOf(value)
+    }
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach((it) => this.hide(it))
     return HIDDEN
   }
+
+  /** Replaces texts that have the form of a secret. */
+  hideForms = (text: string): string => replaceSecretForms(text, this.#nameOf, this.#nameOf)
 
   /** Returns a JSON value without marked secrets and without values that no schema describes. */
   show(value: unknown, schemas: readonly Schema[]): unknown {
@@ -56,7 +69,7 @@ export class Masking {
     if (value === null || typeof value === 'boolean') return value
     const fitting = rules.length === 1 && fits(value, rules[0] as Rule) ? rules : rules.filter((it) => fits(value, it))
     if (fitting.length === 0 || rules.some((it) => it.isSecret)) return this.hide(value)
-    if (typeof value === 'string') return hideForms(value)
+    if (typeof value === 'string') return this.hideForms(value)
     if (typeof value !== 'object') return value
     if (Array.isArray(value)) {
       const items = fitting.flatMap((it) => it.items())
@@ -70,15 +83,15 @@ export class Masking {
   /** Removes the remembered secrets from a text; null if the text must be hidden as a whole. Call this last. */
   finish(text: string): string | null {
     if (this.#secrets.size > SECRETS_MAX) return null
-    this.#forms ??= byEncoding(this.#secrets).map(([encoding]) => encoding)
+    this.#forms ??= byEncoding(this.#secrets)
     this.#searched += this.#forms.length * text.length
     if (this.#searched > SEARCHED_CHARACTERS_MAX) return null
     let shown = text
-    for (const secret of this.#forms) {
-      const isLong = secret.length > SEARCHED_LENGTH_MAX
-      if (!shown.includes(isLong ? secret.slice(0, SEARCHED_LENGTH_MAX) : secret)) continue
+    for (const [encoding, secret] of this.#forms) {
+      const isLong = encoding.length > SEARCHED_LENGTH_MAX
+      if (!shown.includes(isLong ? encoding.slice(0, SEARCHED_LENGTH_MAX) : encoding)) continue
       if (isLong) return null
-      shown = shown.replaceAll(secret, HIDDEN)
+      shown = shown.replaceAll(encoding, this.#nameOf(secret))
     }
     return shown
   }
@@ -88,12 +101,12 @@ export class Masking {
     const own = more.length === 0 ? only.member(name) : rules.flatMap((it) => it.member(name))
     if (own.length > 0) to[name] = this.#show(member, own)
     else if (rules.some((it) => it.others().length > 0)) {
-      to[hideForms(name)] = this.#show(
+      to[this.hideForms(name)] = this.#show(
         member,
         rules.flatMap((it) => it.others()),
       )
-    } else if (rules.some((it) => it.isOpen)) to[hideForms(name)] = mapTexts(member, hideForms)
-    else to[isWord(name) ? hideForms(name) : this.hide(name)] = this.hide(member)
+    } else if (rules.some((it) => it.isOpen)) to[this.hideForms(name)] = mapTexts(member, this.hideForms)
+    else to[isWord(name) ? this.hideForms(name) : this.hide(name)] = this.hide(member)
   }
 }
 

@@ -106,6 +106,8 @@ export interface RunningServer {
   readonly seed?: 'planted' | 'present'
   /** Rules that differ from RULES.md, such as `reversal.window_days`; absent without a difference. */
   readonly differences?: readonly string[]
+  /** Replaces the state by the records of a seed; after a failure the state is as before. */
+  replant(seed: Seed): Promise<void>
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */
   close(): Promise<void>
 }

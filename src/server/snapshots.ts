@@ -19,7 +19,7 @@ type SnapshotDeps = Omit<Deps, 'snapshots'>
 
 export class Snapshots implements ServerSnapshots {
   readonly #deps: SnapshotDeps
-  readonly #seed: Seed | undefined
+  #seed: Seed | undefined
   readonly #background: BackgroundWork[] = []
 
   constructor(deps: SnapshotDeps, seed?: Seed) {
@@ -45,14 +45,17 @@ export class Snapshots implements ServerSnapshots {
     })
   }
 
-  reset(): Promise<void> {
-    const { store, clock } = this.#deps
+  /** @param seed the records from now on, also of later resets; after a failure the earlier ones stay */
+  reset(seed = this.#seed): Promise<void> {
+    const { store, clock, faults } = this.#deps
     return this.#replace(async () => {
       const now = trueTime(clock)
-      const rows = this.#seed && seedRows(this.#seed, now, this.#deps)
+      const rows = seed && seedRows(seed, now, this.#deps)
       await store.snapshots.clear(function* () {
         if (rows !== undefined) yield* plant(rows)
       })
+      this.#seed = seed
+      faults.restart(seed?.faults)
       return { clock: now }
     }).then(() => {})
   }

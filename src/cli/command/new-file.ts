@@ -56,7 +56,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
   })
 
 /** Writes a copy of a schema, unless the file exists. */
-async function writeSchema(host: Host, path: string | undefined, name: string): Promise<Failure | undefined> {
+export async function writeSchema(host: Host, path: string | undefined, name: string): Promise<Failure | undefined> {
   if (path === undefined || existsSync(resolve(host.cwd, path))) return undefined
   const { fileSchemas } = await import('../schemas/file-schemas.js')
   return create(host, path, fileSchemas[name] ?? '')
@@ -74,10 +74,11 @@ async function create({ cwd }: Host, path: string, text: string): Promise<Failur
 }
 
 /** Line for editors. Its path is relative, so that it holds for everybody with the project (RULES.md#new-files). */
-const schemaLine = (path: string) => `# yaml-language-server: $schema=${path.startsWith('.') ? path : `./${path}`}\n`
+export const schemaLine = (path: string) =>
+  `# yaml-language-server: $schema=${path.startsWith('.') ? path : `./${path}`}\n`
 
 /** Path from the folder to the schema in the node_modules of its project. */
-function installedSchema({ homeDir }: Host, folder: string, name: string): string | undefined {
+export function installedSchema({ homeDir }: Host, folder: string, name: string): string | undefined {
   const path = join('node_modules', 'voucherctl', 'dist', 'schemas', name)
   const project = foldersOf({ cwd: folder, homeDir }).find((it) => existsSync(join(it, path)))
   return project === undefined ? undefined : relative(folder, join(project, path)).replaceAll(sep, '/')

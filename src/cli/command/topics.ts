@@ -28,7 +28,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   8: 'any other refusal (4xx)',
   9: 'network, timeout, 5xx',
   10: 'signature invalid; encrypted transport refused',
-  11: 'bulk finished, some rows failed',
+  11: 'finished, but some rows failed or some steps of a scenario were not run',
   12: '`conform`: differences from decisions only',
   124: '`--expect` ran out of time',
   129: 'its terminal was closed (SIGHUP)',

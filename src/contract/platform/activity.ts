@@ -4,7 +4,7 @@ import { type Static, Type } from '../schema.js'
 
 // Events of a server in real time (RULES.md#activity).
 
-export { CAPTURED_BYTES_MAX, HIDDEN } from './captured.js'
+export { CAPTURED_BYTES_MAX, HIDDEN, SECRET_NAME } from './captured.js'
 
 /** One line of the request log, without query, body and headers of the request. */
 export const requestLogEntry = Type.Object({
@@ -106,7 +106,7 @@ export const platformActivity = group('platform', {
 
   activity: get('/_platform/v1/activity', {
     summary: 'Read requests, deliveries and changes as NDJSON; follow=true keeps it open, bodies=true adds exchanges',
-    query: input({ follow: flag, bodies: flag }),
+    query: input({ follow: flag, bodies: flag, names: flag }),
     output: activityLine,
     streams: true,
   }),

@@ -106,9 +106,9 @@ export const platformHandlers = ((deps, { read, write }) => {
 
     openPage: async () => (deps.inspector === null ? refuse('PAGE_OFF') : { ok: true, data: deps.inspector.newLink() }),
 
-    activity: async ({ follow, bodies }) => ({
+    activity: async ({ follow, bodies, names }) => ({
       ok: true,
-      data: activity.stream({ follow: follow === 'true', bodies: bodies === 'true' }),
+      data: activity.stream({ follow: follow === 'true', bodies: bodies === 'true', names: names === 'true' }),
     }),
     requests: async ({ follow }) => ({ ok: true, data: requestLog.stream(follow === 'true') }),
   }

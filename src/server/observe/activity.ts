@@ -4,6 +4,7 @@ import { formatInstant } from '../../domain/time.js'
 import { Followers } from '../../inspector/line-stream.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
+import { SecretNumbers } from './secret-numbers.js'
 
 const KEPT = 1_000
 /** Maximum bytes of captured exchanges in memory; the oldest are dropped first. */
@@ -44,6 +45,14 @@ type Event =
 export type RequestItem = Item & { readonly kind: 'request' }
 type Item = Event & { readonly seq: number; captured: Captured | null }
 
+interface StreamOptions {
+  readonly follow: boolean
+  readonly bodies: boolean
+  /** True to replace each secret by a name of its own. */
+  readonly names?: boolean
+}
+type NameOf = SecretNumbers['nameOf']
+
 interface ActivityOptions {
   /** Time of the server's clock, ms since 1970. */
   readonly now: () => number
@@ -66,7 +75,10 @@ export class Activity {
   /** Items before this index of `#items` no longer have their exchange. */
   #evicted = 0
   readonly #followers = new Followers<Item>()
+  readonly #names = new SecretNumbers()
   #readers = 0
+  /** Readers that need each exchange, because they ask for names of secrets. */
+  #recorders = 0
   #left = BURST
   #leftMs = BURST_MS
   #omitted = 0
@@ -82,9 +94,13 @@ export class Activity {
     this.#inspect = inspect
   }
 
-  /** True if the exchange of a call must be captured: a reader follows, or the server was started with `inspect`. */
+  /**
+   * True if the exchange of a call must be captured: a reader follows, or the server was started with `inspect`. A
+   * recorder reads again what a burst left out.
+   */
   get captures(): boolean {
-    return this.#inspect || (this.#readers > 0 && this.#left > 0 && this.#leftMs > 0)
+    if (this.#inspect || this.#recorders > 0) return true
+    return this.#readers > 0 && this.#left > 0 && this.#leftMs > 0
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
@@ -118,14 +134,18 @@ export class Activity {
   }
 
   /** Streams the stored lines; if `follow`, the stream stays open, and exchanges are captured meanwhile. */
-  stream({ follow, bodies }: { readonly follow: boolean; readonly bodies: boolean }): Readable {
+  stream({ follow, bodies, names = false }: StreamOptions): Readable {
     const newest = this.#seq
-    const format = (it: Item) => (it.seq > newest ? this.#liveLine(it, bodies) : JSON.stringify(lineOf(it, bodies)))
+    const nameOf = names ? (secret: string) => this.#names.nameOf(secret) : undefined
+    const format = (it: Item) =>
+      it.seq > newest ? this.#liveLine(it, bodies, nameOf) : JSON.stringify(lineOf(it, bodies, nameOf))
     const stream = this.#followers.stream(this.#items.slice(-KEPT), follow, format)
     if (bodies && this.#followers.has(stream)) {
       this.#readers += 1
+      if (names) this.#recorders += 1
       stream.once('close', () => {
         this.#readers -= 1
+        if (names) this.#recorders -= 1
       })
     }
     return stream
@@ -142,6 +162,7 @@ export class Activity {
     for (const item of this.#items) this.#evict(item)
     this.#items = []
     this.#evicted = 0
+    this.#names.clear()
     this.#addChange('reset')
   }
 
@@ -197,10 +218,10 @@ export class Activity {
   }
 
   /** Formats a line, without the exchange if the time for exchanges is spent. */
-  #liveLine(item: Item, bodies: boolean): string {
+  #liveLine(item: Item, bodies: boolean, nameOf: NameOf | undefined): string {
     if (!bodies || this.#leftMs <= 0) return JSON.stringify(lineOf(item, false))
     const startedAt = this.#elapsed()
-    const line = JSON.stringify(lineOf(item, true))
+    const line = JSON.stringify(lineOf(item, true, nameOf))
     this.#leftMs -= this.#elapsed() - startedAt
     return line
   }
@@ -213,11 +234,11 @@ export class Activity {
   }
 }
 
-function lineOf(item: Item, bodies: boolean): ActivityLine {
+function lineOf(item: Item, bodies: boolean, nameOf?: NameOf): ActivityLine {
   const { seq } = item
   if (item.kind === 'omitted') return { seq, kind: 'omitted', count: item.count }
   if (item.kind === 'state') return { seq, kind: 'state', what: item.what, at: formatInstant(item.at) }
-  const exchange = bodies && item.captured !== null ? exchangeOf(item.captured) : null
+  const exchange = bodies && item.captured !== null ? exchangeOf(item.captured, nameOf) : null
   if (item.kind === 'request') return { seq, kind: 'request', request: item.entry, exchange }
   return { seq, kind: 'delivery', delivery: item.delivery, exchange }
 }

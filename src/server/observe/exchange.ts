@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Endpoint, membersOf } from '../../contract/endpoint.js'
-import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
+import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN, SECRET_NAME } from '../../contract/platform/activity.js'
 import { type Schema, Type } from '../../contract/schema.js'
-import { hideForms } from '../../contract/values/secrets.js'
 import { parseJson } from '../../values/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
 import { hasSecret, isWord, Masking } from '../masking.js'
@@ -40,8 +39,9 @@ export function sizeOf(captured: Captured): number {
   return (captured.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
-/** Returns an exchange without its secrets (RULES.md#secrets-of-exchanges). */
-export const exchangeOf = (it: Captured): Exchange => ('result' in it ? ofDelivery(it) : ofCall(it))
+/** Returns an exchange without its secrets (RULES.md#secrets-of-exchanges). @param nameOf names them; default HIDDEN */
+export const exchangeOf = (it: Captured, nameOf?: (secret: string) => string): Exchange =>
+  'result' in it ? ofDelivery(it, new Masking(nameOf)) : ofCall(it, new Masking(nameOf))
 
 type Header = [name: string, value: string]
 interface Part {
@@ -51,8 +51,7 @@ interface Part {
   readonly bytes: number
 }
 
-function ofCall(call: CapturedCall): Exchange {
-  const masking = new Masking()
+function ofCall(call: CapturedCall, masking: Masking): Exchange {
   const sent = showHeaders(pairsOf(call.rawHeaders), masking)
   const url = showUrl(call.url, call.route, masking)
   const body = showRequestBody(call.body, call.route, masking)
@@ -66,16 +65,15 @@ function ofCall(call: CapturedCall): Exchange {
   return finish(masking, call.method, url, request, response)
 }
 
-function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
-  const masking = new Masking()
+function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt, masking: Masking): Exchange {
   const { origin, pathname, search } = new URL(url)
   for (const secret of [...secrets, pathname + search, pathname.slice(1)]) masking.remember(secret)
-  const request = { headers: Object.entries(headers), text: textOf(body), bytes: body.length }
+  const request = { headers: Object.entries(headers), text: textOf(body, masking), bytes: body.length }
   const { response: received, statusCode } = result
   const response = received && {
     status: statusCode,
     headers: showHeaders(received.headers, masking),
-    text: textOf(received.body),
+    text: textOf(received.body, masking),
     bytes: received.bodyBytes,
   }
   return finish(masking, 'POST', `${origin}/…`, request, response)
@@ -104,7 +102,7 @@ const base64Of = (text: string | null) =>
   text === null || text === '' ? null : Buffer.from(text).subarray(0, CAPTURED_BYTES_MAX).toString('base64')
 
 /** Masked text of a body without a schema; null if it is not UTF-8. */
-const textOf = (bytes: Uint8Array): string | null =>
+const textOf = (bytes: Uint8Array, { hideForms }: Masking): string | null =>
   bytes.length <= SHOWN_LENGTH_MAX && isUtf8(bytes) ? hideForms(Buffer.from(bytes).toString()) : null
 
 function pairsOf(raw: readonly string[]): Header[] {
@@ -125,10 +123,11 @@ const shownHeaders = new Set(
 
 function showHeaders(headers: readonly (readonly [name: string, value: string])[], masking: Masking): Header[] {
   return headers.map(([name, value]) => {
-    if (shownHeaders.has(name.toLowerCase())) return [name, hideForms(value)]
+    if (shownHeaders.has(name.toLowerCase())) return [name, masking.hideForms(value)]
     // The secret follows a cookie name or a scheme such as Bearer.
-    for (const part of value.split(/[\s;,=]+/)) masking.remember(part)
-    return [name, masking.hide(value)]
+    const parts = value.split(/[\s;,=]+/)
+    for (const part of parts) masking.remember(part)
+    return [name, masking.hide(parts.reduce((longest, it) => (it.length > longest.length ? it : longest)))]
   })
 }
 
@@ -143,15 +142,15 @@ function showUrl(url: string, route: CapturedRoute | undefined, masking: Masking
       isOfRoute && pattern[i]?.startsWith(':') ? membersOf(route?.params)[pattern[i].slice(1)] : undefined
     const isValid =
       segment === '' || isWord(segment) || /^v?\d+$/.test(segment) || /^[a-z]{2,5}_[\w-]{1,60}$/.test(segment)
-    return isValid || matches(parameter, segment) ? hideForms(segment) : masking.hide(segment)
+    return isValid || matches(parameter, segment) ? masking.hideForms(segment) : masking.hide(segment)
   })
   if (query === undefined) return shown.join('/')
   const known = membersOf(route?.query)
   const members = [...new URLSearchParams(query)].map(([name, value]) => {
     const schema = Object.hasOwn(known, name) ? known[name] : undefined
-    const shownName = schema !== undefined || isWord(name) ? hideForms(name) : masking.hide(name)
-    const shownValue = schema === undefined || hasSecret(schema) ? masking.hide(value) : hideForms(value)
-    return [shownName, shownValue].map((it) => (it === HIDDEN ? it : encodeURIComponent(it))).join('=')
+    const shownName = schema !== undefined || isWord(name) ? masking.hideForms(name) : masking.hide(name)
+    const shownValue = schema === undefined || hasSecret(schema) ? masking.hide(value) : masking.hideForms(value)
+    return [shownName, shownValue].map((it) => (SECRET_NAME.test(it) ? it : encodeURIComponent(it))).join('=')
   })
   return `${shown.join('/')}?${members.join('&')}`
 }

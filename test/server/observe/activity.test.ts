@@ -187,6 +187,17 @@ describe('activity', () => {
     expect(activity.captures).toBe(true)
   })
 
+  it('activity captures each call while a follower reads names of secrets, also in a burst', () => {
+    const activity = new Activity({ now: () => 0 })
+    const stream = activity.stream({ follow: true, bodies: true, names: true })
+    for (let n = 0; n < 300; n += 1) activity.addRequest(entry(), captured(1))
+    expect(activity.captures).toBe(true)
+    stream.destroy()
+    return new Promise((resolve) => {
+      stream.once('close', resolve)
+    }).then(() => expect(activity.captures).toBe(false))
+  })
+
   it('activity joins changes of one kind that are less than 100 ms apart', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -5,6 +5,7 @@ import { HIDDEN } from '../../../src/contract/platform/activity.js'
 import type { Schema } from '../../../src/contract/schema.js'
 import { hasSecret } from '../../../src/server/masking.js'
 import { type CapturedCall, exchangeOf } from '../../../src/server/observe/exchange.js'
+import { SecretNumbers } from '../../../src/server/observe/secret-numbers.js'
 import { handedIn, leaksIn } from '../../support/canary.js'
 
 const { redeem, verify } = contract.vouchers
@@ -252,5 +253,34 @@ describe('exchange', () => {
     expect(it.request).toMatchObject({ method: 'POST', url: 'https://app.example/…' })
     expect(it.response).toMatchObject({ status: 401, headers: [['Set-Cookie', HIDDEN]] })
     expect(Buffer.from(it.response?.body ?? '', 'base64').toString()).toBe(`no ${HIDDEN} at ${HIDDEN}`)
+  })
+
+  it('named secret has one name in header, URL, body and response, and in each spelling', () => {
+    const names = new SecretNumbers()
+    const code = 'M9S3-46Q3-D25V-T4FJ'
+    const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'
+    const parts = call(redeem, {
+      rawHeaders: ['authorization', `Bearer ${token}`, 'idempotency-key', 'm9s346q3 d25vt4fj'],
+      url: `${redeem.path}?other=${token}`,
+      body: json({ credential: { type: 'redeem_code', value: code }, reference: `till ${token}` }),
+      responseBody: success({ note: 'other' }),
+    })
+    const { request } = exchangeOf(parts, (secret) => names.nameOf(secret))
+    expect(Object.fromEntries(request.headers)).toEqual({
+      authorization: '[hidden 1]',
+      'idempotency-key': '[hidden 2]',
+    })
+    expect(request.url).toBe(`${redeem.path}?other=[hidden 1]`)
+    const sent = JSON.parse(Buffer.from(request.body ?? '', 'base64').toString())
+    expect(sent).toEqual({ credential: { type: 'redeem_code', value: '[hidden 2]' }, reference: 'till [hidden 1]' })
+    names.clear()
+    expect(names.nameOf(token)).toMatch(/^\[hidden (?!1])\d+]$/)
+  })
+
+  it('the secret that was named first loses its name beyond 10,000 secrets', () => {
+    const names = new SecretNumbers()
+    for (let n = 1; n <= 10_001; n += 1) expect(names.nameOf(`secret-${n}`)).toBe(`[hidden ${n}]`)
+    expect(names.nameOf('secret-10001')).toBe('[hidden 10001]')
+    expect(names.nameOf('secret-1')).toBe('[hidden 10002]')
   })
 })

@@ -32,6 +32,8 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
   const { startDetached } = await import('../server/detach.js')
   const given = new Map([
     ['port', ['0']],
+    // So that `scenario record --from activity` can make a scenario of the walkthrough.
+    ['inspect', ['']],
     ['dev-webhook-loopback', [String(webhookPort)]],
   ])
   const flags = readFlags(startFlags, given).values as Parameters<typeof startDetached>[1]

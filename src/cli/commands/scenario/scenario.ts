@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
-import { projectNotAllowed } from '../../config/project-file.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
@@ -15,10 +14,13 @@ import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/text.js'
 import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
+import { record } from './record.js'
 import type { Scenario } from './runner/document.js'
 import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
+/** Exit code if all steps passed that the platform could take. */
+const INCOMPLETE = 11
 
 const runFlags = {
   parallel: integer('N', 'Files at the same time, default one for each processor', 1, PARALLEL_MAX),
@@ -43,7 +45,7 @@ export const scenario: Group = {
       name: 'run',
       summary: 'Run the steps of YAML files and check their results',
       notes: [
-        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file; its teardown runs all the same. Exit code 1 when a step failed.',
+        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
         'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` the expected result (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
@@ -54,10 +56,7 @@ export const scenario: Group = {
         { command: 'voucherctl scenario run refund.yaml' },
         { command: 'voucherctl scenario run refund.yaml --watch', comment: 'While you write it' },
         { command: 'voucherctl scenario run scenarios/*.yaml --junit report.xml', comment: 'In CI' },
-        {
-          command: 'voucherctl scenario run refund.yaml --base-url https://staging.example --profile staging',
-          comment: 'Against a server that runs',
-        },
+        { command: 'voucherctl scenario run refund.yaml --profile staging', comment: 'Against a server that runs' },
       ],
       changes: true,
       run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {
@@ -68,6 +67,7 @@ export const scenario: Group = {
       },
     }),
     init,
+    record,
   ],
 }
 
@@ -76,9 +76,9 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const read = await readScenarios(context, files)
   if (!read.ok) return read
   const { scenarios } = read
-  const { notAllowed } = context.settings
-  if (isNamed(context) && notAllowed !== undefined) return projectNotAllowed(notAllowed)
-  const baseUrl = namedServer(context)
+  const named = isNamed(context) ? context.baseUrl() : undefined
+  if (named?.ok === false) return named
+  const baseUrl = named?.value
   if (context.dryRun) {
     const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
     const plans = scenarios.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
@@ -88,14 +88,15 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const problem = await allowed(context, baseUrl, junit)
   if (problem !== undefined) return problem
   const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
-  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, parallel, junit, envFile })
+  const compares = isGivenForCall(context.settings.profileName)
+  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, compares, parallel, junit, envFile })
 }
 
 /** Runs the files, and again after each change of a file, until Ctrl-C. Mistakes and failures do not end the loop. */
 async function watchFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const { host, output } = context
   if (files.includes('-')) return usage('--watch needs files, not standard input.')
-  const { FileWatch } = await import('./file-watch.js')
+  const { FileWatch } = await import('../../host/file-watch.js')
   let watch: InstanceType<typeof FileWatch>
   try {
     watch = new FileWatch(files.map((it) => resolve(host.cwd, it)))
@@ -121,9 +122,7 @@ async function watchFiles(context: Context, files: readonly string[], flags: Run
 
 const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `${length} steps`)
 
-/** Server from a flag or the environment. The profile's server is ignored: no scenario may run there by accident. */
-const namedServer = (context: Context) => (isNamed(context) ? context.settings.baseUrl.value : undefined)
-
+/** True if a flag or the environment names a server. A stored profile does not: no scenario may run there by accident. */
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
 
 type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
@@ -202,7 +201,7 @@ async function runAll(
     for (const result of results.slice(told)) {
       if (!result?.ok) return
       told += 1
-      if (output.isForPeople) showReport(output, paint, result.report)
+      if (output.isForPeople) showReport(output, paint, result.report, options.compares && !context.globals.debug)
     }
   }
   const worker = async () => {
@@ -220,6 +219,7 @@ async function runAll(
   const reports = results.flatMap((it) => (it?.ok ? it.report : []))
   let fileFailure = await writeJunit(context.host, junit, reports.map(suiteOf))
   const failed = reports.filter((it) => !it.passed).length
+  const notRun = reports.flatMap(stepsOf).filter((it) => it.reason !== null).length
   if (envFile !== undefined && failed === 0) {
     const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
     const captured = results.map((it) => (it?.ok ? it.environment : {}))
@@ -230,29 +230,31 @@ async function runAll(
     items: reports,
     passed: reports.length - failed,
     failed,
+    not_run: notRun,
     duration_ms: Math.round(performance.now() - startedAt),
   }
-  const exit = failed === 0 ? 0 : 1
+  const exit = failed > 0 ? 1 : notRun > 0 ? INCOMPLETE : 0
   if (!output.isForPeople) return { ok: true, data, exit, failure: fileFailure }
-  output.say(`\n${data.passed} passed, ${failed} failed, in ${(data.duration_ms / 1000).toFixed(1)} s`)
+  const rest = notRun === 0 ? '' : `, ${notRun} step${notRun === 1 ? '' : 's'} not run`
+  output.say(`\n${data.passed} passed, ${failed} failed${rest}, in ${(data.duration_ms / 1000).toFixed(1)} s`)
   return { ok: true, printed: true, exit, failure: fileFailure }
 }
 
-function showReport(
-  output: Output,
-  paint: Paint,
-  { file, name, passed, duration_ms, steps, teardown }: ScenarioReport,
-): void {
+function showReport(output: Output, paint: Paint, report: ScenarioReport, onlyFirst: boolean): void {
+  const { file, name, passed, duration_ms, steps } = report
   const mark = passed ? paint.done('✓') : paint.error('✗')
   const title = name === file ? '' : `  ${name}`
   const extent = `${counted(steps)}, ${(duration_ms / 1000).toFixed(1)} s`
   output.say(plainLine(`${mark} ${file}${title} `) + paint.quiet(`(${extent})`))
-  for (const step of [...steps, ...teardown]) {
-    if (step.status === 'failed') output.say(problemLines(file, step))
+  for (const step of stepsOf(report)) {
+    if (step.status === 'failed') output.say(linesOf(file, step, onlyFirst ? step.problems.slice(0, 1) : step.problems))
+    else if (step.reason !== null) output.say(linesOf(file, step, [`not run: ${step.reason}`]))
   }
 }
 
-function problemLines(file: string, { name, line, problems }: StepReport): string {
+const stepsOf = ({ steps, teardown }: ScenarioReport) => [...steps, ...teardown]
+
+function linesOf(file: string, { name, line }: StepReport, problems: readonly string[]): string {
   return [`    ${file}:${line}: ${name}`, ...problems.map((it) => `      ${it}`)].map((it) => plainLine(it)).join('\n')
 }
 

@@ -76,6 +76,7 @@ export const startFlags = {
   ...dataFlag,
   ...databaseUrlFlag,
   ...seedFlag,
+  watch: toggle('Plant --seed again when its file changes'),
   differences: path('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators reset it through --host'),
@@ -100,7 +101,7 @@ export const startFlags = {
   'require-secure': toggle('Refuse voucher calls in plain text'),
   'allowed-origin': listOf(
     'ORIGIN',
-    'Origin of encrypted sessions; default any',
+    'Of encrypted sessions; default any',
     (it) => it === '*' || isCanonicalOrigin(it),
     'must be * or a full origin such as https://shop.example',
   ),

@@ -62,7 +62,7 @@ export const start = leaf({
     const data = { ...store, ...defined({ seed: seed?.seed, differences: changed?.differences }) }
     const started = flags.detach
       ? await runDetached(context, flags, dir, warnings, seed?.text)
-      : await runHere(context, flags, data, warnings)
+      : await runHere(context, flags, data, warnings, seed?.text)
     return started.ok || warnings.length === 0 || 'plan' in started
       ? started
       : { ...started, details: { ...started.details, warnings } }
@@ -73,6 +73,11 @@ function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failur
   if (databaseUrl !== undefined && flags['test-clock'])
     return usage(
       '--test-clock moves the time of one process; with --database-url other servers would have another time.',
+    )
+  if (flags.watch && (!flags.memory || flags.detach || flags.seed === undefined || flags.seed === '-'))
+    return usage(
+      '--watch replaces the whole state after each change, so it needs --memory and the file of a --seed, without --detach.',
+      'Start it with `voucherctl server start --memory --seed seed.yaml --watch`.',
     )
   if (flags['dev-webhook-loopback'].length > 0 && flags.host !== undefined && !isLoopbackHost(flags.host))
     return usage('--dev-webhook-loopback needs a loopback --host.')
@@ -109,6 +114,7 @@ async function runHere(
   flags: StartFlags,
   data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed' | 'differences'>,
   warnings: readonly string[],
+  seedText: string | undefined,
 ): Promise<Outcome<ReadyLine>> {
   const { startServer } = await import('../../../server/listen.js')
   const { host } = context
@@ -133,10 +139,14 @@ async function runHere(
     members: ['store', 'data_dir', 'operator_key_file', 'seed', 'differences'],
   }
   await announce(context, ready, view, warnings)
-  if (!host.signal.aborted)
+  let failure: Failure | undefined
+  if (flags.watch) {
+    const { watchSeed } = await import('./seed-watch.js')
+    failure = await watchSeed(context, server, flags.seed as string, seedText as string)
+  } else if (!host.signal.aborted)
     await new Promise((resolve) => host.signal.addEventListener('abort', resolve, { once: true }))
   await server.close()
-  return { ok: true, printed: true }
+  return failure ?? { ok: true, printed: true }
 }
 
 const DEFAULT_PORT = 8420

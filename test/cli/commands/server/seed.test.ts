@@ -22,6 +22,51 @@ function start(home: string, flags = '--seed seed.json') {
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 
+describe('server start --seed --watch', () => {
+  test('server start --watch plants a changed seed; after a mistake it keeps the earlier state', async () => {
+    const home = temporaryDir()
+    const yaml = (name: string) => `account: acme\napplications:\n  - { id: app_tea, ${name} }\n`
+    writeFileSync(join(home, 'seed.yaml'), yaml('name: Tea shop'))
+    const stop = new AbortController()
+    let baseUrl = ''
+    const names: string[] = []
+    const readName = async () => {
+      const { stdout } = await cli(`platform apps list --base-url ${baseUrl} --jq .items[].name`, { home })
+      names.push(stdout.trim())
+    }
+    const ran = await cli('server start --memory --port 0 --log-level silent --json --seed seed.yaml --watch', {
+      home,
+      signal: stop.signal,
+      onStdout(text) {
+        baseUrl = JSON.parse(text).base_url
+        writeFileSync(join(home, 'seed.yaml'), yaml('nme: Tea'))
+      },
+      async onStderr(text) {
+        await readName()
+        if (text.startsWith('{')) writeFileSync(join(home, 'seed.yaml'), yaml('name: Tea house'))
+        else stop.abort()
+      },
+    })
+    expect(ran.exit).toBe(0)
+    expect(names).toEqual(['Tea shop', 'Tea house'])
+    const [mistake = '', notice] = ran.stderr.trim().split('\n')
+    expect(errorOf(mistake)).toMatchObject({
+      code: 'INVALID_INPUT',
+      hint: 'The server keeps its state. Correct the file.',
+      details: { errors: [{ pointer: expect.stringMatching(/^seed\.yaml:3:/) }, expect.anything()] },
+    })
+    expect(notice).toBe('seed.yaml has changed: its records are planted again.')
+  })
+
+  test('server start --watch is refused without --memory and the file of a --seed', async () => {
+    for (const flags of ['', '--memory', '--seed seed.json', '--memory --seed -']) {
+      const { exit, stderr } = await cli(`server start --port 0 --watch ${flags}`)
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('voucherctl server start --memory --seed seed.yaml')])
+    }
+    expect((await cli('server start --memory --seed a.yaml --watch --detach')).exit).toBe(2)
+  })
+})
+
 describe('server start --seed', () => {
   test('server start --seed plants an empty store, and the next start finds the seed', async () => {
     const home = temporaryDir()

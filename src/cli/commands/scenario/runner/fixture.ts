@@ -2,10 +2,12 @@ import { createCall } from '../../../../client/call.js'
 import type { Transport } from '../../../../client/transport.js'
 import type { CredentialKind } from '../../../../contract/endpoint.js'
 import { platform } from '../../../../contract/platform/platform.js'
+import { isLoopbackHost } from '../../../../contract/values/loopback.js'
 import type { RunningServer } from '../../../../server/options.js'
 import type { Context, Ok } from '../../../command/context.js'
 import { showProductionBanner } from '../../../command/create-context.js'
 import { openInMode, withRetries } from '../../../command/transport.js'
+import { findCredential } from '../../../config/credentials.js'
 import { readOperatorKey, refuseImpostor } from '../../../config/local-server.js'
 import { fromCall } from '../../../failures/call-failure.js'
 import { failureOfServer } from '../../../failures/codes.js'
@@ -20,6 +22,10 @@ export interface Fixture {
   readonly transport: Transport
   readonly inbox: ScenarioInbox
   credential(kind: CredentialKind): Promise<CredentialResult>
+  /** True if an operator key is known, without a question to the user. */
+  hasOperator(): Promise<boolean>
+  /** False if the server runs on another machine, which cannot deliver to this one. */
+  readonly reachesReceiver: boolean
   close(): Promise<void>
 }
 
@@ -38,7 +44,10 @@ export async function openFixture(
   if (baseUrl !== undefined) {
     const transport = await open(context, baseUrl)
     const credential = (kind: CredentialKind) => context.credential(kind, baseUrl)
-    return { ok: true, value: { transport, inbox: inbox.value, credential, close } }
+    const { host, globals, settings } = context
+    const hasOperator = async () => (await findCredential(host, globals, settings, 'operator', baseUrl)).ok
+    const reachesReceiver = isLoopbackHost(new URL(baseUrl).hostname)
+    return { ok: true, value: { transport, inbox: inbox.value, credential, hasOperator, reachesReceiver, close } }
   }
   let server: RunningServer
   try {
@@ -64,6 +73,8 @@ export async function openFixture(
       transport,
       inbox: inbox.value,
       credential: bundledCredentials(transport, server),
+      hasOperator: async () => true,
+      reachesReceiver: true,
       async close() {
         await server.close()
         await close()

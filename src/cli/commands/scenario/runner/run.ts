@@ -12,6 +12,8 @@ export interface StepReport {
   readonly duration_ms: number
   /** Descriptions of the failed assertions, one line each. */
   readonly problems: readonly string[]
+  /** Why the platform could not take a skipped step; null for a step after a failed one. */
+  readonly reason: string | null
 }
 
 export interface ScenarioReport {
@@ -26,6 +28,8 @@ export interface ScenarioReport {
 export interface RunOptions {
   readonly baseUrl: string | undefined
   readonly webhookPort: number
+  /** True to run the steps after a failed one too, and to skip those that the server cannot take. */
+  readonly compares: boolean
 }
 
 interface ScenarioResult {
@@ -42,7 +46,7 @@ const TEARDOWN_MS = 10_000
 export async function runScenario(
   context: Context,
   scenario: Scenario,
-  { baseUrl, webhookPort }: RunOptions,
+  { baseUrl, webhookPort, compares }: RunOptions,
 ): Promise<ScenarioResult | Failure> {
   const startedAt = performance.now()
   const opened = await openFixture(context, scenario, baseUrl, webhookPort)
@@ -53,15 +57,15 @@ export async function runScenario(
     const stepRunner = new StepRunner(context, opened.value, scenario.vars, jq)
     const steps: StepReport[] = []
     for (const step of scenario.steps) {
-      const goesOn = steps.every((it) => it.status === 'passed') && !signal.aborted
-      steps.push(goesOn ? await runTimed(stepRunner, step, signal) : skipped(step))
+      const goesOn = (compares || steps.every((it) => it.status === 'passed')) && !signal.aborted
+      steps.push(goesOn ? await runTimed(stepRunner, step, signal, compares) : skipped(step, null))
     }
     const teardown: StepReport[] = []
     for (const step of scenario.teardown) {
       const limit = signal.aborted ? AbortSignal.timeout(TEARDOWN_MS) : signal
-      teardown.push(await runTimed(stepRunner, step, limit))
+      teardown.push(await runTimed(stepRunner, step, limit, compares))
     }
-    const passed = [...steps, ...teardown].every((it) => it.status === 'passed')
+    const passed = [...steps, ...teardown].every(({ status, reason }) => status === 'passed' || reason !== null)
     const { file, name } = scenario
     const report = { file, name, passed, duration_ms: since(startedAt), steps, teardown }
     return { ok: true, report, environment: stepRunner.environment }
@@ -71,16 +75,25 @@ export async function runScenario(
   }
 }
 
-async function runTimed(stepRunner: StepRunner, step: ScenarioStep, signal: AbortSignal): Promise<StepReport> {
+async function runTimed(
+  stepRunner: StepRunner,
+  step: ScenarioStep,
+  signal: AbortSignal,
+  compares: boolean,
+): Promise<StepReport> {
   const startedAt = performance.now()
+  const obstacle = compares ? await stepRunner.obstacleTo(step) : null
+  if (obstacle !== null) return skipped(step, obstacle)
   const problems = await stepRunner.run(step, signal)
+  const refused = compares && problems.length > 0 ? stepRunner.incapacity(step) : null
+  if (refused !== null) return skipped(step, refused)
   const { name, line } = step
-  return { name, line, status: problems.length === 0 ? 'passed' : 'failed', duration_ms: since(startedAt), problems }
+  const status = problems.length === 0 ? 'passed' : 'failed'
+  return { name, line, status, duration_ms: since(startedAt), problems, reason: null }
 }
 
-const skipped = ({ name, line }: ScenarioStep): StepReport => ({
-  name,
-  line,
+const skipped = ({ name, line }: ScenarioStep, reason: string | null): StepReport => ({
+  ...{ name, line, reason },
   status: 'skipped',
   duration_ms: 0,
   problems: [],

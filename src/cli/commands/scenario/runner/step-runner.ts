@@ -20,7 +20,7 @@ import type { AdvanceStep, CallStep, ReceiveStep, ScenarioStep, StepExpectation 
 import { evaluator } from './evaluate.js'
 import type { Fixture } from './fixture.js'
 import type { ScenarioDelivery } from './inbox.js'
-import { filled, filledExpression, filledText, UnknownVariable } from './variables.js'
+import { filled, filledExpression, filledText, referencesIn, UnknownVariable } from './variables.js'
 
 const WITHIN_MS = 10_000
 const REPEAT_MS = 100
@@ -39,12 +39,14 @@ export class StepRunner {
   readonly #secrets = new Set<string>()
   /** Last call of the current step, for --debug. */
   #exchange: Exchange | undefined
+  #reachesReceiver: boolean
 
   constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
     this.#context = context
     this.#fixture = fixture
     this.#jq = jq
     const { inbox } = fixture
+    this.#reachesReceiver = fixture.reachesReceiver
     this.#secrets.add(inbox.secret)
     for (const [name, value] of Object.entries(context.host.env)) this.#variables.set(`env.${name}`, value)
     this.#variables.set('run', context.host.newId().replaceAll('-', '').slice(-12))
@@ -73,6 +75,26 @@ export class StepRunner {
       if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
       throw error
     }
+  }
+
+  /** Says why the server cannot take a step, before it runs; null if it may. */
+  async obstacleTo(step: ScenarioStep): Promise<string | null> {
+    const { inbox, hasOperator } = this.#fixture
+    const missing = variablesOf(step).find((name) => !this.#variables.has(name))
+    if (missing !== undefined) return `it needs \${${missing}} of a step that has not passed`
+    if (isOfOperator(step) && !(await hasOperator())) return 'the platform offers no operator API to this profile'
+    return needsReceiver(step) && !this.#reachesReceiver ? `the platform cannot reach the receiver ${inbox.url}` : null
+  }
+
+  /** Says what the server lacks for the step that it has just refused; null if the refusal is a difference. */
+  incapacity(step: ScenarioStep): string | null {
+    const { result } = this.#exchange ?? {}
+    const code = result?.ok === false ? result.code : undefined
+    if (code === 'TEST_CLOCK_OFF') return 'the platform has no test clock'
+    if (isOfOperator(step) && code === 'ROUTE_NOT_FOUND') return 'the platform has no operator API'
+    if (!needsReceiver(step) || code !== 'WEBHOOK_URL_REFUSED') return null
+    this.#reachesReceiver = false
+    return `the platform cannot reach the receiver ${this.#fixture.inbox.url}`
   }
 
   #perform(step: ScenarioStep, signal: AbortSignal): Promise<Problems> {
@@ -206,6 +228,18 @@ export class StepRunner {
     }
   }
 }
+
+const isOfOperator = (step: ScenarioStep) => step.kind === 'advance' || (step.kind === 'call' && step.as === 'operator')
+
+/** Variables that a step needs, without those that it captures itself. */
+function variablesOf(step: ScenarioStep): string[] {
+  if (step.kind === 'advance') return []
+  const target = step.kind === 'call' && 'path' in step.target ? step.target.path : ''
+  const sent = step.kind === 'call' ? [step.with, step.idempotencyKey, target] : []
+  return referencesIn([...sent, step.expect, Object.values(step.capture)])
+}
+
+const needsReceiver = (step: ScenarioStep) => step.kind === 'receive' || variablesOf(step).includes('webhook.url')
 
 interface Exchange {
   readonly target: CallStep['target']

@@ -59,7 +59,7 @@ interface Report {
     file: string
     name: string
     passed: boolean
-    steps: { name: string; line: number; status: string; problems: string[] }[]
+    steps: { name: string; line: number; status: string; problems: string[]; reason: string | null }[]
     teardown: { name: string; status: string; problems: string[] }[]
   }[]
 }
@@ -394,6 +394,69 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(0)
     expect((await cli('scenario run a.yaml --profile default', given)).exit).toBe(0)
     expect(received).toHaveLength(1)
+  })
+
+  it('scenario run --profile without an address fails in place of a throwaway server', async () => {
+    const given = { ...written('steps: [{ call: apps.list }]'), home: homeWithProfiles({ staging: {} }) }
+    for (const name of ['staging', 'missing']) {
+      const ran = await cli(`scenario run a.yaml --profile ${name}`, given)
+      expect(ran).toMatchObject({ stdout: '' })
+      expect(ran.exit).not.toBe(0)
+    }
+  })
+
+  it('scenario run --profile names steps that the platform cannot take, with exit code 11', async () => {
+    const { baseUrl } = await stub(({ path, body }) => {
+      if (path.endsWith('/webhook')) return refusal(422, 'WEBHOOK_URL_REFUSED')
+      return success({ ...(body as object), id: 'bot_1', review_status: 'pending', items: [] })
+    })
+    const profile = { base_url: baseUrl, credentials: { jwt: { value: secrets.VOUCHERCTL_JWT, origin: baseUrl } } }
+    const home = homeWithProfiles({ staging: profile })
+    const text = `steps:
+  - ${webhook}  - advance: 31d
+  - call: platform.createChat
+    with: { bot_id: "\${bot}", user_id: user-1 }
+    capture: { chat: .id }
+  - receive: my_chat_member
+    expect: { that: ".my_chat_member.chat.id == \${chat}" }
+  - call: apps.list
+`
+    const given = { ...written(text), home }
+    const ran = await cli('scenario run a.yaml --profile staging --json --junit report.xml', given)
+    const report = JSON.parse(ran.stdout) as Report & { not_run: number }
+    expect([ran.exit, report.passed, report.not_run]).toEqual([11, 1, 4])
+    expect(report.items[0]?.steps.map((it) => [it.status, it.reason])).toEqual([
+      ['passed', null],
+      ['skipped', expect.stringContaining('the platform cannot reach the receiver http://127.0.0.1')],
+      ['skipped', 'the platform offers no operator API to this profile'],
+      ['skipped', 'the platform offers no operator API to this profile'],
+      ['skipped', 'it needs ${chat} of a step that has not passed'],
+      ['passed', null],
+    ])
+    expect(readFileSync(join(given.cwd, 'report.xml'), 'utf8')).toContain('skipped="4"')
+    const shown = await cli('scenario run a.yaml --profile staging', given)
+    expect(shown.stdout).toContain('not run: the platform offers no operator API to this profile')
+    expect(shown.stdout).toContain('1 passed, 0 failed, 4 steps not run')
+  })
+
+  it('scenario run --profile shows the first difference of each step', async () => {
+    const { baseUrl } = await stub(() => success({ items: [], pagination: { total: 3 } }))
+    const profile = { base_url: baseUrl, credentials: { jwt: { value: secrets.VOUCHERCTL_JWT, origin: baseUrl } } }
+    const given = {
+      ...written(`steps:
+  - { call: apps.list, expect: { data: { items: [{}], pagination: { total: 1 } } } }
+  - { call: bots.list, expect: { data: { pagination: { total: 2 } } } }
+  - { call: apps.list }
+`),
+      home: homeWithProfiles({ staging: profile }),
+    }
+    const ran = await cli('scenario run a.yaml --profile staging', given)
+    expect(ran.exit).toBe(1)
+    expect(ran.stdout).toContain('data.items: expected [{}], got []')
+    expect(ran.stdout).not.toContain('expected 1, got 3')
+    expect(ran.stdout).toContain('data.pagination.total: expected 2, got 3')
+    const local = await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env: secrets })
+    expect(local.stdout).not.toContain('expected 2, got 3')
   })
 
   it('an interrupted scenario run still runs its teardown', async () => {

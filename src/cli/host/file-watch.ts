@@ -1,10 +1,13 @@
 import { EventEmitter, once } from 'node:events'
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { pause } from '../../../files/pause.js'
+import { pause } from '../../files/pause.js'
 
-/** Milliseconds after a change in which further changes count as the same: editors write a file in several steps. */
-const QUIET_MS = 100
+/**
+ * Milliseconds after a change in which further changes count as the same: editors write a file in several steps, a few
+ * milliseconds apart. People notice a delay from about 100 ms.
+ */
+const QUIET_MS = 20
 
 /** Watches files. It watches their folders, because editors replace a file instead of writing to it. */
 export class FileWatch {

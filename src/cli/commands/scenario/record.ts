@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { durationMs } from '../../../contract/values/duration.js'
+import { codeOf } from '../../../files/error-code.js'
+import type { Context } from '../../command/context.js'
+import { leaf } from '../../command/leaf.js'
+import { installedSchema, schemaLine, writeSchema } from '../../command/new-file.js'
+import { fail, suggested } from '../../failures/failure.js'
+import { choice, matching, path, required, toggle } from '../../flags/flags.js'
+import type { Outcome } from '../../output/outcome.js'
+import type { Taken } from './recorder/take-lines.js'
+
+interface Recording {
+  readonly file: string
+  readonly steps: number
+  /** Lines of the activity that became no step. */
+  readonly left_out: readonly string[]
+}
+
+const SCHEMA = 'scenario.schema.json'
+/** Limit of the calls that read earlier records after Ctrl-C. */
+const READING_MS = 10_000
+
+export const record = leaf({
+  name: 'record',
+  summary: 'Write what happens at a local server as a scenario',
+  notes: [
+    'It follows calls of all programs, deliveries, moves of the test clock and faults until Ctrl-C or --until. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
+    'The server sends a number for each secret, never its value. With --from activity the scenario begins with what the server still has in memory: start it with --inspect.',
+  ],
+  flags: {
+    out: required(path('FILE', 'Scenario to write'), 'File of the scenario'),
+    until: matching(
+      'DURATION|CALL',
+      'End after this time, or after a successful call such as vouchers.redeem',
+      (it) => durationMs(it) !== undefined || /^[a-z]+\.[A-Za-z]+$/.test(it),
+      'must be a duration such as 30s, or a call such as vouchers.redeem',
+    ),
+    from: choice(['activity'], 'Begin with the activity that the server has'),
+    force: toggle('Replace the file of --out'),
+  },
+  examples: [
+    { command: 'voucherctl scenario record --out session.yaml', comment: 'Until Ctrl-C' },
+    { command: 'voucherctl scenario record --out session.yaml --from activity' },
+    { command: 'voucherctl scenario record --out redeem.yaml --until vouchers.redeem' },
+  ],
+  changes: true,
+  view: {
+    headline: ({ file, steps, left_out: leftOut }: Recording) =>
+      `Wrote ${steps} step${steps === 1 ? '' : 's'} to ${file}${leftOut.length === 0 ? '' : `; ${leftOut.length} remarks in its comments`}.`,
+    members: [],
+    key: 'file',
+    next: ({ file }) => `Next: ${suggested`scenario run ${file}`}`,
+  },
+  run: async (context, { flags }): Promise<Outcome<Recording>> => {
+    const { out, until, from, force } = flags
+    if (!force && existsSync(resolve(context.host.cwd, out))) return exists(out)
+    if (context.dryRun) return context.plan(`record the activity of the server to ${out}`)
+    const { takeLines } = await import('./recorder/take-lines.js')
+    const taken = await takeLines(context, until, from === 'activity')
+    return taken.ok ? writeRecording(context, out, force, taken.value) : taken
+  },
+})
+
+const exists = (out: string) =>
+  fail('FILE_UNWRITABLE', `${out} exists and stays as it is.`, 'Name another file, or replace this one with --force.')
+
+async function writeRecording(
+  context: Context,
+  out: string,
+  force: boolean,
+  { startedAt, lines }: Taken,
+): Promise<Outcome<Recording>> {
+  const { host } = context
+  const { recordedScenario } = await import('./recorder/recorded-scenario.js')
+  const read = (ids: readonly string[]) =>
+    import('./recorder/existing.js').then(({ readExisting }) =>
+      readExisting(context, ids, AbortSignal.timeout(READING_MS)),
+    )
+  const folder = dirname(resolve(host.cwd, out))
+  const installed = installedSchema(host, folder, SCHEMA)
+  const made = await recordedScenario({ lines, startedAt, file: out, read })
+  if (made.steps === 0) {
+    const why = made.remarks.length === 0 ? 'No call was recorded' : `No step was recorded: ${made.remarks[0]}`
+    return fail(
+      'INVALID_INPUT',
+      `${why.replace(/\.$/, '')}.`,
+      'Call the server while the recording runs. Nothing was written.',
+    )
+  }
+  try {
+    const { replaceFile } = await import('../../../files/replace-file.js')
+    if (!force && existsSync(resolve(host.cwd, out))) return exists(out)
+    replaceFile(resolve(host.cwd, out), schemaLine(installed ?? SCHEMA) + made.text, { isPrivate: false, flush: false })
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${out} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
+  }
+  const failure = await writeSchema(host, installed === undefined ? join(dirname(out), SCHEMA) : undefined, SCHEMA)
+  return { ok: true, data: { file: out, steps: made.steps, left_out: made.remarks }, failure }
+}

@@ -1,0 +1,56 @@
+import { Converter, type DraftStep, isSuccess } from './convert.js'
+import { eachNew, eachText, ID, type RecordedCall, type RecordedEvent } from './events.js'
+import { approvesAtOnce } from './preparation.js'
+
+export interface ScenarioDraft {
+  readonly autoApprove: boolean
+  /** Responses of the receiver, as `webhook.respond`. */
+  readonly respond: string | undefined
+  readonly steps: readonly DraftStep[]
+  /** Reasons after the last step. */
+  readonly comments: readonly string[]
+}
+
+/** Makes the steps of a scenario. @param startedAt time of the server before the first event */
+export function draftOf(
+  prepared: readonly RecordedCall[],
+  events: readonly RecordedEvent[],
+  startedAt: string,
+): ScenarioDraft {
+  const converter = new Converter([...prepared, ...events])
+  for (const it of prepared) converter.call(it)
+  let now = startedAt
+  for (const event of inOrder(events)) {
+    if (event.kind === 'attempt') converter.receive(event)
+    else if (event.kind !== 'call') converter.note(event.text)
+    else if (event.target === 'platform.advanceClock' && isSuccess(event))
+      converter.advance(Number(event.input.seconds))
+    else if (event.target === 'platform.setClock' && isSuccess(event))
+      converter.advance((Date.parse(String(event.input.now)) - Date.parse(now)) / 1000)
+    else converter.call(event)
+    if ('at' in event) now = event.at
+  }
+  return { ...converter.result, autoApprove: approvesAtOnce(events) }
+}
+
+/** Number of lines by which an attempt may precede the call that caused it. */
+const EARLY_MAX = 5
+
+/** Moves attempts behind the calls that created their records. */
+function inOrder(events: readonly RecordedEvent[]): RecordedEvent[] {
+  const ordered = [...events]
+  for (const event of events) {
+    if (event.kind !== 'attempt') continue
+    const ids = new Set<string>()
+    eachText(event.body, (it) => ID.test(it) && ids.add(it))
+    const from = ordered.indexOf(event)
+    const causes = ordered.slice(from, from + EARLY_MAX).map((it) => {
+      let isCause = false
+      if (it.kind === 'call') eachNew(it, (text) => (isCause ||= ids.has(text)))
+      return isCause
+    })
+    const to = from + causes.lastIndexOf(true)
+    if (to > from) ordered.splice(to, 0, ...ordered.splice(from, 1))
+  }
+  return ordered
+}

@@ -1,0 +1,219 @@
+import { scopes } from '../../../../contract/endpoint.js'
+import {
+  eachNew,
+  eachText,
+  ID,
+  isMembers,
+  type Members,
+  NAME,
+  type RecordedCall,
+  type RecordedEvent,
+  type Route,
+} from './events.js'
+
+/** Records of the server by their ids, as the operator API shows them. */
+export type Existing = ReadonlyMap<string, Members>
+
+const isCall = (it: RecordedEvent): it is RecordedCall => it.kind === 'call'
+
+/** True if the server approves what is submitted: a call used a template or bot that no recorded call approved. */
+export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
+  const submitted = new Set<unknown>()
+  return events.filter(isCall).some(({ target, input, data, code }) => {
+    if (code !== null) return false
+    if (/\.submit/.test(target)) submitted.add(input.templateId)
+    else if (target === 'bots.apply' && isMembers(data)) submitted.add(data.id)
+    else if (target.startsWith('platform.approve')) submitted.delete(input.templateId ?? input.botId)
+    else if (/\.issue$/.test(target)) return submitted.has(input.template_id)
+    else if (/^webhook\.|linkBot|createChat/.test(target)) return submitted.has(input.botId ?? input.bot_id)
+    return false
+  })
+}
+
+/** Ids in calls that no earlier response of the recording had. */
+export function unknownIds(events: readonly RecordedEvent[]): string[] {
+  const known = new Set<string>()
+  const found = new Set<string>()
+  for (const call of events) {
+    if (call.kind === 'attempt' && call.botId !== null && !known.has(call.botId)) found.add(call.botId)
+    if (!isCall(call)) continue
+    eachText([call.input, call.applicationId, call.voucherId], (it) => {
+      if (ID.test(it) && !known.has(it)) found.add(it)
+    })
+    eachNew(call, (it) => known.add(it))
+  }
+  return [...found]
+}
+
+/** Returns calls that create what the recorded calls use and what existed before them (RULES.md#scenarios). */
+export function preparation(
+  events: readonly RecordedEvent[],
+  existing: Existing,
+  routeOf: (id: string) => Route | undefined,
+): RecordedCall[] {
+  const calls = events.filter(isCall)
+  const preparing = new Preparing(existing, routeOf, calls)
+  for (const call of calls) {
+    const { target, input, data } = call
+    if (target === 'tokens.create' && isMembers(data)) preparing.tokens.set(String(data.token), String(input.appId))
+    eachNew(call, (it) => preparing.later.add(it))
+  }
+  for (const call of calls) {
+    if (call.credential !== null && call.code !== 'TOKEN_INVALID') preparing.credential(call)
+    if (call.voucherId !== null) preparing.voucher(call.voucherId, call.input.credential)
+    eachText(call.input, (it) => preparing.record(it))
+  }
+  const attempts = events.flatMap((it) => (it.kind === 'attempt' && it.botId !== null ? [it.botId] : []))
+  for (const bot of new Set(attempts)) preparing.webhook(bot)
+  return preparing.calls
+}
+
+class Preparing {
+  readonly calls: RecordedCall[] = []
+  /** Applications by the names of their tokens. */
+  readonly tokens = new Map<string, string>()
+  /** Texts of recorded responses: what they name is not prepared. */
+  readonly later = new Set<string>()
+  readonly #existing: Existing
+  readonly #routeOf: (id: string) => Route | undefined
+  readonly #recorded: readonly RecordedCall[]
+  readonly #approvesAtOnce: boolean
+  readonly #done = new Set<string>()
+
+  constructor(existing: Existing, routeOf: (id: string) => Route | undefined, recorded: readonly RecordedCall[]) {
+    this.#existing = existing
+    this.#routeOf = routeOf
+    this.#recorded = recorded
+    this.#approvesAtOnce = approvesAtOnce(recorded)
+  }
+
+  record(id: string): void {
+    const record = this.#existing.get(id)
+    if (record === undefined || this.later.has(id) || this.#done.has(id)) return
+    this.#done.add(id)
+    if (id.startsWith('app_')) this.#add('apps.create', { name: record.name }, { id })
+    else if (id.startsWith('tpl_')) this.#template(id, record)
+    else if (id.startsWith('bot_')) this.#bot(id, record)
+    else if (id.startsWith('chat_')) {
+      this.record(String(record.bot_id))
+      this.#add('platform.createChat', { bot_id: record.bot_id, user_id: record.user_id, type: record.type }, { id })
+    }
+  }
+
+  credential({ caller, credential, applicationId, data, input }: RecordedCall): void {
+    const name = credential as string
+    if (this.later.has(name) || this.#done.has(name)) return
+    if (caller === 'token' && applicationId !== null) {
+      if (!NAME.test(name) && [...this.tokens.values()].includes(applicationId)) return
+      this.#token(name, applicationId)
+    } else if (caller === 'bot') {
+      const bots = [...this.#existing].filter(([id]) => id.startsWith('bot_'))
+      const id = bots.length === 1 ? bots[0]?.[0] : ((isMembers(data) ? data.bot_id : undefined) ?? input.bot_id)
+      if (typeof id !== 'string') return
+      this.#done.add(name)
+      this.record(id)
+      this.#add('bots.get', { botId: id }, { one_time_token: name })
+    }
+  }
+
+  /** Issues a voucher again; `credential` is the one with which a call named it. */
+  voucher(id: string, credential: unknown): void {
+    const record = this.#existing.get(id)
+    if (record === undefined || this.later.has(id)) return
+    const made = this.calls.find((it) => isMembers(it.data) && it.data.id === id)
+    const credentials = isMembers(credential) ? [credential] : []
+    if (made !== undefined) {
+      ;(made.data as { credentials: unknown[] }).credentials.push(...credentials)
+      return
+    }
+    this.record(String(record.templateId))
+    const input = {
+      template_id: record.templateId,
+      external_issue_id: record.externalIssueId,
+      recipient_user_id: record.recipientUserId,
+    }
+    const token = this.#tokenOf(String(record.applicationId))
+    this.#add('vouchers.issue', input, { id, credentials }, token)
+    const redeems = ({ target, voucherId, code }: RecordedCall) =>
+      target === 'vouchers.redeem' && voucherId === id && !code
+    const isRedeemed = record.status === 'redeemed' && !this.#recorded.some(redeems)
+    if (isRedeemed && isMembers(credential)) this.#add('vouchers.redeem', { credential }, {}, token)
+  }
+
+  webhook(botId: string): void {
+    if (!this.#existing.has(botId) || this.later.has(botId)) return
+    if (this.#happens(/^webhook\.set$|borrowWebhook/, botId) || this.#happens(/^webhook\.setByBot$/)) return
+    this.record(botId)
+    this.#add('webhook.set', { botId, url: '' }, {})
+  }
+
+  #template(id: string, record: Members): void {
+    const { applicationId, botId, status } = record
+    const input = templateInput(record)
+    const isOfBot = applicationId === null && typeof botId === 'string'
+    if (isOfBot) this.record(botId)
+    const token = isOfBot ? null : this.#tokenOf(String(applicationId))
+    const [group, owner] = isOfBot ? (['bots', { botId }] as const) : (['templates', {}] as const)
+    this.#add(isOfBot ? 'bots.createTemplate' : 'templates.create', { ...owner, ...input }, { id }, token)
+    if (status === 'draft' || this.#happens(/\.submit/, id)) return
+    const submit = group === 'bots' ? 'bots.submitTemplate' : 'templates.submit'
+    this.#add(submit, { ...owner, templateId: id }, {}, token)
+    if (this.#happens(/^platform\.(?:approve|reject)/, id)) return
+    const refused = { code: record.rejectionCode, reason: record.rejectionReason }
+    if (status === 'rejected') this.#add('platform.rejectTemplate', { templateId: id, ...refused }, {})
+    else if (status === 'active' && !this.#approvesAtOnce) this.#add('platform.approveTemplate', { templateId: id }, {})
+  }
+
+  #bot(id: string, { name, username, scopes: own, review_status, application_id: appId }: Members): void {
+    this.#add('bots.apply', { name, username, scopes: own }, { id })
+    const isApproved = review_status === 'approved' && !this.#happens(/^platform\.approve/, id)
+    if (isApproved && !this.#approvesAtOnce) this.#add('platform.approveBot', { botId: id }, {})
+    if (typeof appId !== 'string' || this.#happens(/linkBot/, id)) return
+    this.record(appId)
+    this.#add('apps.linkBot', { appId, botId: id }, {})
+  }
+
+  /** True if a recorded call does this to a template or bot; the record shows its state after that. */
+  #happens(target: RegExp, id?: string): boolean {
+    return this.#recorded.some(({ target: it, input, code }) => {
+      const isOf = id === undefined || input.templateId === id || input.botId === id
+      return target.test(it) && isOf && code === null
+    })
+  }
+
+  /** Returns a token of an application, and creates one if there is none before the first recorded call. */
+  #tokenOf(appId: string): string {
+    const own = this.calls.find((it) => it.target === 'tokens.create' && it.input.appId === appId)
+    if (own !== undefined) return (own.data as { token: string }).token
+    const name = `application ${appId}`
+    this.#token(name, appId)
+    return name
+  }
+
+  #token(name: string, appId: string): void {
+    this.#done.add(name)
+    this.tokens.set(name, appId)
+    this.record(appId)
+    this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
+  }
+
+  #add(target: string, input: Members, data: Members, credential: string | null = null): void {
+    const { method, caller } = this.#routeOf(target) as Route
+    const unset = { at: '', key: undefined, status: null, code: null, replayed: false }
+    const ids = { applicationId: null, voucherId: null }
+    this.calls.push({ kind: 'call', target, method, caller, input, credential, data, ...unset, ...ids })
+  }
+}
+
+/** Members of a template record under the names of the input. */
+function templateInput({ validity, ...record }: Members): Members {
+  const snake = (members: Members) =>
+    Object.fromEntries(
+      Object.entries(members).flatMap(([name, it]) =>
+        it === null ? [] : [[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), it]],
+      ),
+    )
+  const names = ['externalTemplateId', 'name', 'type', 'issuerName', 'fulfillerName', 'fulfillmentCategory']
+  const chosen = [...names, 'acquisitionSource', 'issueLimit', 'description'].map((it) => [it, record[it] ?? null])
+  return { ...snake(Object.fromEntries(chosen)), validity: snake(validity as Members) }
+}

@@ -1,0 +1,92 @@
+import { endpoints } from '../../../../contract/index.js'
+import { type ActivityLine, platformActivity } from '../../../../contract/platform/activity.js'
+import { platformControls } from '../../../../contract/platform/controls.js'
+import { durationMs } from '../../../../contract/values/duration.js'
+import type { Context, Ok } from '../../../command/context.js'
+import { openStream, untilBroken } from '../../../command/stream-lines.js'
+import { type Failure, usage } from '../../../failures/failure.js'
+
+/** Limit of reading again what the server left out, also after Ctrl-C. */
+const READING_MS = 10_000
+
+export interface Taken {
+  readonly startedAt: string
+  readonly lines: readonly ActivityLine[]
+}
+
+type Open = (signal: AbortSignal, given: { follow: boolean; bodies: boolean }) => ReturnType<typeof openLines>
+
+const openLines = (
+  { host, settings }: Context,
+  target: { readonly baseUrl: string; readonly token: string },
+  signal: AbortSignal,
+  { follow, bodies }: { readonly follow: boolean; readonly bodies: boolean },
+) => {
+  const input = { follow: follow ? 'true' : 'false', bodies: bodies ? 'true' : 'false', names: 'true' } as const
+  return openStream({ settings, host: { ...host, signal } }, target, platformActivity.activity, input)
+}
+
+/** Takes lines of the activity until Ctrl-C, `until`, or the end of the server. */
+export async function takeLines(
+  context: Context,
+  until: string | undefined,
+  withStored: boolean,
+): Promise<Ok<Taken> | Failure> {
+  const { host, output } = context
+  if (until !== undefined && durationMs(until) === undefined && !endpoints.some(({ id }) => id === until))
+    return usage(`There is no call "${until}".`, 'See `voucherctl api routes`.')
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const credential = await context.credential('operator', base.value)
+  if (!credential.ok) return credential
+  const target = { baseUrl: base.value, token: credential.value }
+  const open: Open = (signal, given) => openLines(context, target, signal, given)
+  const clock = await context.call(platformControls.getClock, {})
+  const startedAt = clock.ok ? clock.data.now : new Date(host.now()).toISOString()
+  const lines = new Map<number, ActivityLine>()
+  const stored = await open(host.signal, { follow: false, bodies: withStored })
+  if (!stored.ok) return stored
+  let last = -1
+  for await (const line of untilBroken(stored.value, host.signal)) {
+    last = line.seq
+    if (withStored) lines.set(line.seq, line)
+  }
+  if (withStored && until === undefined) return { ok: true, value: { startedAt, lines: [...lines.values()] } }
+  const tell = () =>
+    output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
+  const failure = await follow(open, tell, host.signal, until, last, lines)
+  return failure ?? { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq) } }
+}
+
+/** Adds the lines after `last`. */
+async function follow(
+  open: Open,
+  tell: () => void,
+  interruption: AbortSignal,
+  until: string | undefined,
+  last: number,
+  lines: Map<number, ActivityLine>,
+): Promise<Failure | undefined> {
+  const ms = until === undefined ? undefined : durationMs(until)
+  const ended = new AbortController()
+  const signal = AbortSignal.any([interruption, ended.signal])
+  const opened = await open(signal, { follow: true, bodies: true })
+  if (!opened.ok) return opened
+  tell()
+  const timer = ms === undefined ? undefined : setTimeout(() => ended.abort(), ms)
+  for await (const line of untilBroken(opened.value, signal)) {
+    if (line.seq > last) lines.set(line.seq, line)
+    if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
+    if (ended.signal.aborted) break
+  }
+  clearTimeout(timer)
+  // Live lines lack what the server had no time for in a burst; it still has most of it.
+  const limit = AbortSignal.timeout(READING_MS)
+  const again = await open(limit, { follow: false, bodies: true })
+  if (!again.ok) return undefined
+  for await (const line of untilBroken(again.value, limit)) {
+    const isBetter = !lines.has(line.seq) || ('exchange' in line && line.exchange !== null)
+    if (line.seq > last && isBetter) lines.set(line.seq, line)
+  }
+  return undefined
+}

@@ -1,0 +1,211 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
+import { contract } from '../../src/contract/index.js'
+import { startServer } from '../../src/server/listen.js'
+import type { ServerOptions } from '../../src/server/options.js'
+import { cli, temporaryDir } from '../support/cli/cli.js'
+import { closedPort } from '../support/closed-port.js'
+import { emptyDatabase } from '../support/postgres/database.js'
+import { onPostgres } from '../support/store/engine-name.js'
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** Starts a server on the engine of the test run; `env` has its address and the credentials of an account. */
+async function started(options: ServerOptions = {}) {
+  const place = onPostgres
+    ? { dataDir: temporaryDir(), databaseUrl: await emptyDatabase() }
+    : { memory: true, testClock: true }
+  const server = await startServer({ ...place, port: 0, operator: true, logLevel: 'silent', ...options })
+  open.push(() => server.close())
+  const operatorKey = readFileSync(server.operatorKeyFile as string, 'utf8').trim()
+  const send = async ({ method, path }: Endpoint, body: unknown, token: string, ids: Record<string, string> = {}) => {
+    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? '')
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'idempotency-key': `k${open.length}${Math.trunc(keys++)}`,
+    }
+    const response = await fetch(server.baseUrl + filled, {
+      method,
+      headers,
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
+    })
+    return ((await response.json()) as { data: Record<string, never> }).data
+  }
+  const { jwt } = await send(contract.platform.issueAccountToken, {}, operatorKey, { accountId: 'acme' })
+  const env = {
+    VOUCHERCTL_BASE_URL: server.baseUrl,
+    VOUCHERCTL_OPERATOR_KEY: operatorKey,
+    VOUCHERCTL_JWT: jwt as unknown as string,
+  }
+  return { send, env, operatorKey, jwt: jwt as unknown as string }
+}
+let keys = 0
+
+/** Records while `act` runs. @returns the folder with session.yaml, and what the command printed */
+async function recorded(env: Record<string, string>, act: () => Promise<unknown>, flags = '') {
+  const cwd = temporaryDir()
+  const interruption = new AbortController()
+  let begin = () => {}
+  const isRecording = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const recording = cli(`scenario record --out session.yaml --json ${flags}`, {
+    cwd,
+    env,
+    signal: interruption.signal,
+    onStderr: (text) => text.includes('Recording') && begin(),
+  })
+  await Promise.race([isRecording, recording])
+  await act()
+  interruption.abort()
+  const ran = await recording
+  expect([ran.exit, ran.stderr]).toEqual([0, expect.stringContaining('Recording')])
+  return { cwd, text: readFileSync(join(cwd, 'session.yaml'), 'utf8'), data: JSON.parse(ran.stdout) }
+}
+
+const blocks = [...readFileSync('src/guides/scenario-files.md', 'utf8').matchAll(/```yaml\n([^]*?)```/g)].map(
+  ([, it]) => it,
+)
+
+describe('scenario record', () => {
+  it.skipIf(onPostgres)('the scenarios of the guide, recorded, pass on an empty server', async () => {
+    const port = await closedPort()
+    const { env } = await started({ autoApprove: true, webhookLoopbackPorts: [port] })
+    const { cwd, text } = await recorded(env, async () => {
+      const own = temporaryDir()
+      // The clock moves by 31 days in the first one, after which the token of the account has expired.
+      for (const [at, block = ''] of [blocks[1], blocks[0]].entries()) {
+        writeFileSync(join(own, `${at}.yaml`), block)
+        const ran = await cli(`scenario run ${at}.yaml --webhook-port ${port}`, { cwd: own, env })
+        expect(ran.stdout).toContain('1 passed')
+      }
+    })
+    expect(text).toContain('advance: 31d')
+    expect(text).toContain('respond: 500,200')
+    expect(text).toContain('expect: { status: 409, code: VOUCHER_EXPIRED }')
+    const again = await cli('scenario run session.yaml', { cwd })
+    expect(again.stdout).toContain('1 passed')
+    expect(statSync(join(cwd, 'session.yaml')).mode & 0o777).toBe(0o666 & ~process.umask())
+  })
+
+  it('the quickstart, recorded, passes on a fresh server and on the engine of the run', async () => {
+    const home = temporaryDir()
+    const kept = await cli('quickstart --keep --no-pause --json', { home })
+    open.push(() => cli('server stop -p quickstart', { home }))
+    expect(kept.exit).toBe(0)
+    const recording = await cli('scenario record --out q.yaml --from activity -p quickstart', { home })
+    expect(recording.stderr + recording.stdout).toContain('Wrote 23 steps to q.yaml')
+    const fresh = await cli('scenario run q.yaml', { home })
+    expect(fresh.stdout).toContain('1 passed')
+    const port = await closedPort()
+    const { env } = await started({ webhookLoopbackPorts: [port] })
+    const onEngine = await cli(`scenario run q.yaml --webhook-port ${port}`, { cwd: home, env })
+    expect(onEngine.stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('records from before the recording become steps that create them', async () => {
+    const server = await started()
+    const seeded = await server.send(contract.platform.seedStore, {}, server.operatorKey)
+    const [
+      {
+        id: appId,
+        tokens: [{ token }],
+      },
+    ] = seeded.applications as unknown as [{ id: string; tokens: [{ token: string }] }]
+    const { items } = await server.send(contract.templates.list, {}, token)
+    const template = (items as unknown as { id: string; status: string }[]).find((it) => it.status === 'active')
+    const order = { template_id: template?.id, external_issue_id: 'before-1', recipient_user_id: 'user-1' }
+    const { credentials } = await server.send(contract.vouchers.issue, order, token)
+    const [credential] = credentials as unknown as [{ type: string; value: string }]
+    const { cwd, text } = await recorded(server.env, async () => {
+      await server.send(
+        contract.platform.addFault,
+        { endpoint: 'vouchers.redeem', kind: 'error', times: 1 },
+        server.operatorKey,
+      )
+      await server.send(contract.vouchers.redeem, { credential }, token)
+      await server.send(contract.vouchers.redeem, { credential }, token)
+      const unknown = { type: 'redeem_code', value: 'M9S3-46Q3-D25V-T4FJ' }
+      await server.send(contract.vouchers.verify, { credential: unknown }, token)
+      await server.send(contract.templates.list, {}, 'sop_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')
+      const call = { endpoint: 'vouchers.issue', input: { ...order, external_issue_id: 'page-1' } }
+      await server.send(contract.platform.callAsApp, call, server.operatorKey, { appId })
+    })
+    for (const secret of [token, credential.value, server.operatorKey, server.jwt]) expect(text).not.toContain(secret)
+    expect(text).toMatch(/external_issue_id: "?before-1-\$\{run\}/)
+    expect(text).toContain('code: SERVICE_UNAVAILABLE')
+    expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('a reset begins the recording anew, and a draft from before it is created once', async () => {
+    const { send, env, jwt, operatorKey } = await started()
+    const input = {
+      external_template_id: 'tea',
+      name: 'Tea',
+      type: 'gift',
+      issuer_name: 'Shop',
+      fulfiller_name: 'Shop',
+    }
+    const kind = { fulfillment_category: 'offline_service', acquisition_source: 'free_claim', issue_limit: 5 }
+    const created = async () => {
+      const app = await send(contract.apps.create, { name: 'Shop' }, jwt)
+      const { token } = await send(contract.tokens.create, { name: 'a', scopes }, jwt, {
+        appId: app.id as unknown as string,
+      })
+      const validity = { type: 'relative', duration_days: 30 }
+      const { id } = await send(contract.templates.create, { ...input, ...kind, validity }, token as unknown as string)
+      return { token: token as unknown as string, templateId: id as unknown as string }
+    }
+    const ofReset = await recorded(env, async () => {
+      await created()
+      await send(contract.platform.reset, {}, operatorKey)
+      await send(contract.apps.create, { name: 'After' }, jwt)
+    })
+    expect(ofReset.text).toContain('# The state was replaced at ')
+    expect(ofReset.data.steps).toBe(1)
+    const { token, templateId } = await created()
+    const ofDraft = await recorded(env, async () => {
+      await send(contract.templates.submit, {}, token, { templateId })
+      await send(contract.platform.approveTemplate, {}, operatorKey, { templateId })
+      await send(contract.templates.list, {}, token)
+    })
+    expect(ofDraft.text.match(/call: .*/g)).toEqual(
+      [
+        'apps.create',
+        'tokens.create',
+        'templates.create',
+        'templates.submit',
+        'platform.approveTemplate',
+        'templates.list',
+      ].map((it) => `call: ${it}`),
+    )
+    for (const { cwd } of [ofReset, ofDraft])
+      expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('a recording ends after the call of --until and leaves an existing file alone', async () => {
+    const { send, env, jwt } = await started()
+    const { cwd, data } = await recorded(
+      env,
+      () => send(contract.apps.create, { name: 'Shop' }, jwt),
+      '--until apps.create',
+    )
+    expect(data).toEqual({ file: 'session.yaml', steps: 1, left_out: [] })
+    const again = await cli('scenario record --out session.yaml', { cwd, env })
+    expect([again.exit, again.stderr]).toEqual([1, expect.stringContaining('session.yaml exists and stays as it is.')])
+  })
+
+  it.skipIf(onPostgres)('a recording without a call writes no file', async () => {
+    const { env } = await started()
+    const unknown = await cli('scenario record --out session.yaml --until vouchers.reedem', { env })
+    expect([unknown.exit, unknown.stderr]).toEqual([2, expect.stringContaining('There is no call "vouchers.reedem".')])
+    const none = await cli('scenario record --out session.yaml --until 1ms', { env })
+    expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('No call was recorded.')])
+  })
+})
