@@ -51,7 +51,10 @@ test('voucher of the bot appears in the chat with QR code and redeem code, as it
   await talk.getByText('<script>', { exact: false }).waitFor()
   expect(await page.evaluate('window.hostile')).toBeUndefined()
   await page.getByText('bots.issue', { exact: true }).waitFor()
-  await page.getByText(/Update \d+ voucher_issued/).first().waitFor()
+  await page
+    .getByText(/Update \d+ voucher_issued/)
+    .first()
+    .waitFor()
   await page.getByLabel(`Message as ${user}`).fill('Thank you')
   await page.keyboard.press('Enter')
   await talk.getByText('Thank you').waitFor()
