@@ -1,13 +1,16 @@
-import type { Group } from '../../command/leaf.js'
+import type { Group, Leaf } from '../../command/leaf.js'
 
 /** @param guides names of the guides, which are resources */
-export const mcp = (guides: readonly string[]): Group => ({
-  name: 'mcp',
-  summary: 'Tools for models over the Model Context Protocol: serve, install, tools',
-  // Loaded one by one: a client waits for the start of `serve`.
-  commands: [
-    { name: 'serve', load: async () => (await import('./serve.js')).serve(guides) },
-    { name: 'install', load: async () => (await import('./install.js')).install },
-    { name: 'tools', load: async () => (await import('./list.js')).list },
-  ],
-})
+export function mcp(guides: readonly string[]): Group {
+  let serve: Leaf | undefined
+  return {
+    name: 'mcp',
+    summary: 'Tools for models over the Model Context Protocol: serve, install, tools',
+    // Loaded one by one: a client waits for the start of `serve`.
+    commands: [
+      { name: 'serve', load: async () => (serve ??= (await import('./serve.js')).serve(guides)) },
+      { name: 'install', load: async () => (await import('./install.js')).install },
+      { name: 'tools', load: async () => (await import('./list.js')).list },
+    ],
+  }
+}

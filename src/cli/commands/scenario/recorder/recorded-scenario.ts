@@ -1,7 +1,6 @@
 import { endpoints } from '../../../../contract/index.js'
 import type { ActivityLine } from '../../../../contract/platform/activity.js'
-import type { Yaml } from '../../../../files/yaml-document.js'
-import { YamlDocument } from '../../../../files/yaml-document.js'
+import { type Yaml, YamlDocument } from '../../../../files/yaml-document.js'
 import { knownRoutes } from '../../../command/known-routes.js'
 import { inputCheck } from '../runner/check-input.js'
 import { parseScenario } from '../runner/parse.js'
