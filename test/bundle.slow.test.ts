@@ -15,9 +15,9 @@ const modulesOf = ({ output }: RolldownOutput) => output.flatMap((it) => (it.typ
 
 describe('the bundle', () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-bundle-'))
-  let programs: Awaited<ReturnType<typeof bundle>> = []
+  let programs: RolldownOutput[] = []
   beforeAll(async () => {
-    programs = await bundle(folder)
+    programs = (await bundle(folder)).programs
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
