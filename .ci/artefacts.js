@@ -52,7 +52,7 @@ const files = {
   [tarball]: packed,
   [`${name}-${version}.cdx.json`]: `${JSON.stringify(sbom, null, 2)}\n`,
   'THIRD-PARTY-LICENSES': read('dist/THIRD-PARTY-LICENSES'),
-  'NOTES.md': notes,
+  'NOTES.txt': notes,
 }
 const sums = Object.entries(files).map(([it, bytes]) => `${createHash('sha256').update(bytes).digest('hex')}  ${it}\n`)
 fs.mkdirSync(folder, { recursive: true })

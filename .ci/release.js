@@ -148,7 +148,7 @@ async function release() {
   } finally {
     fs.rmSync(work, { recursive: true, force: true, maxRetries: 3 })
   }
-  say(`Release ${version} is in ${out}. NOTES.md says how to check and install it.`)
+  say(`Release ${version} is in ${out}. NOTES.txt says how to check and install it.`)
   const next = `git push --atomic origin HEAD ${tag}`
   say(dryRun ? 'Nothing else changed (--dry-run).' : `Tag ${tag} is on a commit of this branch. To publish it: ${next}`)
 }

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { root } from '../support/planting.js'
 
-/** A small repository with the real script; its build takes no time. `npm run release` is tested by the slow file. */
+/** A small repository with the real script; its build takes no time. */
 let work: string
 let repository: string
 let out: string
@@ -43,7 +43,7 @@ beforeEach(() => {
     '.ci/artefacts.js',
     `import * as fs from 'node:fs'
 fs.mkdirSync(process.argv[2])
-fs.writeFileSync(process.argv[2] + '/NOTES.md', fs.readFileSync('package.json'))
+fs.writeFileSync(process.argv[2] + '/NOTES.txt', fs.readFileSync('package.json'))
 `,
   )
   write('package.json', json({ name: 'voucherctl', version: '1.9.0', license: 'MIT', type: 'module' }))
@@ -96,15 +96,15 @@ describe('release', () => {
     expect(git('cat-file', '-t', 'v1.10.0')).toBe('tag')
     expect(git('rev-parse', 'v1.10.0^{commit}')).toBe(git('rev-parse', 'main'))
     expect(git('log', '-1', '--format=%an <%ae> %s')).toBe('A Maintainer <maintainer@shop.example> Release 1.10.0')
-    expect(readdirSync(out)).toEqual(['NOTES.md'])
+    expect(readdirSync(out)).toEqual(['NOTES.txt'])
     expect(readdirSync(join(work, 'tmp'))).toEqual([])
   })
 
   test('a release with --dry-run writes files and changes nothing else', () => {
     const before = state()
     expect(release('1.10.0', '--dry-run', '--checks', 'true').status).toBe(0)
-    expect(state()).toEqual({ ...before, out: ['NOTES.md'] })
-    expect(JSON.parse(readFileSync(join(out, 'NOTES.md'), 'utf8'))).toMatchObject({ version: '1.10.0' })
+    expect(state()).toEqual({ ...before, out: ['NOTES.txt'] })
+    expect(JSON.parse(readFileSync(join(out, 'NOTES.txt'), 'utf8'))).toMatchObject({ version: '1.10.0' })
   })
 
   test('checks run on the commit of the release', () => {
@@ -174,7 +174,8 @@ exec '${real}' "$@"
     )
     chmodSync(join(bin, 'git'), 0o755)
     const withoutFolder = () => ({ ...state(), out: [] })
-    const [before, path] = [withoutFolder(), environment.PATH]
+    const before = withoutFolder()
+    const path = String(environment.PATH)
     const ends: string[] = []
     for (let call = 1; !ends.includes('complete') && call < 60; call++) {
       Object.assign(environment, { PATH: `${bin}:${path}`, CALLS: join(work, `calls-${call}`), KILL: String(call) })

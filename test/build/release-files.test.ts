@@ -107,5 +107,5 @@ test('the package of a release installs, has its version and contains the dated 
   const day = new Date().toISOString().slice(0, 10)
   expect(readFileSync(join(installed, 'CHANGELOG.md'), 'utf8')).toContain(`## ${version} (${day})\n\n- Tested.\n`)
   expect(readFileSync(join(installed, 'README.md'), 'utf8')).toContain(`voucherctl-${version}.tgz`)
-  expect(read('NOTES.md')).toContain('- Tested.\n')
+  expect(read('NOTES.txt')).toContain('- Tested.\n')
 })
