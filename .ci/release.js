@@ -73,7 +73,7 @@ function changedFiles() {
   const json = (value) => `${JSON.stringify(value, null, 2)}\n`
   const manifest = JSON.parse(read('package.json'))
   const lock = JSON.parse(read('package-lock.json'))
-  const { version: last, name } = manifest
+  const { version: last } = manifest
   refuseIf(!/^(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}$/.test(version), `'${version}' is no version such as 1.2.3.`)
   refuseIf(git('status', '--porcelain') !== '', 'The working tree has changes: commit or remove them first.')
   refuseIf(gitOr('', 'symbolic-ref', '--quiet', 'HEAD') === '', 'No branch is checked out: run git switch first.')
@@ -90,7 +90,8 @@ function changedFiles() {
   const isInTree = !relative(root, out).startsWith(`..${sep}`)
   refuseIf(isInTree, `${out} is inside the working tree: give another folder with --out.`)
   refuseIf(fs.existsSync(out) && fs.readdirSync(out).length > 0, `${out} is not empty: give another folder with --out.`)
-  const documents = gitOr('', 'grep', '-l', '-F', `${name}-${last}.tgz`, '--', '*.md').split('\n').filter(Boolean)
+  const documents = gitOr('', 'grep', '-lF', last, '--', 'README.md', 'src/guides/*.md').split('\n').filter(Boolean)
+  const lastVersion = new RegExp(`(?<![\\d.])${last.replaceAll('.', '\\.')}(?!\\.?\\d)`, 'g')
   return {
     'CHANGELOG.md': changelog,
     'package.json': json({ ...manifest, version, ...Object.fromEntries(missing) }),
@@ -99,9 +100,7 @@ function changedFiles() {
       version,
       packages: { ...lock.packages, '': { ...lock.packages[''], version } },
     }),
-    ...Object.fromEntries(
-      documents.map((path) => [path, read(path).replaceAll(`${name}-${last}.tgz`, `${name}-${version}.tgz`)]),
-    ),
+    ...Object.fromEntries(documents.map((path) => [path, read(path).replace(lastVersion, version)])),
   }
 }
 

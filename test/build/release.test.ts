@@ -48,7 +48,7 @@ fs.writeFileSync(process.argv[2] + '/NOTES.txt', fs.readFileSync('package.json')
   )
   write('package.json', json({ name: 'voucherctl', version: '1.9.0', license: 'MIT', type: 'module' }))
   write('package-lock.json', json({ version: '1.9.0', packages: { '': { version: '1.9.0' } } }))
-  write('README.md', 'Run `npm install voucherctl-1.9.0.tgz`.\n')
+  write('README.md', 'Run `npm install voucherctl-1.9.0.tgz` on 11.9.0.1, 1.9.0.2, 21.9.0 and @v1.9.0.\n')
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- A new flag.\n\n## 1.9.0 (2026-01-01)\n\n- An old flag.\n')
   git('add', '--all')
   git('commit', '--quiet', '--message', 'Start')
@@ -91,7 +91,9 @@ describe('release', () => {
       version: '1.10.0',
       packages: { '': { version: '1.10.0' } },
     })
-    expect(read('README.md')).toContain('voucherctl-1.10.0.tgz')
+    expect(read('README.md')).toBe(
+      'Run `npm install voucherctl-1.10.0.tgz` on 11.9.0.1, 1.9.0.2, 21.9.0 and @v1.10.0.\n',
+    )
     expect(git('status', '--porcelain')).toBe('')
     expect(git('cat-file', '-t', 'v1.10.0')).toBe('tag')
     expect(git('rev-parse', 'v1.10.0^{commit}')).toBe(git('rev-parse', 'main'))
