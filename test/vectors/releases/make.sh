@@ -9,6 +9,7 @@ npm install --global --prefix "$work/npm" --no-audit --no-fund "$1" >&2
 export PATH=$work/npm/bin:$PATH HOME=$work/home
 to=$PWD/$(voucherctl --version)
 mkdir -p "$HOME" "$to"
+node ../../support/surface.js "$work/npm/lib/node_modules/voucherctl/dist/types" >"$to/surface.json"
 cd "$work"
 
 voucherctl server start --data data --port 0 --detach --auto-approve >&2
