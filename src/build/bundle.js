@@ -23,7 +23,7 @@ const compiledIntoJq = [
 const external = ['@photostructure/sqlite']
 
 const common =
-  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
 
 /**
  * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
