@@ -81,7 +81,7 @@ describe.each(versions)('state of version %s', (version) => {
 
   const previous = process.env.VOUCHERCTL_PREVIOUS
   test.skipIf(previous === undefined)(
-    `the program in VOUCHERCTL_PREVIOUS imports an export of this version, with data of ${version}`,
+    `VOUCHERCTL_PREVIOUS imports an export of this version with data of ${version}`,
     async () => {
       await run('server', 'stop', '--data', 'data')
       await json('server', 'export', '--data', 'data', '--out', 'today.ndjson')
