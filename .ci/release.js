@@ -77,6 +77,10 @@ function changedFiles() {
   refuseIf(!/^(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}$/.test(version), `'${version}' is no version such as 1.2.3.`)
   refuseIf(git('status', '--porcelain') !== '', 'The working tree has changes: commit or remove them first.')
   refuseIf(gitOr('', 'symbolic-ref', '--quiet', 'HEAD') === '', 'No branch is checked out: run git switch first.')
+  refuseIf(
+    gitOr('', 'var', 'GIT_COMMITTER_IDENT') === '',
+    'Git has no name for the commit: set user.name and user.email.',
+  )
   refuseIf(gitOr('', 'rev-parse', '--quiet', '--verify', `refs/tags/${tag}`) !== '', `The tag ${tag} exists already.`)
   refuseIf(!isGreater(version, last), `Version ${version} is not greater than ${last} in package.json.`)
   const changelog = released(read('CHANGELOG.md'), version, new Date().toISOString().slice(0, 10))

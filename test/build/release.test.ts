@@ -130,6 +130,12 @@ test.each<[string, string, () => unknown, string]>([
   ['no section', '2.0.0', () => (write('CHANGELOG.md', '# Changelog\n'), commitAll()), 'has no lines under'],
   ['no address', '2.0.0', () => git('remote', 'remove', 'origin'), 'lacks repository, bugs, homepage'],
   ['no branch', '2.0.0', () => git('checkout', '--quiet', '--detach'), 'No branch is checked out'],
+  [
+    'no name',
+    '2.0.0',
+    () => (git('config', 'user.useConfigOnly', 'true'), git('config', '--unset', 'user.email')),
+    'Git has no name',
+  ],
   ['a folder in use', '2.0.0', () => (mkdirSync(out), writeFileSync(join(out, 'a'), '')), 'is not empty'],
 ])('a release with %s is refused in one line and changes nothing (%s)', (_what, version, prepare, message) => {
   prepare()
