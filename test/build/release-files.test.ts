@@ -3,8 +3,11 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test as onAnySystem } from 'vitest'
 import { root } from '../support/planting.js'
+
+/** The release needs a POSIX shell. */
+const test = onAnySystem.skipIf(process.platform === 'win32')
 
 interface Component {
   readonly name: string

@@ -12,8 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test as onAnySystem } from 'vitest'
 import { root } from '../support/planting.js'
+
+/** The release needs a POSIX shell. */
+const test = onAnySystem.skipIf(process.platform === 'win32')
 
 /** A small repository with the real script; its build takes no time. */
 let work: string
