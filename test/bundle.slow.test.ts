@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { RolldownOutput } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bundle } from '../src/build/bundle.js'
+import { type BundledPackage, bundle } from '../src/build/bundle.js'
 import { filesWithoutServer } from './support/build/files-without-server.js'
 
 const lock = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')
@@ -15,9 +15,12 @@ const modulesOf = ({ output }: RolldownOutput) => output.flatMap((it) => (it.typ
 
 describe('the bundle', () => {
   const folder = mkdtempSync(join(tmpdir(), 'voucherctl-bundle-'))
-  let programs: Awaited<ReturnType<typeof bundle>> = []
+  let programs: RolldownOutput[] = []
+  let listed: readonly BundledPackage[] = []
   beforeAll(async () => {
-    programs = await bundle(folder)
+    const { programs: reports, packages: bundled } = await bundle(folder)
+    programs = reports
+    listed = bundled
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -76,6 +79,18 @@ describe('the bundle', () => {
     const free = /^(MIT|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|\(MIT OR Apache-2\.0\)|\(MIT AND Zlib\))$/
     const licences = bundled.map((path) => [path, packages[path]?.license ?? '?'] as const)
     expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
+  })
+
+  test('list of bundled packages names those of all bundled modules, and those of jq', () => {
+    const owner = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/
+    const folders = new Set(programs.flatMap(modulesOf).map((path) => owner.exec(path)?.[0]))
+    const found = [...folders].flatMap((path) => {
+      if (path === undefined) return []
+      const { name, version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+      return [`${name} ${version}`]
+    })
+    const named = listed.map(({ name, version }) => `${name} ${version}`)
+    expect(named).toEqual([...new Set([...found, 'jq 1.8.2', 'Oniguruma 6.9.10'])].sort())
   })
 
   test('licences of the bundle include those of jq and Oniguruma, which jq.wasm contains', () => {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
 
-/** Checksums of the sources and of dist/ at the last build, and whether it made types. The package leaves it out. */
+/** Checksums of the sources and of dist/ at the last build, bundled packages, and whether it made types. Not packed. */
 const RECORD = join('dist', 'build.json')
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
 const sources = checksumOf([...configs, ...filesOf('src')])
@@ -22,7 +22,7 @@ if (process.argv.includes('--if-changed') && isUpToDate) process.exit()
 if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: true })
 // Loaded only for a build: it takes longer than the checksums.
 const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
-await bundle('dist')
+const { packages } = await bundle('dist')
 fs.mkdirSync('dist/schemas', { recursive: true })
 for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
   const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
@@ -48,7 +48,7 @@ if (!bundleOnly) {
   for (const library of ['client', 'secure', 'testing', 'webhook'])
     fs.writeFileSync(`dist/types/${library}/index.d.mts`, "export * from './index.js'\n")
 }
-fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, dist: checksumOf(filesOf('dist')) }))
+fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, packages, dist: checksumOf(filesOf('dist')) }))
 
 function filesOf(folder) {
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })

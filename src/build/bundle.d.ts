@@ -1,3 +1,14 @@
 import type { RolldownOutput } from 'rolldown'
-/** Bundles all programs into `dir`; returns Rolldown's report of each program. */
-export function bundle(dir: string): Promise<RolldownOutput[]>
+
+/** A package of which the bundle contains a part. */
+export interface BundledPackage {
+  readonly name: string
+  readonly version: string
+  /** An SPDX expression. */
+  readonly license: string
+  /** Of what is no npm package. */
+  readonly purl?: string
+}
+
+/** Bundles all programs into `dir`; returns Rolldown's report of each program, and the packages in them. */
+export function bundle(dir: string): Promise<{ programs: RolldownOutput[]; packages: BundledPackage[] }>

@@ -14,13 +14,16 @@ const NO_MODULE = '\0no-module'
 const licensing = { failOnUnlicensed: true, match: /^(?:licen[cs]e|copying|readme)/i }
 
 /** Compiled into jq.wasm, whose package states only its own licence. licences/ has the licences of these two. */
-const compiledIntoJq = { 'jq 1.8.2 (MIT)': 'jq.txt', 'Oniguruma 6.9.10 (BSD-2-Clause)': 'oniguruma.txt' }
+const compiledIntoJq = [
+  { name: 'jq', version: '1.8.2', license: 'MIT', purl: 'pkg:github/jqlang/jq@jq-1.8.2' },
+  { name: 'Oniguruma', version: '6.9.10', license: 'BSD-2-Clause', purl: 'pkg:github/kkos/oniguruma@v6.9.10' },
+]
 
 /** Not bundled: a native module. */
 const external = ['@photostructure/sqlite']
 
 const common =
-  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
 
 /**
  * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
@@ -151,15 +154,22 @@ const minified = {
   },
 }
 
-/** Writes the files of all programs and the licences of their packages; returns Rolldown's report of each program. */
+/**
+ * Writes the files of all programs and the licences of their packages; returns Rolldown's report of each program, and
+ * the packages.
+ */
 export async function bundle(dir) {
+  const packages = new Map()
   const licences = new Set()
-  const add = (what, text) => licences.add(`${what}\n\n${text.trim() || 'Only declared in its package.json.'}\n`)
-  const collect = (packages) => {
-    for (const { name, version, license, licenseText } of packages) add(`${name} ${version} (${license})`, licenseText)
+  const collect = (found) => {
+    for (const { name, version, license, purl, licenseText } of found) {
+      packages.set(`${name} ${version}`, { name, version, license, purl })
+      const text = licenseText.trim() || 'Only declared in its package.json.'
+      licences.add(`${name} ${version} (${license})\n\n${text}\n`)
+    }
   }
-  for (const [what, file] of Object.entries(compiledIntoJq))
-    add(what, fs.readFileSync(src(`build/licences/${file}`), 'utf8'))
+  const licenceOf = ({ name }) => fs.readFileSync(src(`build/licences/${name.toLowerCase()}.txt`), 'utf8')
+  collect(compiledIntoJq.map((it) => ({ ...it, licenseText: licenceOf(it) })))
   const bundling = programs.map(({ output, transform, plugins = [], ...program }) =>
     build({
       platform: 'node',
@@ -180,9 +190,9 @@ export async function bundle(dir) {
       },
     }),
   )
-  const bundled = await Promise.all(bundling)
+  const reports = await Promise.all(bundling)
   // `import` and `require` load one implementation: an error class of one would be another class to the other.
-  for (const { name, exports, isEntry } of bundled.flatMap(({ output }) => output))
+  for (const { name, exports, isEntry } of reports.flatMap(({ output }) => output))
     if (isEntry && library.test(name))
       fs.writeFileSync(join(dir, `${name}.js`), `export { ${exports.join(', ')} } from './index.cjs'\n`)
   fs.writeFileSync(join(dir, 'THIRD-PARTY-LICENSES'), [...licences].sort().join(`\n${'-'.repeat(80)}\n\n`))
@@ -193,5 +203,5 @@ export async function bundle(dir) {
     fs.copyFileSync(src(`inspector/page/${file}`), join(dir, 'inspector', file))
   const styles = fs.readFileSync(src('inspector/page/page.css'))
   fs.writeFileSync(join(dir, 'inspector/app.css'), transformCss({ code: styles, minify: true }).code)
-  return bundled
+  return { programs: reports, packages: [...packages.keys()].sort().map((it) => packages.get(it)) }
 }

@@ -1,14 +1,14 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import process from 'node:process'
 import { codeOf } from './error-code.js'
+import { platform } from './platform.js'
 
 /**
  * Makes new names in a folder survive a power failure. Does nothing where a folder cannot be opened or synced: on
  * Windows, without permission to list it, and on some network file systems.
  */
-export function syncFolder(path: string): void {
-  if (process.platform === 'win32') return
+export function syncFolder(path: string, { syncsFolders } = platform): void {
+  if (!syncsFolders) return
   let folder: number
   try {
     folder = openSync(path, 'r')

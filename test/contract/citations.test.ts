@@ -19,7 +19,7 @@ const within = (folder: string, ending: RegExp) =>
 const sources = ['src', 'test', 'bin'].flatMap((folder) => within(folder, /\.(?:[cm]?[jt]s|tsx|sh)$/))
 const documents = [
   ...readdirSync(root).filter((path) => path.endsWith('.md')),
-  ...['src', 'test'].flatMap((folder) => within(folder, /\.md$/)),
+  ...['src', 'test', '.github'].flatMap((folder) => within(folder, /\.md$/)),
 ]
 
 /** The anchor that GitHub generates for a heading. */
@@ -143,7 +143,7 @@ test('documents stay short enough to be read', () => {
     .map((path): [string, number] => [path, wordsOf(read(path))])
   const most = (path: string) => (path === 'src/contract/RULES.md' ? 10_000 : 2_500)
   expect(words.filter(([path, count]) => count > most(path))).toEqual([])
-  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_000)
+  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_600)
   expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(8_192)
 })
 

@@ -42,8 +42,9 @@ const guides: Documents = {
 }
 // The guides take a minute, so they run only on the oldest of the three Node versions.
 const documents = major === '20' ? { ...frontPage, ...guides } : frontPage
-/** Run by webhook-servers.test.ts (programs that import other packages, and their module) and by ci.test.ts. */
-const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', '.github/workflows/test.yaml']
+const workflows = ['.github/workflows/test.yaml', '.github/workflows/vouchers.yaml']
+/** Run by webhook-servers.test.ts (programs that import other packages, and their module), ci.test.ts, action.test.ts. */
+const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', ...workflows]
 /** Languages of samples without a file name, which test/webhook/guide-samples.slow.test.ts runs. */
 const samples = ['python', 'go']
 

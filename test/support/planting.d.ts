@@ -1,1 +1,3 @@
+/** The folder of the project, with a slash at the end. */
+export const root: string
 export function copyProject(parts: readonly string[]): string

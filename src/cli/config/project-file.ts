@@ -12,6 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { looksSecret } from '../../contract/values/secrets.js'
 import { codeOf, isMissing } from '../../files/error-code.js'
+import { platform } from '../../files/platform.js'
 import { parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
@@ -65,13 +66,16 @@ export function readProjectFile(host: Pick<Host, 'cwd' | 'homeDir'>): ProjectRes
  * of the file system. On Windows, where Node reports no owner, it searches only the working folder unless that is in a
  * repository or in the home folder.
  */
-export function foldersOf({ cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>): readonly string[] {
+export function foldersOf(
+  { cwd, homeDir }: Pick<Host, 'cwd' | 'homeDir'>,
+  { hasOwners } = platform,
+): readonly string[] {
   const home = realPathOf(homeDir)
   const folders: string[] = []
   for (let dir = cwd; ; dir = dirname(dir)) {
     folders.push(dir)
     if (existsSync(join(dir, '.git')) || realPathOf(dir) === home) return folders
-    if (dirname(dir) === dir) return process.platform === 'win32' ? [cwd] : folders
+    if (dirname(dir) === dir) return hasOwners ? folders : [cwd]
   }
 }
 

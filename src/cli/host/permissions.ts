@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import process from 'node:process'
 import { shellWord } from '../../contract/values/shell-word.js'
+import { platform } from '../../files/platform.js'
 
 const WRITE = 0o022
 const OTHERS_WRITE = 0o002
@@ -8,8 +9,8 @@ const OTHERS_WRITE = 0o002
 /**
  * Permission bits of group and others for a file or folder; 0 on Windows, or if the path is missing or inaccessible.
  */
-export function othersMay(path: string): number {
-  if (process.platform === 'win32') return 0
+export function othersMay(path: string, { hasOwners } = platform): number {
+  if (!hasOwners) return 0
   try {
     return statSync(path).mode & 0o077
   } catch {
@@ -28,8 +29,12 @@ export const writableFolder = (dir: string) =>
  * Root must own a file like any other user. On Windows, where Node reports neither owner nor mode, the result is always
  * undefined.
  */
-export function foreignness(path: string, stats: Pick<Stats, 'uid' | 'gid' | 'mode'>): string | undefined {
-  if (process.platform === 'win32') return undefined
+export function foreignness(
+  path: string,
+  stats: Pick<Stats, 'uid' | 'gid' | 'mode'>,
+  { hasOwners } = platform,
+): string | undefined {
+  if (!hasOwners) return undefined
   const { uid, mode } = stats
   if (uid !== process.geteuid?.()) return `${path} belongs to another user (uid ${uid}).`
   const foreign = isPrivateGroup(stats) ? OTHERS_WRITE : WRITE

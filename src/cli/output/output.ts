@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import { codeOf } from '../../files/error-code.js'
+import { platform } from '../../files/platform.js'
 import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
 import { type Host, type Out, UTC, type Zone } from '../host/host.js'
@@ -353,7 +354,7 @@ const DIRECT_BYTES_MAX = 4_096
 export function processStdout(): Out & Required<Pick<Out, 'gone' | 'settled'>> {
   const gone = new AbortController()
   let stream: NodeJS.WriteStream | undefined
-  let isFirst = process.platform !== 'win32'
+  let isFirst = platform.hasByteStdout
   const open = () => (stream ??= process.stdout.on('error', (error) => gone.abort(error)))
   return {
     write(text) {

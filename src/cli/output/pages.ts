@@ -2,6 +2,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
+import { platform } from '../../files/platform.js'
 import type { Failure } from '../failures/failure.js'
 import { columnsOf, csvRows, encodeCsv, encodeJson, encodeYaml } from './encode.js'
 import { jqOutOfMemory } from './jq.js'
@@ -257,6 +258,6 @@ class Spool {
 async function create() {
   const path = join(tmpdir(), `voucherctl-${crypto.randomUUID()}`)
   const handle = await open(path, 'wx+', 0o600)
-  if (process.platform !== 'win32') await rm(path)
+  if (platform.removesOpenFiles) await rm(path)
   return { handle, path }
 }

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
+import { platform } from '../../files/platform.js'
 import { StoreUnusable } from '../store.js'
 
 export interface PostgresSettings {
@@ -128,7 +128,7 @@ interface Place {
 function passwordFromFile(path: string, { host, port, database, user }: Place): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile()) return undefined
-  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0) return undefined
+  if (platform.hasOwners && (found.mode & 0o077) !== 0) return undefined
   const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user]
   for (const line of readFileSync(path, 'utf8').split(/\r?\n/)) {
     if (line.startsWith('#')) continue

@@ -43,6 +43,8 @@ export function openSqliteFile(path: string, { migrates = true } = {}): SqliteDa
     if (!inMemory) requireOneConnection(db, mode)
     db.exec(
       'pragma synchronous = full; pragma foreign_keys = on; pragma temp_store = memory; ' +
+        // On macOS, fsync leaves what it syncs in the memory of the disk.
+        'pragma fullfsync = on; pragma checkpoint_fullfsync = on; ' +
         `pragma cache_size = ${-CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
     )
     // Lock before the check: otherwise two servers that start could both hold a shared lock that neither can upgrade.

@@ -89,6 +89,8 @@ describe('opening a database file', () => {
     const pragma = (name: string) => store.read(() => one(`pragma ${name}`))
     expect(await pragma('journal_mode')).toEqual({ journal_mode: 'wal' })
     expect(await pragma('synchronous')).toEqual({ synchronous: 2 })
+    expect(await pragma('fullfsync')).toEqual({ fullfsync: 1 })
+    expect(await pragma('checkpoint_fullfsync')).toEqual({ checkpoint_fullfsync: 1 })
     expect(await pragma('foreign_keys')).toEqual({ foreign_keys: 1 })
     expect(await pragma('locking_mode')).toEqual({ locking_mode: 'exclusive' })
     await store.close()

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { platform } from '../../../files/platform.js'
 import type { Context } from '../../command/context.js'
 import { type Entry, type Group, type Leaf, leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -49,7 +50,7 @@ interface InstallChoice {
 
 function choose({ host }: Context, named: Shell | undefined, startupFile: string | undefined): InstallChoice | Failure {
   const own = basename(host.env.SHELL ?? '')
-  const shell = named ?? (isShell(own) ? own : process.platform === 'win32' ? 'powershell' : undefined)
+  const shell = named ?? (isShell(own) ? own : platform.defaultShell)
   if (shell === undefined) return required(['--shell'])
   const location = installLocation(shell, host, startupFile)
   if (location === 'no startup file') return usage(`${names[shell]} needs no lines in a startup file.`)

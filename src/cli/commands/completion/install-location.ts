@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { inSingleQuotes } from '../../../contract/values/shell-word.js'
+import { platform as ownPlatform, type Platform } from '../../../files/platform.js'
 import { configDir } from '../../config/config.js'
 import type { Host } from '../../host/host.js'
 import { scriptFiles } from './scripts.js'
@@ -20,7 +21,7 @@ export function installLocation(
   shell: Shell,
   { env, homeDir, cwd }: Pick<Host, 'env' | 'homeDir' | 'cwd'>,
   named: string | undefined,
-  platform: string = process.platform,
+  platform: Platform = ownPlatform,
 ): LocationResult {
   const data = env.XDG_DATA_HOME || join(homeDir, '.local', 'share')
   const config = env.XDG_CONFIG_HOME || join(homeDir, '.config')
@@ -62,13 +63,15 @@ function startupOf(
   shell: Shell,
   { env, homeDir }: Pick<Host, 'env' | 'homeDir'>,
   config: string,
-  platform: string,
+  platform: Platform,
 ): string | undefined {
   if (shell === 'zsh') return join(env.ZDOTDIR || homeDir, '.zshrc')
   // On Windows only PowerShell can tell where the folder of its profile is.
   if (shell === 'powershell')
-    return platform === 'win32' ? undefined : join(config, 'powershell', 'Microsoft.PowerShell_profile.ps1')
-  if (platform !== 'darwin') return join(homeDir, '.bashrc')
+    return platform.hasFixedPowershellProfile
+      ? join(config, 'powershell', 'Microsoft.PowerShell_profile.ps1')
+      : undefined
+  if (!platform.startsLoginShells) return join(homeDir, '.bashrc')
   // macOS terminals start login shells, which read only the first of these files that exists, so use that file.
   const known = ['.bash_profile', '.bash_login', '.profile'].map((it) => join(homeDir, it))
   return known.find((it) => existsSync(it)) ?? known[0]

@@ -15,6 +15,7 @@ import { installLocation } from '../../../../src/cli/commands/completion/install
 import { scriptFor } from '../../../../src/cli/commands/completion/scripts.js'
 import { shellNames } from '../../../../src/cli/commands/completion/shells.js'
 import { entries } from '../../../../src/cli/program.js'
+import { platformOf } from '../../../../src/files/platform.js'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { bash, hasShell, nameOf } from '../../../support/cli/shells.js'
 
@@ -152,8 +153,8 @@ test('completion install --startup-file changes that file and is refused for fis
 
 test('installLocation() derives script and startup file from shell variables and the platform', () => {
   const home = temporaryDir()
-  const place = (shell: 'bash' | 'zsh' | 'powershell', env: Record<string, string>, platform: string) =>
-    installLocation(shell, { env, homeDir: home, cwd: home }, undefined, platform)
+  const place = (shell: 'bash' | 'zsh' | 'powershell', env: Record<string, string>, platform: NodeJS.Platform) =>
+    installLocation(shell, { env, homeDir: home, cwd: home }, undefined, platformOf(platform))
   const startup = (path: string) => expect.objectContaining({ startup: expect.objectContaining({ path }) })
   expect(place('zsh', { ZDOTDIR: '/z', XDG_DATA_HOME: '/d' }, 'linux')).toEqual({
     script: '/d/zsh/site-functions/_voucherctl',
@@ -170,7 +171,7 @@ test('installLocation() derives script and startup file from shell variables and
 
 test('completion install quotes a home folder with spaces and quotes in the startup file', () => {
   const home = "/home/o'neil smith"
-  expect(installLocation('bash', { env: {}, homeDir: home, cwd: home }, undefined, 'linux')).toMatchObject({
+  expect(installLocation('bash', { env: {}, homeDir: home, cwd: home }, undefined, platformOf('linux'))).toMatchObject({
     startup: { lines: [expect.stringContaining(`'/home/o'\\''neil smith/`)] },
   })
 })

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openerOf } from '../../../../src/cli/commands/open/browser.js'
+import { platformOf } from '../../../../src/files/platform.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { fakeOpeners } from '../../../support/cli/fake-openers.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
@@ -72,7 +73,7 @@ test.each([
   ['freebsd', ['xdg-open']],
 ] as const)('opener on %s is a program without a shell, with the link as last argument', (platform, command) => {
   const url = 'http://127.0.0.1:8420/_platform/ui/#ticket=A&B'
-  expect(openerOf(platform, url)).toEqual([...command, url])
+  expect(openerOf(platformOf(platform), url)).toEqual([...command, url])
 })
 
 const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; hint: string } }).error
