@@ -47,10 +47,13 @@ export async function takeLines(
   const stored = await open(host.signal, { follow: false, bodies: withStored })
   if (!stored.ok) return stored
   let last = -1
-  for await (const line of untilBroken(stored.value, host.signal)) {
-    last = line.seq
-    if (withStored) lines.set(line.seq, line)
+  const past = untilBroken(stored.value, host.signal)
+  let read = await past.next()
+  for (; read.done !== true; read = await past.next()) {
+    last = read.value.seq
+    if (withStored) lines.set(read.value.seq, read.value)
   }
+  if (read.value !== undefined) return read.value
   if (withStored && until === undefined) return { ok: true, value: { startedAt, lines: [...lines.values()] } }
   const tell = () =>
     output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
