@@ -45,7 +45,8 @@ export class Listener {
 
   /** @throws when the database cannot be reached */
   async open(): Promise<void> {
-    const client = this.#newClient()
+    const client = new Client({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
+    client.on('error', () => {})
     client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()
@@ -83,27 +84,9 @@ export class Listener {
     await client?.end()
   }
 
-  #newClient(): Client {
-    const client = new Client({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
-    client.on('error', () => {})
-    return client
-  }
-
-  /** Looks where a new connection leads: after a failover all others may still be connected to the former primary. */
-  async #look(): Promise<void> {
-    const client = this.#newClient()
-    try {
-      await client.connect()
-      await this.#guard.admit(client, (sql) => client.query(sql))
-      await client.end()
-    } catch {
-      closeNow(client)
-    }
-  }
-
   #probeLater(client: Client): void {
     this.#timer = setTimeout(() => {
-      Promise.all([client.query('select 1'), this.#look()]).then(
+      Promise.all([client.query('select 1'), this.#guard.look(this.#config)]).then(
         () => this.#client === client && this.#probeLater(client),
         () => closeNow(client),
       )

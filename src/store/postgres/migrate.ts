@@ -12,6 +12,7 @@ export const HOLD_MIGRATIONS = `select pg_advisory_lock(${LOCK_ID})`
 /** Maximum wait in ms of a starting server for another process that migrates the schema. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
+const LOOK_INTERVAL_MS = 5_000
 
 /** The steps of a finished migration, or of a dry run. */
 interface Migration {
@@ -67,6 +68,8 @@ async function migrateOnce(
 ): Promise<Migration> {
   const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   client.on('error', () => {})
+  // The commit would wait forever at a former primary that lost its standby.
+  const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
   try {
     await client.connect()
     if (!dryRun) await guard.admit(client, (sql) => client.query(sql))
@@ -78,6 +81,7 @@ async function migrateOnce(
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: known.length, steps }
   } finally {
+    clearInterval(looks)
     await client.end().catch(() => {})
   }
 }

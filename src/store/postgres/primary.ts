@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from 'node:timers'
-import type { Client, ClientBase } from 'pg'
+import { Client, type ClientBase, type ClientConfig } from 'pg'
 import { DatabaseFailure } from './errors.js'
 
 const ADMIT_MS_MAX = 2_000
@@ -24,6 +24,19 @@ export class PrimaryGuard {
       await this.#admit(client, ask)
     } finally {
       clearTimeout(late)
+    }
+  }
+
+  /** Looks where a new connection leads: after a failover all others may still be connected to the former primary. */
+  async look(config: ClientConfig): Promise<void> {
+    const client = new Client({ ...config, connectionTimeoutMillis: ADMIT_MS_MAX })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await this.admit(client, (sql) => client.query(sql))
+      await client.end()
+    } catch {
+      closeNow(client)
     }
   }
 

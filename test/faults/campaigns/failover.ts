@@ -35,7 +35,7 @@ const AGAIN_MS = 200
  * `lagging`: the standby lacks acknowledged commits, because replication is asynchronous.
  */
 type Harm = 'killed' | 'kept' | 'lagging'
-const shortForm: readonly Harm[] = ['killed', 'kept', 'lagging']
+const shortForm: readonly Harm[] = ['killed', 'kept']
 const longForm: readonly Harm[] = [
   ...Array.from({ length: 20 }, (_, round) => (round % 4 === 3 ? 'kept' : 'killed') as Harm),
   'lagging',
