@@ -1,25 +1,21 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
-import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import { addStandby, type PostgresPair, startPrimary } from '../../support/postgres/pair.js'
 import { query } from '../../support/postgres/query.js'
 import type { PostgresServer } from '../../support/postgres/server.js'
-import { type Gate, tcpGate } from '../../support/server/tcp-gate.js'
-import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
+import { tcpGate } from '../../support/server/tcp-gate.js'
+import { newTenant } from '../../support/server/tenant.js'
 import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, send } from '../clients.js'
-import { Fleet, type Place } from '../fleet.js'
+import { send } from '../clients.js'
+import { type Database, migrateDuring, type Scene, startDuring, startLoad } from '../failover-work.js'
+import { Fleet } from '../fleet.js'
 import { FleetBots, newReceiver } from '../fleet-bots.js'
 import { breachesIn, differences } from '../invariants.js'
-import { Refused, type Server, startServer, tenantAt } from '../server.js'
+import { startServer } from '../server.js'
 import { readStoredIn } from '../stored.js'
 
-const CLIENTS_EACH = 8
 /** Maximum ms from the promotion until both servers serve again. */
 const RECOVERY_MS_MAX = 10_000
 /** A server counts as recovered after this many successful calls. */
@@ -28,7 +24,6 @@ const SERVES = 10
 const COMMIT_BYTES_MAX = 60
 const CUT_SHARE = 0.1
 const QUOTA = 20
-const AGAIN_MS = 200
 
 /**
  * The faults. `killed`: the primary gets SIGKILL. `kept`: it lives on, and connections to it stay open.
@@ -77,32 +72,6 @@ export const failover: Campaign = {
       for (const it of new Set([state.primary, state.pair?.primary, state.pair?.standby])) await it?.remove()
     }
   },
-}
-
-/** The proxy through which the servers connect, and what is behind it. */
-interface Database {
-  primary: PostgresServer
-  pair?: PostgresPair
-  readonly gate: Gate
-}
-
-/** What the rounds share. */
-interface Scene {
-  readonly run: Run
-  readonly database: Database
-  readonly fleet: Fleet
-  readonly first: Tenant
-  readonly bots: FleetBots
-  readonly start: () => Promise<Server>
-  readonly templateId: string
-  /** A template of which the vouchers are only verified. */
-  readonly verifiedId: string
-  readonly env: Readonly<Record<string, string>>
-  readonly recoveries: number[]
-  readonly broken: string[]
-  readonly callLog: CallLog
-  /** Calls and seconds before the faults. */
-  readonly load: { calls: number; seconds: number }
 }
 
 async function campaign(run: Run, database: Database) {
@@ -197,73 +166,6 @@ async function failOver(scene: Scene, number: number, harm: Harm): Promise<void>
   const stored = await readStoredIn(database.primary.url)
   const found = [...breachesIn(stored), ...differences(callLog, stored), ...(await bots.check(database.primary.url))]
   broken.push(...found.map((it) => `${harm}, round ${number}: ${it}`))
-}
-
-/** Starts all clients: of vouchers in plain and encrypted calls, of verifications, and of bots. */
-function startLoad(scene: Scene, name: string, templateIds: readonly string[]) {
-  const { run, fleet, first, callLog, bots } = scene
-  let over = false
-  const shouldContinue = () => !over
-  const clientsAt = async (place: Place) => {
-    const work = { callLog, random: run.random.of(`${name}-${place}`), templateIds, shouldContinue }
-    const id = `${name}-${place}-verified`
-    const issue = { template_id: scene.verifiedId, external_issue_id: id, recipient_user_id: 'user' }
-    const verify = async () => {
-      const issued = await send(fleet.at(place, first), callLog, callLog.open(`issue-${id}`, 'issue', issue))
-      const credential = codeOf(issued?.data as IssuedVoucher)
-      while (!over) {
-        const { data } = await fleet.at(place, first).runtime(contract.vouchers.verify, { credential })
-        if (!data.redeemable) fleet.wrong.push(`a voucher that nobody redeemed is ${data.reason}`)
-      }
-    }
-    await Promise.all([
-      clerks(CLIENTS_EACH, { ...work, tenant: fleet.at(place, first), name: `${name}-${place}` }),
-      clerks(1, { ...work, tenant: fleet.at(place, first, fleet.encrypted(place)), name: `${name}-${place}s` }),
-      verify(),
-    ])
-  }
-  const running = Promise.all([clientsAt(0), clientsAt(1), bots.run(name, shouldContinue)])
-  running.catch(() => {})
-  return {
-    end: async () => {
-      over = true
-      await running
-    },
-  }
-}
-
-/** Starts a further server; until the database is back, it may end with a message that says so. */
-async function startDuring({ run, fleet, start, first }: Scene): Promise<void> {
-  for (;;) {
-    try {
-      const server = await start()
-      await tenantAt({ send: server.send, operatorKey: '' }, first).runtime(contract.templates.list, {})
-      await server.stop()
-      return run.sometimes.note('a server started during a failover')
-    } catch (error) {
-      if (!(error instanceof Refused) || !error.stderr.includes('DATABASE_UNREACHABLE')) throw error
-      run.sometimes.note('a server refused to start without a primary')
-      if (fleet.isOver) return
-      await wait(AGAIN_MS)
-    }
-  }
-}
-
-/** Migrates another schema; until the database is back, the command may fail and must change nothing. */
-async function migrateDuring({ run, fleet, env }: Scene, number: number): Promise<void> {
-  const program = join(run.root, 'bin', 'voucherctl.js')
-  const options = { env: { ...process.env, ...env, PGOPTIONS: `-c search_path=migrated_${number}` } }
-  for (;;) {
-    const child = spawn(process.execPath, [program, 'server', 'migrate', '--json'], options)
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
-    const [code] = await once(child, 'close')
-    if (code === 0) return run.sometimes.note('a migration ran during a failover')
-    if (!output.includes('DATABASE_UNREACHABLE')) throw new Error(`the migration failed: ${output}`)
-    run.sometimes.note('a migration failed without a primary')
-    if (fleet.isOver) return
-    await wait(AGAIN_MS)
-  }
 }
 
 /** Adds a standby to the primary, and waits until the servers have connected again. */
