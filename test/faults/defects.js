@@ -3,9 +3,9 @@ export const defects = [
   {
     row: 'R19',
     name: 'a commit is not awaited',
-    file: 'src/store/postgres/writes.ts',
-    from: '      await this.#end(connection, subjects)\n',
-    to: '      void this.#end(connection, subjects).catch(() => {})\n',
+    file: 'src/store/postgres/pool.ts',
+    from: 'new Pool({ ...config, ',
+    to: "new Pool({ ...config, options: '-c synchronous_commit=off', ",
   },
   {
     row: 'R19',

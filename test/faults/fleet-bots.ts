@@ -201,11 +201,6 @@ export class FleetBots {
   get counts(): { messages: number; deliveries: number } {
     return { messages: this.#sent.size, deliveries: this.#received.size }
   }
-
-  close(): void {
-    this.receiver.close()
-    this.receiver.closeAllConnections()
-  }
 }
 
 /** Starts the receiver of webhooks. */

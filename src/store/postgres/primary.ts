@@ -10,14 +10,19 @@ const TIMELINE = `select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))
 type Ask = (sql: string) => Promise<{ readonly rows: readonly unknown[] }>
 
 /**
- * Admits connections to the newest primary only. A promotion begins a new timeline of the database. A connection to an
- * earlier primary, which may still run, would read and write what the new primary does not have.
+ * Admits connections to the newest primary only. A promotion begins a new timeline of the database. A connection to a
+ * former primary, which may still run, would read and write what the new primary does not have.
  */
 export class PrimaryGuard {
+  /** The newest timeline of all connections so far. */
   #newest = 0
   readonly #admitted = new Map<ClientBase, number>()
 
-  /** Closes the connection unless it is admitted in time. @param ask runs SQL on the connection @throws DatabaseFailure for a standby or an earlier primary */
+  /**
+   * Closes a connection that does not respond in time.
+   * @param ask runs SQL on the connection
+   * @throws DatabaseFailure for a standby or a former primary
+   */
   async admit(client: ClientBase, ask: Ask): Promise<void> {
     const late = setTimeout(() => closeNow(client), ADMIT_MS_MAX)
     try {

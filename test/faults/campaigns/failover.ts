@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
@@ -62,11 +63,14 @@ export const failover: Campaign = {
     } catch (error) {
       return { skipped: `PostgreSQL does not start here: ${error}` }
     }
+    const { receiver, port } = await newReceiver()
     const gate = await tcpGate(primary.port)
     const state: Database = { primary, gate }
     try {
-      return await campaign(run, state)
+      return await campaign(run, state, receiver, port)
     } finally {
+      receiver.close()
+      receiver.closeAllConnections()
       await gate.remove()
       await state.pair?.replication.remove()
       for (const it of new Set([state.primary, state.pair?.primary, state.pair?.standby])) await it?.remove()
@@ -74,11 +78,10 @@ export const failover: Campaign = {
   },
 }
 
-async function campaign(run: Run, database: Database) {
+async function campaign(run: Run, database: Database, receiver: Server, port: number) {
   const { quick, patience, folder, root, sometimes, say } = run
   const { primary, gate } = database
   const env = { VOUCHERCTL_DATABASE_URL: primary.url.replace(`:${primary.port}/`, `:${gate.port}/`) }
-  const { receiver, port } = await newReceiver()
   const flags = ['--rate-limit', 'off', '--dev-webhook-loopback', String(port)]
   const start = () => startServer(root, join(folder, 'data'), flags, env)
   const fleet = new Fleet([await start(), await start()], sometimes, patience)
@@ -106,7 +109,6 @@ async function campaign(run: Run, database: Database) {
     }
   } finally {
     fleet.isOver = true
-    bots.close()
   }
   for (const server of fleet.servers) await server.stop()
   return {
