@@ -126,7 +126,7 @@ export class FleetBots {
     return response.data.items.length
   }
 
-  /** Requires that the first message after an outage, sent at the other server, ends a poll that waits. */
+  /** Requires that the first message after a failover, sent at the other server, ends a poll that waits. */
   async wakeUp(place: Place): Promise<void> {
     const { bot, chatId } = this.waking[place]
     const call = callerOf(this.fleet.patient(place), bot.token)

@@ -156,7 +156,6 @@ async function failOver(scene: Scene, number: number, harm: Harm): Promise<void>
     await wait(random.between(500, 2_500))
   }
   await promote(scene, harm)
-  await Promise.all([bots.wakeUp(0), bots.wakeUp(1)])
   await beside
   await load.end()
   await pair.primary.remove()
@@ -178,7 +177,7 @@ async function replicate({ database, fleet, first }: Scene, isSynchronous: boole
 }
 
 /** Promotes the standby, leads new connections to it, and waits until both servers serve again. */
-async function promote({ run, database, fleet, recoveries, broken }: Scene, harm: Harm): Promise<void> {
+async function promote({ run, database, fleet, bots, recoveries, broken }: Scene, harm: Harm): Promise<void> {
   const { gate } = database
   const { primary, standby, ...pair } = database.pair as PostgresPair
   await pair.promote()
@@ -187,6 +186,8 @@ async function promote({ run, database, fleet, recoveries, broken }: Scene, harm
   database.primary = standby
   // Some connections stay with the old primary.
   if (harm === 'kept') gate.drop(() => run.random.chance(0.3))
+  // Begins while the servers have not connected their listeners again.
+  const waking = Promise.all([bots.wakeUp(0), bots.wakeUp(1)])
   const [one, two] = fleet.served
   const serves = () =>
     fleet.served[0] >= one + SERVES && fleet.served[1] >= two + SERVES && gate.connectionsTo(primary.port) === 0
@@ -197,6 +198,7 @@ async function promote({ run, database, fleet, recoveries, broken }: Scene, harm
     broken.push(`${harm}: ${msMax} ms after the promotion: ${fleet.served} calls served, ${stale} stale connections`)
   }
   recoveries.push(performance.now() - promotedAt)
+  await waking
 }
 
 /** Kills a primary whose standby lags. @returns the number of acknowledged calls that are lost, which nobody promises */
