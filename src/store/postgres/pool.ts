@@ -8,15 +8,15 @@ import type { PrimaryGuard } from './primary.js'
 
 /** Connections per process (PostgreSQL allows 100), in two pools: writes that wait for a row block no reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Maximum wait in ms for a free or a new connection. */
-const CONNECT_MS_MAX = 3_000
+/** Maximum wait in ms for a free or a new connection; with RESPONSE_MS_MAX, calls get a response within 8 s. */
+const CONNECT_MS_MAX = 2_000
 /** Maximum wait in ms for a row that another transaction has locked (RULES.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** Maximum idle ms in a transaction: limits how long a suspended process can lock rows. */
 const IDLE_MS_MAX = 10_000
 /** Maximum ms for a response, after which the client closes the connection; PostgreSQL's own limits are shorter. */
-const RESPONSE_MS_MAX = 7_000
+const RESPONSE_MS_MAX = 6_000
 
 /** Timeouts of connections that run operations; migrations have their own. */
 export const timeouts = {
