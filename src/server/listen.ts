@@ -130,7 +130,8 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     return seed === undefined ? started : { ...started, seed }
   } catch (error) {
     for (const step of undo.reverse()) await step()
-    throw error
+    if (!(error instanceof StoreUnavailable) || options.databaseUrl === undefined) throw error
+    throw new StoreUnusable('DATABASE_UNREACHABLE', 'The database failed during the start. Start the server again.')
   }
 }
 

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import type { Durability } from '../../store/postgres/durability.js'
 
 interface MigrationReport {
   /** Name of the database, without a password. */
@@ -20,4 +21,10 @@ export async function migrateDatabase(databaseUrl: string, dryRun: boolean): Pro
   const { config, name } = await connectionOf({ url: databaseUrl, env: process.env })
   const { from, to, steps } = await migratePostgres(config, name, dryRun)
   return { database: name, from, to, applied: !dryRun, steps }
+}
+
+/** Reads the settings of a PostgreSQL database. @throws an error with a `code`: STORE_UNUSABLE, DATABASE_UNREACHABLE */
+export async function readDatabaseDurability(databaseUrl: string): Promise<Durability> {
+  const { readDurability } = await import('../../store/postgres/durability.js')
+  return readDurability({ url: databaseUrl, env: process.env })
 }

@@ -3,6 +3,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { Client, type ClientConfig } from 'pg'
 import { HOLD_KEYS } from './key-locks.js'
 import { timeouts } from './pool.js'
+import { closeNow, type PrimaryGuard } from './primary.js'
 
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 2_000
@@ -27,6 +28,7 @@ export class Listener {
   readonly #config: ClientConfig
   readonly #handlers: NoticeHandlers
   readonly #hold: string | undefined
+  readonly #guard: PrimaryGuard
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
   #retryMs = RETRY_MS_MIN
@@ -34,7 +36,8 @@ export class Listener {
   #closed = false
 
   /** @param hold SQL that takes a session lock, run on each new connection */
-  constructor(config: ClientConfig, handlers: NoticeHandlers, hold?: string) {
+  constructor(config: ClientConfig, handlers: NoticeHandlers, guard: PrimaryGuard, hold?: string) {
+    this.#guard = guard
     this.#config = config
     this.#handlers = handlers
     this.#hold = hold
@@ -47,12 +50,13 @@ export class Listener {
     client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()
+      await this.#guard.admit(client, (sql) => client.query(sql))
       const { rows } = await client.query<{ channel: string }>(`select ${CHANNEL} as channel`)
       await client.query(`listen "${rows[0]?.channel}"`)
       if (this.#hold !== undefined) await client.query(this.#hold)
       if (this.#keyIds.length > 0) await client.query(HOLD_KEYS, [this.#keyIds])
     } catch (error) {
-      client.connection.stream.destroy()
+      closeNow(client)
       throw error
     }
     if (this.#closed) return client.end()
@@ -82,9 +86,9 @@ export class Listener {
 
   #probeLater(client: Client): void {
     this.#timer = setTimeout(() => {
-      client.query('select 1').then(
+      Promise.all([client.query('select 1'), this.#guard.look(this.#config)]).then(
         () => this.#client === client && this.#probeLater(client),
-        () => client.connection.stream.destroy(),
+        () => closeNow(client),
       )
     }, PROBE_INTERVAL_MS)
     this.#timer.unref()

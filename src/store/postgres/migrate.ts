@@ -2,6 +2,7 @@ import { Client, type ClientConfig } from 'pg'
 import { StoreUnusable } from '../store.js'
 import { DatabaseFailure } from './errors.js'
 import { migrations } from './migrations.js'
+import { PrimaryGuard } from './primary.js'
 
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
 const LOCK_ID = BigInt('0x7663687276636872')
@@ -11,6 +12,7 @@ export const HOLD_MIGRATIONS = `select pg_advisory_lock(${LOCK_ID})`
 /** Maximum wait in ms of a starting server for another process that migrates the schema. */
 const LOCK_MS_MAX = 120_000
 const CONNECT_MS_MAX = 5_000
+const LOOK_INTERVAL_MS = 5_000
 
 /** The steps of a finished migration, or of a dry run. */
 interface Migration {
@@ -45,10 +47,11 @@ export async function migratePostgres(
   name: string,
   dryRun = false,
   known: Migrations = migrations,
+  guard = new PrimaryGuard(),
 ): Promise<Migration> {
   for (let run = 1; ; run++) {
     try {
-      return await migrateOnce(config, name, dryRun, known)
+      return await migrateOnce(config, name, dryRun, known, guard)
     } catch (error) {
       if (error instanceof StoreUnusable) throw error
       if (new DatabaseFailure(error).problem !== 'conflict' || run === RUNS_MAX) throw unusable(error, name)
@@ -56,11 +59,20 @@ export async function migratePostgres(
   }
 }
 
-async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, known: Migrations): Promise<Migration> {
+async function migrateOnce(
+  config: ClientConfig,
+  name: string,
+  dryRun: boolean,
+  known: Migrations,
+  guard: PrimaryGuard,
+): Promise<Migration> {
   const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   client.on('error', () => {})
+  // The commit would wait forever at a former primary that lost its standby.
+  const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
   try {
     await client.connect()
+    if (!dryRun) await guard.admit(client, (sql) => client.query(sql))
     await client.query('begin')
     if (!dryRun) await client.query(LOCK_MIGRATIONS)
     const from = await versionOf(client, name, known.length)
@@ -69,6 +81,7 @@ async function migrateOnce(config: ClientConfig, name: string, dryRun: boolean, 
     await client.query(dryRun ? 'rollback' : 'commit')
     return { from, to: known.length, steps }
   } finally {
+    clearInterval(looks)
     await client.end().catch(() => {})
   }
 }
@@ -111,7 +124,7 @@ const UNTRUSTED_HINT =
 
 /** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
-  const { state, message } = new DatabaseFailure(error)
+  const { state, message } = error instanceof DatabaseFailure ? error : new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
     ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
@@ -123,6 +136,7 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '28000': 'The server does not let this user in: see pg_hba.conf.',
     '3D000': 'There is no such database: createdb makes one.',
     '42501': 'The user may not make tables there: grant create on the schema.',
+    '25006': 'Connect to the current primary.',
     '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
   }
   const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'

@@ -4,18 +4,19 @@ import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
+import type { PrimaryGuard } from './primary.js'
 
 /** Connections per process (PostgreSQL allows 100), in two pools: writes that wait for a row block no reads. */
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Maximum wait in ms for a free or a new connection. */
-const CONNECT_MS_MAX = 3_000
+/** Maximum wait in ms for a free or a new connection; with RESPONSE_MS_MAX, calls get a response within 8 s. */
+const CONNECT_MS_MAX = 2_000
 /** Maximum wait in ms for a row that another transaction has locked (RULES.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** Maximum idle ms in a transaction: limits how long a suspended process can lock rows. */
 const IDLE_MS_MAX = 10_000
 /** Maximum ms for a response, after which the client closes the connection; PostgreSQL's own limits are shorter. */
-const RESPONSE_MS_MAX = 7_000
+const RESPONSE_MS_MAX = 6_000
 
 /** Timeouts of connections that run operations; migrations have their own. */
 export const timeouts = {
@@ -83,8 +84,10 @@ export class Connections {
   readonly #statements = new WeakMap<PoolClient, Statements>()
   /** Connections opened since the last outage or migration. The pool replaces older connections before they fail. */
   #trusted = new WeakSet<PoolClient>()
+  readonly #guard: PrimaryGuard
 
-  constructor(config: PoolConfig) {
+  constructor(config: PoolConfig, guard: PrimaryGuard) {
+    this.#guard = guard
     const poolOf = (max: number) => {
       // A forgotten server inside a test must not keep the process alive: only calls do.
       const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0, allowExitOnIdle: true })
@@ -103,16 +106,22 @@ export class Connections {
       const client = await this.#pools[purpose].connect().catch((error: unknown) => {
         throw new DatabaseFailure(error)
       })
-      let statements = this.#statements.get(client)
-      if (statements === undefined) {
-        statements = new Statements()
+      const known = this.#statements.get(client)
+      const statements = known ?? new Statements()
+      const connection = new PooledConnection(client, statements, () => {
+        this.#trusted = new WeakSet()
+      })
+      if (known === undefined) {
+        await this.#guard
+          .admit(client, (sql) => connection.query(sql))
+          .catch((error: unknown) => {
+            client.release(true)
+            throw error
+          })
         this.#statements.set(client, statements)
         this.#trusted.add(client)
       }
       if (this.#trusted.has(client)) {
-        const connection = new PooledConnection(client, statements, () => {
-          this.#trusted = new WeakSet()
-        })
         // In a separate batch: the isolation level of a transaction must precede all other statements of its batch.
         if (statements.needReplan()) await connection.query('discard plans').catch(() => {})
         return connection

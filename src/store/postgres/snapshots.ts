@@ -8,6 +8,7 @@ import { CHANNEL } from './listen.js'
 import { HOLD_MIGRATIONS } from './migrate.js'
 import { migrations } from './migrations.js'
 import { timeouts } from './pool.js'
+import type { PrimaryGuard } from './primary.js'
 
 /** Maximum ms of a statement during a save; limits the size of a snapshot, so that a restore is possible. */
 const SAVE_MS_MAX = 120_000
@@ -22,6 +23,7 @@ type Entry = StoredSnapshot & { readonly id: number; readonly schema: number }
 
 interface Connected {
   readonly config: ClientConfig
+  readonly guard: PrimaryGuard
   readonly write: Store['write']
   /** Returns the payload of the notice to other processes. */
   payloadOf(subject: string): string
@@ -105,6 +107,7 @@ export class PostgresSnapshots implements StoreSnapshots {
       this.#open.add(client)
       try {
         await client.connect()
+        await this.#connected.guard.admit(client, (sql) => client.query(sql))
         for (const sql of SETTINGS) await client.query(sql).catch(() => {})
         // Run before the transaction: its snapshot of the tables must begin after the lock.
         await client.query(HOLD_MIGRATIONS)

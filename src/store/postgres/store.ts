@@ -3,6 +3,7 @@ import { type Store, StoreUnavailable } from '../store.js'
 import { Listener, type NoticeHandlers } from './listen.js'
 import { migratePostgres, unusable } from './migrate.js'
 import { Connections } from './pool.js'
+import { PrimaryGuard } from './primary.js'
 import { Reads } from './reads.js'
 import { holdSchema } from './schema.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
@@ -15,7 +16,8 @@ import { Writes } from './writes.js'
  */
 export async function openPostgresStore(settings: PostgresSettings): Promise<Store> {
   const { config, name } = await connectionOf(settings)
-  await migratePostgres(config, name)
+  const guard = new PrimaryGuard()
+  await migratePostgres(config, name, false, undefined, guard)
 
   const listeners = new Set<{ notified: (subject: string) => void; missed: (() => void) | undefined }>()
   const notifyListeners = (subject: string) => {
@@ -23,26 +25,33 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   }
   // Notify local listeners directly after the commit and ignore the copy of the notice that PostgreSQL sends back.
   const self = randomUUID()
+  /** Subjects of commits with an unknown result: only the copy of their notice tells that they took effect. */
+  const unconfirmed = new Set<string>()
   const handlers: NoticeHandlers = {
     payload(text) {
       const [from, subject] = [text.slice(0, self.length), text.slice(self.length + 1)]
-      if (from !== self) notifyListeners(subject)
+      if (from !== self || unconfirmed.delete(subject)) notifyListeners(subject)
     },
     missed() {
       for (const { missed } of listeners) missed?.()
     },
   }
   const { schema } = settings
-  const listener = new Listener(config, handlers, schema === undefined ? undefined : holdSchema(schema))
+  const listener = new Listener(config, handlers, guard, schema === undefined ? undefined : holdSchema(schema))
   const orUnusable = (error: unknown): never => {
     throw unusable(error, name)
   }
   await listener.open().catch(orUnusable)
 
-  const connections = new Connections(config)
+  const connections = new Connections(config, guard)
   const reads = new Reads(connections)
   const payloadOf = (subject: string) => `${self} ${subject}`
-  const writes = new Writes(connections, { payloadOf, committed: (subjects) => subjects.forEach(notifyListeners) })
+  const committed = (subjects: readonly string[]) => subjects.forEach(notifyListeners)
+  const unknown = (subjects: readonly string[]) => {
+    for (const it of subjects) unconfirmed.add(it)
+    committed(subjects)
+  }
+  const writes = new Writes(connections, { payloadOf, committed, unknown })
   let closed = false
   const running = new Set<Promise<unknown>>()
   const unlessClosed = <T>(start: () => Promise<T>): Promise<T> => {
@@ -55,7 +64,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
   }
 
   const write: Store['write'] = (op, group) => unlessClosed(() => writes.write(op, group))
-  const copies = new PostgresSnapshots({ config, write, payloadOf, notifyListeners })
+  const copies = new PostgresSnapshots({ config, guard, write, payloadOf, notifyListeners })
 
   return {
     name: 'postgres',

@@ -23,6 +23,8 @@ interface Failure {
 interface Notices {
   payloadOf(subject: string): string
   committed(subjects: readonly string[]): void
+  /** The commit may have taken effect, or may still do so. */
+  unknown(subjects: readonly string[]): void
 }
 
 /**
@@ -108,8 +110,8 @@ export class Writes {
       return { cause, mayRunAgain: false }
     }
     let mayRunAgain = true
+    const subjects: string[] = []
     try {
-      const subjects: string[] = []
       const values = await runAll(batch, connection, subjects)
       mayRunAgain = false
       await this.#end(connection, subjects)
@@ -117,6 +119,7 @@ export class Writes {
       if (subjects.length > 0) this.#notices.committed(subjects)
       return null
     } catch (cause) {
+      if (!mayRunAgain) this.#notices.unknown(subjects)
       if (connection.isSound) await connection.query('rollback').catch(() => {})
       return { cause, mayRunAgain }
     } finally {

@@ -5,6 +5,7 @@ import { damagedSnapshots } from './damaged-snapshots.js'
 import { databaseAway } from './database-away.js'
 import { droppedResponses } from './dropped-responses.js'
 import { failingFsync } from './failing-fsync.js'
+import { failover } from './failover.js'
 import { fullDisk } from './full-disk.js'
 import { kill } from './kill.js'
 import { largeSnapshots } from './large-snapshots.js'
@@ -23,6 +24,7 @@ export const campaigns: readonly Campaign[] = [
   races,
   droppedResponses,
   databaseAway,
+  failover,
   fullDisk,
   failingFsync,
   damagedFiles,

@@ -13,6 +13,26 @@ const at = (url: string) => ({ env: { VOUCHERCTL_DATABASE_URL: url } })
 const tablesOf = (url: string) =>
   query<{ name: string }>(url, "select tablename as name from pg_tables where schemaname = 'public' order by 1")
 
+describe('doctor --database-url', () => {
+  const databaseCheck = async (url: string) => {
+    const { stdout } = await cli('doctor --json', at(url))
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; message: string }[] }
+    return checks.find(({ name }) => name === 'database')
+  }
+
+  it('doctor warns of a database without fsync, synchronous commits and a standby', async () => {
+    const check = await databaseCheck(inject('postgresUrl'))
+    expect(check?.status).toBe('warn')
+    for (const it of ['fsync is off', 'synchronous_commit is off', 'no standby']) expect(check?.message).toContain(it)
+    expect(check?.message).not.toContain('password')
+  })
+
+  it('doctor fails for a database that it cannot reach', async () => {
+    const check = await databaseCheck('postgres://u@127.0.0.1:1/d')
+    expect(check).toMatchObject({ status: 'fail', message: expect.stringContaining('cannot be used') })
+  })
+})
+
 describe('server migrate', () => {
   it('server migrate --dry-run prints equivalent SQL and changes nothing', async () => {
     const url = await emptyDatabase()

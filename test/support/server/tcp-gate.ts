@@ -4,6 +4,12 @@ import { closedPort } from '../closed-port.js'
 
 export interface Gate {
   readonly port: number
+  /** Port to which new connections go; those that are open stay where they are. */
+  target: number
+  /** Closes all connections, or those that `chosen` selects. */
+  drop(chosen?: () => boolean): void
+  /** Number of open connections to a port. */
+  connectionsTo(port: number): number
   /** Stops forwarding in both directions and keeps the connections open. */
   freeze(): void
   thaw(): void
@@ -23,7 +29,7 @@ export async function tcpGate(port: number): Promise<Gate> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let frozen = false
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
+    const upstream = connect(gate.target, '127.0.0.1')
     const pair = [client, upstream] as const
     pairs.add(pair)
     const end = () => {
@@ -55,12 +61,18 @@ export async function tcpGate(port: number): Promise<Gate> {
     if (!server.listening) return
     const closed = once(server, 'close')
     server.close()
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
+    drop()
     await closed
+  }
+  const drop = (chosen = () => true) => {
+    for (const pair of pairs) if (chosen()) for (const socket of pair) socket.destroy()
   }
   await open()
   const gate: Gate = {
     port: own,
+    target: port,
+    drop,
+    connectionsTo: (to) => [...pairs].filter(([, upstream]) => upstream.remotePort === to).length,
     freeze() {
       frozen = true
       for (const pair of pairs) for (const socket of pair) socket.pause()

@@ -3,11 +3,14 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { diagnoseSettings } from '../../config/diagnosis.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
+import type { Failure } from '../../failures/failure.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, wrap, wrapMessage } from '../../output/text.js'
+import { databaseUrlFlag, readDatabaseUrl } from '../server/database-url.js'
 import { checkCredential } from './access.js'
 import { bounded, type Check, skip } from './check.js'
+import { checkDatabase } from './database.js'
 import * as files from './files.js'
 import * as machine from './machine.js'
 import { ASK_MS, checkSecure, reachServer } from './server.js'
@@ -26,13 +29,16 @@ export const doctor = leaf({
   notes: [
     'Every check says what it found, and how to put right what is wrong. Exit 1 when one failed; a warning fails nothing. Nothing is changed: to learn the scopes of a token, calls are made without what they require, which the server refuses. All together takes less than 5 s, also when the server hangs.',
   ],
+  flags: databaseUrlFlag,
   examples: [
     { command: 'voucherctl doctor' },
     { command: 'voucherctl doctor --json', comment: '{ ok, checks: [{ name, status, message, fix }] }' },
   ],
   diagnoses: true,
-  run: async (context): Promise<Outcome<Diagnosis>> => {
-    const checks = await diagnose(context)
+  run: async (context, { flags }): Promise<Outcome<Diagnosis> | Failure> => {
+    const database = readDatabaseUrl(context.host, flags['database-url'])
+    if (!database.ok) return database
+    const checks = await diagnose(context, database.value)
     const data = { ok: checks.every((it) => it.status !== 'fail'), checks }
     const exit = data.ok ? 0 : 1
     const { output } = context
@@ -44,7 +50,7 @@ export const doctor = leaf({
   },
 })
 
-async function diagnose(context: Context): Promise<readonly Check[]> {
+async function diagnose(context: Context, database: string | undefined): Promise<readonly Check[]> {
   const { host } = context
   const diagnosis = diagnoseSettings(host, context.globals)
   const { settings } = diagnosis
@@ -57,7 +63,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     baseUrl === undefined || diagnosis.values !== undefined || context.dryRun
       ? skip('TLS', 'No server to ask.')
       : checkTls(host, { baseUrl, mode, timeoutMs: ASK_MS })
-  const all: [name: string, look: () => Promise<Check> | Check][] = [
+  const all: NamedCheck[] = [
     ['node', () => machine.checkNode(process.versions.node)],
     ['sqlite', () => machine.checkSqlite(machine.loadSqlite)],
     ['extra certificates', () => machine.checkExtraCa(host.env.NODE_EXTRA_CA_CERTS, process.versions.node)],
@@ -68,6 +74,7 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
     ['MCP clients', () => files.checkMcpClients(host)],
+    ...databaseChecks(context, database),
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
     ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
     ['proxy', () => machine.checkProxy(host, diagnosis.values === undefined ? baseUrl : undefined)],
@@ -82,6 +89,13 @@ async function diagnose(context: Context): Promise<readonly Check[]> {
     ['operator key', () => asked((it) => checkCredential(context, 'operator', it))],
   ]
   return Promise.all(all.map(([name, look]) => bounded(name, LIMIT_MS, look)))
+}
+
+type NamedCheck = [name: string, look: () => Promise<Check> | Check]
+
+function databaseChecks({ dryRun }: Context, url: string | undefined): readonly NamedCheck[] {
+  if (url === undefined) return []
+  return [['database', () => (dryRun ? skip('database', 'Not asked with --dry-run.') : checkDatabase(url))]]
 }
 
 const SERVER_PORT = 8420

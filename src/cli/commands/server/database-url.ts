@@ -1,6 +1,16 @@
+import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
+
+/** Settings of a PostgreSQL server on which the safety of acknowledged calls depends. */
+export interface Durability {
+  readonly database: string
+  readonly isStandby: boolean
+  readonly fsync: string
+  readonly synchronousCommit: string
+  readonly standbys: string
+}
 
 export const databaseUrlVariable = 'VOUCHERCTL_DATABASE_URL'
 
@@ -28,4 +38,16 @@ export function readDatabaseUrl(
     )
   }
   return { ok: true, value }
+}
+
+/** Reads the settings that decide whether PostgreSQL may lose acknowledged calls. */
+export async function readDurability(
+  url: string,
+): Promise<{ readonly ok: true; readonly value: Durability } | Failure> {
+  const { readDatabaseDurability } = await import('../../../server/maintenance/migrate.js')
+  try {
+    return { ok: true, value: await readDatabaseDurability(url) }
+  } catch (error) {
+    return failureOfServer(error)
+  }
 }
