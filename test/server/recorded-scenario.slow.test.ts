@@ -66,7 +66,8 @@ async function recorded(env: Record<string, string>, act: () => Promise<unknown>
   interruption.abort()
   const ran = await recording
   expect([ran.exit, ran.stderr]).toEqual([0, expect.stringContaining('Recording')])
-  return { cwd, text: readFileSync(join(cwd, 'session.yaml'), 'utf8'), data: JSON.parse(ran.stdout) }
+  const text = readFileSync(join(cwd, 'session.yaml'), 'utf8')
+  return { cwd, text, stderr: ran.stderr, data: JSON.parse(ran.stdout) }
 }
 
 const blocks = [...readFileSync('src/guides/scenario-files.md', 'utf8').matchAll(/```yaml\n([^]*?)```/g)].map(
@@ -107,6 +108,17 @@ describe('scenario record', () => {
     const { env } = await started({ webhookLoopbackPorts: [port] })
     const onEngine = await cli(`scenario run q.yaml --webhook-port ${port}`, { cwd: home, env })
     expect(onEngine.stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('a server that stops ends the recording with a notice and a comment', async () => {
+    const server = await started()
+    const { text, stderr } = await recorded(server.env, async () => {
+      await server.send(contract.apps.create, { name: 'Shop' }, server.jwt)
+      await open.pop()?.()
+    })
+    expect(stderr).toContain('The server ended the connection')
+    expect(text).toContain('call: apps.create')
+    expect(text.trimEnd().split('\n').at(-1)).toBe('# The server ended the recording here.')
   })
 
   it.skipIf(onPostgres)('records from before the recording become steps that create them', async () => {

@@ -24,7 +24,8 @@ export async function serveTools(session: Session, tools: readonly Tool[], guide
       void (host.stdout.settled?.() ?? Promise.resolve()).then(() => done())
     },
   })
-  const transport = new StdioServerTransport(Readable.from(host.stdin, { objectMode: false }), stdout)
+  const stdin = Readable.from(host.stdin, { objectMode: false })
+  const transport = new StdioServerTransport(stdin, stdout)
   const handle = serveStdio(() => newServer(session, tools, guides), { transport, onerror: () => {} })
   const ended = new Promise<void>((resolve) => {
     const { onclose } = transport
@@ -35,7 +36,11 @@ export async function serveTools(session: Session, tools: readonly Tool[], guide
     host.stdout.gone?.addEventListener('abort', () => resolve(), { once: true })
   })
   await untilAborted(ended, host.signal)
+  // The library closes a session whose client sends a longer line; stdin would then keep the process alive.
+  const isOpen = !stdin.readableEnded && !host.signal.aborted && host.stdout.gone?.aborted !== true
+  if (isOpen) session.context.output.notice('The session ended: a message of the client is longer than 10 MiB.')
   await handle.close()
+  stdin.destroy()
   await Promise.allSettled(session.running)
 }
 

@@ -47,7 +47,7 @@ export const record = leaf({
   changes: true,
   view: {
     headline: ({ file, steps, left_out: leftOut }: Recording) =>
-      `Wrote ${steps} step${steps === 1 ? '' : 's'} to ${file}${leftOut.length === 0 ? '' : `; ${leftOut.length} remarks in its comments`}.`,
+      `Wrote ${steps} step${steps === 1 ? '' : 's'} to ${file}${leftOut.length === 0 ? '' : `; ${leftOut.length} remark${leftOut.length === 1 ? '' : 's'} in its comments`}.`,
     members: [],
     key: 'file',
     next: ({ file }) => `Next: ${suggested`scenario run ${file}`}`,
@@ -69,7 +69,7 @@ async function writeRecording(
   context: Context,
   out: string,
   force: boolean,
-  { startedAt, lines }: Taken,
+  { startedAt, lines, isBroken }: Taken,
 ): Promise<Outcome<Recording>> {
   const { host } = context
   const { recordedScenario } = await import('./recorder/recorded-scenario.js')
@@ -79,7 +79,7 @@ async function writeRecording(
     )
   const folder = dirname(resolve(host.cwd, out))
   const installed = installedSchema(host, folder, SCHEMA)
-  const made = await recordedScenario({ lines, startedAt, file: out, read })
+  const made = await recordedScenario({ lines, startedAt, isBroken, file: out, read })
   if (made.steps === 0) {
     const why = made.remarks.length === 0 ? 'No call was recorded' : `No step was recorded: ${made.remarks[0]}`
     return fail(

@@ -279,6 +279,19 @@ describe('raw lines of JSON-RPC', () => {
     expect(byId.get(3)).toMatchObject({ error: { code: -32602 } })
     expect(byId.get(4)).toMatchObject({ error: { code: -32601 } })
   })
+
+  test('a line longer than 10 MiB ends the process with a notice', async () => {
+    const child = built.start(['mcp', 'serve'], temporaryDir())
+    let notice = ''
+    child.stderr.on('data', (chunk) => {
+      notice += String(chunk)
+    })
+    // The command stops reading before the end of the line.
+    child.stdin.on('error', () => {})
+    child.stdin.write(`${'x'.repeat(12 * 1024 * 1024)}\n`)
+    await new Promise((resolve) => child.on('close', resolve))
+    expect(notice).toContain('a message of the client is longer than 10 MiB')
+  })
 })
 
 test('each result of a running server names it as the source', async () => {

@@ -5,15 +5,15 @@ import { temporaryDir } from '../../../support/cli/cli.js'
 import { mcpClient } from '../../../support/cli/mcp.js'
 import { cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
-import { seed } from '../../../support/server/seed.js'
+import { seed, seedToken } from '../../../support/server/seed.js'
 
 const order = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
 
 /** Starts a session with a server of its own in memory. */
-async function ownSession() {
+async function ownSession(planted: object = seed) {
   const home = temporaryDir()
   const file = join(home, 'seed.json')
-  writeFileSync(file, JSON.stringify(seed), { mode: 0o600 })
+  writeFileSync(file, JSON.stringify(planted), { mode: 0o600 })
   return mcpClient(['--seed', file], { home })
 }
 
@@ -86,6 +86,16 @@ describe('tools on the server of the session', () => {
       expect([tool, isError, text.includes(`"code": "${code}"`)], text).toEqual([tool, true, true])
       expect(text, tool).toContain('Next: explain_code')
     }
+  })
+
+  test('seed plants records into an empty store once', async () => {
+    const { call } = await ownSession({ account: 'demo' })
+    const planted = await call('seed', { seed })
+    expect(planted.data, planted.text).toMatchObject({ planted: true })
+    expect((await call('find', { text: 'Coffee' })).text).toContain('app_coffee')
+    const again = await call('seed', { seed })
+    expect([again.isError, again.data], again.text).toMatchObject([false, { planted: false }])
+    expect(`${planted.text}${again.text}`).not.toContain(seedToken)
   })
 
   test('every tool refuses an unknown member of its input', async () => {

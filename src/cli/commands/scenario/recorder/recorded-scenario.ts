@@ -20,13 +20,16 @@ interface RecordedScenario {
 interface RecordingInput {
   readonly lines: readonly ActivityLine[]
   readonly startedAt: string
+  /** True if the server ended the recording. */
+  readonly isBroken?: boolean
   readonly file: string
   /** Reads records that existed before the recording. */
   readonly read: (ids: readonly string[]) => Promise<Existing>
 }
 
 /** Makes a scenario of the activity of a server, which the parser of scenarios accepts. */
-export async function recordedScenario({ lines, startedAt, file, read }: RecordingInput): Promise<RecordedScenario> {
+export async function recordedScenario(input: RecordingInput): Promise<RecordedScenario> {
+  const { lines, startedAt, isBroken = false, file, read } = input
   const yaml = await import('yaml')
   const routeOf = (id: string) => endpoints.find((it) => it.id === id)
   const all = eventsOf(lines, routeOf)
@@ -39,7 +42,9 @@ export async function recordedScenario({ lines, startedAt, file, read }: Recordi
   )
   const ids = unknownIds(events)
   const existing = ids.length === 0 ? new Map() : await read(ids)
-  const draft = draftOf(preparation(events, existing, routeOf), events, startedAt)
+  const made = draftOf(preparation(events, existing, routeOf), events, startedAt)
+  const end = isBroken ? ['The server ended the recording here.'] : []
+  const draft = { ...made, comments: [...made.comments, ...end] }
   const name = `Recorded at ${startedAt.slice(0, 16).replace('T', ' ')}`
   const checked = await withoutMistakes(draft, (it) => scenarioText(name, it, yaml), file, yaml)
   const remarks = [...checked.steps.flatMap((it) => it.comments), ...checked.comments]

@@ -12,6 +12,8 @@ const READING_MS = 10_000
 export interface Taken {
   readonly startedAt: string
   readonly lines: readonly ActivityLine[]
+  /** True if the server ended the recording. */
+  readonly isBroken: boolean
 }
 
 type Open = (signal: AbortSignal, given: { follow: boolean; bodies: boolean }) => ReturnType<typeof openLines>
@@ -54,14 +56,18 @@ export async function takeLines(
     if (withStored) lines.set(read.value.seq, read.value)
   }
   if (read.value !== undefined) return read.value
-  if (withStored && until === undefined) return { ok: true, value: { startedAt, lines: [...lines.values()] } }
+  if (withStored && until === undefined)
+    return { ok: true, value: { startedAt, lines: [...lines.values()], isBroken: false } }
   const tell = () =>
     output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
-  const failure = await follow(open, tell, host.signal, until, last, lines)
-  return failure ?? { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq) } }
+  const followed = await follow(open, tell, host.signal, until, last, lines)
+  if (!followed.ok) return followed
+  const isBroken = followed.value
+  if (isBroken) output.notice('The server ended the connection: what happened after that is not recorded.')
+  return { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq), isBroken } }
 }
 
-/** Adds the lines after `last`. */
+/** Adds the lines after `last`. Returns true if the server ended the stream. */
 async function follow(
   open: Open,
   tell: () => void,
@@ -69,7 +75,7 @@ async function follow(
   until: string | undefined,
   last: number,
   lines: Map<number, ActivityLine>,
-): Promise<Failure | undefined> {
+): Promise<Ok<boolean> | Failure> {
   const ms = until === undefined ? undefined : durationMs(until)
   const ended = new AbortController()
   const signal = AbortSignal.any([interruption, ended.signal])
@@ -83,13 +89,14 @@ async function follow(
     if (ended.signal.aborted) break
   }
   clearTimeout(timer)
+  const isBroken = !signal.aborted
   // Live lines lack what the server had no time for in a burst; it still has most of it.
   const limit = AbortSignal.timeout(READING_MS)
   const again = await open(limit, { follow: false, bodies: true })
-  if (!again.ok) return undefined
+  if (!again.ok) return { ok: true, value: isBroken }
   for await (const line of untilBroken(again.value, limit)) {
     const isBetter = !lines.has(line.seq) || ('exchange' in line && line.exchange !== null)
     if (line.seq > last && isBetter) lines.set(line.seq, line)
   }
-  return undefined
+  return { ok: true, value: isBroken }
 }
