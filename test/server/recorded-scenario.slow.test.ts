@@ -110,6 +110,13 @@ describe('scenario record', () => {
     expect(onEngine.stdout).toContain('1 passed')
   })
 
+  it('--out that cannot be written is refused before the recording, also with --force', async () => {
+    const cwd = temporaryDir()
+    const refused = (out: string) => cli(`scenario record --force --out ${out}`, { cwd })
+    expect(await refused('.')).toMatchObject({ exit: 1, stderr: expect.stringContaining('is not a file') })
+    expect(await refused('none/a.yaml')).toMatchObject({ exit: 1, stderr: expect.stringContaining('does not exist') })
+  })
+
   it.skipIf(onPostgres)('a server that stops ends the recording with a notice and a comment', async () => {
     const server = await started()
     const { text, stderr } = await recorded(server.env, async () => {

@@ -50,7 +50,10 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
   const read = readConfiguration(path)
   if (!read.ok) return read
   const { member } = files[client]
-  const servers = { ...asMembers(read.value[member]), [NAME]: entry }
+  const before = asMembers(read.value[member] ?? {})
+  if (before === undefined)
+    return fail('INVALID_INPUT', `${path} was left alone: its ${member} is not an object.`, BY_HAND)
+  const servers = { ...before, [NAME]: entry }
   const content = `${JSON.stringify({ ...read.value, [member]: servers }, null, read.indent)}\n`
   try {
     mkdirSync(dirname(path), { recursive: true })

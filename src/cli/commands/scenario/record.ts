@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { durationMs } from '../../../contract/values/duration.js'
 import { codeOf } from '../../../files/error-code.js'
@@ -54,7 +54,13 @@ export const record = leaf({
   },
   run: async (context, { flags }): Promise<Outcome<Recording>> => {
     const { out, until, from, force } = flags
-    if (!force && existsSync(resolve(context.host.cwd, out))) return exists(out)
+    const target = resolve(context.host.cwd, out)
+    if (!force && existsSync(target)) return exists(out)
+    // Checked before the recording, which would be lost. A device such as /dev/full must not become a file.
+    if (statSync(target, { throwIfNoEntry: false })?.isFile() === false)
+      return fail('FILE_UNWRITABLE', `${out} is not a file.`, 'Name another file.')
+    if (!existsSync(dirname(target)))
+      return fail('FILE_UNWRITABLE', `The folder of ${out} does not exist.`, 'Create it, or name another file.')
     if (context.dryRun) return context.plan(`record the activity of the server to ${out}`)
     const { takeLines } = await import('./recorder/take-lines.js')
     const taken = await takeLines(context, until, from === 'activity')

@@ -43,6 +43,7 @@ describe('mcp install', () => {
     ['a comment', '{\n  // mine\n  "servers": {}\n}\n'],
     ['a cut end', '{ "servers": {'],
     ['a list', '[]'],
+    ['servers in a list', '{ "servers": [1] }'],
     ['a repeated name', '{ "servers": {}, "servers": { "a": {} } }'],
     ['a number that JavaScript rounds', '{ "n": 12345678901234567890 }'],
   ])('a file with %s is left alone and named', async (_what, text) => {

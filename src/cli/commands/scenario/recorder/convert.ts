@@ -40,6 +40,9 @@ const unrepeatable: Readonly<Record<string, string>> = {
   RATE_LIMITED: 'a scenario runs without rate limits',
   IDEMPOTENCY_KEY_REQUIRED: 'a scenario sends a key with each such call',
   IDEMPOTENCY_KEY_IN_PROGRESS: 'it depends on calls at the same time',
+  INVALID_JSON: 'a scenario sends valid JSON',
+  UNSUPPORTED_MEDIA_TYPE: 'a scenario sends JSON',
+  PAYLOAD_TOO_LARGE: 'the server has not kept its body',
   SERVICE_UNAVAILABLE: 'the server was not ready',
   INTERNAL_ERROR: 'the server had an error',
 }
