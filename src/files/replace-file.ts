@@ -77,7 +77,10 @@ export function createFile(path: string, content: FileContent, flush: boolean): 
 function existing(path: string) {
   try {
     const real = realpathSync(path)
-    return { path: real, mode: statSync(real).mode }
+    const stats = statSync(real)
+    // A rename would put a file in the place of a device, for every program of the machine.
+    if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EINVAL' })
+    return { path: real, mode: stats.mode }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   lchownSync,
@@ -59,4 +60,12 @@ test('replaceFile refuses a symbolic link of another user', ({ skip }) => {
   expect(readFileSync(own, 'utf8')).toBe('old')
   replaceFile(link, 'new', { follow: false })
   expect([lstatSync(link).isFile(), lstatSync(link).uid, readFileSync(own, 'utf8')]).toEqual([true, 0, 'old'])
+})
+
+test('replaceFile leaves a named pipe in place, which a rename would replace', ({ skip }) => {
+  if (process.platform === 'win32') skip('Windows has no named pipes in folders')
+  const pipe = join(temporaryDir(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  expect(() => replaceFile(pipe, 'x', { isPrivate: false })).toThrow(expect.objectContaining({ code: 'EINVAL' }))
+  expect(lstatSync(pipe).isFIFO()).toBe(true)
 })
