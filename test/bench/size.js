@@ -17,7 +17,9 @@ export async function measureSize() {
     encoding: 'utf8',
   })
   const [{ files, unpackedSize }] = JSON.parse(packed)
-  const [program] = await bundle(join(cache, 'bundle'))
+  const {
+    programs: [program],
+  } = await bundle(join(cache, 'bundle'))
   const scripts = new Set(filesWithoutServer(program).map((file) => `dist/${file}`))
   const scriptBytes = files.filter(({ path }) => scripts.has(path)).reduce((sum, { size }) => sum + size, 0)
   const row = (what, bytes, max) =>
