@@ -16,17 +16,18 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   contract: { rooms: [], packages: [] },
   domain: { rooms: ['contract'], packages: ['node:'] },
   store: { rooms: ['domain', 'contract', 'files'], packages: ['node:', 'pg'] },
-  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'files', 'values'] },
+  server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'recorder', 'files', 'values'] },
   client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
   secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
   webhook: { rooms: ['contract'], packages: ['node:'] },
   inspector: { rooms: ['contract'], packages: ['node:', 'preact', 'qr'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files'] },
+  recorder: { rooms: ['contract', 'files'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   files: { rooms: [], packages: ['node:', 'yaml'] },
   values: { rooms: [], packages: ['node:'] },
-  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'files', 'values'] },
+  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'recorder', 'files', 'values'] },
 }
 
 const isWithin = (path: string, place: string) =>

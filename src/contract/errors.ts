@@ -217,6 +217,8 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly details?: FailureDetails
   /** Whole seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
+  /** Voucher of the refused call, for the log. */
+  readonly voucherId?: string
   /** Replaces the row of the failure table (RULES.md#faults); `code` may then be outside of it. */
   readonly planted?: { readonly status: number; readonly message: string; readonly retryable: boolean }
 }

@@ -3,6 +3,7 @@ import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
+import type { Fault } from '../contract/platform/controls.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
@@ -101,6 +102,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     const input = { ...params, ...queryValues, ...(body as object | undefined) }
     const result = await runHandler(exchange, input, idempotencyKey, body)
     if (result.ok) exchange.voucher = voucherCallOf(endpoint.id, result.data, exchange.caller as Caller, idempotencyKey)
+    else exchange.refusedVoucherId = result.voucherId ?? null
     return result
   }
 
@@ -118,7 +120,10 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
       else carrier.cut = at
     }
     const request = { path: target.split('?', 1)[0] as string, body }
-    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), cut, request)
+    const note = ({ kind }: Fault) => {
+      exchange.fault = kind
+    }
+    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), cut, request, note)
     return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
   }
 }

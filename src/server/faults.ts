@@ -142,15 +142,19 @@ export class Faults {
   /**
    * Runs a call with the oldest fault of its endpoint that affects it, if any.
    * @param cut closes the connection now or at a place of the response
+   * @param note is called with the fault that affects the call
    */
   run<T>(
     endpoint: string,
     call: () => Promise<T>,
     cut: (at: Cut) => void,
     request: CallRequest = { path: '', body: undefined },
+    note: (fault: Fault) => void = () => {},
   ): Promise<T | Refusal> {
     const fault = this.#faults.length === 0 ? undefined : this.#next(endpoint, request)
-    return fault === undefined ? call() : this.track(this.#apply(fault, call, cut))
+    if (fault === undefined) return call()
+    note(fault)
+    return this.track(this.#apply(fault, call, cut))
   }
 
   async #apply<T>(fault: Fault, call: () => Promise<T>, cut: (at: Cut) => void): Promise<T | Refusal> {

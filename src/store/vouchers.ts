@@ -321,7 +321,7 @@ export function* redeem(
   if (before !== null) return before
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const refusal = refuseRedeem(voucher, now, call.recipientUserId)
-  if (refusal !== null) return (yield* replayRedeem(call)) ?? refusal
+  if (refusal !== null) return (yield* replayRedeem(call)) ?? { ...refusal, voucherId: voucher.id }
 
   const row: RedemptionRow = {
     application_id: applicationId,
@@ -414,7 +414,7 @@ export function* reverse(
   const found = yield* redemptionById(applicationId, call.redemptionId, 'row')
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
   const refusal = refuseReverse(found, now, call.windowMs)
-  if (refusal !== null) return (yield* replayReverse(call)) ?? refusal
+  if (refusal !== null) return (yield* replayReverse(call)) ?? { ...refusal, voucherId: found.voucher_id }
 
   const row: RedemptionRow = {
     ...found,

@@ -17,13 +17,18 @@ const ERROR = 50
 /** Formats a log entry on one line for a person; a width cuts the beginning of a path that is too long. */
 export function logLine(entry: LogEntry, screen: Screen): string {
   const { paint, width = Number.POSITIVE_INFINITY } = screen
-  const { time, method, path, status, code, duration_ms, replayed, by_operator } = entry
+  const { time, method, path, status, code, duration_ms, replayed, by_operator, fault } = entry
   if (method === undefined) return messageLine(entry, screen)
   const state = String(status)
   const took = typeof duration_ms === 'number' ? `${duration_ms.toFixed(1)} ms` : ''
   const at = shownTime(time, screen)
   const head = [at, state, plainLine(String(method)).padEnd(METHOD_WIDTH), took.padStart(DURATION_WIDTH)]
-  const known = [code, replayed === true ? 'replayed' : null, by_operator === true ? 'by the operator' : null]
+  const known = [
+    code,
+    replayed === true ? 'replayed' : null,
+    by_operator === true ? 'by the operator' : null,
+    typeof fault === 'string' ? `fault ${fault}` : null,
+  ]
   const marks = known.filter((it) => typeof it === 'string').map(plainLine)
   const place = typeof path === 'string' ? plainLine(path) : '-'
   const room = Math.max(1, width - [...head, ...marks].join(' ').length - 1)

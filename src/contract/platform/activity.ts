@@ -1,6 +1,7 @@
 import { get, group, post } from '../endpoint.js'
 import { input, instant, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
+import { type FaultKind, faultKinds } from './fault-kinds.js'
 
 // Events of a server in real time (RULES.md#activity).
 
@@ -19,7 +20,15 @@ export const requestLogEntry = Type.Object({
   voucher_id: nullable(Type.String()),
   replayed: Type.Boolean(),
   duration_ms: Type.Number(),
+  bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
   by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
+  fault: Type.Optional(
+    Type.Unsafe<FaultKind>({
+      type: 'string',
+      enum: [...faultKinds],
+      description: 'planted fault that affected the call',
+    }),
+  ),
 })
 export type RequestLogEntry = Static<typeof requestLogEntry>
 
@@ -83,6 +92,9 @@ export const activityLine = Type.Union([
 export type ActivityLine = Static<typeof activityLine>
 export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']
 
+/** Maximum length of a body that names lines. */
+const RECORDING_BYTES_MAX = 262_144
+
 const flag = Type.Optional(oneOf(['true', 'false']))
 
 export const platformActivity = group('platform', {
@@ -109,5 +121,26 @@ export const platformActivity = group('platform', {
     query: input({ follow: flag, bodies: flag, names: flag }),
     output: activityLine,
     streams: true,
+  }),
+
+  recordScenario: post('/_platform/v1/recordings', {
+    summary: 'Turn the activity that the server still has into a scenario file',
+    repeatable: true,
+    body: input({
+      ids: Type.Optional(
+        Type.Array(Type.String({ maxLength: 64 }), {
+          minItems: 1,
+          maxItems: 2_000,
+          description: 'requests and deliveries to take; default: all',
+        }),
+      ),
+    }),
+    bodyOptional: true,
+    bodyBytesMax: RECORDING_BYTES_MAX,
+    output: Type.Object({
+      text: nullable(Type.String({ description: 'the file, YAML; null if no step was recorded' })),
+      steps: Type.Integer(),
+      remarks: Type.Array(Type.String(), { description: 'what no step can repeat; comments of the file' }),
+    }),
   }),
 })

@@ -219,18 +219,12 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
         >
           {entry.type}
         </a>
-        {entry.replayed && (
+        {marksOf(entry).map(([tone, text]) => (
           <>
             {' '}
-            <Badge tone="note">replay</Badge>
+            <Badge tone={tone}>{text}</Badge>
           </>
-        )}
-        {line.kind === 'request' && line.request.by_operator && (
-          <>
-            {' '}
-            <Badge tone="warn">operator</Badge>
-          </>
-        )}
+        ))}
         <span class="quiet wide">
           {' '}
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
@@ -246,6 +240,15 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )
+}
+
+function marksOf({ replayed, line }: Entry): readonly (readonly ['note' | 'warn', string])[] {
+  const request = line.kind === 'request' ? line.request : undefined
+  return [
+    ...(replayed ? ([['note', 'replay']] as const) : []),
+    ...(request?.by_operator ? ([['warn', 'operator']] as const) : []),
+    ...(request?.fault ? ([['warn', 'fault']] as const) : []),
+  ]
 }
 
 const attemptOf = (attempt: number | null) => (attempt !== null && attempt > 1 ? `attempt ${attempt}` : '')

@@ -7,6 +7,7 @@ import { botConsoleHandlers } from './bots.js'
 import { controlHandlers } from './controls.js'
 import { deliveryHandlers } from './deliveries.js'
 import { platformHandlers } from './platform.js'
+import { recordingHandlers } from './recordings.js'
 import { snapshotHandlers } from './snapshots.js'
 import { templateHandlers } from './templates.js'
 import { tokenHandlers } from './tokens.js'
@@ -16,6 +17,15 @@ import { leaseHandlers, webhookHandlers } from './webhook.js'
 /** The handler of each endpoint of the contract, under the same group and name. */
 export function makeHandlers(deps: Deps): Handlers {
   const replies = repliesOf(deps)
+  const platform = {
+    ...platformHandlers(deps, replies),
+    ...actingHandlers(deps),
+    ...controlHandlers(deps),
+    ...deliveryHandlers(deps, replies),
+    ...leaseHandlers(deps, replies),
+    ...snapshotHandlers(deps),
+    ...voucherHistoryHandlers(deps, replies),
+  }
   return {
     apps: appHandlers(deps, replies),
     tokens: tokenHandlers(deps, replies),
@@ -23,15 +33,7 @@ export function makeHandlers(deps: Deps): Handlers {
     vouchers: voucherHandlers(deps, replies),
     bots: { ...botConsoleHandlers(deps, replies), ...botRuntimeHandlers(deps, replies) },
     webhook: webhookHandlers(deps, replies),
-    platform: {
-      ...platformHandlers(deps, replies),
-      ...actingHandlers(deps),
-      ...controlHandlers(deps),
-      ...deliveryHandlers(deps, replies),
-      ...leaseHandlers(deps, replies),
-      ...snapshotHandlers(deps),
-      ...voucherHistoryHandlers(deps, replies),
-    },
+    platform: { ...platform, ...recordingHandlers(deps, platform) },
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { Readable } from 'node:stream'
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { type FailureCode, type Refusal, refuse } from '../../contract/errors.js'
+import type { FaultKind } from '../../contract/platform/fault-kinds.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 import type { CapturedRoute } from '../observe/exchange.js'
 import type { VoucherCall } from '../observe/request-log.js'
@@ -98,7 +99,11 @@ export interface Exchange {
   botId: string | null
   /** The voucher of a successful call. */
   voucher: VoucherCall | null
+  /** The voucher of a refused call. */
+  refusedVoucherId: string | null
   replayed: boolean
+  /** Kind of the planted fault that affected the call; null without one. */
+  fault: FaultKind | null
   /** The body as received; null if it was not read. */
   receivedBody: Buffer | null
   sentBody: string | null
@@ -132,7 +137,9 @@ function newExchange(
     failureCode: null,
     botId: null,
     voucher: null,
+    refusedVoucherId: null,
     replayed: false,
+    fault: null,
     receivedBody: null,
     sentBody: null,
   }

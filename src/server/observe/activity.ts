@@ -24,7 +24,13 @@ function isWatching({ endpoint, method }: RequestLogEntry): boolean {
   if (endpoint.startsWith('health.') || endpoint.startsWith('page.')) return true
   return endpoint.startsWith('platform.') && (method === 'GET' || watching.has(endpoint))
 }
-const watching = new Set(['platform.openPage', 'platform.replayDelivery', 'platform.callAsApp', 'platform.find'])
+const watching = new Set([
+  'platform.openPage',
+  'platform.replayDelivery',
+  'platform.callAsApp',
+  'platform.find',
+  'platform.recordScenario',
+])
 
 /** Calls that change the list of reviews. */
 const reviewing = new Set([
@@ -149,6 +155,11 @@ export class Activity {
       })
     }
     return stream
+  }
+
+  /** Returns the stored lines with names of secrets, oldest first. */
+  lines(): readonly ActivityLine[] {
+    return this.#items.slice(-KEPT).map((it) => lineOf(it, true, (secret) => this.#names.nameOf(secret)))
   }
 
   /** Returns the stored requests, oldest first. */

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { FailureCode } from '../../contract/errors.js'
 import type { RequestLogEntry } from '../../contract/platform/activity.js'
+import type { FaultKind } from '../../contract/platform/fault-kinds.js'
 import type { Redemption, Verification, Voucher } from '../../contract/vouchers.js'
 import type { IdempotencyKey } from '../../domain/idempotency.js'
 import { formatInstant } from '../../domain/time.js'
@@ -76,6 +77,8 @@ export interface CompletedRequest {
   readonly failureCode: FailureCode | null
   readonly voucher: VoucherCall | null
   readonly replayed: boolean
+  readonly refusedVoucherId?: string | null
+  readonly fault?: FaultKind | null
   readonly startedAt: number
 }
 
@@ -128,11 +131,16 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
     status,
     code: ended.failureCode,
     application_id: ended.caller?.applicationId || null,
-    voucher_id: ended.voucher?.voucherId ?? null,
+    voucher_id: ended.voucher?.voucherId ?? ended.refusedVoucherId ?? null,
     replayed: ended.replayed,
     duration_ms: Math.round((performance.now() - ended.startedAt) * 1000) / 1000,
   }
-  return ended.actingFor == null ? entry : { ...entry, by_operator: true }
+  return {
+    ...entry,
+    ...(ended.botId !== null && { bot_id: ended.botId }),
+    ...(ended.actingFor != null && { by_operator: true }),
+    ...(ended.fault != null && { fault: ended.fault }),
+  }
 }
 
 /**
@@ -140,12 +148,13 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
  * are requests, and writes `time` once. No member needs an escape: all are ids, contract names, instants and numbers.
  */
 export function requestLine(entry: RequestLogEntry): string {
-  const { endpoint, path, code, application_id: applicationId, voucher_id: voucherId } = entry
+  const { endpoint, path, code, fault, application_id: applicationId, voucher_id: voucherId, bot_id: botId } = entry
   return (
     `{"level":30,"time":"${entry.time}","request_id":"${entry.request_id}","endpoint":${quoted(endpoint)},` +
     `"method":"${entry.method}","path":${quoted(path)},"status":${entry.status},"code":${quoted(code)},` +
     `"application_id":${quoted(applicationId)},"voucher_id":${quoted(voucherId)},"replayed":${entry.replayed},` +
-    `"duration_ms":${entry.duration_ms},${entry.by_operator ? '"by_operator":true,' : ''}"msg":"request"}\n`
+    `"duration_ms":${entry.duration_ms},${botId === undefined ? '' : `"bot_id":"${botId}",`}` +
+    `${entry.by_operator ? '"by_operator":true,' : ''}${fault === undefined ? '' : `"fault":"${fault}",`}"msg":"request"}\n`
   )
 }
 

@@ -28,9 +28,9 @@ export class SecretNumbers {
   }
 }
 
-/** The symbols of a code, or a text without percent escapes. */
+/** The symbols of a code, or a text without percent escapes and surrounding space. */
 function plainForm(secret: string): string {
-  const text = secret.replace(/%(?:2d|5f|20|2e)/gi, decodeURIComponent)
+  const text = secret.replace(/%(?:2d|5f|20|2e)/gi, decodeURIComponent).trim()
   const symbols = readRedeemCode(text)
   return symbols !== null && hasCheckSymbol(symbols) ? symbols : text
 }

@@ -1,14 +1,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { platformActivity } from '../../../contract/platform/activity.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import { codeOf } from '../../../files/error-code.js'
+import type { ReadRecord } from '../../../recorder/existing.js'
+import type { RecordedScenario } from '../../../recorder/recorded-scenario.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { installedSchema, schemaLine, writeSchema } from '../../command/new-file.js'
 import { fail, suggested } from '../../failures/failure.js'
 import { choice, matching, path, required, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import type { Taken } from './recorder/take-lines.js'
 
 interface Recording {
   readonly file: string
@@ -25,8 +27,8 @@ export const record = leaf({
   name: 'record',
   summary: 'Write what happens at a local server as a scenario',
   notes: [
-    'It follows calls of all programs, deliveries, moves of the test clock and faults until Ctrl-C or --until. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
-    'The server sends a number for each secret, never its value. With --from activity the scenario begins with what the server still has in memory: start it with --inspect.',
+    'It follows calls of all programs, deliveries, moves of the test clock and faults until --until, or until Ctrl-C, with exit code 130. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
+    'The server sends a number for each secret, never its value. With --from activity the scenario has what the server still has in memory: start it with --inspect.',
   ],
   flags: {
     out: required(path('FILE', 'Scenario to write'), 'File of the scenario'),
@@ -62,45 +64,53 @@ export const record = leaf({
     if (!existsSync(dirname(target)))
       return fail('FILE_UNWRITABLE', `The folder of ${out} does not exist.`, 'Create it, or name another file.')
     if (context.dryRun) return context.plan(`record the activity of the server to ${out}`)
-    const { takeLines } = await import('./recorder/take-lines.js')
-    const taken = await takeLines(context, until, from === 'activity')
-    return taken.ok ? writeRecording(context, out, force, taken.value) : taken
+    const recorded =
+      from === 'activity' && until === undefined
+        ? await context.call(platformActivity.recordScenario, {})
+        : await recordLive(context, until, from === 'activity')
+    return 'data' in recorded ? writeRecording(context, out, force, recorded.data as RecordedScenario) : recorded
   },
 })
 
 const exists = (out: string) =>
   fail('FILE_UNWRITABLE', `${out} exists and stays as it is.`, 'Name another file, or replace this one with --force.')
 
+async function recordLive(context: Context, until: string | undefined, withStored: boolean) {
+  const { takeLines } = await import('./take-lines.js')
+  const taken = await takeLines(context, until, withStored)
+  if (!taken.ok) return taken
+  const { recordedScenario } = await import('../../../recorder/recorded-scenario.js')
+  const signal = AbortSignal.timeout(READING_MS)
+  const read: ReadRecord = async (endpoint, input) => {
+    const result = await context.call(endpoint, input as never, { progress: 'Reading earlier records', signal })
+    return result.ok ? result.data : undefined
+  }
+  return { ok: true, data: await recordedScenario({ ...taken.value, read }) } as const
+}
+
 async function writeRecording(
-  context: Context,
+  { host }: Context,
   out: string,
   force: boolean,
-  { startedAt, lines, isBroken }: Taken,
+  { text, steps, remarks }: RecordedScenario,
 ): Promise<Outcome<Recording>> {
-  const { host } = context
-  const { recordedScenario } = await import('./recorder/recorded-scenario.js')
-  const read = (ids: readonly string[]) =>
-    import('./recorder/existing.js').then(({ readExisting }) =>
-      readExisting(context, ids, AbortSignal.timeout(READING_MS)),
-    )
-  const folder = dirname(resolve(host.cwd, out))
-  const installed = installedSchema(host, folder, SCHEMA)
-  const made = await recordedScenario({ lines, startedAt, isBroken, file: out, read })
-  if (made.steps === 0) {
-    const why = made.remarks.length === 0 ? 'No call was recorded' : `No step was recorded: ${made.remarks[0]}`
+  if (text === null) {
+    const why = remarks.length === 0 ? 'No call was recorded' : `No step was recorded: ${remarks[0]}`
     return fail(
       'INVALID_INPUT',
       `${why.replace(/\.$/, '')}.`,
       'Call the server while the recording runs. Nothing was written.',
     )
   }
+  const target = resolve(host.cwd, out)
+  const installed = installedSchema(host, dirname(target), SCHEMA)
   try {
     const { replaceFile } = await import('../../../files/replace-file.js')
-    if (!force && existsSync(resolve(host.cwd, out))) return exists(out)
-    replaceFile(resolve(host.cwd, out), schemaLine(installed ?? SCHEMA) + made.text, { isPrivate: false, flush: false })
+    if (!force && existsSync(target)) return exists(out)
+    replaceFile(target, schemaLine(installed ?? SCHEMA) + text, { isPrivate: false, flush: false })
   } catch (error) {
     return fail('FILE_UNWRITABLE', `${out} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
   }
   const failure = await writeSchema(host, installed === undefined ? join(dirname(out), SCHEMA) : undefined, SCHEMA)
-  return { ok: true, data: { file: out, steps: made.steps, left_out: made.remarks }, failure }
+  return { ok: true, data: { file: out, steps, left_out: remarks }, failure }
 }

@@ -36,6 +36,7 @@ function Request({ entry, call, exchange }: RequestProps) {
           <>
             <Status status={call.status} /> {call.code && <span class="code">{call.code}</span>}
             {call.by_operator && <Badge tone="warn">made by the operator as the application</Badge>}
+            {call.fault && <Badge tone="warn">planted fault: {call.fault}</Badge>}
             {call.replayed && <Badge tone="note">replay: the stored response was sent again</Badge>}
           </>
         }

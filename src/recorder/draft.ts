@@ -11,26 +11,31 @@ export interface ScenarioDraft {
   readonly comments: readonly string[]
 }
 
-/** Makes the steps of a scenario. @param startedAt time of the server before the first event */
+/** Makes the steps of a scenario. @param startedAt time of the server before the first event, if it is known */
 export function draftOf(
   prepared: readonly RecordedCall[],
   events: readonly RecordedEvent[],
-  startedAt: string,
+  startedAt: string | undefined,
 ): ScenarioDraft {
   const converter = new Converter([...prepared, ...events])
   for (const it of prepared) converter.call(it)
   let now = startedAt
   for (const event of inOrder(events)) {
     if (event.kind === 'attempt') converter.receive(event)
-    else if (event.kind !== 'call') converter.note(event.text)
-    else if (event.target === 'platform.advanceClock' && isSuccess(event))
-      converter.advance(Number(event.input.seconds))
-    else if (event.target === 'platform.setClock' && isSuccess(event))
-      converter.advance((Date.parse(String(event.input.now)) - Date.parse(now)) / 1000)
-    else converter.call(event)
+    else if (event.kind === 'call') convert(event, now, converter)
+    else if (event.kind !== 'other') converter.note(event.text)
     if ('at' in event) now = event.at
   }
   return { ...converter.result, autoApprove: approvesAtOnce(events) }
+}
+
+/** @param now time of the server before the call */
+function convert(call: RecordedCall, now: string | undefined, converter: Converter): void {
+  const { target, input, at } = call
+  if (target === 'platform.advanceClock' && isSuccess(call)) converter.advance(Number(input.seconds))
+  else if (target !== 'platform.setClock' || !isSuccess(call)) converter.call(call)
+  else if (now === undefined) converter.note(`${target} at ${at}: the server no longer has the time before it.`)
+  else converter.advance((Date.parse(String(input.now)) - Date.parse(now)) / 1000)
 }
 
 /** Number of lines by which an attempt may precede the call that caused it. */

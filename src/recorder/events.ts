@@ -1,8 +1,7 @@
-import { type Endpoint, membersOf } from '../../../../contract/endpoint.js'
-import type { ActivityLine, Exchange } from '../../../../contract/platform/activity.js'
-import { CAPTURED_BYTES_MAX } from '../../../../contract/platform/captured.js'
-
-// A page in a browser could use this file and those that it needs.
+import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import type { ActivityLine, Exchange } from '../contract/platform/activity.js'
+import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
+import type { FaultKind } from '../contract/platform/fault-kinds.js'
 
 export type Members = Readonly<Record<string, unknown>>
 export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'>
@@ -11,6 +10,8 @@ export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'
 export interface RecordedCall {
   readonly kind: 'call'
   readonly at: string
+  /** Id of the request. */
+  readonly id: string
   /** Contract id, or method and path of a call outside the contract. */
   readonly target: string
   readonly method: string
@@ -24,8 +25,13 @@ export interface RecordedCall {
   readonly status: number | null
   readonly code: string | null
   readonly replayed: boolean
+  /** Kind of the planted fault that affected the call. */
+  readonly fault: FaultKind | null
   readonly applicationId: string | null
+  /** Bot whose token the call has. */
+  readonly botId: string | null
   readonly voucherId: string | null
+  /** Data of a success, details of a refusal. */
   readonly data: unknown
 }
 
@@ -46,7 +52,13 @@ interface Note {
   readonly text: string
 }
 
-export type RecordedEvent = RecordedCall | RecordedAttempt | Note
+/** A line that was not chosen: only its time matters. */
+interface Other {
+  readonly kind: 'other'
+  readonly at: string
+}
+
+export type RecordedEvent = RecordedCall | RecordedAttempt | Note | Other
 
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -54,17 +66,37 @@ export const isMembers = (value: unknown): value is Members =>
 /** Matches an id of the platform; a seed may choose the part after the kind. */
 export const ID = /^(?:app|bot|chat|dlv|flt|rdm|tok|tpl|vch)_[\w-]{1,60}$/
 /** Matches the name of a secret. */
-export const NAME = /^\[hidden \d+\]$/
+export const NAME = /^\[hidden (?:\d+|of [\w-]+)\]$/
 
-/** Reads lines of the activity. @param routeOf finds an endpoint by its contract id */
-export function eventsOf(lines: readonly ActivityLine[], routeOf: (id: string) => Route | undefined): RecordedEvent[] {
-  return lines.flatMap((line): RecordedEvent | readonly [] => {
-    if (line.kind === 'omitted') return note(`The server left out ${line.count} lines of a burst.`)
+/** Name of the token of an application, or of the code of a voucher, that no recorded call has sent. */
+export const nameOf = (id: string) => `[hidden of ${id}]`
+
+/**
+ * Reads lines of the activity.
+ * @param routeOf finds an endpoint by its contract id
+ * @param ids requests and deliveries to record; default: all
+ */
+export function eventsOf(
+  lines: readonly ActivityLine[],
+  routeOf: (id: string) => Route | undefined,
+  ids?: ReadonlySet<string>,
+): RecordedEvent[] {
+  const seen = new Set<string>()
+  const isChosen = (id: string) => {
+    seen.add(id)
+    return ids?.has(id) ?? true
+  }
+  const events = lines.flatMap((line): RecordedEvent | readonly [] => {
+    if (line.kind === 'omitted')
+      return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
     if (line.kind === 'state')
       return line.what === 'reset' ? { kind: 'reset', text: `The state was replaced at ${line.at}.` } : []
-    if (line.kind === 'delivery') return attemptOf(line)
-    return callOf(line, routeOf)
+    if (line.kind === 'delivery')
+      return isChosen(line.delivery.delivery_id) ? attemptOf(line) : { kind: 'other', at: line.delivery.at }
+    return isChosen(line.request.request_id) ? callOf(line, routeOf) : { kind: 'other', at: line.request.time }
   })
+  const gone = [...(ids ?? [])].filter((it) => !seen.has(it)).length
+  return gone === 0 ? events : [...events, note(`The server no longer has ${gone} of the chosen lines.`)]
 }
 
 const note = (text: string): RecordedEvent => ({ kind: 'note', text })
@@ -77,46 +109,67 @@ function callOf(
   { request, exchange }: Extract<ActivityLine, { kind: 'request' }>,
   routeOf: (id: string) => Route | undefined,
 ): RecordedEvent | readonly [] {
-  const { endpoint, method, status, code, time } = request
+  const { endpoint, method, status, code, time, fault = null } = request
   if (endpoint !== null && skipped.test(endpoint)) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
-  if (exchange === null) return note(`${label}: the server no longer had its request.`)
+  if (exchange === null) return note(`${label}: the server has no more than its log line.`)
   const sent = jsonOf(exchange.request.body)
   const route = endpoint === null ? undefined : routeOf(endpoint)
   const path = exchange.request.url.replace(/^[^/]+\/\/[^/?]*/, '')
-  const reason = reasonAgainst(exchange.request, sent, endpoint, route === undefined && path.includes('[hidden'))
+  const reason = reasonAgainst(exchange.request, sent, path, route, endpoint)
   if (reason !== undefined) return note(`${label}: ${reason}.`)
   const header = (name: string) => exchange.request.headers.find(([it]) => it.toLowerCase() === name)?.[1]
-  const received = jsonOf(exchange.response?.body ?? null)
+  const inPath = route === undefined ? {} : pathMembers(route, path)
   return {
     kind: 'call',
     at: time,
+    id: request.request_id,
     target: route?.id ?? `${method} ${path.replaceAll('${', () => '$${')}`,
     method,
     caller: route?.caller ?? 'token',
-    input: { ...(route === undefined ? {} : pathMembers(route, path)), ...(isMembers(sent) ? sent : {}) },
-    credential: header('authorization') ?? (request.by_operator ? `application ${request.application_id}` : null),
-    key: header('idempotency-key'),
-    status: exchange.response?.status ?? null,
+    input: { ...inPath, ...(isMembers(sent) ? sent : {}) },
+    credential: header('authorization') ?? (request.by_operator ? nameOf(String(request.application_id)) : null),
+    // The quoted form is the same key.
+    key: header('idempotency-key')?.replace(/^"(.*)"$/, '$1'),
     code,
     replayed: request.replayed,
+    fault,
     applicationId: request.application_id,
+    botId: request.bot_id ?? null,
     voucherId: request.voucher_id,
-    data: isMembers(received) ? received.data : undefined,
+    ...received(exchange, fault),
   }
 }
 
-/** Says why a request cannot be read; undefined if it can. */
+/** What the program got: nothing if a fault took the response away. */
+function received({ response }: Exchange, fault: FaultKind | null): Pick<RecordedCall, 'status' | 'data'> {
+  if (response === null || (fault !== null && losing.includes(fault))) return { status: null, data: undefined }
+  const body = jsonOf(response.body)
+  return { status: response.status, data: isMembers(body) ? (body.data ?? body.details) : undefined }
+}
+
+/** Kinds of faults after which a program has no response. */
+const losing: readonly FaultKind[] = ['drop_response', 'refuse_connection', 'cut_connection', 'cut_body']
+
+/** Methods of steps. */
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Says why no step can hold a request; undefined if one can. */
 function reasonAgainst(
-  { body_bytes: bytes }: Exchange['request'],
+  { method, body_bytes: bytes }: Exchange['request'],
   sent: unknown,
+  path: string,
+  route: Route | undefined,
   endpoint: string | null,
-  hasHiddenPath: boolean,
 ): string | undefined {
   if (endpoint === 'platform.seedStore') return 'a seed is secret; records that calls use are created'
+  if (method !== (route?.method ?? method) || !methods.includes(method)) return `a step cannot send ${method}`
   if (bytes > CAPTURED_BYTES_MAX) return 'its body was cut off'
   if (bytes > 0 && !isMembers(sent)) return 'its body was not a readable record'
-  return hasHiddenPath ? 'its path was not known' : undefined
+  if (route !== undefined) return undefined
+  return path.includes('[hidden') || !/^\/(?!\/)[!-~]*$/.test(path) || path.includes('#')
+    ? 'a step cannot hold its path'
+    : undefined
 }
 
 function pathMembers({ path, query }: Route, url: string): Record<string, unknown> {
@@ -172,16 +225,17 @@ export function eachText(
 /** Kinds of records that only their creation returns as new: a list may hold those that existed before. */
 const created = /^(?:app|bot|chat|tpl|vch)_/
 
-/** Calls a function for each id and each secret that the response of a call brings, with the path to it in the data. */
+/** Calls a function for each id and each secret that a response is the first to bring, with the path to it in the data. */
 export function eachNew(
-  { method, input, status, data }: RecordedCall,
+  { method, input, status, data, replayed }: RecordedCall,
   visit: (text: string, path: readonly (string | number)[]) => void,
 ): void {
   if ((status ?? 0) >= 300) return
   const sent = new Set<string>()
   eachText(input, (it) => sent.add(it))
   eachText(data, (text, path) => {
-    if (sent.has(text) || !(ID.test(text) || NAME.test(text) || text.startsWith('application app_'))) return
-    if (!created.test(text) || (method !== 'GET' && path.length === 1 && path[0] === 'id')) visit(text, path)
+    if (sent.has(text) || !(ID.test(text) || NAME.test(text))) return
+    const isNew = method !== 'GET' && !replayed && path.length === 1 && path[0] === 'id'
+    if (isNew || !created.test(text)) visit(text, path)
   })
 }

@@ -1,17 +1,17 @@
-import { scopes } from '../../../../contract/endpoint.js'
+import { scopes } from '../contract/endpoint.js'
 import {
   eachNew,
   eachText,
   ID,
   isMembers,
   type Members,
-  NAME,
+  nameOf,
   type RecordedCall,
   type RecordedEvent,
   type Route,
 } from './events.js'
 
-/** Records of the server by their ids, as the operator API shows them. */
+/** Records of the server by their ids, as the operator API shows them; a voucher with the events of its history. */
 export type Existing = ReadonlyMap<string, Members>
 
 const isCall = (it: RecordedEvent): it is RecordedCall => it.kind === 'call'
@@ -60,12 +60,28 @@ export function preparation(
   }
   for (const call of calls) {
     if (call.credential !== null && call.code !== 'TOKEN_INVALID') preparing.credential(call)
-    if (call.voucherId !== null) preparing.voucher(call.voucherId, call.input.credential)
-    eachText(call.input, (it) => preparing.record(it))
+    if (call.voucherId !== null) preparing.voucher(call.voucherId, call)
+    // A refusal names the record that stands against the call.
+    eachText([call.input, call.code === null ? null : call.data], (it) => preparing.record(it))
   }
-  const attempts = events.flatMap((it) => (it.kind === 'attempt' && it.botId !== null ? [it.botId] : []))
-  for (const bot of new Set(attempts)) preparing.webhook(bot)
+  const types = new Map<string, Set<string>>()
+  for (const it of events) {
+    if (it.kind !== 'attempt' || it.botId === null || it.type === null) continue
+    types.set(it.botId, (types.get(it.botId) ?? new Set()).add(it.type))
+  }
+  for (const [bot, received] of types) preparing.webhook(bot, [...received].sort())
   return preparing.calls
+}
+
+/** An event in the history of a voucher. */
+interface VoucherEvent {
+  readonly type: string
+  readonly at: string
+  readonly request_id: string | null
+  readonly idempotency_key: string | null
+  readonly redemption_id: string | null
+  readonly reference: string | null
+  readonly reason: string | null
 }
 
 class Preparing {
@@ -79,6 +95,8 @@ class Preparing {
   readonly #recorded: readonly RecordedCall[]
   readonly #approvesAtOnce: boolean
   readonly #done = new Set<string>()
+  /** Credentials of issued vouchers, by voucher. */
+  readonly #credentials = new Map<string, unknown[]>()
 
   constructor(existing: Existing, routeOf: (id: string) => Route | undefined, recorded: readonly RecordedCall[]) {
     this.#existing = existing
@@ -100,51 +118,64 @@ class Preparing {
     }
   }
 
-  credential({ caller, credential, applicationId, data, input }: RecordedCall): void {
+  credential({ caller, credential, applicationId, botId }: RecordedCall): void {
     const name = credential as string
     if (this.later.has(name) || this.#done.has(name)) return
     if (caller === 'token' && applicationId !== null) {
-      if (!NAME.test(name) && [...this.tokens.values()].includes(applicationId)) return
+      if (name === nameOf(applicationId) && [...this.tokens.values()].includes(applicationId)) return
       this.#token(name, applicationId)
-    } else if (caller === 'bot') {
-      const bots = [...this.#existing].filter(([id]) => id.startsWith('bot_'))
-      const id = bots.length === 1 ? bots[0]?.[0] : ((isMembers(data) ? data.bot_id : undefined) ?? input.bot_id)
-      if (typeof id !== 'string') return
+    } else if (caller === 'bot' && botId !== null && this.#existing.has(botId)) {
       this.#done.add(name)
-      this.record(id)
-      this.#add('bots.get', { botId: id }, { one_time_token: name })
+      this.record(botId)
+      this.#add('bots.get', { botId }, { one_time_token: name })
     }
   }
 
-  /** Issues a voucher again; `credential` is the one with which a call named it. */
-  voucher(id: string, credential: unknown): void {
+  /** Issues a voucher again, and repeats what happened to it before a recorded call. */
+  voucher(id: string, { at, input: { credential } }: RecordedCall): void {
     const record = this.#existing.get(id)
     if (record === undefined || this.later.has(id)) return
-    const made = this.calls.find((it) => isMembers(it.data) && it.data.id === id)
-    const credentials = isMembers(credential) ? [credential] : []
-    if (made !== undefined) {
-      ;(made.data as { credentials: unknown[] }).credentials.push(...credentials)
-      return
+    const named = isMembers(credential) ? [credential] : []
+    const known = this.#credentials.get(id)
+    if (known !== undefined) return void known.push(...named)
+    const credentials: unknown[] = named.length > 0 ? named : [{ type: 'redeem_code', value: nameOf(id) }]
+    this.#credentials.set(id, credentials)
+    const { templateId, externalIssueId, recipientUserId, metadata, applicationId } = record
+    this.record(String(templateId))
+    const token = this.#tokenOf(String(applicationId))
+    const recipient = { external_issue_id: externalIssueId, recipient_user_id: recipientUserId }
+    const issue = { template_id: templateId, ...recipient, ...(Object.keys(metadata ?? {}).length > 0 && { metadata }) }
+    const events = (record.events ?? []) as readonly VoucherEvent[]
+    this.#again(
+      'vouchers.issue',
+      events.find((it) => it.type === 'issued'),
+      issue,
+      { id, credentials },
+      token,
+    )
+    const requests = this.#recorded.map((it) => it.id)
+    for (const event of events.filter((it) => it.at < at && !requests.includes(it.request_id ?? ''))) {
+      const { type, redemption_id: redemptionId, reference, reason } = event
+      const redeem = { credential: credentials[0], ...(reference !== null && { reference }) }
+      if (type === 'redeemed') this.#again('vouchers.redeem', event, redeem, { id: redemptionId }, token)
+      const reverse = { redemptionId, ...(reason !== null && { reason }) }
+      if (type === 'reversed') this.#again('vouchers.reverse', event, reverse, {}, token)
     }
-    this.record(String(record.templateId))
-    const input = {
-      template_id: record.templateId,
-      external_issue_id: record.externalIssueId,
-      recipient_user_id: record.recipientUserId,
-    }
-    const token = this.#tokenOf(String(record.applicationId))
-    this.#add('vouchers.issue', input, { id, credentials }, token)
-    const redeems = ({ target, voucherId, code }: RecordedCall) =>
-      target === 'vouchers.redeem' && voucherId === id && !code
-    const isRedeemed = record.status === 'redeemed' && !this.#recorded.some(redeems)
-    if (isRedeemed && isMembers(credential)) this.#add('vouchers.redeem', { credential }, {}, token)
   }
 
-  webhook(botId: string): void {
+  /** Repeats a call of a voucher's history; the input of a recorded replay is that of the call. */
+  #again(target: string, event: VoucherEvent | undefined, input: Members, data: Members, token: string): void {
+    const key = event?.idempotency_key ?? undefined
+    const replay = this.#recorded.find((it) => it.target === target && key !== undefined && it.key === key && !it.code)
+    this.#add(target, replay?.input ?? input, data, token, key)
+  }
+
+  /** @param types of updates that the recording received */
+  webhook(botId: string, types: readonly string[]): void {
     if (!this.#existing.has(botId) || this.later.has(botId)) return
     if (this.#happens(/^webhook\.set$|borrowWebhook/, botId) || this.#happens(/^webhook\.setByBot$/)) return
     this.record(botId)
-    this.#add('webhook.set', { botId, url: '' }, {})
+    this.#add('webhook.set', { botId, url: '', allowed_updates: types }, {})
   }
 
   #template(id: string, record: Members): void {
@@ -185,7 +216,7 @@ class Preparing {
   #tokenOf(appId: string): string {
     const own = this.calls.find((it) => it.target === 'tokens.create' && it.input.appId === appId)
     if (own !== undefined) return (own.data as { token: string }).token
-    const name = `application ${appId}`
+    const name = nameOf(appId)
     this.#token(name, appId)
     return name
   }
@@ -197,11 +228,11 @@ class Preparing {
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }
 
-  #add(target: string, input: Members, data: Members, credential: string | null = null): void {
+  #add(target: string, input: Members, data: Members, credential: string | null = null, key?: string): void {
     const { method, caller } = this.#routeOf(target) as Route
-    const unset = { at: '', key: undefined, status: null, code: null, replayed: false }
-    const ids = { applicationId: null, voucherId: null }
-    this.calls.push({ kind: 'call', target, method, caller, input, credential, data, ...unset, ...ids })
+    const unset = { at: '', status: null, code: null, replayed: false, fault: null }
+    const ids = { id: '', applicationId: null, botId: null, voucherId: null }
+    this.calls.push({ kind: 'call', target, method, caller, input, credential, data, key, ...unset, ...ids })
   }
 }
 

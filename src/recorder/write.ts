@@ -1,4 +1,4 @@
-import type { Yaml } from '../../../../files/yaml-document.js'
+import type { Yaml } from '../files/yaml-document.js'
 import type { DraftStep } from './convert.js'
 import type { ScenarioDraft } from './draft.js'
 

@@ -1,16 +1,17 @@
-import { endpoints } from '../../../../contract/index.js'
-import { type ActivityLine, platformActivity } from '../../../../contract/platform/activity.js'
-import { platformControls } from '../../../../contract/platform/controls.js'
-import { durationMs } from '../../../../contract/values/duration.js'
-import type { Context, Ok } from '../../../command/context.js'
-import { openStream, untilBroken } from '../../../command/stream-lines.js'
-import { type Failure, usage } from '../../../failures/failure.js'
+import { endpoints } from '../../../contract/index.js'
+import { type ActivityLine, platformActivity } from '../../../contract/platform/activity.js'
+import { platformControls } from '../../../contract/platform/controls.js'
+import { durationMs } from '../../../contract/values/duration.js'
+import type { Context, Ok } from '../../command/context.js'
+import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { type Failure, usage } from '../../failures/failure.js'
 
 /** Limit of reading again what the server left out, also after Ctrl-C. */
 const READING_MS = 10_000
 
 export interface Taken {
-  readonly startedAt: string
+  /** Time of the server before the first line, if it is known. */
+  readonly startedAt: string | undefined
   readonly lines: readonly ActivityLine[]
   /** True if the server ended the recording. */
   readonly isBroken: boolean
@@ -43,8 +44,7 @@ export async function takeLines(
   if (!credential.ok) return credential
   const target = { baseUrl: base.value, token: credential.value }
   const open: Open = (signal, given) => openLines(context, target, signal, given)
-  const clock = await context.call(platformControls.getClock, {})
-  const startedAt = clock.ok ? clock.data.now : new Date(host.now()).toISOString()
+  const startedAt = withStored ? undefined : await serverTime(context)
   const lines = new Map<number, ActivityLine>()
   const stored = await open(host.signal, { follow: false, bodies: withStored })
   if (!stored.ok) return stored
@@ -56,8 +56,6 @@ export async function takeLines(
     if (withStored) lines.set(read.value.seq, read.value)
   }
   if (read.value !== undefined) return read.value
-  if (withStored && until === undefined)
-    return { ok: true, value: { startedAt, lines: [...lines.values()], isBroken: false } }
   const tell = () =>
     output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
   const followed = await follow(open, tell, host.signal, until, last, lines)
@@ -65,6 +63,11 @@ export async function takeLines(
   const isBroken = followed.value
   if (isBroken) output.notice('The server ended the connection: what happened after that is not recorded.')
   return { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq), isBroken } }
+}
+
+async function serverTime(context: Context): Promise<string> {
+  const clock = await context.call(platformControls.getClock, {})
+  return clock.ok ? clock.data.now : new Date(context.host.now()).toISOString()
 }
 
 /** Adds the lines after `last`. Returns true if the server ended the stream. */

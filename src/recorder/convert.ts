@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../../../../contract/endpoint.js'
+import type { CredentialKind } from '../contract/endpoint.js'
 import {
   eachNew,
   eachText,
@@ -6,9 +6,11 @@ import {
   isMembers,
   type Members,
   NAME,
+  nameOf,
   type RecordedCall,
   type RecordedEvent,
 } from './events.js'
+import { type Known, reasonAgainst, setsWebhook } from './reasons.js'
 import { changes, durationOf, jqOf } from './values.js'
 
 /** A step under construction; `members` are those of the file, without `capture` and `use`. */
@@ -35,34 +37,25 @@ const uniqueMembers: Readonly<Record<string, readonly [lengthMax: number, separa
 }
 const RUN_LENGTH = 13
 
-/** Codes that a server depends on more than the call for, or that the client of a scenario prevents. */
-const unrepeatable: Readonly<Record<string, string>> = {
-  RATE_LIMITED: 'a scenario runs without rate limits',
-  IDEMPOTENCY_KEY_REQUIRED: 'a scenario sends a key with each such call',
-  IDEMPOTENCY_KEY_IN_PROGRESS: 'it depends on calls at the same time',
-  INVALID_JSON: 'a scenario sends valid JSON',
-  UNSUPPORTED_MEDIA_TYPE: 'a scenario sends JSON',
-  PAYLOAD_TOO_LARGE: 'the server has not kept its body',
-  SERVICE_UNAVAILABLE: 'the server was not ready',
-  INTERNAL_ERROR: 'the server had an error',
-}
-
-/** Codes that depend on the state and the scopes of a credential. */
-const ofCredential = /^(?:TOKEN_REVOKED|TOKEN_EXPIRED|INSUFFICIENT_SCOPE)$/
-
 export const isSuccess = ({ status }: RecordedCall) => status !== null && status < 300
-const setsWebhook = ({ target }: RecordedCall) => /^webhook\.set|borrowWebhook/.test(target)
 
 /** Turns calls and attempts, in their order, into steps. */
 export class Converter {
   readonly #steps: DraftStep[] = []
   readonly #calls = new Map<DraftStep, RecordedCall>()
+  readonly #made: RecordedCall[] = []
   readonly #sources = new Map<string, Source>()
+  readonly #known: Known = {
+    calls: this.#made,
+    originOf: (text) => {
+      const source = this.#sources.get(text)
+      if (source === undefined) return undefined
+      return this.#calls.get(source.step)?.at === '' ? 'prepared' : 'recorded'
+    },
+  }
   readonly #credentials = new Map<CredentialKind, string>()
   /** Kinds of the named credentials, by calls that accepted them. */
   readonly #kinds = new Map<string, CredentialKind>()
-  /** Endpoints with a planted fault. */
-  readonly #faulty = new Set<unknown>()
   readonly #keys = new Map<string, number>()
   readonly #sentKeys = new Map<string, string>()
   readonly #environment = new Map<string, string>()
@@ -100,7 +93,8 @@ export class Converter {
   }
 
   receive({ type, status, isReplay, body, at }: Extract<RecordedEvent, { kind: 'attempt' }>): void {
-    const label = `A delivery of ${type} at ${at}`
+    const label = `A delivery of ${type ?? 'an unknown type'} at ${at}`
+    if (type === null) return this.note(`${label}: a step cannot wait for it.`)
     if (isReplay) return this.note(`${label}: the operator replayed it, which has no step.`)
     if (status === null) return this.note(`${label}: no receiver responded; that of a scenario always does.`)
     if (!this.#hasWebhook) return this.note(`${label}: no call set its webhook.`)
@@ -115,13 +109,15 @@ export class Converter {
 
   call(call: RecordedCall): void {
     const { target, input, data, at } = call
-    const reason = this.#reasonAgainst(call)
+    const reason = at === '' ? undefined : reasonAgainst(call, this.#known)
     if (reason !== undefined)
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
-    if (target === 'platform.addFault' && isSuccess(call)) this.#faulty.add(input.endpoint)
+    // Each affected call gets a fault of its own: which calls a recorded fault affects can depend on chance and on bodies.
+    if (/^platform\.(?:addFault|removeFault|clearFaults)$/.test(target) && isSuccess(call)) return
     if (target === 'platform.issueAccountToken' && !this.#hasAccounts && !this.#hasMoved) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
     if (this.#isPoll(call)) return this.#repeat(call)
+    this.#plant(call)
     eachText(input, (it) => /^\d{4}-\d\d-\d\dT/.test(it) && this.note(`The time ${it} stays the same in each run.`))
     const as = this.#credentialOf(call)
     const step = this.#add({
@@ -132,25 +128,15 @@ export class Converter {
       expect: this.#expectationOf(call),
     })
     this.#calls.set(step, call)
+    this.#made.push(call)
     eachNew(call, (text, path) => this.#learn(text, { step, jq: jqOf(path, data) }))
   }
 
-  /** Says why no step can repeat a call; undefined if one can. */
-  #reasonAgainst(call: RecordedCall): string | undefined {
-    const { code, status, target, input, credential } = call
-    const made = this.#calls.get(this.#sources.get(credential ?? '')?.step as DraftStep)
-    if (ofCredential.test(code ?? '') && (made?.at ?? '') === '') return 'its credential is older than the recording'
-    const isFault = this.#faulty.has(target)
-    if (code !== null && !isFault && code in unrepeatable) return unrepeatable[code]
-    if (status === null && (!isFault || call.at === '')) return call.at === '' ? undefined : 'it got no response'
-    if (/WEBHOOK_URL_REFUSED/.test(code ?? '')) return 'its URL is a secret'
-    const known = Object.entries(input).filter(
-      ([name, it]) => /^(?!recipient|user|external).*(?:Id|_id)$/.test(name) && ID.test(String(it)),
-    )
-    const unknown = known.find(([, it]) => !this.#sources.has(String(it)))
-    if (isSuccess(call) && unknown !== undefined)
-      return `${unknown[1]} was created before, and the server has it no more`
-    return undefined
+  /** Plants the fault that affected a call. A delay changes nothing that a step expects. */
+  #plant({ target, fault, status, code }: RecordedCall): void {
+    if (fault === null || fault === 'delay') return
+    const members = fault === 'status' ? { status, ...(code !== null && { code }) } : {}
+    this.#add({ call: 'platform.addFault', with: { endpoint: target, kind: fault, times: 1, ...members } })
   }
 
   /** True for a read that repeats the last step. */
@@ -187,7 +173,8 @@ export class Converter {
     if (target.startsWith('platform.') && code === null) return undefined
     if (credential === null) return code === 'TOKEN_MISSING' || target.includes(' ') ? 'none' : undefined
     const kind = this.#kinds.get(credential) ?? caller
-    const source = this.#sources.get(credential) ?? (NAME.test(credential) ? undefined : this.#tokenOf(applicationId))
+    const ofApp = credential === nameOf(String(applicationId)) ? this.#tokenOf(applicationId) : undefined
+    const source = this.#sources.get(credential) ?? ofApp
     const base = { token: 'token', bot: 'bot_token', jwt: 'jwt', operator: 'operator' }[kind]
     const isOwn = kind === 'operator' || (kind === 'jwt' && source === undefined)
     const wanted = source === undefined ? 'unknown' : `\${${this.#variableOf(source, base)}}`
@@ -218,22 +205,24 @@ export class Converter {
   }
 
   #inputOf(call: RecordedCall): { with?: unknown } {
-    const isSetting = setsWebhook(call) && (isSuccess(call) || call.at === '')
+    const isSetting = setsWebhook(call) && call.code !== 'VALIDATION_FAILED'
     const { url: _, secret_token: _1, port: _2, holder: _3, leaseId: _4, ...rest } = call.input
     const filled = this.#filled(isSetting ? rest : call.input, '', call) as Members
     if (!isSetting) return Object.keys(filled).length === 0 ? {} : { with: filled }
-    this.#hasWebhook = true
+    this.#hasWebhook ||= call.code === null && (call.status !== null || call.at === '')
     return { with: { ...filled, url: '${webhook.url}', secret_token: '${webhook.secret}' } }
   }
 
   #filled(value: unknown, member: string, call: RecordedCall): unknown {
     if (Array.isArray(value)) return value.map((it) => this.#filled(it, member, call))
     if (isMembers(value))
-      return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, this.#filled(it, name, call)]))
+      return Object.fromEntries(
+        Object.entries(value).map(([name, it]) => [escaped(name), this.#filled(it, name, call)]),
+      )
     if (typeof value !== 'string') return value
     const source = this.#sources.get(value)
     if (source !== undefined) return `\${${this.#variableOf(source, baseOf(member, source, call))}}`
-    const text = value.replaceAll('${', () => '$${').replace(/\[hidden(?: \d+)?\]/g, (name) => this.#secret(name, call))
+    const text = escaped(value).replace(/\[hidden(?: \d+| of [\w-]+)?\]/g, (name) => this.#secret(name, call))
     const [lengthMax, separator] = (Object.hasOwn(uniqueMembers, member) && uniqueMembers[member]) || [0, '']
     const isUnique = lengthMax > 0 && call.code !== 'VALIDATION_FAILED' && value.length + RUN_LENGTH <= lengthMax
     return isUnique ? `${text}${separator}\${run}` : text
@@ -245,10 +234,9 @@ export class Converter {
     if (source !== undefined) return `\${${this.#variableOf(source, baseOf('secret', source, call))}}`
     if (!isSuccess(call)) {
       const { credential } = call.input
+      if (!isMembers(credential) || credential.value !== name || call.code === 'VALIDATION_FAILED') return 'unknown'
       // Well formed, but no voucher has it.
-      const code =
-        isMembers(credential) && credential.type === 'qr_token' ? `VQ1-${'0'.repeat(33)}` : '0000-0000-0000-0000'
-      return call.code === 'VOUCHER_NOT_FOUND' ? code : 'unknown'
+      return credential.type === 'qr_token' ? `VQ1-${'0'.repeat(33)}` : '0000-0000-0000-0000'
     }
     const variable = this.#environment.get(name) ?? `SECRET_${this.#environment.size + 1}`
     if (!this.#environment.has(name)) this.note(`Set ${variable} to the secret that ${call.target} sends.`)
@@ -259,7 +247,7 @@ export class Converter {
   /** Returns the variable of a value, and captures it on first use. */
   #variableOf(source: Source, base: string): string {
     if (source.variable !== undefined) return source.variable
-    const taken = new Set([...this.#sources.values()].map((it) => it.variable))
+    const taken = new Set(['run', ...[...this.#sources.values()].map((it) => it.variable)])
     let variable = base
     for (let n = 2; taken.has(variable); n += 1) variable = `${base}${n}`
     source.variable = variable
@@ -268,9 +256,8 @@ export class Converter {
   }
 
   /** Idempotency keys matter only if two calls have the same one. */
-  #keyOf({ key, code }: RecordedCall): { key?: string } {
-    if (key === undefined || code === 'IDEMPOTENCY_KEY_INVALID') return key === undefined ? {} : { key }
-    if ((this.#keys.get(key) ?? 0) < 2) return {}
+  #keyOf({ key }: RecordedCall): { key?: string } {
+    if (key === undefined || (this.#keys.get(key) ?? 0) < 2) return {}
     const known = this.#sentKeys.get(key) ?? `key-${this.#sentKeys.size + 1}-\${run}`
     this.#sentKeys.set(key, known)
     return { key: known }
@@ -303,9 +290,13 @@ export class Converter {
   }
 }
 
+/** Marks `${` as text. */
+const escaped = (text: string) => text.replaceAll('${', () => '$${')
+
 /** Name of a variable, by the member that it fills. */
 function baseOf(member: string, { jq }: Source, { input }: RecordedCall): string {
   if (jq.includes('credentials[]')) return jq.includes('qr_token') ? 'qr_token' : 'code'
   if (member === 'value' && isMembers(input.credential)) return 'code'
-  return member.replace(/(?:_id|Id)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) || 'value'
+  const name = member.replace(/(?:_id|Id)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return /^[a-z_][a-z0-9_]{0,50}$/.test(name) ? name : 'value'
 }

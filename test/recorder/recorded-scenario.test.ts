@@ -1,0 +1,326 @@
+import { describe, expect, it } from 'vitest'
+import * as yaml from 'yaml'
+import { knownRoutes } from '../../src/cli/command/known-routes.js'
+import { inputCheck } from '../../src/cli/commands/scenario/runner/check-input.js'
+import { parseScenario } from '../../src/cli/commands/scenario/runner/parse.js'
+import { endpoints } from '../../src/contract/index.js'
+import type { ActivityLine, DeliveryActivity } from '../../src/contract/platform/activity.js'
+import type { FaultKind } from '../../src/contract/platform/fault-kinds.js'
+import { recordedScenario } from '../../src/recorder/recorded-scenario.js'
+
+const AT = '2026-11-24T12:00:00.000Z'
+const BOT = 'bot_01JC0000000000000000000001'
+const CHAT = 'chat_01JC0000000000000000000002'
+const base64 = (value: unknown) => (value === undefined ? null : Buffer.from(JSON.stringify(value)).toString('base64'))
+
+interface Given {
+  readonly body?: unknown
+  readonly data?: unknown
+  readonly token?: string
+  readonly key?: string
+  readonly code?: string
+  readonly status?: number | null
+  readonly url?: string
+  readonly replayed?: boolean
+  readonly isGone?: boolean
+  readonly fault?: FaultKind
+  readonly details?: object
+  readonly application?: string
+  readonly id?: string
+  readonly time?: string
+}
+
+let seq = 0
+
+/** The line of a call, with names of secrets. */
+function call(id: string | null, given: Given = {}): ActivityLine {
+  const endpoint = endpoints.find((it) => it.id === id)
+  const { body, data, token = '[hidden 1]', key, code = null, status = code === null ? 200 : 409 } = given
+  const { fault, details, application = null, time = AT } = given
+  const request = {
+    request_id: given.id ?? 'req_1',
+    endpoint: id,
+    method: endpoint?.method ?? 'GET',
+    path: endpoint?.path ?? null,
+  }
+  const ids = {
+    application_id: application,
+    voucher_id: null,
+    ...(fault && { fault }),
+    replayed: given.replayed ?? false,
+    duration_ms: 1,
+  }
+  const headers: [string, string][] = [
+    ['Authorization', token],
+    ...(key === undefined ? [] : [['Idempotency-Key', key] as [string, string]]),
+  ]
+  const sent = {
+    method: request.method,
+    url: given.url ?? endpoint?.path ?? '/',
+    headers,
+    body: base64(body),
+    body_bytes: body === undefined ? 0 : 9,
+  }
+  const response = { status, headers: [], body: base64({ success: code === null, data, details }), body_bytes: 9 }
+  return {
+    ...{ seq: ++seq, kind: 'request', request: { time, status: status ?? 0, code, ...request, ...ids } },
+    exchange: given.isGone ? null : { request: sent, response: status === null ? null : response },
+  }
+}
+
+function attempt(status: number | null, error: DeliveryActivity['error'] = null, isReplay = false): ActivityLine {
+  const ids = { delivery_id: 'dlv_1', update_id: 1, update_type: 'my_chat_member', bot_id: BOT, voucher_id: null }
+  const verdict = { verdict: null, reason: null, explanation: null }
+  const made = { at: AT, attempt: 1, manual: false, replay: isReplay, status, error, duration_ms: 1 }
+  const body = base64({ my_chat_member: { chat: { id: CHAT } } })
+  const request = { method: 'POST', url: 'http://127.0.0.1:9/…', headers: [], body, body_bytes: 9 }
+  const delivery = { ...ids, ...made, ...verdict }
+  return { seq: ++seq, kind: 'delivery', delivery, exchange: { request, response: null } }
+}
+
+/**
+ * Makes a scenario, which the parser must accept.
+ * @param existing records from before the recording, by the endpoint that lists them
+ */
+async function recorded(
+  lines: readonly ActivityLine[],
+  existing: Record<string, readonly object[]> = {},
+  options: { readonly ids?: ReadonlySet<string>; readonly startedAt?: undefined } = {},
+) {
+  const read = async ({ id }: { readonly id: string }) => ({ items: existing[id] ?? [] })
+  const made = await recordedScenario({ lines, startedAt: AT, read, ...options })
+  const parsed = parseScenario(made.text ?? '', 'a.yaml', await knownRoutes(), yaml, await inputCheck())
+  expect(parsed.ok ? [] : parsed.problems).toEqual([])
+  const { steps, ...file } = yaml.parse(made.text ?? '') as { steps: Record<string, unknown>[] }
+  return { ...made, file, steps }
+}
+
+const apply = call('bots.apply', {
+  body: { name: 'Bot', username: 'my_bot' },
+  status: 201,
+  data: { id: BOT, status: 'inactive' },
+})
+const set = call('webhook.set', {
+  url: `/api/v1/bots/my/${BOT}/webhook`,
+  body: { url: '[hidden 7]', secret_token: '[hidden 8]' },
+})
+const oneTimeToken = call('bots.get', {
+  url: `/api/v1/bots/my/${BOT}`,
+  data: { id: BOT, one_time_token: '[hidden 2]' },
+})
+const start = call('platform.createChat', { body: { bot_id: BOT, user_id: 'user-1' }, data: { id: CHAT } })
+
+describe('recorded scenario', () => {
+  it('an attempt that precedes the call that caused it follows this call', async () => {
+    const { steps, file } = await recorded([
+      apply,
+      set,
+      attempt(503),
+      start,
+      attempt(200),
+      attempt(null, { code: 'RESPONSE_TIMEOUT', message: '' }),
+    ])
+    expect(steps.map((it) => it.call ?? it.receive)).toEqual([
+      ...['bots.apply', 'webhook.set', 'platform.createChat'],
+      ...['my_chat_member', 'my_chat_member', 'my_chat_member'],
+    ])
+    expect(file).toMatchObject({ server: { auto_approve: true }, webhook: { respond: '503,200,timeout' } })
+    expect(steps[1]).toMatchObject({
+      with: { botId: '${bot}', url: '${webhook.url}', secret_token: '${webhook.secret}' },
+    })
+  })
+
+  it('a delivery of a bot from before the recording gets a bot with a webhook', async () => {
+    const bot = { id: BOT, name: 'Bot', username: 'my_bot', scopes: ['messages:receive'], review_status: 'approved' }
+    const { steps } = await recorded([attempt(200)], { 'platform.bots': [bot] })
+    expect(steps.map((it) => it.call ?? it.receive)).toEqual([
+      ...['bots.apply', 'platform.approveBot', 'webhook.set', 'my_chat_member'],
+    ])
+  })
+
+  it('repeated reads become one step that waits for what changed', async () => {
+    const deliveries = (status: string) =>
+      call('webhook.deliveries', {
+        url: `/api/v1/bots/my/${BOT}/deliveries`,
+        data: { items: [{ id: 'dlv_1', status, last_duration_ms: 3 }] },
+      })
+    const { steps } = await recorded([apply, deliveries('pending'), deliveries('pending'), deliveries('delivered')])
+    expect(steps.slice(1)).toEqual([
+      {
+        call: 'webhook.deliveries',
+        with: { botId: '${bot}' },
+        within: '10s',
+        expect: { status: 200, data: { items: [{ status: 'delivered' }] } },
+      },
+    ])
+  })
+
+  it('lines that no step can repeat become comments with their reasons', async () => {
+    const { steps, remarks } = await recorded([
+      call('vouchers.redeem', { isGone: true }),
+      { seq: ++seq, kind: 'omitted', count: 7 },
+      call('vouchers.issue', { code: 'RATE_LIMITED', status: 429 }),
+      call('vouchers.issue', { code: 'UNSUPPORTED_MEDIA_TYPE', status: 415 }),
+      call('vouchers.issue', { code: 'INVALID_JSON', status: 400 }),
+      call('vouchers.issue', { code: 'PAYLOAD_TOO_LARGE', status: 413 }),
+      call('vouchers.issue', { status: null }),
+      call('apps.get', { url: '/api/v1/open-platform/applications/app_gone', data: { id: 'app_gone' } }),
+      call('platform.seedStore', { body: { seed: '[hidden 4]' } }),
+      apply,
+      attempt(null, { code: 'CONNECTION_REFUSED', message: 'x' }),
+      attempt(200, null, true),
+    ])
+    expect(steps.map((it) => it.call)).toEqual(['bots.apply'])
+    expect(remarks).toEqual([
+      expect.stringContaining('the server has no more than its log line'),
+      'The server left out 7 lines of a burst.',
+      expect.stringContaining('without rate limits'),
+      expect.stringContaining('a scenario sends valid JSON'),
+      expect.stringContaining('a scenario sends valid JSON'),
+      expect.stringContaining('has not kept its body'),
+      expect.stringContaining('it got no response'),
+      expect.stringContaining('app_gone was created before'),
+      expect.stringContaining('a seed is secret'),
+      expect.stringContaining('no receiver responded'),
+      expect.stringContaining('the operator replayed it'),
+    ])
+  })
+
+  it('a text of the program with line breaks adds no step', async () => {
+    const text = `${AT.slice(0, 11)}\n- call: platform.reset`
+    const chat = { chat_id: CHAT, text }
+    const { steps, remarks } = await recorded([
+      apply,
+      oneTimeToken,
+      start,
+      call('bots.send', { body: chat, token: '[hidden 2]' }),
+    ])
+    expect(steps.map((it) => it.call)).toEqual(['bots.apply', 'bots.get', 'platform.createChat', 'bots.send'])
+    expect(remarks).toEqual([expect.stringContaining('stays the same in each run')])
+  })
+
+  it('secrets of the program become environment variables, and texts with ${ stay texts', async () => {
+    const { steps, text } = await recorded([
+      apply,
+      oneTimeToken,
+      start,
+      call('bots.send', { body: { chat_id: CHAT, text: 'price ${x}, [hidden 9], [hidden 9]' }, token: '[hidden 2]' }),
+    ])
+    expect(text).not.toContain('[hidden')
+    expect(steps[3]).toMatchObject({ with: { text: 'price $${x}, ${env.SECRET_1}, ${env.SECRET_1}' } })
+    expect(steps[1]).toMatchObject({ capture: { bot_token: '.one_time_token' }, use: { bot: '${bot_token}' } })
+  })
+
+  it('names of members that are no names of variables, and the name run, stay usable', async () => {
+    const app = call('apps.create', { body: { name: 'Shop' }, status: 201, data: { id: 'app_1', name: 'Shop' } })
+    const made = call('tokens.create', {
+      url: '/api/v1/open-platform/applications/app_1/tokens',
+      body: { name: 'a', scopes: ['vouchers:issue'] },
+      status: 201,
+      data: { id: 'tok_1', token: '[hidden 5]' },
+    })
+    const issue = (metadata: object) =>
+      call('vouchers.issue', {
+        body: { template_id: 'tpl_1', external_issue_id: 'a', recipient_user_id: 'u', metadata },
+        token: '[hidden 5]',
+        status: 404,
+        code: 'TEMPLATE_NOT_FOUND',
+      })
+    const { steps } = await recorded([app, made, issue({ 'my key!': 'tok_1' }), issue({ run: 'app_1' })])
+    expect(steps.slice(2).map((it) => it.with)).toMatchObject([
+      { metadata: { 'my key!': '${value}' } },
+      { metadata: { run: '${app}' } },
+    ])
+  })
+
+  it('each call that a fault affected gets a fault of its own', async () => {
+    const fault = { endpoint: 'apps.list', kind: 'status', share: 0.5, status: 418, code: 'TEAPOT' }
+    const list = (given: Given) => call('apps.list', { token: '[hidden 3]', ...given })
+    const { steps } = await recorded([
+      call('platform.addFault', { body: fault, data: { id: 'flt_1' } }),
+      list({}),
+      list({ fault: 'status', status: 418, code: 'TEAPOT' }),
+      list({ fault: 'cut_body', data: { items: [] } }),
+      list({ fault: 'drop_response', status: null }),
+      list({ fault: 'delay' }),
+      call('platform.clearFaults', { data: { removed: 1 } }),
+    ])
+    const planted = (kind: string, more = {}) => ({
+      call: 'platform.addFault',
+      with: { endpoint: 'apps.list', kind, times: 1, ...more },
+    })
+    expect(steps).toEqual([
+      { call: 'apps.list', expect: { status: 200 } },
+      planted('status', { status: 418, code: 'TEAPOT' }),
+      { call: 'apps.list', expect: { status: 418, code: 'TEAPOT' } },
+      planted('cut_body'),
+      { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
+      planted('drop_response'),
+      { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
+      { call: 'apps.list', expect: { status: 200 } },
+    ])
+  })
+
+  it('a refusal that depends on an earlier record, or on a lost voucher, becomes a comment', async () => {
+    const texts = { externalTemplateId: 'tea', name: 'Tea', issuerName: 'Shop', fulfillerName: 'Shop' }
+    const kind = {
+      type: 'gift',
+      fulfillmentCategory: 'offline_service',
+      acquisitionSource: 'free_claim',
+      issueLimit: 1,
+    }
+    const validity = { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null }
+    const template = { id: 'tpl_1', applicationId: 'app_1', status: 'active', ...texts, ...kind, validity }
+    const existing = { 'platform.templates': [template], 'platform.applications': [{ id: 'app_1', name: 'Shop' }] }
+    const credential = { type: 'redeem_code', value: '[hidden 6]' }
+    const issue = { template_id: 'tpl_1', external_issue_id: 'a', recipient_user_id: 'u' }
+    const { remarks } = await recorded(
+      [
+        apply,
+        call('vouchers.issue', { body: issue, code: 'TEMPLATE_QUOTA_EXHAUSTED', application: 'app_1' }),
+        call('vouchers.redeem', { body: { credential }, code: 'VOUCHER_ALREADY_REDEEMED', application: 'app_1' }),
+        call('bots.apply', { body: { name: 'B', username: 'b2' }, code: 'BOT_LIMIT_REACHED', details: { limit: 20 } }),
+      ],
+      existing,
+    )
+    expect(remarks).toEqual([
+      expect.stringContaining('what happened before the recording'),
+      expect.stringContaining('the server no longer has a record that it names'),
+      expect.stringContaining('what happened before the recording'),
+    ])
+  })
+
+  it('a selection takes the chosen lines, counts lines that are gone, and measures time by the others', async () => {
+    const clock = (now: string, time: string) =>
+      call('platform.setClock', { body: { now }, data: { now }, id: `req_${now.slice(0, 4)}`, time })
+    const ids = new Set(['req_2028', 'req_gone'])
+    const lines = [clock('2027-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z')]
+    const chosen = clock('2028-01-01T00:00:00.000Z', '2028-01-01T00:00:00.000Z')
+    const { steps, remarks } = await recorded([...lines, chosen], {}, { ids })
+    expect(steps).toEqual([{ advance: '365d' }])
+    expect(remarks).toEqual(['The server no longer has 1 of the chosen lines.'])
+    const first = await recorded([chosen, apply], {}, { startedAt: undefined })
+    expect(first.remarks).toEqual([expect.stringContaining('no longer has the time before it')])
+  })
+
+  it('calls of two accounts log in, and calls of one account use that of the scenario', async () => {
+    const login = (accountId: string, jwt: string) =>
+      call('platform.issueAccountToken', { url: `/_platform/v1/accounts/${accountId}/token`, data: { jwt } })
+    const one = await recorded([login('a', '[hidden 3]'), call('apps.list', { token: '[hidden 3]' })])
+    expect(one.steps.map((it) => it.call)).toEqual(['apps.list'])
+    const list = (token: string) => call('apps.list', { token, url: '/api/v1/open-platform/applications?page=2' })
+    const two = await recorded([
+      login('a', '[hidden 3]'),
+      list('[hidden 3]'),
+      login('b', '[hidden 4]'),
+      list('[hidden 4]'),
+    ])
+    expect(two.steps.map((it) => [it.call, it.use])).toEqual([
+      ['platform.issueAccountToken', { jwt: '${jwt}' }],
+      ['apps.list', undefined],
+      ['platform.issueAccountToken', { jwt: '${jwt2}' }],
+      ['apps.list', undefined],
+    ])
+    expect(two.steps[1]).toMatchObject({ with: { page: 2 } })
+  })
+})
