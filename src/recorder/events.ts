@@ -52,9 +52,10 @@ interface Note {
   readonly text: string
 }
 
-/** A line that was not chosen: only its time matters. */
+/** A line that was not chosen: only its place and its time matter. */
 interface Other {
   readonly kind: 'other'
+  readonly id: string
   readonly at: string
 }
 
@@ -91,9 +92,12 @@ export function eventsOf(
       return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
     if (line.kind === 'state')
       return line.what === 'reset' ? { kind: 'reset', text: `The state was replaced at ${line.at}.` } : []
-    if (line.kind === 'delivery')
-      return isChosen(line.delivery.delivery_id) ? attemptOf(line) : { kind: 'other', at: line.delivery.at }
-    return isChosen(line.request.request_id) ? callOf(line, routeOf) : { kind: 'other', at: line.request.time }
+    const [id, at] =
+      line.kind === 'delivery'
+        ? [line.delivery.delivery_id, line.delivery.at]
+        : [line.request.request_id, line.request.time]
+    if (!isChosen(id)) return { kind: 'other', id, at }
+    return line.kind === 'delivery' ? attemptOf(line) : callOf(line, routeOf)
   })
   const gone = [...(ids ?? [])].filter((it) => !seen.has(it)).length
   return gone === 0 ? events : [...events, note(`The server no longer has ${gone} of the chosen lines.`)]

@@ -10,6 +10,7 @@ import {
   type RecordedEvent,
   type Route,
 } from './events.js'
+import { setsWebhook } from './reasons.js'
 
 /** Records of the server by their ids, as the operator API shows them; a voucher with the events of its history. */
 export type Existing = ReadonlyMap<string, Members>
@@ -52,7 +53,8 @@ export function preparation(
   routeOf: (id: string) => Route | undefined,
 ): RecordedCall[] {
   const calls = events.filter(isCall)
-  const preparing = new Preparing(existing, routeOf, calls)
+  const order = events.map((it) => ('id' in it ? it.id : ''))
+  const preparing = new Preparing(existing, routeOf, calls, order)
   for (const call of calls) {
     const { target, input, data } = call
     if (target === 'tokens.create' && isMembers(data)) preparing.tokens.set(String(data.token), String(input.appId))
@@ -93,12 +95,20 @@ class Preparing {
   readonly #existing: Existing
   readonly #routeOf: (id: string) => Route | undefined
   readonly #recorded: readonly RecordedCall[]
+  /** Ids of requests in the order of the recording, chosen or not. */
+  readonly #order: readonly string[]
   readonly #approvesAtOnce: boolean
   readonly #done = new Set<string>()
   /** Credentials of issued vouchers, by voucher. */
   readonly #credentials = new Map<string, unknown[]>()
 
-  constructor(existing: Existing, routeOf: (id: string) => Route | undefined, recorded: readonly RecordedCall[]) {
+  constructor(
+    existing: Existing,
+    routeOf: (id: string) => Route | undefined,
+    recorded: readonly RecordedCall[],
+    order: readonly string[],
+  ) {
+    this.#order = order
     this.#existing = existing
     this.#routeOf = routeOf
     this.#recorded = recorded
@@ -132,7 +142,8 @@ class Preparing {
   }
 
   /** Issues a voucher again, and repeats what happened to it before a recorded call. */
-  voucher(id: string, { at, input: { credential } }: RecordedCall): void {
+  voucher(id: string, call: RecordedCall): void {
+    const { credential } = call.input
     const record = this.#existing.get(id)
     if (record === undefined || this.later.has(id)) return
     const named = isMembers(credential) ? [credential] : []
@@ -153,14 +164,19 @@ class Preparing {
       { id, credentials },
       token,
     )
-    const requests = this.#recorded.map((it) => it.id)
-    for (const event of events.filter((it) => it.at < at && !requests.includes(it.request_id ?? ''))) {
+    for (const event of events.filter((it) => this.#isBefore(it, call))) {
       const { type, redemption_id: redemptionId, reference, reason } = event
       const redeem = { credential: credentials[0], ...(reference !== null && { reference }) }
       if (type === 'redeemed') this.#again('vouchers.redeem', event, redeem, { id: redemptionId }, token)
       const reverse = { redemptionId, ...(reason !== null && { reason }) }
       if (type === 'reversed') this.#again('vouchers.reverse', event, reverse, {}, token)
     }
+  }
+
+  #isBefore({ request_id: id, at }: VoucherEvent, call: RecordedCall): boolean {
+    const place = this.#order.indexOf(id ?? '')
+    if (place >= 0) return place < this.#order.indexOf(call.id)
+    return at <= call.at
   }
 
   /** Repeats a call of a voucher's history; the input of a recorded replay is that of the call. */
@@ -173,7 +189,12 @@ class Preparing {
   /** @param types of updates that the recording received */
   webhook(botId: string, types: readonly string[]): void {
     if (!this.#existing.has(botId) || this.later.has(botId)) return
-    if (this.#happens(/^webhook\.set$|borrowWebhook/, botId) || this.#happens(/^webhook\.setByBot$/)) return
+    const set = this.#recorded.filter(
+      (it) => setsWebhook(it) && it.code === null && [it.input.botId, it.botId].includes(botId),
+    )
+    // Without allowed updates, a recorded call keeps those from before.
+    const isChosen = set.some((it) => it.input.allowed_updates !== undefined)
+    if (isChosen || (set.length > 0 && !types.some((it) => it.startsWith('voucher_')))) return
     this.record(botId)
     this.#add('webhook.set', { botId, url: '', allowed_updates: types }, {})
   }
@@ -205,11 +226,10 @@ class Preparing {
   }
 
   /** True if a recorded call does this to a template or bot; the record shows its state after that. */
-  #happens(target: RegExp, id?: string): boolean {
-    return this.#recorded.some(({ target: it, input, code }) => {
-      const isOf = id === undefined || input.templateId === id || input.botId === id
-      return target.test(it) && isOf && code === null
-    })
+  #happens(target: RegExp, id: string): boolean {
+    return this.#recorded.some(
+      ({ target: it, input, code }) => target.test(it) && [input.templateId, input.botId].includes(id) && code === null,
+    )
   }
 
   /** Returns a token of an application, and creates one if there is none before the first recorded call. */

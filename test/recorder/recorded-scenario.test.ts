@@ -290,7 +290,7 @@ describe('recorded scenario', () => {
     ])
   })
 
-  it('a selection takes the chosen lines, counts lines that are gone, and measures time by the others', async () => {
+  it('a selection counts lines that are gone, and measures time by lines that were not chosen', async () => {
     const clock = (now: string, time: string) =>
       call('platform.setClock', { body: { now }, data: { now }, id: `req_${now.slice(0, 4)}`, time })
     const ids = new Set(['req_2028', 'req_gone'])

@@ -215,6 +215,8 @@ const specific: Readonly<Record<string, Produce>> = {
     scene.send({ input: { endpoint: 'vouchers.redeem', voucher_id: 'vch_unknown' } }),
   'platform.showCredentials VOUCHER_NOT_FOUND': (scene) => scene.send({ input: { voucherId: 'vch_unknown' } }),
   'platform.seedStore STORE_NOT_EMPTY': (scene) => scene.send({ input: { seed: undefined } }),
+  'platform.recordScenario PAYLOAD_TOO_LARGE': (scene) =>
+    scene.send({ body: JSON.stringify({ ids: ['x'.repeat(262_144)] }) }),
   'platform.seedStore PAYLOAD_TOO_LARGE': (scene) => scene.send({ body: JSON.stringify({ a: 'x'.repeat(1_048_576) }) }),
   'platform.approveTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),
   'platform.rejectTemplate TEMPLATE_STATE_CONFLICT': (scene) => scene.sendTwice({}),

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { sessionEnded } from './api.js'
+import { NO_RESPONSE, sessionEnded } from './api.js'
 import { Badge, Loading, Status, TextFilter } from './components.js'
 import { ExampleOffer } from './example-offer.js'
 import { stepOf } from './keys.js'
@@ -9,10 +9,33 @@ import { count, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
+import { announce, features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
+import type { Recording } from './views/recording.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
+
+/** Ids of the requests and deliveries that are chosen for a scenario; null while the user records none. */
+const chosen = signal<ReadonlySet<string> | null>(null)
+const choose = (ids: ReadonlySet<string> | null) => {
+  chosen.value = ids
+}
+/** Loaded when the user records the first scenario. */
+const recording = signal<typeof Recording | null>(null)
+
+async function startRecording(): Promise<void> {
+  const loaded = recording.value ?? (await import('./views/recording.js').then((it) => it.Recording).catch(() => null))
+  recording.value = loaded
+  if (loaded) choose(new Set())
+  else announce(NO_RESPONSE)
+}
+
+function toggle(id: string): void {
+  const ids = new Set(chosen.value)
+  if (!ids.delete(id)) ids.add(id)
+  choose(ids)
+}
 
 /** Number of rows to render above and below the visible ones. */
 const MARGIN = 8
@@ -22,6 +45,7 @@ export function StreamView() {
   const version = logVersion.value
   // Filter all entries again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
+  const Form = recording.value
   return (
     <section class="stream">
       <h1 class="unseen" tabindex={-1}>
@@ -29,6 +53,9 @@ export function StreamView() {
       </h1>
       <ExampleOffer when={complete.value && log.entries.every((it) => it.type.startsWith('platform.'))} />
       <Filters query={query} found={entries.length} />
+      {Form && chosen.value && (
+        <Form chosen={chosen.value} choose={choose} shown={entries.map((it) => it.id)} close={() => choose(null)} />
+      )}
       {entries.length === 0 ? <Empty /> : <List entries={entries} />}
     </section>
   )
@@ -86,6 +113,11 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
           </>
         )}
       </p>
+      {features.value?.source === 'server' && !chosen.value && (
+        <button type="button" class="small" onClick={startRecording}>
+          Record a scenario …
+        </button>
+      )}
     </form>
   )
 }
@@ -207,6 +239,14 @@ function Row({ entry, index }: { readonly entry: Entry; readonly index: number }
         </time>
       </td>
       <td class="type">
+        {chosen.value && (
+          <input
+            type="checkbox"
+            aria-label={`${entry.type} at ${entry.at.slice(11, 19)}`}
+            checked={chosen.value.has(entry.id)}
+            onChange={() => toggle(entry.id)}
+          />
+        )}
         <span class={`kind ${kind}`}>
           {kind === 'request' ? '→' : '↗'}
           <span class="unseen">{kind}</span>

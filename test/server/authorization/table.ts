@@ -144,6 +144,7 @@ export const rows: Readonly<Record<string, Row>> = {
     voucherId: 'VOUCHER_NOT_FOUND',
   }),
   'platform.seedStore': row(`POST ${platform}/seed`, 'operator'),
+  'platform.recordScenario': row(`POST ${platform}/recordings`, 'operator'),
   'platform.find': row(`POST ${platform}/find`, 'operator'),
   'platform.totals': row(`GET ${platform}/totals`, 'operator'),
   'platform.openPage': row(`POST ${platform}/page-tickets`, 'operator'),

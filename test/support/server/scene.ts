@@ -126,6 +126,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.showCredentials': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   // A seed without records is in every store.
   'platform.seedStore': async () => ({ seed: { account: 'demo' } }),
+  'platform.recordScenario': async () => ({ ids: ['req_1'] }),
   'platform.find': async () => ({ text: 'Shop' }),
   'platform.totals': async () => ({}),
   'platform.openPage': async () => ({}),

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { useBrowser } from '../../support/page/browser.js'
+import { checkLook } from '../../support/page/journey.js'
+import { openPage } from '../../support/page/open-page.js'
+import { type PageServer, pageServer } from '../../support/page/server.js'
+
+const browser = useBrowser()
+let server: PageServer
+
+beforeAll(async () => {
+  server = await pageServer()
+})
+afterAll(() => server.close())
+
+test('chosen rows of the stream become a scenario, which passes on an empty server', async () => {
+  const page = await openPage(browser, server)
+  const { credential } = await server.issue()
+  await server.client.vouchers.redeem({ credential, reference: 'chosen' })
+  await server.client.vouchers.verify({ credential })
+  await page.getByRole('button', { name: 'Record a scenario …' }).click()
+  const form = page.getByRole('region', { name: 'Scenario' })
+  expect(await form.getByRole('button', { name: 'Make the scenario' }).isDisabled()).toBe(true)
+  await page.getByRole('checkbox', { name: /^vouchers\.redeem at / }).check()
+  await form.getByText('1 chosen.').waitFor()
+  await form.getByRole('button', { name: 'Make the scenario' }).click()
+  const content = form.getByRole('region', { name: 'Content of recorded.yaml' })
+  const text = (await content.textContent()) ?? ''
+  expect(text).toContain('reference: chosen')
+  expect(text).not.toContain('vouchers.verify')
+  expect(text).not.toContain(credential.value)
+  await checkLook(page, 'recording')
+  await form.getByRole('button', { name: 'Choose all shown' }).click()
+  await content.waitFor({ state: 'detached' })
+  await form.getByRole('button', { name: 'Make the scenario' }).click()
+  const link = form.getByRole('link', { name: 'Save recorded.yaml' })
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
+  const saved = readFileSync(await download.path(), 'utf8')
+  expect(saved).toContain('vouchers.verify')
+  const cwd = temporaryDir()
+  writeFileSync(join(cwd, 'one.yaml'), text)
+  writeFileSync(join(cwd, 'all.yaml'), saved)
+  expect((await cli('scenario run one.yaml all.yaml', { cwd })).stdout).toContain('2 passed')
+  await form.getByRole('button', { name: 'Close' }).click()
+  expect(await page.getByRole('checkbox').count()).toBe(0)
+  expect(page.errors).toEqual([])
+})
