@@ -1,5 +1,6 @@
 import type { CredentialKind } from '../contract/endpoint.js'
 import {
+  accountsOf,
   eachNew,
   eachText,
   ID,
@@ -37,6 +38,13 @@ const uniqueMembers: Readonly<Record<string, readonly [lengthMax: number, separa
 }
 const RUN_LENGTH = 13
 
+/** Kinds of credentials, by the place in the response that brings them. */
+const kindsByPath: Readonly<Record<string, CredentialKind>> = {
+  '.token': 'token',
+  '.one_time_token': 'bot',
+  '.jwt': 'jwt',
+}
+
 export const isSuccess = ({ status }: RecordedCall) => status !== null && status < 300
 
 /** Turns calls and attempts, in their order, into steps. */
@@ -52,6 +60,11 @@ export class Converter {
       if (source === undefined) return undefined
       return this.#calls.get(source.step)?.at === '' ? 'prepared' : 'recorded'
     },
+    // The account of a scenario, and the operator, need no step.
+    hasCredential: (call) =>
+      this.#sourceOf(call) !== undefined ||
+      call.caller === 'operator' ||
+      (call.caller === 'jwt' && call.code !== 'TOKEN_TYPE_NOT_ACCEPTED' && !this.#logsIn),
   }
   readonly #credentials = new Map<CredentialKind, string>()
   /** Kinds of the named credentials, by calls that accepted them. */
@@ -59,21 +72,24 @@ export class Converter {
   readonly #keys = new Map<string, number>()
   readonly #sentKeys = new Map<string, string>()
   readonly #environment = new Map<string, string>()
+  /** Deliveries that the receiver has accepted. */
+  readonly #delivered = new Set<string>()
   readonly #respond: (number | 'timeout')[] = []
-  readonly #hasAccounts: boolean
+  /** True if a login is a step: the account of a scenario is logged in. */
+  #logsIn = false
   #hasMoved = false
   #hasWebhook = false
   #comments: string[] = []
 
   constructor(events: readonly RecordedEvent[]) {
-    const accounts = new Set<unknown>()
     for (const it of events) {
       if (it.kind !== 'call') continue
       if (it.key !== undefined) this.#keys.set(it.key, (this.#keys.get(it.key) ?? 0) + 1)
-      if (it.target === 'platform.issueAccountToken') accounts.add(it.input.accountId)
       if (isSuccess(it) && it.credential !== null) this.#kinds.set(it.credential, it.caller)
+      // Only a recorded login has a JWT that can expire.
+      this.#logsIn ||= it.code === 'TOKEN_EXPIRED' && it.caller === 'jwt'
     }
-    this.#hasAccounts = accounts.size > 1
+    this.#logsIn ||= accountsOf(events).length > 1
   }
 
   get result() {
@@ -92,12 +108,14 @@ export class Converter {
     if (whole > 0) this.#add({ advance: durationOf(whole) })
   }
 
-  receive({ type, status, isReplay, body, at }: Extract<RecordedEvent, { kind: 'attempt' }>): void {
+  receive({ id, type, status, isReplay, body, at }: Extract<RecordedEvent, { kind: 'attempt' }>): void {
     const label = `A delivery of ${type ?? 'an unknown type'} at ${at}`
     if (type === null) return this.note(`${label}: a step cannot wait for it.`)
     if (isReplay) return this.note(`${label}: the operator replayed it, which has no step.`)
     if (status === null) return this.note(`${label}: no receiver responded; that of a scenario always does.`)
     if (!this.#hasWebhook) return this.note(`${label}: no call set its webhook.`)
+    if (this.#delivered.has(id)) return this.note(`${label}: a receiver passes over what it has accepted.`)
+    if (status !== 'timeout' && status < 300) this.#delivered.add(id)
     this.#respond.push(status)
     const that: string[] = []
     eachText(body, (text, path) => {
@@ -114,7 +132,7 @@ export class Converter {
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
     // Each affected call gets a fault of its own: which calls a recorded fault affects can depend on chance and on bodies.
     if (/^platform\.(?:addFault|removeFault|clearFaults)$/.test(target) && isSuccess(call)) return
-    if (target === 'platform.issueAccountToken' && !this.#hasAccounts && !this.#hasMoved) return
+    if (target === 'platform.issueAccountToken' && !this.#logsIn && !this.#hasMoved) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
     if (this.#isPoll(call)) return this.#repeat(call)
     this.#plant(call)
@@ -169,17 +187,24 @@ export class Converter {
   }
 
   /** Selects the credential of a call by `use` of an earlier step. Returns `as` if the call needs it. */
-  #credentialOf({ caller, credential, code, target, applicationId }: RecordedCall): string | undefined {
+  #credentialOf(call: RecordedCall): string | undefined {
+    const { caller, credential, code, target } = call
     if (target.startsWith('platform.') && code === null) return undefined
     if (credential === null) return code === 'TOKEN_MISSING' || target.includes(' ') ? 'none' : undefined
-    const kind = this.#kinds.get(credential) ?? caller
-    const ofApp = credential === nameOf(String(applicationId)) ? this.#tokenOf(applicationId) : undefined
-    const source = this.#sources.get(credential) ?? ofApp
+    const source = this.#sourceOf(call)
+    const kind = this.#kinds.get(credential) ?? kindsByPath[source?.jq ?? ''] ?? caller
     const base = { token: 'token', bot: 'bot_token', jwt: 'jwt', operator: 'operator' }[kind]
     const isOwn = kind === 'operator' || (kind === 'jwt' && source === undefined)
     const wanted = source === undefined ? 'unknown' : `\${${this.#variableOf(source, base)}}`
     if (!isOwn && this.#credentials.get(kind) !== wanted) this.#use(kind, wanted, source?.step)
     return kind === caller && !target.includes(' ') ? undefined : kind
+  }
+
+  /** Finds where the credential of a call comes from; undefined for that of the scenario's account, and for an unknown one. */
+  #sourceOf({ credential, applicationId, accountId }: RecordedCall): Source | undefined {
+    if (credential === null) return undefined
+    const ofApp = credential === nameOf(String(applicationId)) ? this.#tokenOf(applicationId) : undefined
+    return this.#sources.get(credential) ?? ofApp ?? this.#sources.get(nameOf(String(accountId)))
   }
 
   /** A token of an application, for calls of the operator as that application. */
@@ -205,6 +230,11 @@ export class Converter {
   }
 
   #inputOf(call: RecordedCall): { with?: unknown } {
+    if (call.input.secure_transport === 'required') {
+      this.note('A scenario sends plain text: secure_transport is left out.')
+      const { secure_transport: _, ...input } = call.input
+      return this.#inputOf({ ...call, input })
+    }
     const isSetting = setsWebhook(call) && call.code !== 'VALIDATION_FAILED'
     const { url: _, secret_token: _1, port: _2, holder: _3, leaseId: _4, ...rest } = call.input
     const filled = this.#filled(isSetting ? rest : call.input, '', call) as Members

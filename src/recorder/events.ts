@@ -28,6 +28,8 @@ export interface RecordedCall {
   /** Kind of the planted fault that affected the call. */
   readonly fault: FaultKind | null
   readonly applicationId: string | null
+  /** Account whose JWT the call has. */
+  readonly accountId: string | null
   /** Bot whose token the call has. */
   readonly botId: string | null
   readonly voucherId: string | null
@@ -37,6 +39,8 @@ export interface RecordedCall {
 
 interface RecordedAttempt {
   readonly kind: 'attempt'
+  /** Id of the delivery. */
+  readonly id: string
   readonly at: string
   readonly botId: string | null
   readonly type: string | null
@@ -67,9 +71,9 @@ export const isMembers = (value: unknown): value is Members =>
 /** Matches an id of the platform; a seed may choose the part after the kind. */
 export const ID = /^(?:app|bot|chat|dlv|flt|rdm|tok|tpl|vch)_[\w-]{1,60}$/
 /** Matches the name of a secret. */
-export const NAME = /^\[hidden (?:\d+|of [\w-]+)\]$/
+export const NAME = /^\[hidden (?:\d+|of [\w.-]+)\]$/
 
-/** Name of the token of an application, or of the code of a voucher, that no recorded call has sent. */
+/** Name of a secret that no recorded call has: token of an application, code of a voucher, JWT of an account. */
 export const nameOf = (id: string) => `[hidden of ${id}]`
 
 /**
@@ -139,6 +143,7 @@ function callOf(
     replayed: request.replayed,
     fault,
     applicationId: request.application_id,
+    accountId: request.account_id ?? null,
     botId: request.bot_id ?? null,
     voucherId: request.voucher_id,
     ...received(exchange, fault),
@@ -192,10 +197,11 @@ function pathMembers({ path, query }: Route, url: string): Record<string, unknow
 }
 
 function attemptOf({ delivery, exchange }: Extract<ActivityLine, { kind: 'delivery' }>): RecordedEvent {
-  const { at, bot_id, update_type, status, error, replay } = delivery
+  const { delivery_id, at, bot_id, update_type, status, error, replay } = delivery
   const isTimeout = status === null && error !== null && /TIMEOUT/i.test(error.code)
   return {
     kind: 'attempt',
+    id: delivery_id,
     at,
     botId: bot_id,
     type: update_type,
@@ -242,4 +248,15 @@ export function eachNew(
     const isNew = method !== 'GET' && !replayed && path.length === 1 && path[0] === 'id'
     if (isNew || !created.test(text)) visit(text, path)
   })
+}
+
+/** Accounts that act in calls; a scenario has one of its own. */
+export function accountsOf(events: readonly RecordedEvent[]): string[] {
+  const accounts = new Set<string>()
+  for (const it of events) {
+    if (it.kind !== 'call') continue
+    if (it.accountId !== null) accounts.add(it.accountId)
+    if (it.target === 'platform.issueAccountToken') accounts.add(String(it.input.accountId))
+  }
+  return [...accounts]
 }

@@ -1,5 +1,6 @@
 import { scopes } from '../contract/endpoint.js'
 import {
+  accountsOf,
   eachNew,
   eachText,
   ID,
@@ -17,16 +18,19 @@ export type Existing = ReadonlyMap<string, Members>
 
 const isCall = (it: RecordedEvent): it is RecordedCall => it.kind === 'call'
 
-/** True if the server approves what is submitted: a call used a template or bot that no recorded call approved. */
+/** True if the server approves what is submitted: a call used a template or bot on which no recorded call decided. */
 export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
   const submitted = new Set<unknown>()
   return events.filter(isCall).some(({ target, input, data, code }) => {
     if (code !== null) return false
-    if (/\.submit/.test(target)) submitted.add(input.templateId)
+    const { templateId, template_id: issued, botId, bot_id: ofChat } = input
+    if (/\.submit/.test(target)) submitted.add(templateId)
     else if (target === 'bots.apply' && isMembers(data)) submitted.add(data.id)
-    else if (target.startsWith('platform.approve')) submitted.delete(input.templateId ?? input.botId)
-    else if (/\.issue$/.test(target)) return submitted.has(input.template_id)
-    else if (/^webhook\.|linkBot|createChat/.test(target)) return submitted.has(input.botId ?? input.bot_id)
+    else if (/^platform\.(?:approve|reject)/.test(target)) submitted.delete(templateId ?? botId)
+    else if (/\.issue$/.test(target)) return submitted.has(issued)
+    // The owner reads a bot before its approval, too.
+    else if (target !== 'bots.get' || (isMembers(data) && data.one_time_token !== undefined))
+      return submitted.has(botId ?? ofChat)
     return false
   })
 }
@@ -99,6 +103,9 @@ class Preparing {
   readonly #order: readonly string[]
   readonly #approvesAtOnce: boolean
   readonly #done = new Set<string>()
+  readonly #accounts: readonly string[]
+  /** Accounts by the applications and bots that they use. */
+  readonly #owners = new Map<unknown, string>()
   /** Credentials of issued vouchers, by voucher. */
   readonly #credentials = new Map<string, unknown[]>()
 
@@ -113,6 +120,11 @@ class Preparing {
     this.#routeOf = routeOf
     this.#recorded = recorded
     this.#approvesAtOnce = approvesAtOnce(recorded)
+    this.#accounts = accountsOf(recorded)
+    for (const { code, accountId, input } of recorded) {
+      if (code !== null || accountId === null) continue
+      for (const id of [input.appId, input.botId]) if (!this.#owners.has(id)) this.#owners.set(id, accountId)
+    }
   }
 
   record(id: string): void {
@@ -128,10 +140,11 @@ class Preparing {
     }
   }
 
-  credential({ caller, credential, applicationId, botId }: RecordedCall): void {
+  credential({ caller, credential, applicationId, accountId, botId }: RecordedCall): void {
     const name = credential as string
     if (this.later.has(name) || this.#done.has(name)) return
-    if (caller === 'token' && applicationId !== null) {
+    if (accountId !== null) this.#jwt(accountId)
+    else if (caller === 'token' && applicationId !== null) {
       if (name === nameOf(applicationId) && [...this.tokens.values()].includes(applicationId)) return
       this.#token(name, applicationId)
     } else if (caller === 'bot' && botId !== null && this.#existing.has(botId)) {
@@ -149,6 +162,9 @@ class Preparing {
     const named = isMembers(credential) ? [credential] : []
     const known = this.#credentials.get(id)
     if (known !== undefined) return void known.push(...named)
+    const events = (record.events ?? []) as readonly VoucherEvent[]
+    const issued = events.find((it) => it.type === 'issued')
+    if (issued !== undefined && !this.#isBefore(issued, call)) return
     const credentials: unknown[] = named.length > 0 ? named : [{ type: 'redeem_code', value: nameOf(id) }]
     this.#credentials.set(id, credentials)
     const { templateId, externalIssueId, recipientUserId, metadata, applicationId } = record
@@ -156,14 +172,7 @@ class Preparing {
     const token = this.#tokenOf(String(applicationId))
     const recipient = { external_issue_id: externalIssueId, recipient_user_id: recipientUserId }
     const issue = { template_id: templateId, ...recipient, ...(Object.keys(metadata ?? {}).length > 0 && { metadata }) }
-    const events = (record.events ?? []) as readonly VoucherEvent[]
-    this.#again(
-      'vouchers.issue',
-      events.find((it) => it.type === 'issued'),
-      issue,
-      { id, credentials },
-      token,
-    )
+    this.#again('vouchers.issue', issued, issue, { id, credentials }, token)
     for (const event of events.filter((it) => this.#isBefore(it, call))) {
       const { type, redemption_id: redemptionId, reference, reason } = event
       const redeem = { credential: credentials[0], ...(reference !== null && { reference }) }
@@ -174,6 +183,7 @@ class Preparing {
   }
 
   #isBefore({ request_id: id, at }: VoucherEvent, call: RecordedCall): boolean {
+    if (this.#recorded.some((it) => it.id === id)) return false
     const place = this.#order.indexOf(id ?? '')
     if (place >= 0) return place < this.#order.indexOf(call.id)
     return at <= call.at
@@ -248,10 +258,22 @@ class Preparing {
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }
 
-  #add(target: string, input: Members, data: Members, credential: string | null = null, key?: string): void {
+  /** Returns the JWT of an account, null for the only one. */
+  #jwt(account = this.#accounts[0] as string): string | null {
+    if (this.#accounts.length < 2) return null
+    const name = nameOf(account)
+    if (this.#done.has(name)) return name
+    this.#done.add(name)
+    this.#add('platform.issueAccountToken', { accountId: account }, { jwt: name })
+    return name
+  }
+
+  #add(target: string, input: Members, data: Members, given: string | null = null, key?: string): void {
     const { method, caller } = this.#routeOf(target) as Route
+    const owner = this.#owners.get(input.appId ?? input.botId ?? data.id)
+    const credential = caller === 'jwt' ? this.#jwt(owner) : given
     const unset = { at: '', status: null, code: null, replayed: false, fault: null }
-    const ids = { id: '', applicationId: null, botId: null, voucherId: null }
+    const ids = { id: '', applicationId: null, accountId: null, botId: null, voucherId: null }
     this.calls.push({ kind: 'call', target, method, caller, input, credential, data, key, ...unset, ...ids })
   }
 }

@@ -1,3 +1,4 @@
+import { HIDDEN } from '../contract/platform/captured.js'
 import { eachText, ID, isMembers, NAME, type RecordedCall } from './events.js'
 
 /** What the steps so far know. */
@@ -6,6 +7,8 @@ export interface Known {
   readonly calls: readonly RecordedCall[]
   /** Says which kind of call brought an id or a secret; undefined if none did. */
   originOf(text: string): 'recorded' | 'prepared' | undefined
+  /** True if a step can send the credential of a call. */
+  hasCredential(call: RecordedCall): boolean
 }
 
 const BEFORE = 'it depends on what happened before the recording, or at the same time'
@@ -72,26 +75,41 @@ function againstSuccess(call: RecordedCall, known: Known): string | undefined {
 }
 
 function againstRefusal(call: RecordedCall, code: string, known: Known): string | undefined {
-  const { target, caller, input, credential, key, data } = call
+  const everywhere = unrepeatable.find(([codes]) => codes.test(code))?.[1]
+  if (everywhere !== undefined) return everywhere
   const texts = textsOf(call)
   const unknown = texts.filter((it) => (ID.test(it) || NAME.test(it)) && known.originOf(it) === undefined)
-  if (code === 'TOKEN_INVALID' && (caller === 'jwt' || caller === 'operator')) return 'a scenario sends valid ones'
-  if (ofCredential.test(code) && known.originOf(credential ?? '') !== 'recorded')
-    return 'its credential is older than the recording'
-  if (code === 'VALIDATION_FAILED' && unknown.some((it) => NAME.test(it))) return 'its input is hidden'
+  const ofCaller = againstCredential(call, code, known)
+  if (ofCaller !== undefined) return ofCaller
+  const isHidden = unknown.some((it) => NAME.test(it)) || texts.some((it) => it.includes(HIDDEN))
+  if (code === 'VALIDATION_FAILED' && isHidden) return 'its input is hidden'
   if (unknown.length > 0 && !ofNoRecord.test(code) && !setsWebhook(call))
     return 'the server no longer has a record that it names'
-  if (ofRecord.test(code) && texts.some((it) => known.originOf(it) === 'prepared')) return BEFORE
-  const made = known.calls.filter((it) => it.code === null)
+  const isOfEarlierRecord = ofRecord.test(code) && texts.some((it) => known.originOf(it) === 'prepared')
+  return isOfEarlierRecord || lacksCause(call, code, known.calls) ? BEFORE : undefined
+}
+
+function againstCredential(call: RecordedCall, code: string, known: Known): string | undefined {
+  const { caller, credential } = call
+  if (credential === null) return undefined
+  if (code === 'TOKEN_INVALID')
+    return caller === 'jwt' || caller === 'operator' ? 'a scenario sends valid ones' : undefined
+  const isOlder = ofCredential.test(code) && known.originOf(credential) !== 'recorded'
+  return isOlder || !known.hasCredential(call) ? 'its credential is older than the recording' : undefined
+}
+
+/** True if no earlier call leads to a refusal. */
+function lacksCause({ target, input, key, data }: RecordedCall, code: string, calls: Known['calls']): boolean {
+  const made = calls.filter((it) => it.code === null)
   const limit = /_LIMIT_REACHED$/.test(code) && isMembers(data) ? Number(data.limit) : 0
   const taken = takenMembers[code]
   const change = stateChanges.find(([codes]) => codes.test(code))?.[1]
-  const isEarlier =
+  return (
     made.filter((it) => it.target === target).length < limit ||
     (taken !== undefined && !made.some((it) => it.input[taken] === input[taken])) ||
     (code === 'IDEMPOTENCY_KEY_REUSED' && !made.some((it) => it.key === key)) ||
     (change !== undefined && !made.some((it) => it.at !== '' && change.test(it.target)))
-  return isEarlier ? BEFORE : unrepeatable.find(([codes]) => codes.test(code))?.[1]
+  )
 }
 
 export const setsWebhook = ({ target }: RecordedCall) => /^webhook\.set|borrowWebhook/.test(target)

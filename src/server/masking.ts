@@ -57,8 +57,9 @@ export class Masking {
     return HIDDEN
   }
 
-  /** Replaces texts that have the form of a secret. */
-  hideForms = (text: string): string => replaceSecretForms(text, this.#nameOf, this.#nameOf)
+  /** Replaces texts that have the form of a secret, or of the name of one. */
+  hideForms = (text: string): string =>
+    replaceSecretForms(text.replace(/\[hidden(?: \d+)?\]/g, this.#nameOf), this.#nameOf, this.#nameOf)
 
   /** Returns a JSON value without marked secrets and without values that no schema describes. */
   show(value: unknown, schemas: readonly Schema[]): unknown {

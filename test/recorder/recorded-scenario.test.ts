@@ -98,7 +98,7 @@ async function recorded(
 const apply = call('bots.apply', {
   body: { name: 'Bot', username: 'my_bot' },
   status: 201,
-  data: { id: BOT, status: 'inactive' },
+  data: { id: BOT, status: 'active' },
 })
 const set = call('webhook.set', {
   url: `/api/v1/bots/my/${BOT}/webhook`,
@@ -112,19 +112,21 @@ const start = call('platform.createChat', { body: { bot_id: BOT, user_id: 'user-
 
 describe('recorded scenario', () => {
   it('an attempt that precedes the call that caused it follows this call', async () => {
-    const { steps, file } = await recorded([
+    const { steps, file, remarks } = await recorded([
       apply,
       set,
       attempt(503),
       start,
-      attempt(200),
       attempt(null, { code: 'RESPONSE_TIMEOUT', message: '' }),
+      attempt(200),
+      attempt(200),
     ])
     expect(steps.map((it) => it.call ?? it.receive)).toEqual([
       ...['bots.apply', 'webhook.set', 'platform.createChat'],
       ...['my_chat_member', 'my_chat_member', 'my_chat_member'],
     ])
-    expect(file).toMatchObject({ server: { auto_approve: true }, webhook: { respond: '503,200,timeout' } })
+    expect(remarks).toEqual([expect.stringContaining('a receiver passes over what it has accepted')])
+    expect(file).toMatchObject({ server: { auto_approve: true }, webhook: { respond: '503,timeout,200' } })
     expect(steps[1]).toMatchObject({
       with: { botId: '${bot}', url: '${webhook.url}', secret_token: '${webhook.secret}' },
     })

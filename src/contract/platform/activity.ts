@@ -20,6 +20,7 @@ export const requestLogEntry = Type.Object({
   voucher_id: nullable(Type.String()),
   replayed: Type.Boolean(),
   duration_ms: Type.Number(),
+  account_id: Type.Optional(Type.String({ description: 'account of an account JWT' })),
   bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
   by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
   fault: Type.Optional(

@@ -71,7 +71,7 @@ export interface CompletedRequest {
   readonly method: string
   /** Null for an unknown path. */
   readonly route: { readonly endpoint: Pick<Endpoint, 'id' | 'path'> } | null
-  readonly caller: { readonly applicationId: string } | null
+  readonly caller: { readonly kind: string; readonly accountId: string; readonly applicationId: string } | null
   readonly actingFor?: string | null
   readonly botId: string | null
   readonly failureCode: FailureCode | null
@@ -130,13 +130,14 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
     path: endpoint?.path ?? null,
     status,
     code: ended.failureCode,
-    application_id: ended.caller?.applicationId || null,
+    application_id: ended.caller?.applicationId || ended.actingFor || null,
     voucher_id: ended.voucher?.voucherId ?? ended.refusedVoucherId ?? null,
     replayed: ended.replayed,
     duration_ms: Math.round((performance.now() - ended.startedAt) * 1000) / 1000,
   }
   return {
     ...entry,
+    ...(ended.caller?.kind === 'jwt' && { account_id: ended.caller.accountId }),
     ...(ended.botId !== null && { bot_id: ended.botId }),
     ...(ended.actingFor != null && { by_operator: true }),
     ...(ended.fault != null && { fault: ended.fault }),
