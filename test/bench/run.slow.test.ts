@@ -12,7 +12,8 @@ let registry: string
 
 beforeAll(async () => {
   const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
-  project = copyProject(['src', 'test', 'bin', 'completions', ...configs])
+  // With dist/, so that a benchmark builds the package only if the last build here made no types.
+  project = copyProject(['src', 'test', 'bin', 'completions', 'dist', ...configs])
   // The copy has no cache of the benchmark, which may contain Prism.
   rmSync(join(project, 'node_modules'))
   mkdirSync(join(project, 'node_modules'))

@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
-  mkdirSync,
+  cpSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join, relative } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { copyProject } from '../support/planting.js'
 
 let project: string
@@ -19,6 +20,20 @@ let built: Map<string, string>
 const inDist = (path: string) => join(project, 'dist', path)
 const build = (...flags: string[]) =>
   execFileSync(process.execPath, [join(project, 'src/build/build.js'), '--if-changed', ...flags])
+
+/** True if a build begins: it is the only step that loads a package, and finds none here. */
+function begins(...flags: string[]): boolean {
+  const modules = join(project, 'node_modules')
+  renameSync(modules, `${modules}-away`)
+  try {
+    const args = [join(project, 'src/build/build.js'), '--if-changed', ...flags]
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    if (status !== 0) expect(stderr).toContain("Cannot find package 'rolldown'")
+    return status !== 0
+  } finally {
+    renameSync(`${modules}-away`, modules)
+  }
+}
 
 /** Contents of all files of dist/, by path. */
 function dist(): Map<string, string> {
@@ -31,6 +46,11 @@ beforeAll(() => {
   project = copyProject(['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json'])
   build()
   built = dist()
+  cpSync(inDist('.'), join(project, 'built'), { recursive: true })
+})
+beforeEach(() => {
+  rmSync(inDist('.'), { recursive: true, force: true })
+  cpSync(join(project, 'built'), inDist('.'), { recursive: true })
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
@@ -51,37 +71,39 @@ describe('build with --if-changed', () => {
     expect(statSync(inDist('cli/main.cjs')).mtimeMs).toBe(before)
   })
 
-  test.each<[string, () => void]>([
+  const damages: readonly (readonly [what: string, damage: () => void])[] = [
     ['a changed byte', () => changeLastByte(inDist('webhook/index.js'))],
     ['a truncated file', () => truncateSync(inDist('chunks/build/jq.wasm'), 1_000)],
     ['a missing file', () => rmSync(inDist('cli/main.cjs'))],
     ['an added file', () => writeFileSync(inDist('chunks/added.cjs'), '')],
+    ['changed types', () => appendFileSync(inDist('types/client/index.d.ts'), ' ')],
+    ['added types', () => cpSync(inDist('types/webhook'), inDist('types/added'), { recursive: true })],
     ['a damaged record', () => truncateSync(inDist('build.json'), 10)],
-  ])('a build with --if-changed --bundle repairs a bundle with %s', (_what, damage) => {
+  ]
+
+  test.each(damages)('a build with --if-changed --bundle begins if dist/ has %s', (_what, damage) => {
     damage()
+    expect(begins('--bundle')).toBe(true)
+  })
+
+  test('builds with --if-changed repair a bundle with every damage, then make the types', () => {
+    for (const [, damage] of damages) damage()
     build('--bundle')
     // This build wrote no types, so it left none that may be damaged.
     const bundle = [...built].filter(([path]) => !path.startsWith('types/') && path !== 'build.json')
     expect([...dist()].filter(([path]) => path !== 'build.json')).toEqual(bundle)
-  })
-
-  test('a build with --if-changed makes missing types and repairs damaged ones', () => {
-    build()
-    expect(dist()).toEqual(built)
-    appendFileSync(inDist('types/client/index.d.ts'), ' ')
-    mkdirSync(inDist('types/added'))
-    writeFileSync(inDist('types/added/index.d.ts'), '')
+    expect(begins('--bundle')).toBe(false)
     build()
     expect(dist()).toEqual(built)
   })
 
-  test('a build with --if-changed builds after a change of a source that keeps its time', () => {
+  test('a build with --if-changed begins after a change of a source that keeps its time', () => {
     const source = join(project, 'src/webhook/signature.ts')
+    const before = readFileSync(source)
     const { atime, mtime } = statSync(source)
     appendFileSync(source, 'export const added = 1\n')
     utimesSync(source, atime, mtime)
-    const before = statSync(inDist('webhook/index.js')).mtimeMs
-    build('--bundle')
-    expect(statSync(inDist('webhook/index.js')).mtimeMs).toBeGreaterThan(before)
+    expect([begins(), begins('--bundle')]).toEqual([true, true])
+    writeFileSync(source, before)
   })
 })

@@ -6,6 +6,7 @@ import { Bulk, issuer } from '../support/cli/bulk.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
 import { qrToken } from '../support/cli/samples.js'
 import { foreignFile, NOBODY } from '../support/foreign-file.js'
+import { openFilesIn } from '../support/open-files.js'
 
 /** Asserts that a file has kept its content and its owner. */
 function expectUntouched(path: string, content = '') {
@@ -36,6 +37,7 @@ test.for(['out.csv', 'out.csv.journal', 'out.errors.csv'])(
     expect([ran.exit, ran.stdout, received]).toEqual([1, '', []])
     expect(ran.stderr).toContain('(OWNED_BY_ANOTHER_USER)')
     expectUntouched(join(bulk.dir, name))
+    expect(openFilesIn(bulk.dir)).toEqual([])
   },
 )
 

@@ -1,7 +1,9 @@
+import { setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import { contract } from '../../../src/contract/index.js'
+import { pause } from '../../../src/files/pause.js'
 import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { startPostgres } from '../../support/postgres/server.js'
 import { type ApiResponse, callerOf } from '../../support/server/client.js'
@@ -137,21 +139,23 @@ async function tryAll(server: Server, lists: Lists, owner: Tenant, other: Tenant
   const lines = Array.from({ length: CONNECTIONS }, () => server.line())
   for (const [name, [perSecond, call]] of Object.entries(lists)) {
     run.say(name)
-    let isOver = false
+    const over = new AbortController()
+    // One for each connection that waits.
+    setMaxListeners(CONNECTIONS, over.signal)
     let calls = 0
     const loads = lines.map(async ({ send }, index) => {
       const tenant = tenantAt({ send, operatorKey: server.operatorKey }, owner)
-      await wait((1_000 * index) / perSecond)
-      while (!isOver) {
+      await pause((1_000 * index) / perSecond, over.signal)
+      while (!over.signal.aborted) {
         const { status, text, code } = await call(tenant)
         calls += 1
         // An application has a maximum of active tokens.
         if (status >= 300 && code !== 'TOKEN_LIMIT_REACHED') broken.push(`${name} got ${status} ${text.slice(0, 200)}`)
-        await wait((1_000 * CONNECTIONS) / perSecond)
+        await pause((1_000 * CONNECTIONS) / perSecond, over.signal)
       }
     })
     const p99 = await verifies(verify, ms, broken)
-    isOver = true
+    over.abort()
     await Promise.all(loads)
     const ratio = Math.max(p99, P99_MS_MIN) / Math.max(quiet, P99_MS_MIN)
     facts[name] = `${ratio.toFixed(1)}x (${p99.toFixed(1)} ms, ${calls} calls)`

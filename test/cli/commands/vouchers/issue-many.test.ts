@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -6,6 +6,7 @@ import { Bulk, codeOf, idsOf, issuer, productionEnv } from '../../../support/cli
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli/cli.js'
 import { voucher } from '../../../support/cli/samples.js'
 import { closedPort } from '../../../support/closed-port.js'
+import { openFilesIn } from '../../../support/open-files.js'
 
 const errorOf = (stderr: string) => JSON.parse(stderr).error
 const head = 'external_issue_id,recipient_user_id'
@@ -69,6 +70,18 @@ test('issue-many syncs the journal before the first API call and the results bef
   } finally {
     datasync.mockRestore()
   }
+})
+
+test('issue-many that cannot create its results leaves no journal and no open file', async () => {
+  const bulk = Bulk.of(['a'])
+  const { baseUrl, received } = await issuer()
+  symlinkSync('missing', bulk.out)
+  const ran = await bulk.run(baseUrl)
+  expect([ran.exit, ran.stdout, received]).toEqual([1, '', []])
+  expect(ran.stderr).toContain('cannot be written (EEXIST)')
+  expect([readdirSync(bulk.dir).sort(), openFilesIn(bulk.dir)]).toEqual([['in.csv', 'out.csv'], []])
+  rmSync(bulk.out)
+  expect((await bulk.run(baseUrl)).exit).toBe(0)
 })
 
 test('the issue-many journal has the voucher id or error of each row, but no code or recipient', async () => {

@@ -109,13 +109,8 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
   const format = formatOf(paths.out) as BulkFormat
   const { done, damaged, run } = begun ?? { done: new Set<string>(), damaged: [], run: request.newRun }
   const { doneLines, tallied } = await countResults(paths.out, request, begun)
-  const journal = await Appender.resume(paths.journal, begun?.end ?? 0)
-  if (begun === undefined) await journal.append(encodeHeader(action.name, run, identity))
-  await journal.sync()
-  const results = await Appender.resume(paths.out, begun?.resultsEnd ?? 0)
-  if (results.end === 0) await results.append(headOf(resultColumnsOf(action), format))
-  // A power failure must leave both files, because a run cannot be resumed with only one.
-  for (const folder of new Set([paths.journal, paths.out].map(dirname))) syncFolder(folder)
+  const firstLines = { journal: encodeHeader(action.name, run, identity), out: headOf(resultColumnsOf(action), format) }
+  const { journal, results } = await openPair(paths, { begun, isNew, firstLines })
   await errors.clear()
   const isFresh = begun === undefined
   const headerEnd = journal.end
@@ -128,6 +123,42 @@ async function openUnderLock(paths: RunPaths, request: RunRequest): Promise<RunF
   const isDone = ({ line }: InputRow, key: string) => done.has(key) || doneLines.has(line)
   const doneCount = Math.max(done.size, doneLines.size)
   return { ok: true, files, run, isDone, doneCount, tallied, damaged, close }
+}
+
+interface PairRequest {
+  readonly begun: LoadedJournal | undefined
+  /** True if neither file exists. */
+  readonly isNew: boolean
+  readonly firstLines: Readonly<Record<'journal' | 'out', string>>
+}
+
+/**
+ * Opens the journal and the results of a run.
+ * @throws errors of the file system and of `refuseForeign`; leaves no file open, and no file of a new run
+ */
+async function openPair(paths: RunPaths, { begun, isNew, firstLines }: PairRequest) {
+  const opened = new Map<string, Appender>()
+  const open = async (path: string, end = 0) => {
+    const file = await Appender.resume(path, end)
+    opened.set(path, file)
+    return file
+  }
+  try {
+    const journal = await open(paths.journal, begun?.end)
+    if (begun === undefined) await journal.append(firstLines.journal)
+    await journal.sync()
+    const results = await open(paths.out, begun?.resultsEnd)
+    if (results.end === 0) await results.append(firstLines.out)
+    // A power failure must leave both files, because a run cannot be resumed with only one.
+    for (const folder of new Set([paths.journal, paths.out].map(dirname))) syncFolder(folder)
+    return { journal, results }
+  } catch (error) {
+    for (const [path, file] of opened) {
+      await file.close()
+      if (isNew) await rm(path)
+    }
+    throw error
+  }
 }
 
 /**
