@@ -19,12 +19,16 @@ export async function main(args: string[], root: string): Promise<number> {
       quick: { type: 'boolean', default: false },
       seed: { type: 'string' },
       only: { type: 'string' },
+      shard: { type: 'string', default: '1/1' },
     },
   })
   const seed = flags.seed ?? randomBytes(4).toString('hex')
   const only = flags.only?.split(',')
+  const [shard = 0, shards = 0] = flags.shard.split('/').map(Number)
+  if (!(Number.isInteger(shards) && shard >= 1 && shard <= shards)) throw new Error('--shard is a part such as 1/2')
   const chosen = campaigns.filter(
-    ({ row, name }) => only === undefined || only.some((it) => it === row || name.startsWith(it)),
+    ({ row, name }, at) =>
+      at % shards === shard - 1 && (only === undefined || only.some((it) => it === row || name.startsWith(it))),
   )
   if (chosen.length === 0)
     throw new Error(`--only takes beginnings of names, or rows: ${campaigns.map(({ row }) => row).join(', ')}`)
@@ -43,7 +47,8 @@ export async function main(args: string[], root: string): Promise<number> {
   }
   const machine = { node: process.version, platform: `${process.platform} ${process.arch}` }
   const report = { seed, quick: flags.quick, ...machine, campaigns: rows }
-  writeFileSync(join(root, 'faults.json'), `${JSON.stringify(report, null, 2)}\n`)
+  const file = shards === 1 ? 'faults.json' : `faults-${shard}.json`
+  writeFileSync(join(root, file), `${JSON.stringify(report, null, 2)}\n`)
   const broken = rows.some((it) => it.outcome === 'broken')
   if (broken) process.stdout.write(`To repeat: npm run faults --${flags.quick ? ' --quick' : ''} --seed ${seed}\n`)
   return broken ? 1 : 0

@@ -1,4 +1,4 @@
-// npm run faults [-- --quick] [--seed N] [--only R1,R5] runs fault campaigns; README.md of this folder describes them.
+// npm run faults [-- --quick] [--seed N] [--only R1,R5] [--shard 1/2] runs fault campaigns; README.md of this folder describes them.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
