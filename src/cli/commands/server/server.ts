@@ -32,7 +32,7 @@ const keys: Group = {
         ...operatorNotes,
       ],
       examples: [
-        { command: 'voucherctl server keys list' },
+        'voucherctl server keys list',
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
       view: { members: keyMembers, key: 'kid' },
@@ -45,7 +45,7 @@ const keys: Group = {
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
         ...operatorNotes,
       ],
-      examples: [{ command: 'voucherctl server keys rotate' }],
+      examples: ['voucherctl server keys rotate'],
       view: {
         headline: (it) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members: keyMembers,
