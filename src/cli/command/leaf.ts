@@ -1,4 +1,4 @@
-import { type Endpoint, type InputOf, mutates, type OutputOf } from '../../contract/endpoint.js'
+import { type Endpoint, type InputOf, mutates, type OutputOf, pathParameters } from '../../contract/endpoint.js'
 import type { Flags, ValuesOf } from '../flags/flags.js'
 import type { Outcome, View } from '../output/outcome.js'
 import type { Shape } from '../output/select-fields.js'
@@ -78,7 +78,8 @@ interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> 
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
-  input(given: Input<F, P>): InputOf<E>
+  /** Absent for a call whose whole input is the positional argument, as its path parameter, or that takes none. */
+  input?(given: Input<F, P>): InputOf<E>
   /** Returns the id of the resource that an irreversible call affects; the command then asks before the call. */
   loses?(given: Input<F, P>): string
   /** Returns a command that shows whether the change took place, suggested if the outcome is unknown. */
@@ -159,7 +160,9 @@ export function callLeaf<
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
 >(definition: CallLeaf<E, F, P>): Leaf {
-  const { endpoint, input, loses, check } = definition
+  const { endpoint, loses, check } = definition
+  const [parameter] = pathParameters(endpoint.path)
+  const { input = ({ positional }) => (parameter ? { [parameter]: positional } : {}) as InputOf<E> } = definition
   return leaf<OutputOf<E>, F, P>({
     ...definition,
     run: async (context, given) => {

@@ -67,7 +67,6 @@ export const apps: Group = {
       positional: appId,
       examples: ['voucherctl apps get app_01JC…'],
       view: view((app) => `Application ${app.name}`),
-      input: ({ positional }) => ({ appId: positional }),
     }),
     leaf({
       name: 'update',

@@ -10,7 +10,6 @@ export const metrics = callLeaf({
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   examples: ['voucherctl bots metrics bot_01JC…'],
   view: { headline: () => 'The last 24 hours', body: chart },
-  input: ({ positional }) => ({ botId: positional }),
 })
 
 /** Draws counters as bars, scaled to the largest one; skips counters that the server omits. */

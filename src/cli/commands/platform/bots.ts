@@ -37,7 +37,6 @@ export const platformBots: Group = {
         ...view((bot) => `Approved bot ${bot.username}: it is ${bot.status}.`),
         next: (bot) => `Its owner gets the token once: ${suggested`bots get ${bot.id} --save`}`,
       },
-      input: ({ positional }) => ({ botId: positional }),
     }),
     callLeaf({
       name: 'reject',
@@ -54,7 +53,6 @@ export const platformBots: Group = {
       positional: botId,
       examples: ['voucherctl platform bots disable bot_01JC…'],
       view: view((bot) => `Disabled bot ${bot.username}: its token is refused, its deliveries wait.`),
-      input: ({ positional }) => ({ botId: positional }),
     }),
     callLeaf({
       name: 'enable',
@@ -62,7 +60,6 @@ export const platformBots: Group = {
       positional: botId,
       examples: ['voucherctl platform bots enable bot_01JC…'],
       view: view((bot) => `Enabled bot ${bot.username}.`),
-      input: ({ positional }) => ({ botId: positional }),
     }),
     callLeaf({
       name: 'add-update',

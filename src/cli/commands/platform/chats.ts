@@ -50,7 +50,6 @@ export const platformUsers: Group = {
       positional: chatId,
       examples: ['voucherctl platform users block chat_01JC…'],
       view: view((chat) => `${chat.user_id} has blocked the bot.`),
-      input: ({ positional }) => ({ chatId: positional }),
     }),
     callLeaf({
       name: 'unblock',
@@ -58,7 +57,6 @@ export const platformUsers: Group = {
       positional: chatId,
       examples: ['voucherctl platform users unblock chat_01JC…'],
       view: view((chat) => `${chat.user_id} has lifted the block.`),
-      input: ({ positional }) => ({ chatId: positional }),
     }),
   ],
 }

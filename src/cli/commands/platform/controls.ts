@@ -34,7 +34,6 @@ export const clock: Group = {
       endpoint: contract.getClock,
       examples: ['voucherctl platform clock show'],
       view: clockView,
-      input: () => ({}),
     }),
     leaf({
       name: 'set',
@@ -134,7 +133,6 @@ export const faults: Group = {
       endpoint: contract.faults,
       examples: ['voucherctl platform faults list'],
       view: { members: faultMembers, empty: 'There are no faults.' },
-      input: () => ({}),
     }),
     callLeaf({
       name: 'add',
@@ -192,7 +190,6 @@ export const faults: Group = {
       positional: faultId,
       examples: ['voucherctl platform faults remove flt_01JC…'],
       view: { headline: (it) => `Removed the fault ${it.kind} of ${it.endpoint}.`, members: [] },
-      input: ({ positional }) => ({ faultId: positional }),
     }),
     callLeaf({
       name: 'clear',
@@ -202,7 +199,6 @@ export const faults: Group = {
         headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
         members: [],
       },
-      input: () => ({}),
     }),
   ],
 }

@@ -64,7 +64,6 @@ export const platformDeliveries: Group = {
         key: 'delivery.id',
         next: ({ delivery }) => `Send it again: ${suggested`platform deliveries replay ${delivery.id} --resign`}`,
       },
-      input: ({ positional }) => ({ deliveryId: positional }),
     }),
     leaf({
       name: 'replay',

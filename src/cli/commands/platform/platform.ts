@@ -49,7 +49,6 @@ const templates: Group = {
         headline: (it) => `Template ${it.name} is ${it.status}.`,
         members: ['id', 'applicationName', 'type', 'validity', 'issuedCount', 'issueLimit', 'rejectionReason'],
       },
-      input: ({ positional }) => ({ templateId: positional }),
     }),
     callLeaf({
       name: 'approve',
@@ -57,7 +56,6 @@ const templates: Group = {
       positional: templateId,
       examples: ['voucherctl platform templates approve tpl_01JC…'],
       view: { headline: (it) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
-      input: ({ positional }) => ({ templateId: positional }),
     }),
     callLeaf({
       name: 'reject',
@@ -96,7 +94,6 @@ const apps: Group = {
         headline: (it) => `Suspended ${it.name}: every runtime call is refused.`,
         members: appMembers,
       },
-      input: ({ positional }) => ({ appId: positional }),
     }),
     callLeaf({
       name: 'reinstate',
@@ -104,7 +101,6 @@ const apps: Group = {
       positional: appId,
       examples: ['voucherctl platform apps reinstate app_01JC…'],
       view: { headline: (it) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
-      input: ({ positional }) => ({ appId: positional }),
     }),
     callLeaf({
       name: 'features',

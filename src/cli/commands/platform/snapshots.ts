@@ -26,7 +26,6 @@ export const snapshots: Group = {
         key,
         empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}`,
       },
-      input: () => ({}),
     }),
     leaf({
       name: 'save',
@@ -69,7 +68,6 @@ export const snapshots: Group = {
       examples: ['voucherctl platform snapshots remove seeded'],
       view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [], key },
       loses: ({ positional }) => positional,
-      input: ({ positional }) => ({ name: positional }),
     }),
   ],
 }

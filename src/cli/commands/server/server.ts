@@ -36,7 +36,6 @@ const keys: Group = {
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
       view: { members: keyMembers, key: 'kid' },
-      input: () => ({}),
     }),
     callLeaf({
       name: 'rotate',
@@ -50,7 +49,6 @@ const keys: Group = {
         headline: (it) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members: keyMembers,
       },
-      input: () => ({}),
     }),
   ],
 }

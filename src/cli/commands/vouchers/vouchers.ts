@@ -90,7 +90,6 @@ export const vouchers: Group = {
       positional: redemptionId,
       examples: ['voucherctl vouchers redemption rdm_01JC…'],
       view: { headline: (it) => `Redemption ${it.status}.`, members: redemptionMembers },
-      input: ({ positional }) => ({ redemptionId: positional }),
     }),
     leaf({
       name: 'reverse',

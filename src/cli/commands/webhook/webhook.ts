@@ -158,7 +158,6 @@ export const webhook: Group = {
           'platform_egress_ips',
         ],
       },
-      input: () => ({}),
     }),
     deliveries,
     retry,
