@@ -1,4 +1,7 @@
+import type { ClientSession } from '../../../secure/client/negotiation.js'
 import { isLogicalPath } from '../../../secure/inner-request.js'
+import type { SessionKeys } from '../../../secure/key-schedule.js'
+import type { BootstrapResponse } from '../../../secure/server/session.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import { findRoute, methods } from '../../command/known-routes.js'
 import { type Group, leaf } from '../../command/leaf.js'
@@ -13,29 +16,16 @@ import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
 import type { WalkReport, WalkStep } from './walk.js'
 
-interface SecureReport {
-  readonly v?: number
-  readonly suite?: string
+interface SecureReport extends Partial<BootstrapResponse> {
   readonly enabled: boolean
-  readonly kid?: string
-  readonly serverPublicKey?: string
-  readonly serverTime?: number
   readonly pin?: string
   /** True if one of the profile's pins matches the server's key; null if the profile has no pins. */
   readonly pinned?: boolean | null
   readonly clockOffsetMs?: number
 }
 
-interface Session {
-  readonly sid: string
-  readonly brand: string
-  /** Web origin to which the encrypted session is bound; empty without an origin. */
-  readonly origin: string
-  readonly kid: string
-  /** Expiry of the encrypted session in milliseconds since 1970, by the server's clock. */
-  readonly expiresAt: number
+interface Session extends Omit<ClientSession, keyof SessionKeys> {
   readonly expiresInSeconds: number
-  readonly saltBytes: number
 }
 
 const secureCall = leaf({

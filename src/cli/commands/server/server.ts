@@ -1,4 +1,5 @@
 import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
+import type { MigrationReport } from '../../../server/maintenance/migrate.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
@@ -53,16 +54,8 @@ const keys: Group = {
   ],
 }
 
-interface Report {
-  readonly database: string
-  readonly from: number
-  readonly to: number
-  readonly applied: boolean
-  readonly steps: readonly { readonly name: string; readonly sql: string }[]
-}
-
 /** Formats a migration report as SQL for psql, with everything else in SQL comments. */
-function shown({ database, from, to, applied, steps }: Report): string {
+function shown({ database, from, to, applied, steps }: MigrationReport): string {
   if (steps.length === 0) return `-- ${database} has the schema of this version (${to}) already.`
   const names = steps.map(({ name }) => name).join(', ')
   if (applied) return `-- ${database} has had schema ${to} since now: ${names}.`
@@ -94,7 +87,7 @@ const migrate = leaf({
     }
     const { migrateDatabase } = await import('../../../server/maintenance/migrate.js')
     try {
-      const data: Report = await migrateDatabase(url.value, context.dryRun)
+      const data = await migrateDatabase(url.value, context.dryRun)
       return { ok: true, data }
     } catch (error) {
       return failureOfServer(error)
