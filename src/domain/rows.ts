@@ -86,14 +86,10 @@ export interface VoucherRow {
 }
 
 /** Template fields shown in a voucher. They never change. */
-export interface TemplateSummary {
-  external_template_id: string
-  name: string
-  type: string
-  issuer_name: string
-  fulfiller_name: string
-  fulfillment_category: string
-}
+export type TemplateSummary = Pick<
+  TemplateRow,
+  'external_template_id' | 'name' | 'type' | 'issuer_name' | 'fulfiller_name' | 'fulfillment_category'
+>
 
 export interface RedemptionRow {
   application_id: string

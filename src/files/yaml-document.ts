@@ -12,6 +12,11 @@ export interface Place {
   readonly column: number
 }
 
+/** A mistake in a file of a user. */
+export interface Problem extends Place {
+  readonly message: string
+}
+
 /** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
 const ALIASES_MAX = 100
 
@@ -23,7 +28,7 @@ const isEmpty = ({ contents, errors }: Document.Parsed) =>
 export class YamlDocument {
   readonly value: unknown
   /** Syntax errors; `value` is undefined if there are any. */
-  readonly problems: readonly (Place & { readonly message: string })[]
+  readonly problems: readonly Problem[]
   readonly #yaml: Yaml
   readonly #lines: InstanceType<Yaml['LineCounter']>
   readonly #document: Document.Parsed

@@ -12,11 +12,6 @@ const SECRET_BYTES = 32
 /** Ms between two writes of the time of last use, which a killed server would otherwise lose. */
 const SAVE_MS = 600_000
 
-interface PageTicket {
-  readonly secret: string
-  readonly expiresAt: number
-}
-
 /** The members of a socket that a session uses. */
 export type PageConnection = EventEmitter & Pick<Socket, 'destroyed' | 'readableEnded'>
 
@@ -104,7 +99,7 @@ export class PageSessions {
     }
   }
 
-  newTicket(): PageTicket {
+  newTicket(): { readonly secret: string; readonly expiresAt: number } {
     const secret = this.#newSecret()
     const expiresAt = this.#now() + TICKET_MS_MAX
     this.#tickets = [...this.#valid(), { hash: hashOf(secret), expiresAt }].slice(-TICKETS_MAX)

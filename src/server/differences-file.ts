@@ -1,12 +1,8 @@
 import { failures } from '../contract/errors.js'
 import { parseRateLimit, rateLimitForm, rateLimitNames } from '../contract/rate-limits.js'
 import { closest } from '../contract/values/closest.js'
-import { type Place, YamlDocument } from '../files/yaml-document.js'
+import { type Problem, YamlDocument } from '../files/yaml-document.js'
 import type { Differences } from './options.js'
-
-interface Problem extends Place {
-  readonly message: string
-}
 
 type ReadDifferences =
   | { readonly ok: true; readonly differences: Differences }

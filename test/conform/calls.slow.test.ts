@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ruleOf } from '../../src/conform/probe.js'
-import { calls } from '../../src/conform/probes/calls/index.js'
+import { allProbes } from '../../src/conform/probes/index.js'
 import { useReference } from '../support/conform/conform.js'
 import { callDeviants } from '../support/conform/deviants/calls.js'
 import { isWhole, someOf } from '../support/extent.js'
@@ -27,7 +27,8 @@ describe.each(rules)('%s', (rule) => {
   const reference = useReference({ rateLimit: rule === 'rate-limits' })
 
   // Only the reference of the rule rate-limits has rate limits: the runs of the others write more than 120 templates.
-  const isFit = (it: (typeof calls)[number]) => rule === 'rate-limits' || ruleOf(it) !== 'rate-limits'
+  const isFit = (it: (typeof allProbes)[number]) => rule === 'rate-limits' || ruleOf(it) !== 'rate-limits'
+  const calls = allProbes.filter((it) => it.group === 'calls')
   const quick = calls.filter((it) => it.waitsMs === undefined && ruleOf(it) !== 'connections' && isFit(it))
 
   const own = deviants.filter(([expected]) => expected.startsWith(`${rule}/`))

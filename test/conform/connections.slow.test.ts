@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { calls } from '../../src/conform/probes/calls/index.js'
+import { allProbes } from '../../src/conform/probes/index.js'
 import { useReference } from '../support/conform/conform.js'
 import { listen } from '../support/listen.js'
 
@@ -71,7 +71,7 @@ const deviants: readonly (readonly [probe: string, changes: Changes])[] = [
 ]
 
 /** A connection that stays open takes seconds: only the probe that looks for its end runs then. */
-const all = calls.map(({ id }) => id).filter((id) => id.startsWith('connections/'))
+const all = allProbes.map(({ id }) => id).filter((id) => id.startsWith('connections/'))
 
 test.each(deviants)('a server that deviates in connections/%s is reported for it alone', async (name, changes) => {
   const baseUrl = await proxyWith(changes)

@@ -1,4 +1,4 @@
-import { type Endpoint, type InputOf, mutates, type OutputOf } from '../../contract/endpoint.js'
+import { type Endpoint, type InputOf, mutates, type OutputOf, pathParameters } from '../../contract/endpoint.js'
 import type { Flags, ValuesOf } from '../flags/flags.js'
 import type { Outcome, View } from '../output/outcome.js'
 import type { Shape } from '../output/select-fields.js'
@@ -25,7 +25,10 @@ export interface Example {
   readonly comment?: string
 }
 
-interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
+/** An example as a definition gives it: a command line alone, or with a comment. */
+export type GivenExample = string | Example
+
+interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Given = GivenExample> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
   readonly notes?: readonly string[]
@@ -40,7 +43,7 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data> {
    * with the name of its flag; several if the value decides which.
    */
   readonly members?: { readonly [Name in keyof F]?: string | readonly string[] }
-  readonly examples: readonly Example[]
+  readonly examples: readonly Given[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
   /** True if the command prints a stream: one document per line, each with the schema `output`. */
@@ -56,7 +59,8 @@ export interface Leaf<
   F extends Flags = Flags,
   P extends Positional | undefined = Positional | undefined,
   Data = unknown,
-> extends CommonLeaf<F, P, Data> {
+  Given = Example,
+> extends CommonLeaf<F, P, Data, Given> {
   readonly summary: string
   /** True if the command changes something; `--dry-run` then shows the change. */
   readonly changes?: boolean
@@ -74,7 +78,8 @@ interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> 
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
-  input(given: Input<F, P>): InputOf<E>
+  /** Absent for a call whose whole input is the positional argument, as its path parameter, or that takes none. */
+  input?(given: Input<F, P>): InputOf<E>
   /** Returns the id of the resource that an irreversible call affects; the command then asks before the call. */
   loses?(given: Input<F, P>): string
   /** Returns a command that shows whether the change took place, suggested if the outcome is unknown. */
@@ -143,10 +148,11 @@ export function leaf<
   Data,
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
->(definition: Leaf<F, P, Data> | EndpointLeaf<F, P, Data>): Leaf {
-  const whole = 'endpoint' in definition ? { ...describe(definition.endpoint), ...definition } : definition
+>(definition: Leaf<F, P, Data, GivenExample> | EndpointLeaf<F, P, Data>): Leaf {
+  const described = 'endpoint' in definition ? describe(definition.endpoint) : {}
+  const examples = definition.examples.map((it) => (typeof it === 'string' ? { command: it } : it))
   // Drop the type parameters: `execute` passes a command only the values of its own flags.
-  return whole as unknown as Leaf
+  return { ...described, ...definition, examples } as unknown as Leaf
 }
 
 export function callLeaf<
@@ -154,7 +160,9 @@ export function callLeaf<
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
 >(definition: CallLeaf<E, F, P>): Leaf {
-  const { endpoint, input, loses, check } = definition
+  const { endpoint, loses, check } = definition
+  const [parameter] = pathParameters(endpoint.path)
+  const { input = ({ positional }) => (parameter ? { [parameter]: positional } : {}) as InputOf<E> } = definition
   return leaf<OutputOf<E>, F, P>({
     ...definition,
     run: async (context, given) => {

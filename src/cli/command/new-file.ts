@@ -27,7 +27,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
       `FILE is ${defaultFile} unless given; with - the file is printed. An existing file stays as it is. Its first line names a JSON Schema, with which editors complete and check the file: that of voucherctl in the node_modules of the project, else a copy that is written beside FILE.`,
     ],
     positional: { name: 'FILE', summary: `File to write, default ${defaultFile}` },
-    examples: examples.map((command) => ({ command })),
+    examples,
     changes: true,
     run: async (context, { positional: path = defaultFile }): Promise<Outcome<unknown>> => {
       const { host, output } = context

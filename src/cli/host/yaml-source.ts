@@ -1,10 +1,8 @@
 import { closest } from '../../contract/values/closest.js'
-import { type Path, type Place, type Yaml, YamlDocument } from '../../files/yaml-document.js'
+import { type Path, type Problem, type Yaml, YamlDocument } from '../../files/yaml-document.js'
 import { asMembers, type Members } from '../../values/json.js'
 
-export interface Problem extends Place {
-  readonly message: string
-}
+export type { Problem }
 
 /**
  * Reads the values of a parsed YAML file and collects all errors with their line numbers. Its methods return undefined

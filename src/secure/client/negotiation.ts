@@ -34,6 +34,7 @@ export interface ClientSession extends SessionKeys {
   readonly kid: string
   readonly sid: string
   readonly brand: string
+  /** Web origin to which the session is bound; empty without an origin. */
   readonly origin: string
   /** Milliseconds since 1970, by the server's clock. */
   readonly expiresAt: number

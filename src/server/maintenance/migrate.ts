@@ -1,7 +1,7 @@
 import process from 'node:process'
 import type { Durability } from '../../store/postgres/durability.js'
 
-interface MigrationReport {
+export interface MigrationReport {
   /** Name of the database, without a password. */
   readonly database: string
   /** Schema version before and after; for a dry run, `to` is the version that the migration would reach. */

@@ -3,21 +3,16 @@ import { APPLICATIONS_PER_ACCOUNT } from '../../domain/application.js'
 import { BOTS_PER_ACCOUNT } from '../../domain/bot/bot.js'
 import { isWellFormedToken, tokenChecksum } from '../../domain/tokens.js'
 import { readValidity } from '../../domain/validity.js'
-import { type Place, YamlDocument } from '../../files/yaml-document.js'
+import { type Problem, YamlDocument } from '../../files/yaml-document.js'
 import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/endpoint-codec.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 import { timesOf } from './vouchers.js'
 
-/** A mistake in a seed file, with the position of the name or value. */
-interface SeedProblem extends Place {
-  readonly message: string
-}
-
 type ReadSeed =
   | { readonly ok: true; readonly seed: Seed }
-  | { readonly ok: false; readonly problems: readonly SeedProblem[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
 
 /** Reads a seed in YAML or JSON, or returns its mistakes with their places. No message contains a token. */
 export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed> {
@@ -32,7 +27,7 @@ export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed
   return refused(problems.toSorted((a, b) => a.line - b.line || a.column - b.column))
 }
 
-function refused(problems: readonly SeedProblem[]): ReadSeed {
+function refused(problems: readonly Problem[]): ReadSeed {
   return { ok: false, problems: problems.map((it) => ({ ...it, message: withoutTokens(it.message) })) }
 }
 

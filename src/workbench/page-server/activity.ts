@@ -30,20 +30,9 @@ export class ActivityFeed {
   received(event: RequestEvent): void {
     const { inboxId, update, at, status, reason, verdict, durationMs, failure, headers, rawBody } = event
     if (inboxId === null) return
-    const isRefused = verdict === 'refused'
-    this.#add({
-      ...common,
-      delivery_id: inboxId,
-      update_id: updateIdOf(update?.id ?? null),
-      update_type: update?.type ?? null,
-      at: iso(at),
-      status,
-      error: isRefused ? null : errorOf({ status, error: failure, to: null }),
-      duration_ms: durationMs,
-      verdict,
-      reason,
-      explanation: isRefused ? this.#explanationOf(headers, rawBody, at) : null,
-    })
+    const arrival = { id: inboxId, at, update_id: update?.id ?? null, type: update?.type ?? null, verdict, reason }
+    const error = verdict === 'refused' ? null : errorOf({ status, error: failure, to: null })
+    this.#add(this.#arrivalOf({ ...arrival, headers, body: rawBody }, { status, error, duration_ms: durationMs }))
   }
 
   /** Adds a replay that the page requested. */
@@ -80,23 +69,31 @@ export class ActivityFeed {
 
   /** The lines of a recorded delivery: one for its arrival, and one for each replay. */
   #linesOf(stored: StoredDelivery): DeliveryActivity[] {
-    const { id, at, update_id, type, verdict, reason, headers, body, responses } = stored
+    const { verdict, responses } = stored
     const first = responses.find((it) => !it.replay)
-    const isRefused = verdict === 'refused'
-    const arrival: DeliveryActivity = {
+    const arrival = this.#arrivalOf(stored, {
+      status: verdict === 'refused' ? 401 : (first?.status ?? null),
+      error: first === undefined ? null : errorOf(first),
+      duration_ms: first?.duration_ms ?? 0,
+    })
+    return [arrival, ...responses.filter((it) => it.replay).map((it) => this.#replayOf(stored, it))]
+  }
+
+  #arrivalOf(
+    { id, at, update_id, type, verdict, reason, headers, body }: Arrival,
+    result: Pick<DeliveryActivity, 'status' | 'error' | 'duration_ms'>,
+  ): DeliveryActivity {
+    return {
       ...common,
+      ...result,
       delivery_id: id,
       update_id: updateIdOf(update_id),
       update_type: type,
       at: iso(at),
-      status: isRefused ? 401 : (first?.status ?? null),
-      error: first === undefined ? null : errorOf(first),
-      duration_ms: first?.duration_ms ?? 0,
       verdict,
       reason,
-      explanation: isRefused ? this.#explanationOf(headers, body, at) : null,
+      explanation: verdict === 'refused' ? this.#explanationOf(headers, body, at) : null,
     }
-    return [arrival, ...responses.filter((it) => it.replay).map((it) => this.#replayOf(stored, it))]
   }
 
   #replayOf({ id, update_id, type, verdict }: StoredDelivery, response: RecordedResponse): DeliveryActivity {
@@ -122,5 +119,7 @@ export class ActivityFeed {
     return body.length > EXPLAINED_BYTES_MAX ? null : explainDelivery(headers, body, this.#secrets, at).explanation
   }
 }
+
+type Arrival = Pick<StoredDelivery, 'id' | 'at' | 'update_id' | 'type' | 'verdict' | 'reason' | 'headers' | 'body'>
 
 const common = { bot_id: null, voucher_id: null, attempt: 1, manual: false, replay: false } as const

@@ -57,8 +57,8 @@ export const login = leaf({
     data: needing(text('DIR', 'Data folder of the server, default that of the profile'), 'local'),
   },
   examples: [
-    { command: 'voucherctl login --local --account demo' },
-    { command: 'voucherctl login --with-token - --base-url https://vouchers.example < token.txt' },
+    'voucherctl login --local --account demo',
+    'voucherctl login --with-token - --base-url https://vouchers.example < token.txt',
     { command: 'voucherctl login --base-url https://vouchers.example', comment: 'Asks for the credential' },
   ],
   changes: true,

@@ -7,7 +7,7 @@ export const logout = leaf({
   name: 'logout',
   summary: 'Remove the credentials of a profile',
   notes: ['They stay valid on the server: revoke a token with `voucherctl tokens revoke`.'],
-  examples: [{ command: 'voucherctl logout' }, { command: 'voucherctl logout --profile shop' }],
+  examples: ['voucherctl logout', 'voucherctl logout --profile shop'],
   changes: true,
   view: {
     headline: (report: { profile: string; removed: readonly string[] }) =>

@@ -94,7 +94,7 @@ export const profiles: Group = {
     leaf({
       name: 'list',
       summary: 'List the profiles',
-      examples: [{ command: 'voucherctl profiles list' }],
+      examples: ['voucherctl profiles list'],
       view: {
         members: ['name', 'current', 'base_url', 'account', 'production'],
         key: 'name',
@@ -109,7 +109,7 @@ export const profiles: Group = {
       name: 'use',
       summary: 'Make a profile the current one',
       positional: name,
-      examples: [{ command: 'voucherctl profiles use shop' }],
+      examples: ['voucherctl profiles use shop'],
       changes: true,
       view: {
         headline: (it: { name: string }) => `Profile ${it.name} is the current one.`,
@@ -129,7 +129,7 @@ export const profiles: Group = {
       summary: 'Show a profile, or where each setting comes from',
       positional: optionalName,
       flags: { explain: toggle('Show every setting with the place that it came from') },
-      examples: [{ command: 'voucherctl profiles show' }, { command: 'voucherctl profiles show --explain' }],
+      examples: ['voucherctl profiles show', 'voucherctl profiles show --explain'],
       run: async (context, { positional, flags }): Promise<Outcome<unknown>> => {
         if (flags.explain) {
           if (positional !== undefined)
@@ -153,9 +153,9 @@ export const profiles: Group = {
       positional: optionalName,
       flags: setFlags,
       examples: [
-        { command: 'voucherctl profiles set shop --base-url https://vouchers.example --production on' },
-        { command: 'voucherctl profiles set shop --secure required' },
-        { command: 'voucherctl profiles set --default-timeout 10s' },
+        'voucherctl profiles set shop --base-url https://vouchers.example --production on',
+        'voucherctl profiles set shop --secure required',
+        'voucherctl profiles set --default-timeout 10s',
       ],
       changes: true,
       view: {
@@ -193,7 +193,7 @@ export const profiles: Group = {
       name: 'remove',
       summary: 'Remove a profile with its credentials',
       positional: name,
-      examples: [{ command: 'voucherctl profiles remove shop' }],
+      examples: ['voucherctl profiles remove shop'],
       changes: true,
       view: { headline: (it: { name: string }) => `Removed profile ${it.name}.`, members: [] },
       run: async (context, { positional }) => {

@@ -12,7 +12,7 @@ import { plainLine, textOf } from '../../output/text.js'
 export const whoami = leaf({
   name: 'whoami',
   summary: 'Show who the credentials are, and whether the server accepts them',
-  examples: [{ command: 'voucherctl whoami' }],
+  examples: ['voucherctl whoami'],
   view: {
     headline: (it: WhoamiReport) => `Profile ${it.profile}, ${it.base_url}`,
     body: (report, { zone }) =>

@@ -8,7 +8,7 @@ export const routes = leaf({
   name: 'routes',
   summary: 'List every route with its credential, scope and command',
   positional: { name: 'WORD', summary: 'Only routes that contain this text, such as redeem, jwt or DELETE' },
-  examples: [{ command: 'voucherctl api routes' }, { command: 'voucherctl api routes vouchers:issue --json' }],
+  examples: ['voucherctl api routes', 'voucherctl api routes vouchers:issue --json'],
   view: {
     body: ({ items }: { readonly items: readonly ListedRoute[] }) =>
       items.length === 0 ? 'No route contains that text.' : items.map(linesOf).join('\n'),

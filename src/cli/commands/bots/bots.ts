@@ -130,7 +130,7 @@ export const bots: Group = {
       name: 'list',
       endpoint: contract.list,
       flags: pageFlags,
-      examples: [{ command: 'voucherctl bots list' }],
+      examples: ['voucherctl bots list'],
       view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
       run: (context, { flags }) => fetchList(context, flags, contract.list, {}),
     }),
@@ -149,7 +149,7 @@ export const bots: Group = {
         scope: list('SCOPE', `One of ${botScopes.join(', ')}; default the two of messages`, botScopes),
       },
       examples: [
-        { command: 'voucherctl bots apply --name "Coffee bot" --username coffee_bot' },
+        'voucherctl bots apply --name "Coffee bot" --username coffee_bot',
         {
           command:
             'voucherctl bots apply --name "Coffee bot" --username coffee_bot --scope messages:send --scope messages:receive --scope vouchers:issue',
@@ -175,7 +175,7 @@ export const bots: Group = {
       positional: botId,
       flags: { save },
       examples: [
-        { command: 'voucherctl bots get bot_01JC…' },
+        'voucherctl bots get bot_01JC…',
         { command: 'voucherctl bots get bot_01JC… --save', comment: 'Commands that follow use its token' },
       ],
       run: async (context, { positional, flags }) => {
@@ -214,9 +214,7 @@ export const bots: Group = {
         'contact-phone': 'contact/phone',
         'contact-url': 'contact/url',
       },
-      examples: [
-        { command: 'voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"' },
-      ],
+      examples: ['voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"'],
       view: { headline: (bot: BotDetail) => `Updated bot ${bot.name}.`, members: profileMembers },
       run: async ({ call }, { positional, flags }) => {
         const changes = profileOf(flags)
@@ -231,7 +229,7 @@ export const bots: Group = {
       notes: [trusted],
       positional: botId,
       flags: { save },
-      examples: [{ command: 'voucherctl bots regenerate-token bot_01JC… --save' }],
+      examples: ['voucherctl bots regenerate-token bot_01JC… --save'],
       run: async (context, { positional, flags }) => {
         const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
         if (refusal !== undefined) return refusal
@@ -259,7 +257,7 @@ export const bots: Group = {
         chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
         text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text'),
       },
-      examples: [{ command: 'voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"' }],
+      examples: ['voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"'],
       view: {
         headline: (it) => `Sent message ${it.message_id} to ${it.chat.id}.`,
         members: [],

@@ -8,9 +8,8 @@ export const metrics = callLeaf({
   name: 'metrics',
   endpoint: contract.metrics,
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
-  examples: [{ command: 'voucherctl bots metrics bot_01JC…' }],
+  examples: ['voucherctl bots metrics bot_01JC…'],
   view: { headline: () => 'The last 24 hours', body: chart },
-  input: ({ positional }) => ({ botId: positional }),
 })
 
 /** Draws counters as bars, scaled to the largest one; skips counters that the server omits. */

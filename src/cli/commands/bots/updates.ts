@@ -27,7 +27,7 @@ export const updates = leaf({
     'allowed-update': list('TYPE', `Only these types from now on: ${updateTypes.join(', ')}`, updateTypes),
   },
   examples: [
-    { command: 'voucherctl bots updates' },
+    'voucherctl bots updates',
     { command: 'voucherctl bots updates --offset 18', comment: 'Confirm every update before 18' },
     { command: 'voucherctl bots updates --follow --json', comment: 'One JSON object a line' },
   ],

@@ -32,7 +32,7 @@ const print = (entries: readonly Entry[], shell: Shell): Leaf =>
       'The script completes and calls `voucherctl`. With npx alone there is no such command: install the package globally, or `npm link` a clone.',
       use[shell],
     ],
-    examples: [{ command: `voucherctl completion ${shell}` }],
+    examples: [`voucherctl completion ${shell}`],
     view: { body: (it: { script: string }) => it.script.replace(/\n$/, '') },
     run: async () => ({ ok: true, data: { shell, script: await scriptFor(shell, entries) } }),
   })
@@ -85,8 +85,8 @@ const install = (entries: readonly Entry[]): Leaf =>
     ],
     flags,
     examples: [
-      { command: 'voucherctl completion install' },
-      { command: 'voucherctl completion install --shell fish' },
+      'voucherctl completion install',
+      'voucherctl completion install --shell fish',
       { command: 'voucherctl completion install --dry-run', comment: 'Which files would change' },
     ],
     changes: true,
@@ -125,10 +125,7 @@ const uninstall = leaf({
   name: 'uninstall',
   summary: 'Remove the completion that `install` added',
   flags,
-  examples: [
-    { command: 'voucherctl completion uninstall' },
-    { command: 'voucherctl completion uninstall --shell fish' },
-  ],
+  examples: ['voucherctl completion uninstall', 'voucherctl completion uninstall --shell fish'],
   changes: true,
   view: {
     headline: (report: InstallReport) =>

@@ -47,9 +47,9 @@ export const conform = leaf({
   ],
   flags,
   examples: [
-    { command: 'voucherctl conform --template tpl_01JC… --base-url https://staging.example' },
+    'voucherctl conform --template tpl_01JC… --base-url https://staging.example',
     { command: 'voucherctl conform --read-only --profile production', comment: 'Changes nothing' },
-    { command: 'voucherctl conform --only lists,idempotency-keys --junit report.xml' },
+    'voucherctl conform --only lists,idempotency-keys --junit report.xml',
     { command: 'voucherctl conform --fail-on specified --allow-skips', comment: 'In CI' },
     { command: 'voucherctl conform --out results.ndjson --resume', comment: 'After an interruption' },
   ],

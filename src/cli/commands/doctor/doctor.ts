@@ -31,7 +31,7 @@ export const doctor = leaf({
   ],
   flags: databaseUrlFlag,
   examples: [
-    { command: 'voucherctl doctor' },
+    'voucherctl doctor',
     { command: 'voucherctl doctor --json', comment: '{ ok, checks: [{ name, status, message, fix }] }' },
   ],
   diagnoses: true,

@@ -73,8 +73,8 @@ export const load = leaf({
   ],
   flags,
   examples: [
-    { command: 'voucherctl load --template tpl_01JC… --rate 200 --duration 1m' },
-    { command: "voucherctl load --template tpl_01JC… --mix verify=100 --assert 'p99<50ms,errors<0.1%'" },
+    'voucherctl load --template tpl_01JC… --rate 200 --duration 1m',
+    "voucherctl load --template tpl_01JC… --mix verify=100 --assert 'p99<50ms,errors<0.1%'",
     {
       command: 'voucherctl load --template tpl_01JC… --base-url http://127.0.0.1:8420 --address http://127.0.0.1:8421',
       comment: 'Two servers of one database',

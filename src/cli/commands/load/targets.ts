@@ -14,17 +14,12 @@ export interface Target {
   close(): Promise<void>
 }
 
-interface OpenedTargets {
-  readonly ok: true
-  readonly targets: readonly Target[]
-}
-
 /** Opens pooled connections to each address, in the encryption mode of the settings. */
 export async function openTargets(
   context: Context,
   addresses: readonly string[],
   connections: number,
-): Promise<OpenedTargets | Failure> {
+): Promise<{ readonly ok: true; readonly targets: readonly Target[] } | Failure> {
   const tokens: string[] = []
   for (const address of addresses) {
     const credential = await context.credential('token', address)

@@ -19,7 +19,7 @@ export const open: Leaf = leaf({
     'The link works once, for two minutes, and for one tab: anyone who opens it controls the server as its operator. For another tab, run the command again.',
   ],
   flags: { 'no-browser': toggle('Print the link, and do not open it') },
-  examples: [{ command: 'voucherctl open' }, { command: 'voucherctl open --no-browser' }],
+  examples: ['voucherctl open', 'voucherctl open --no-browser'],
   output: platformActivity.openPage.output,
   view: {
     body: (it: Link) => it.url,

@@ -23,10 +23,7 @@ export const activity = leaf({
   ],
   flags: { follow: toggle('Go on until Ctrl-C'), bodies: toggle('With headers and bodies') },
   members: { follow: 'follow', bodies: 'bodies' },
-  examples: [
-    { command: 'voucherctl platform activity --follow' },
-    { command: 'voucherctl platform activity --follow --bodies -o jsonl' },
-  ],
+  examples: ['voucherctl platform activity --follow', 'voucherctl platform activity --follow --bodies -o jsonl'],
   streams: true,
   view: { line: describe },
   run: async (context, { flags }): Promise<Outcome<ActivityLine>> => {

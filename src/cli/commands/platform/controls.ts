@@ -32,15 +32,14 @@ export const clock: Group = {
     callLeaf({
       name: 'show',
       endpoint: contract.getClock,
-      examples: [{ command: 'voucherctl platform clock show' }],
+      examples: ['voucherctl platform clock show'],
       view: clockView,
-      input: () => ({}),
     }),
     leaf({
       name: 'set',
       endpoint: contract.setClock,
       positional: { name: 'TIME', summary: 'Date or time, such as 2027-01-31 (UTC)', ask: 'Time', member: 'now' },
-      examples: [{ command: 'voucherctl platform clock set 2027-01-31' }],
+      examples: ['voucherctl platform clock set 2027-01-31'],
       view: clockView,
       run: async ({ call }, { positional }) => {
         const time = parseTime(positional)
@@ -55,7 +54,7 @@ export const clock: Group = {
         seconds: seconds('The same as --in', advanceRule),
       },
       members: { in: 'seconds' },
-      examples: [{ command: 'voucherctl platform clock advance --in 31d' }],
+      examples: ['voucherctl platform clock advance --in 31d'],
       view: clockView,
       // One of the two is there: a missing one is asked for.
       input: ({ flags }) => ({ seconds: flags.in ?? flags.seconds ?? 0 }),
@@ -70,8 +69,8 @@ export const clock: Group = {
       },
       members: { in: 'seconds' },
       examples: [
-        { command: 'voucherctl platform clock forecast --in 31d' },
-        { command: 'voucherctl platform clock forecast --until 2027-01-31' },
+        'voucherctl platform clock forecast --in 31d',
+        'voucherctl platform clock forecast --until 2027-01-31',
       ],
       view: {
         headline: foretell,
@@ -132,9 +131,8 @@ export const faults: Group = {
     callLeaf({
       name: 'list',
       endpoint: contract.faults,
-      examples: [{ command: 'voucherctl platform faults list' }],
+      examples: ['voucherctl platform faults list'],
       view: { members: faultMembers, empty: 'There are no faults.' },
-      input: () => ({}),
     }),
     callLeaf({
       name: 'add',
@@ -167,15 +165,12 @@ export const faults: Group = {
         'retry-after': faultNumber('SECONDS', 'retry_after'),
       },
       examples: [
-        { command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response' },
+        'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response',
         {
           command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --share 0.05',
           comment: '5 % of the redeems lose their response',
         },
-        {
-          command:
-            'voucherctl platform faults add --endpoint vouchers.redeem --kind status --status 429 --retry-after 2 --nth 3',
-        },
+        'voucherctl platform faults add --endpoint vouchers.redeem --kind status --status 429 --retry-after 2 --nth 3',
       ],
       view: {
         headline: effectOf,
@@ -193,19 +188,17 @@ export const faults: Group = {
       name: 'remove',
       endpoint: contract.removeFault,
       positional: faultId,
-      examples: [{ command: 'voucherctl platform faults remove flt_01JC…' }],
+      examples: ['voucherctl platform faults remove flt_01JC…'],
       view: { headline: (it) => `Removed the fault ${it.kind} of ${it.endpoint}.`, members: [] },
-      input: ({ positional }) => ({ faultId: positional }),
     }),
     callLeaf({
       name: 'clear',
       endpoint: contract.clearFaults,
-      examples: [{ command: 'voucherctl platform faults clear' }],
+      examples: ['voucherctl platform faults clear'],
       view: {
         headline: (it) => `Removed ${it.removed} ${it.removed === 1 ? 'fault' : 'faults'}.`,
         members: [],
       },
-      input: () => ({}),
     }),
   ],
 }

@@ -41,8 +41,8 @@ export const platformDeliveries: Group = {
       },
       members: { bot: 'bot_id', update: 'update_id' },
       examples: [
-        { command: 'voucherctl platform deliveries list' },
-        { command: 'voucherctl platform deliveries list --status failed --bot bot_01JC…' },
+        'voucherctl platform deliveries list',
+        'voucherctl platform deliveries list --status failed --bot bot_01JC…',
       ],
       view: {
         members: ['id', 'status', 'update_type', 'update_id', 'last_status_code', 'attempt_count', 'created_at'],
@@ -57,14 +57,13 @@ export const platformDeliveries: Group = {
         'Shows what was signed: the timestamp, a dot and the body, with the HMAC of each secret, but no secret. If the application refused the delivery, the likely causes follow.',
       ],
       positional: deliveryId,
-      examples: [{ command: 'voucherctl platform deliveries show dlv_01JC…' }],
+      examples: ['voucherctl platform deliveries show dlv_01JC…'],
       view: {
         headline: ({ delivery }) => `Delivery ${delivery.id} is ${delivery.status}.`,
         drawing: drawDelivery,
         key: 'delivery.id',
         next: ({ delivery }) => `Send it again: ${suggested`platform deliveries replay ${delivery.id} --resign`}`,
       },
-      input: ({ positional }) => ({ deliveryId: positional }),
     }),
     leaf({
       name: 'replay',
@@ -82,7 +81,7 @@ export const platformDeliveries: Group = {
       },
       members: { resign: 'mode', 'as-sent': 'mode', 'body-file': 'body' },
       examples: [
-        { command: 'voucherctl platform deliveries replay dlv_01JC… --resign' },
+        'voucherctl platform deliveries replay dlv_01JC… --resign',
         {
           command: 'voucherctl platform deliveries replay dlv_01JC… --body-file update.json',
           comment: 'Other bytes, signed',

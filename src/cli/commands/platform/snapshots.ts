@@ -20,20 +20,19 @@ export const snapshots: Group = {
     callLeaf({
       name: 'list',
       endpoint: contract.snapshots,
-      examples: [{ command: 'voucherctl platform snapshots list' }],
+      examples: ['voucherctl platform snapshots list'],
       view: {
         members,
         key,
         empty: `There are no snapshots. Save one: ${suggested`platform snapshots save seeded`}`,
       },
-      input: () => ({}),
     }),
     leaf({
       name: 'save',
       endpoint: contract.saveSnapshot,
       notes: ['The command asks before it replaces a snapshot of the same name.'],
       positional: name,
-      examples: [{ command: 'voucherctl platform snapshots save seeded' }],
+      examples: ['voucherctl platform snapshots save seeded'],
       view: {
         headline: (it: Snapshot) => `Saved ${it.name} with ${vouchers(it.vouchers)}.`,
         members,
@@ -56,7 +55,7 @@ export const snapshots: Group = {
       endpoint: contract.restoreSnapshot,
       notes: replacing,
       positional: name,
-      examples: [{ command: 'voucherctl platform snapshots restore seeded --yes' }],
+      examples: ['voucherctl platform snapshots restore seeded --yes'],
       view: { headline: (it: Snapshot) => `Restored ${it.name} with ${vouchers(it.vouchers)}.`, members, key },
       run: async (context, { positional }) =>
         (await confirmLoss(context, contract.restoreSnapshot.id, positional)) ??
@@ -66,10 +65,9 @@ export const snapshots: Group = {
       name: 'remove',
       endpoint: contract.removeSnapshot,
       positional: name,
-      examples: [{ command: 'voucherctl platform snapshots remove seeded' }],
+      examples: ['voucherctl platform snapshots remove seeded'],
       view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [], key },
       loses: ({ positional }) => positional,
-      input: ({ positional }) => ({ name: positional }),
     }),
   ],
 }
@@ -81,7 +79,7 @@ export const reset: Leaf = leaf({
     'The server then holds the records of its seed, or nothing. Its keys and its snapshots stay, and a test clock returns to the true time.',
     ...replacing,
   ],
-  examples: [{ command: 'voucherctl platform reset --yes' }],
+  examples: ['voucherctl platform reset --yes'],
   view: {
     headline: (it: { readonly now: string }) => `Reset the server to the state of its start. Its clock says ${it.now}.`,
     members: [],

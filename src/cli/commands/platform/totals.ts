@@ -38,7 +38,7 @@ export const totals = callLeaf({
     template: text('ID', 'Only vouchers of this template, tpl_…'),
   },
   members: { since: ['from', 'seconds'], template: 'template_id' },
-  examples: [{ command: 'voucherctl platform totals --since 7d --buckets 7' }],
+  examples: ['voucherctl platform totals --since 7d --buckets 7'],
   view: { headline: sum, body: chart, members: ['from', 'issued', 'redeemed'] },
   input: ({ flags: { since, until, buckets, template } }) => ({
     ...since,

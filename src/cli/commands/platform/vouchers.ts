@@ -54,8 +54,8 @@ export const platformVouchers: Group = {
         'external-id': 'external_issue_id',
       },
       examples: [
-        { command: 'voucherctl platform vouchers list' },
-        { command: 'voucherctl platform vouchers list --recipient user-42 --status redeemed --since 1h' },
+        'voucherctl platform vouchers list',
+        'voucherctl platform vouchers list --recipient user-42 --status redeemed --since 1h',
       ],
       view: { members: ['id', 'status', 'recipientUserId', 'externalIssueId', 'issuedAt'] },
       run: (context, { flags }) =>
@@ -89,7 +89,7 @@ export const platformVouchers: Group = {
       flags: credentialFlags,
       members: credentialMembers,
       examples: [
-        { command: 'voucherctl platform vouchers show vch_01JC…' },
+        'voucherctl platform vouchers show vch_01JC…',
         { command: 'scan | voucherctl platform vouchers show -', comment: 'By its code' },
       ],
       view: {

@@ -78,7 +78,7 @@ export const project: Group = {
     leaf({
       name: 'show',
       summary: 'Show the project file that applies here, and whether it may name its server',
-      examples: [{ command: 'voucherctl project show' }, { command: 'voucherctl project show --json' }],
+      examples: ['voucherctl project show', 'voucherctl project show --json'],
       view,
       run: async (context) => ({ ok: true, data: show(context) }),
     }),
@@ -89,7 +89,7 @@ export const project: Group = {
         'Somebody else may have written a voucherctl.json. No request, and no credential of a profile or the environment, goes to a server that only this file names until you allow it. The permission holds for the path and content: after a change it has to be allowed again.',
         'Not needed for a server that `voucherctl server list` shows, under exactly that address, or for that of your profile. `voucherctl project show` shows the file first.',
       ],
-      examples: [{ command: 'voucherctl project allow' }],
+      examples: ['voucherctl project allow'],
       changes: true,
       view,
       run: (context) => decide(context, true),
@@ -97,7 +97,7 @@ export const project: Group = {
     leaf({
       name: 'deny',
       summary: 'Take the permission back',
-      examples: [{ command: 'voucherctl project deny' }],
+      examples: ['voucherctl project deny'],
       changes: true,
       view,
       run: (context) => decide(context, false),

@@ -9,15 +9,10 @@ import type { ScenarioInbox } from '../scenario/runner/inbox.js'
 import { credentialOf } from '../vouchers/issue.js'
 import { interrupted, StepFailure, unexpected, type Walkthrough } from './walkthrough.js'
 
-interface PreparedIds {
-  readonly appId: string
-  readonly templateId: string
-}
-
 /** Runs the steps of a bot that delivers a voucher in a chat and receives updates at a webhook on this machine. */
 export async function runBotSteps(
   walkthrough: Walkthrough,
-  { appId, templateId }: PreparedIds,
+  { appId, templateId }: { readonly appId: string; readonly templateId: string },
   receiver: ScenarioInbox,
 ): Promise<void> {
   const username = 'coffee_bot'

@@ -23,9 +23,9 @@ export const quickstart = leaf({
   ],
   flags,
   examples: [
-    { command: 'voucherctl quickstart' },
+    'voucherctl quickstart',
     { command: 'voucherctl quickstart --keep --no-pause', comment: 'Go on with this server and its voucher' },
-    { command: 'voucherctl quickstart --json' },
+    'voucherctl quickstart --json',
   ],
   changes: true,
   run: async (context, { flags: { keep, 'no-pause': noPause } }): Promise<Outcome<unknown>> => {

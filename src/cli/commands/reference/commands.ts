@@ -14,9 +14,9 @@ export const commands = (entries: readonly Entry[]): Leaf =>
       'With --json: `items`, a document for each command with its arguments, flags, examples, whether it `changes` something (--dry-run then shows what) and whether it carries an Idempotency-Key (`idempotent`); `global_flags` are those of every command. `help COMMAND --json` shows the same document of one command. Members are added, never renamed.',
     ],
     examples: [
-      { command: 'voucherctl commands' },
-      { command: 'voucherctl commands --json' },
-      { command: 'voucherctl commands -o csv --fields command,changes,summary' },
+      'voucherctl commands',
+      'voucherctl commands --json',
+      'voucherctl commands -o csv --fields command,changes,summary',
     ],
     view: {
       body: ({ items }: { items: readonly ReturnType<typeof describeLeaf>[] }) =>

@@ -9,10 +9,7 @@ export const explain = leaf({
   summary: 'What a failure code means, what causes it and what to do',
   notes: ['The code stands in parentheses after an error, and as `code` in its JSON.'],
   positional: { name: 'CODE', summary: 'The code, in any case', ask: 'Failure code', choices: explainedCodes },
-  examples: [
-    { command: 'voucherctl explain VOUCHER_ALREADY_REDEEMED' },
-    { command: 'voucherctl explain BASE_URL_REQUIRED --json' },
-  ],
+  examples: ['voucherctl explain VOUCHER_ALREADY_REDEEMED', 'voucherctl explain BASE_URL_REQUIRED --json'],
   view: { body: (it: Explanation) => explanationText(it) },
   run: async ({ host }, { positional }) => {
     const found = explanationOf(positional, host.env)

@@ -23,7 +23,7 @@ export const pin = leaf({
     'A profile has two pins at most, for the days on which a key changes; a third one replaces the oldest.',
   ],
   flags: { save: toggle('Store it in the profile') },
-  examples: [{ command: 'voucherctl secure pin' }, { command: 'voucherctl secure pin --save' }],
+  examples: ['voucherctl secure pin', 'voucherctl secure pin --save'],
   view: {
     headline: (it: PinReport) => (it.saved ? 'The profile has this pin.' : it.pinned ? 'Pinned.' : 'Not pinned.'),
     members: ['pin', 'kid', 'pins'],

@@ -1,4 +1,7 @@
+import type { ClientSession } from '../../../secure/client/negotiation.js'
 import { isLogicalPath } from '../../../secure/inner-request.js'
+import type { SessionKeys } from '../../../secure/key-schedule.js'
+import type { BootstrapResponse } from '../../../secure/server/session.js'
 import { downgradeProtection } from '../../command/downgrade-protection.js'
 import { findRoute, methods } from '../../command/known-routes.js'
 import { type Group, leaf } from '../../command/leaf.js'
@@ -13,29 +16,16 @@ import { sendAny } from '../api/send.js'
 import { pin } from './pin.js'
 import type { WalkReport, WalkStep } from './walk.js'
 
-interface SecureReport {
-  readonly v?: number
-  readonly suite?: string
+interface SecureReport extends Partial<BootstrapResponse> {
   readonly enabled: boolean
-  readonly kid?: string
-  readonly serverPublicKey?: string
-  readonly serverTime?: number
   readonly pin?: string
   /** True if one of the profile's pins matches the server's key; null if the profile has no pins. */
   readonly pinned?: boolean | null
   readonly clockOffsetMs?: number
 }
 
-interface Session {
-  readonly sid: string
-  readonly brand: string
-  /** Web origin to which the encrypted session is bound; empty without an origin. */
-  readonly origin: string
-  readonly kid: string
-  /** Expiry of the encrypted session in milliseconds since 1970, by the server's clock. */
-  readonly expiresAt: number
+interface Session extends Omit<ClientSession, keyof SessionKeys> {
   readonly expiresInSeconds: number
-  readonly saltBytes: number
 }
 
 const secureCall = leaf({
@@ -53,8 +43,8 @@ const secureCall = leaf({
     as: choice(['token', 'bot', 'jwt'], 'Kind of the credential'),
   },
   examples: [
-    { command: 'voucherctl secure call GET /open-platform/vouchers/templates --query limit=5' },
-    { command: 'voucherctl secure call POST /open-platform/vouchers/verify --body verify.json' },
+    'voucherctl secure call GET /open-platform/vouchers/templates --query limit=5',
+    'voucherctl secure call POST /open-platform/vouchers/verify --body verify.json',
   ],
   changes: true,
   idempotent: true,
@@ -92,10 +82,7 @@ const check = leaf({
     'Exit 10 when a step fails, 9 without a response or after 5xx, 7 after 429. Three of the requests are refused on purpose.',
   ],
   flags: { as: choice(['token', 'jwt', 'bot'], 'Credential of the call inside') },
-  examples: [
-    { command: 'voucherctl secure check' },
-    { command: 'voucherctl secure check --base-url https://vouchers.example --json' },
-  ],
+  examples: ['voucherctl secure check', 'voucherctl secure check --base-url https://vouchers.example --json'],
   run: async (context, { flags }): Promise<Outcome<never>> => {
     const { reach } = await import('./server.js')
     const reached = await reach(context)
@@ -136,7 +123,7 @@ export const secure: Group = {
       name: 'bootstrap',
       summary: 'Show what the server says of its encrypted transport',
       notes: ['The key with its pin, and how far the clock of the server is ahead of this one. Needs no credential.'],
-      examples: [{ command: 'voucherctl secure bootstrap --base-url https://vouchers.example' }],
+      examples: ['voucherctl secure bootstrap --base-url https://vouchers.example'],
       view: {
         headline: ({ enabled }: SecureReport) => `The encrypted transport is switched ${enabled ? 'on' : 'off'}.`,
       },
@@ -173,10 +160,7 @@ export const secure: Group = {
       notes: [
         'The keys are derived, then discarded: each command opens a session of its own. Of the salt only its length is shown. --origin binds the session to an origin.',
       ],
-      examples: [
-        { command: 'voucherctl secure session' },
-        { command: 'voucherctl secure session --origin https://shop.example' },
-      ],
+      examples: ['voucherctl secure session', 'voucherctl secure session --origin https://shop.example'],
       view: {
         headline: (it: Session) => `A session for ${it.expiresInSeconds} s.`,
         members: ['sid', 'brand', 'origin', 'kid', 'expiresAt', 'saltBytes'],

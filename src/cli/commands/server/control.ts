@@ -34,7 +34,7 @@ export const status = leaf({
   name: 'status',
   summary: 'Show whether a local server runs; exits with 1 when none does',
   flags: dataFlag,
-  examples: [{ command: 'voucherctl server status' }, { command: 'voucherctl server status --json --fields base_url' }],
+  examples: ['voucherctl server status', 'voucherctl server status --json --fields base_url'],
   view: {
     headline: (status: Status) =>
       status.running
@@ -68,10 +68,7 @@ export const list = leaf({
   name: 'list',
   summary: 'List the local servers that run, of any data folder and in memory',
   notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
-  examples: [
-    { command: 'voucherctl server list' },
-    { command: 'voucherctl server list --json --fields base_url,data_dir' },
-  ],
+  examples: ['voucherctl server list', 'voucherctl server list --json --fields base_url,data_dir'],
   view: {
     members: ['base_url', 'store', 'pid', 'started_at', 'data_dir'],
     next: ({ items }: RunningServers) =>
@@ -100,7 +97,7 @@ export const stop = leaf({
   name: 'stop',
   summary: 'Stop the local server; it finishes what is in flight',
   flags: dataFlag,
-  examples: [{ command: 'voucherctl server stop' }],
+  examples: ['voucherctl server stop'],
   changes: true,
   view: {
     headline: (report: StopReport) =>

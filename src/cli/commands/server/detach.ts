@@ -5,22 +5,16 @@ import { join, resolve } from 'node:path'
 import { looksSecret } from '../../../contract/values/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
 import { parseObject } from '../../../values/json.js'
-import { findLocalServer, identify } from '../../config/local-server.js'
+import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */
-export interface ReadyLine {
-  readonly base_url: string
-  readonly pid: number
-  readonly data_dir: string
-  readonly operator_key_file: string | null
-  readonly store: string
+export interface ReadyLine
+  extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store' | 'differences'> {
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Rules that this server changes (RULES.md#differences); absent if it follows all rules. */
-  readonly differences?: readonly string[]
 }
 
 type DetachedServer = ReadyLine & { readonly log_file: string }

@@ -1,10 +1,5 @@
+import type { Problem } from '../../../files/yaml-document.js'
 import { type Failure, fail } from '../../failures/failure.js'
-
-interface Problem {
-  readonly line: number
-  readonly column: number
-  readonly message: string
-}
 
 /**
  * Returns the failure for a file with mistakes, with the place of each mistake.

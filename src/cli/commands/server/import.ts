@@ -34,7 +34,7 @@ export const importStore = leaf({
       command: 'voucherctl server import backup.ndjson --database-url postgres://db/shop',
       comment: 'From SQLite to PostgreSQL, with keys.json in the data folder',
     },
-    { command: 'gunzip -c backup.gz | voucherctl server import - --data restored' },
+    'gunzip -c backup.gz | voucherctl server import - --data restored',
   ],
   changes: true,
   view: {

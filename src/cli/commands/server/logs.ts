@@ -22,9 +22,9 @@ export const logs = leaf({
   ],
   flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C'), ...filterFlags },
   examples: [
-    { command: 'voucherctl server logs --follow --tail 10' },
-    { command: 'voucherctl server logs --status 4xx --status 5xx --endpoint vouchers.redeem' },
-    { command: 'voucherctl server logs --json' },
+    'voucherctl server logs --follow --tail 10',
+    'voucherctl server logs --status 4xx --status 5xx --endpoint vouchers.redeem',
+    'voucherctl server logs --json',
   ],
   view: { line: logLine },
   run: async (context, { flags }): Promise<Outcome<LogEntry>> => {

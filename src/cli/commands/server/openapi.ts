@@ -13,9 +13,9 @@ export const openapi = leaf({
   ],
   flags: { html: path('FILE', 'Write the reference as an HTML file, replacing it if it exists') },
   examples: [
-    { command: 'voucherctl server openapi > openapi.json' },
-    { command: 'voucherctl server openapi -o yaml' },
-    { command: 'voucherctl server openapi --html reference.html' },
+    'voucherctl server openapi > openapi.json',
+    'voucherctl server openapi -o yaml',
+    'voucherctl server openapi --html reference.html',
   ],
   changes: true,
   view: {

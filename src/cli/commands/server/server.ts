@@ -1,4 +1,5 @@
 import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
+import type { MigrationReport } from '../../../server/maintenance/migrate.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
@@ -32,11 +33,10 @@ const keys: Group = {
         ...operatorNotes,
       ],
       examples: [
-        { command: 'voucherctl server keys list' },
+        'voucherctl server keys list',
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
       view: { members: keyMembers, key: 'kid' },
-      input: () => ({}),
     }),
     callLeaf({
       name: 'rotate',
@@ -45,26 +45,17 @@ const keys: Group = {
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
         ...operatorNotes,
       ],
-      examples: [{ command: 'voucherctl server keys rotate' }],
+      examples: ['voucherctl server keys rotate'],
       view: {
         headline: (it) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members: keyMembers,
       },
-      input: () => ({}),
     }),
   ],
 }
 
-interface Report {
-  readonly database: string
-  readonly from: number
-  readonly to: number
-  readonly applied: boolean
-  readonly steps: readonly { readonly name: string; readonly sql: string }[]
-}
-
 /** Formats a migration report as SQL for psql, with everything else in SQL comments. */
-function shown({ database, from, to, applied, steps }: Report): string {
+function shown({ database, from, to, applied, steps }: MigrationReport): string {
   if (steps.length === 0) return `-- ${database} has the schema of this version (${to}) already.`
   const names = steps.map(({ name }) => name).join(', ')
   if (applied) return `-- ${database} has had schema ${to} since now: ${names}.`
@@ -96,7 +87,7 @@ const migrate = leaf({
     }
     const { migrateDatabase } = await import('../../../server/maintenance/migrate.js')
     try {
-      const data: Report = await migrateDatabase(url.value, context.dryRun)
+      const data = await migrateDatabase(url.value, context.dryRun)
       return { ok: true, data }
     } catch (error) {
       return failureOfServer(error)

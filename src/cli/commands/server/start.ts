@@ -32,7 +32,7 @@ export const start = leaf({
   examples: [
     { command: 'voucherctl server start --detach', comment: 'In the background; later commands find it' },
     { command: 'voucherctl server start --memory --port 0 --json', comment: 'For a test; leaves nothing behind' },
-    { command: 'voucherctl server start --seed seed.yaml --detach' },
+    'voucherctl server start --seed seed.yaml --detach',
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ReadyLine>> => {

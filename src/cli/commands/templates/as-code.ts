@@ -60,7 +60,7 @@ export const diff = leaf({
   ],
   flags: fileFlags,
   output: shape('state'),
-  examples: [{ command: 'voucherctl templates diff -f templates.yaml' }],
+  examples: ['voucherctl templates diff -f templates.yaml'],
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
     const read = await readTemplateFile(context, flags.file)
     if (!read.ok) return read
@@ -99,7 +99,7 @@ export const apply = leaf({
   output: shape('action'),
   changes: true,
   examples: [
-    { command: 'voucherctl templates apply -f templates.yaml' },
+    'voucherctl templates apply -f templates.yaml',
     {
       command: 'voucherctl templates apply -f templates.yaml --json',
       comment: 'In CI: exits with 6 if file and server differ',

@@ -110,11 +110,8 @@ export const create = leaf({
   flags,
   members,
   examples: [
-    {
-      command:
-        'voucherctl templates create --external-id coffee-1 --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 500 --submit',
-    },
-    { command: 'voucherctl templates create --file template.json --issue-limit 100' },
+    'voucherctl templates create --external-id coffee-1 --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 500 --submit',
+    'voucherctl templates create --file template.json --issue-limit 100',
   ],
   view: {
     headline: (template: Template) =>

@@ -43,8 +43,8 @@ export const templates: Group = {
       },
       members: { 'external-id': 'external_template_id' },
       examples: [
-        { command: 'voucherctl templates list --status active' },
-        { command: 'voucherctl templates list --all -o csv' },
+        'voucherctl templates list --status active',
+        'voucherctl templates list --all -o csv',
         {
           command: 'voucherctl templates list --bot bot_01JC…',
           comment: 'Those that a bot can issue, with the account JWT',
@@ -65,10 +65,7 @@ export const templates: Group = {
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…, or your own id', ask: 'Template id' },
       flags: ownerBotFlag,
       output: template,
-      examples: [
-        { command: 'voucherctl templates get tpl_01JC…' },
-        { command: 'voucherctl templates get coffee-1 --jq .status' },
-      ],
+      examples: ['voucherctl templates get tpl_01JC…', 'voucherctl templates get coffee-1 --jq .status'],
       view: { members: [...members, 'description', 'metadata'] },
       run: (context, { positional, flags }) => findTemplate(context, positional, flags.bot),
     }),
@@ -78,10 +75,7 @@ export const templates: Group = {
       endpoint: contract.submit,
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: ownerBotFlag,
-      examples: [
-        { command: 'voucherctl templates submit tpl_01JC…' },
-        { command: 'voucherctl templates submit tpl_01JC… --bot bot_01JC…' },
-      ],
+      examples: ['voucherctl templates submit tpl_01JC…', 'voucherctl templates submit tpl_01JC… --bot bot_01JC…'],
       view: {
         headline: (it: Template) => `Submitted template ${it.name}: ${it.status}.`,
         members,

@@ -24,7 +24,7 @@ export const issueMany = bulkLeaf({
   flags: { template: required(text('ID', 'Active template, tpl_…'), 'Template id') },
   outSummary: 'Results with their codes',
   examples: [
-    { command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv' },
+    'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv',
     {
       command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv --resume',
       comment: 'Continues an interrupted run',

@@ -47,7 +47,7 @@ export const issue = leaf({
   },
   members: { 'external-id': 'external_issue_id', recipient: 'recipient_user_id' },
   examples: [
-    { command: 'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42' },
+    'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42',
     {
       command:
         'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42 --qr-file coffee.svg',

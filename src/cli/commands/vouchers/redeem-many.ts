@@ -15,7 +15,7 @@ export const redeemMany = bulkLeaf({
   flags: {},
   outSummary: 'Results with their redemption ids',
   examples: [
-    { command: 'voucherctl vouchers redeem-many codes.csv --out redeemed.csv' },
+    'voucherctl vouchers redeem-many codes.csv --out redeemed.csv',
     {
       command: 'voucherctl vouchers redeem-many codes.csv --out redeemed.csv --resume',
       comment: 'Continues an interrupted run',

@@ -44,8 +44,8 @@ export const sheet = leaf({
     open: toggle('Open the sheet in the browser, to print it'),
   },
   examples: [
-    { command: 'voucherctl vouchers sheet codes.csv --out sheet.html --open' },
-    { command: 'voucherctl vouchers sheet codes.csv --out sheet.html --paper letter' },
+    'voucherctl vouchers sheet codes.csv --out sheet.html --open',
+    'voucherctl vouchers sheet codes.csv --out sheet.html --paper letter',
   ],
   changes: true,
   view: {

@@ -19,7 +19,7 @@ export const verifyMany = bulkLeaf({
   flags: { check: toggle('Exit with 6 when a voucher is not redeemable') },
   outSummary: 'Results',
   examples: [
-    { command: 'voucherctl vouchers verify-many codes.csv --out verified.csv' },
+    'voucherctl vouchers verify-many codes.csv --out verified.csv',
     {
       command: 'scan | voucherctl vouchers verify-many - --out verified.ndjson --check --json',
       comment: 'From a program, for a script',

@@ -24,7 +24,7 @@ export const verify = leaf({
   },
   members: { ...credentialMembers, recipient: 'recipient_user_id' },
   examples: [
-    { command: 'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ' },
+    'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ',
     { command: 'scan | voucherctl vouchers verify - --check', comment: 'From stdin, for a script' },
   ],
   view: {

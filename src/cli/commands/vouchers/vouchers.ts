@@ -62,7 +62,7 @@ export const vouchers: Group = {
       },
       members: { ...credentialMembers, recipient: 'recipient_user_id' },
       examples: [
-        { command: 'voucherctl vouchers redeem M9S3-46Q3-D25V-T4FJ --reference order-1001' },
+        'voucherctl vouchers redeem M9S3-46Q3-D25V-T4FJ --reference order-1001',
         { command: 'scan | voucherctl vouchers redeem - --json', comment: 'From stdin, for a script' },
       ],
       view: {
@@ -88,9 +88,8 @@ export const vouchers: Group = {
       name: 'redemption',
       endpoint: contract.redemption,
       positional: redemptionId,
-      examples: [{ command: 'voucherctl vouchers redemption rdm_01JC…' }],
+      examples: ['voucherctl vouchers redemption rdm_01JC…'],
       view: { headline: (it) => `Redemption ${it.status}.`, members: redemptionMembers },
-      input: ({ positional }) => ({ redemptionId: positional }),
     }),
     leaf({
       name: 'reverse',
@@ -99,7 +98,7 @@ export const vouchers: Group = {
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
       positional: redemptionId,
       flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
-      examples: [{ command: 'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"' }],
+      examples: ['voucherctl vouchers reverse rdm_01JC… --reason "wrong article"'],
       view: {
         headline: (redemption: Redemption & ReplayMembers) =>
           isReplay(redemption)

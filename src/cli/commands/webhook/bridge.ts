@@ -46,7 +46,7 @@ export const bridge = leaf({
     'allow-remote': toggle('Allow an app on another machine'),
   },
   examples: [
-    { command: 'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --secret-file secret.txt' },
+    'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --secret-file secret.txt',
     {
       command:
         'voucherctl webhook bridge --forward-to http://127.0.0.1:3000/hook --retry-fast --max-attempts 5 --dead-letter dead.ndjson --json',

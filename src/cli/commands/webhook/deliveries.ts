@@ -21,8 +21,8 @@ export const deliveries = leaf({
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   flags: { status: choice(deliveryStatuses, 'Only these'), ...pageFlags },
   examples: [
-    { command: 'voucherctl webhook deliveries bot_01JC…' },
-    { command: 'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id' },
+    'voucherctl webhook deliveries bot_01JC…',
+    'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id',
   ],
   view: { body: (data: unknown, times) => (isList(data) ? timelines(data, times) : '') },
   run: (context, { positional, flags }) =>
@@ -45,10 +45,7 @@ export const retry = callLeaf({
     ),
     force: toggle('Also when it was delivered'),
   },
-  examples: [
-    { command: 'voucherctl webhook retry dlv_01JC…' },
-    { command: 'voucherctl webhook retry 17 --bot bot_01JC… --force' },
-  ],
+  examples: ['voucherctl webhook retry dlv_01JC…', 'voucherctl webhook retry 17 --bot bot_01JC… --force'],
   view: {
     headline: (it) => `Update ${it.update_id} is on its way again.`,
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],

@@ -64,8 +64,8 @@ const list = leaf({
   ],
   flags: listFlags,
   examples: [
-    { command: 'voucherctl webhook inbox list --failed' },
-    { command: 'voucherctl webhook inbox list --type message --since 10m --json' },
+    'voucherctl webhook inbox list --failed',
+    'voucherctl webhook inbox list --type message --since 10m --json',
   ],
   view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
   run: async (context, { flags }) => {
@@ -207,10 +207,7 @@ const show = leaf({
   ],
   positional: { name: 'DELIVERY', summary: 'Id of the delivery, or an update_id', ask: 'Delivery' },
   flags: { ...inboxFlag, raw: toggle('Print only the body, byte for byte') },
-  examples: [
-    { command: 'voucherctl webhook inbox show 1-17' },
-    { command: 'voucherctl webhook inbox show 1-17 --raw > body.json' },
-  ],
+  examples: ['voucherctl webhook inbox show 1-17', 'voucherctl webhook inbox show 1-17 --raw > body.json'],
   run: async (context, { positional, flags }) => {
     const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
@@ -234,7 +231,7 @@ const clear = leaf({
   ],
   flags: { ...inboxFlag, before: time('Only what arrived before this date or time, or longer ago, such as 7d') },
   examples: [
-    { command: 'voucherctl webhook inbox clear' },
+    'voucherctl webhook inbox clear',
     { command: 'voucherctl webhook inbox clear --before 7d', comment: 'Keep the last week' },
   ],
   changes: true,

@@ -53,7 +53,7 @@ export const replay = leaf({
   flags: replayFlags,
   examples: [
     { command: 'voucherctl webhook replay --failed --resign --secret-file secret.txt', comment: 'What it missed' },
-    { command: 'voucherctl webhook replay --last --to http://localhost:3000/hook' },
+    'voucherctl webhook replay --last --to http://localhost:3000/hook',
     { command: 'voucherctl webhook replay --last --set message.text=Hi', comment: 'With a change, signed again' },
   ],
   changes: true,

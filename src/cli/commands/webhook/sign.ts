@@ -30,7 +30,7 @@ export const sign = leaf({
     'update-id': updateIdFlag('Default: that of the body'),
   },
   examples: [
-    { command: 'voucherctl webhook sign --body-file update.json --secret-file secret.txt' },
+    'voucherctl webhook sign --body-file update.json --secret-file secret.txt',
     {
       command:
         'voucherctl webhook sign --body-file update.json > headers.txt && curl -H @headers.txt --data-binary @update.json http://127.0.0.1:8787',

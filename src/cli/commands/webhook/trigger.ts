@@ -69,12 +69,12 @@ export const trigger = leaf({
     ),
   },
   examples: [
-    { command: 'voucherctl webhook trigger message --secret-file key.txt --set message.text=Hi' },
+    'voucherctl webhook trigger message --secret-file key.txt --set message.text=Hi',
     {
       command: 'voucherctl webhook trigger ping --secret-file key.txt --fault bad-signature',
       comment: 'Exit code 1 if the receiver takes it',
     },
-    { command: 'voucherctl webhook trigger message --bot bot_01JC…' },
+    'voucherctl webhook trigger message --bot bot_01JC…',
   ],
   changes: true,
   view: { headline: (it: unknown) => lineOf({ ...(it as SentDelivery | RequestedUpdate) }) },

@@ -50,7 +50,7 @@ export const verify = leaf({
     explain: toggle('Look for the mistake'),
   },
   examples: [
-    { command: 'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt' },
+    'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt',
     {
       command:
         'voucherctl webhook verify --body-file body.json --headers-file headers.txt --secret-file secret.txt --explain',

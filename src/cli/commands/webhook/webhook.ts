@@ -73,7 +73,7 @@ export const webhook: Group = {
         'drop-pending': 'drop_pending_updates',
       },
       examples: [
-        { command: 'voucherctl webhook set bot_01JC… --url https://shop.example/hook --secret-file secret.txt' },
+        'voucherctl webhook set bot_01JC… --url https://shop.example/hook --secret-file secret.txt',
         {
           command:
             'voucherctl webhook set bot_01JC… --url https://shop.example/hook --generate-secret --grace-seconds 1h',
@@ -120,7 +120,7 @@ export const webhook: Group = {
       positional: botId,
       flags: { 'drop-pending': toggle('Drop the waiting updates') },
       members: { 'drop-pending': 'drop_pending_updates' },
-      examples: [{ command: 'voucherctl webhook delete bot_01JC…' }],
+      examples: ['voucherctl webhook delete bot_01JC…'],
       view: {
         headline: (info) =>
           `Updates are polled now; ${info.pending_update_count} ${info.pending_update_count === 1 ? 'waits' : 'wait'}, ${info.dropped_updates} dropped.`,
@@ -140,7 +140,7 @@ export const webhook: Group = {
       notes: [
         'Asks as the bot, with its token. `bots get` shows the same from the console, without the path of the URL.',
       ],
-      examples: [{ command: 'voucherctl webhook info' }],
+      examples: ['voucherctl webhook info'],
       view: {
         headline: (info) =>
           info.delivery_mode === 'webhook' ? `Delivered to ${info.url}` : 'No webhook: updates are polled.',
@@ -158,7 +158,6 @@ export const webhook: Group = {
           'platform_egress_ips',
         ],
       },
-      input: () => ({}),
     }),
     deliveries,
     retry,

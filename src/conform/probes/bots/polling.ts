@@ -32,6 +32,13 @@ const waitingIds = async (it: ProbeContext, count: number) => idsOf(await waitin
 /** Ids of updates that no poll has confirmed. */
 const unconfirmed = async (it: ProbeContext) => idsOf(it.needs(await poll(it), 'a bot that polls').items)
 
+/** @throws Difference if an update up to this id waits */
+async function requireConfirmed(run: ProbeContext, last: number): Promise<void> {
+  const left = await unconfirmed(run)
+  const isConfirmed = left.every((id) => id > last)
+  run.holds(isConfirmed, `no update up to ${last}`, left)
+}
+
 /** Holds a poll, sends calls meanwhile, and returns the response to the poll. */
 async function during(context: ProbeContext, input: Readonly<Record<string, unknown>>, run: () => Promise<unknown>) {
   const older = poll(context, { timeout: OLDER_S, ...input })
@@ -88,12 +95,7 @@ export const polling = [
   issuing('offset-of-the-next', 'An offset of the next id confirms all updates.', async (run) => {
     const last = (await waitingIds(run, 1)).at(-1) ?? 0
     run.accepts(await poll(run, { offset: last + 1 }))
-    const left = await unconfirmed(run)
-    run.holds(
-      left.every((id) => id > last),
-      `no update up to ${last}`,
-      left,
-    )
+    await requireConfirmed(run, last)
   }),
   issuingTwo('limit', 'A poll with the limit 1 returns one of two updates.', async (run) => {
     await waiting(run, 2)
@@ -140,12 +142,7 @@ export const polling = [
     const last = (await waitingIds(run, 1)).at(-1) ?? 0
     const older = await during(run, { offset: last + 1 }, () => poll(run))
     if (older.status !== 409) run.notApplicable('Needs a poll that a newer one ended.')
-    const left = await unconfirmed(run)
-    run.holds(
-      left.every((id) => id > last),
-      `no update up to ${last}`,
-      left,
-    )
+    await requireConfirmed(run, last)
   }),
   botProbe('refused-poll', 'A refused poll does not change allowed_updates.', async (run) => {
     await select(run, ['message', 'ping'])

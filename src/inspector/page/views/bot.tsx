@@ -4,11 +4,11 @@ import { Heading, Loaded } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
 import { linkTo, type ViewProps } from '../router.js'
 import { Actions, decisionsOn } from './actions.js'
-import { AllMembers } from './all-members.js'
 import { Deliveries } from './chat-path.js'
 import { chatColumns } from './chats.js'
 import { Found } from './found.js'
 import { List } from './list.js'
+import { AllMembers } from './members.js'
 import { StateBadge } from './state-badge.js'
 
 /** A bot with all its values, its latest deliveries and its chats. */

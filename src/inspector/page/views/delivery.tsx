@@ -25,12 +25,7 @@ export function DeliveryView({ params: { id = '' } }: ViewProps) {
   )
 }
 
-interface DetailProps {
-  readonly detail: DeliveryDetail
-  readonly reload: () => void
-}
-
-function Detail({ detail, reload }: DetailProps) {
+function Detail({ detail, reload }: { readonly detail: DeliveryDetail; readonly reload: () => void }) {
   const { delivery, bot_name, url, voucher_id, responses } = detail
   return (
     <>

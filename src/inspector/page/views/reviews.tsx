@@ -3,8 +3,8 @@ import { Heading, Loaded, Time } from '../components.js'
 import { Name } from '../name.js'
 import { linkTo } from '../router.js'
 import { Actions, decisionsOn } from './actions.js'
-import { AllMembers } from './all-members.js'
 import { Found } from './found.js'
+import { AllMembers } from './members.js'
 
 /** Templates and bots that wait for the operator, oldest first, each with its values. */
 export function ReviewsView() {

@@ -1,18 +1,15 @@
-import { useState } from 'preact/hooks'
-import type { ListedTemplate, Totals } from '../../../contract/platform/platform.js'
+import type { ListedTemplate } from '../../../contract/platform/platform.js'
 import type { Voucher } from '../../../contract/vouchers.js'
 import { Heading, Loaded } from '../components.js'
 import { count } from '../model/format.js'
 import { linkTo, type ViewProps } from '../router.js'
 import { type Action, Actions, decisionsOn, uniqueId } from './actions.js'
-import { AllMembers } from './all-members.js'
-import { Choice } from './choice.js'
+import { AllMembers } from './members.js'
 import { StateBadge } from './state-badge.js'
-import { Chart, concerns, periods } from './templates.js'
+import { concerns, Totals } from './templates.js'
 
 /** A template with all its values, its quota and its totals, and what the operator can do with it. */
 export function TemplateView({ params: { id = '' } }: ViewProps) {
-  const [period, setPeriod] = useState<string>(periods[1][0])
   return (
     <article>
       <Loaded
@@ -21,16 +18,7 @@ export function TemplateView({ params: { id = '' } }: ViewProps) {
         about={concerns}
         view={showTemplate}
       />
-      <div class="bar">
-        <h2>Issued and redeemed</h2>
-        <Choice label="Period" options={periods} value={period} choose={setPeriod} />
-      </div>
-      <Loaded
-        path={`/totals?seconds=${period}&template_id=${encodeURIComponent(id)}`}
-        on={['clock', 'reset']}
-        about={concerns}
-        view={(it: Totals) => <Chart {...it} />}
-      />
+      <Totals of={id} />
     </article>
   )
 }

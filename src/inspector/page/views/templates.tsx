@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ListedTemplate, Totals } from '../../../contract/platform/platform.js'
+import type { ListedTemplate, Totals as TotalsRecord } from '../../../contract/platform/platform.js'
 import { type Column, Heading, Loaded, Table } from '../components.js'
 import { barsOf } from '../model/bars.js'
 import { count, dateTime } from '../model/format.js'
@@ -9,7 +9,7 @@ import { List } from './list.js'
 import { StateBadge } from './state-badge.js'
 
 /** Periods in seconds, with their number of bars. */
-export const periods = [
+const periods = [
   ['3600&buckets=30', 'Last hour'],
   ['86400&buckets=24', 'Last day'],
   ['604800&buckets=28', 'Last week'],
@@ -20,20 +20,10 @@ export const concerns = ({ type }: { readonly type: string }) => /^vouchers\.|^b
 
 /** Issued and redeemed vouchers over time, and the quotas of all templates. */
 export function TemplatesView({ query }: ViewProps) {
-  const [period, setPeriod] = useState<string>(periods[1][0])
   return (
     <article>
       <Heading>Templates</Heading>
-      <div class="bar">
-        <h2>Issued and redeemed</h2>
-        <Choice label="Period" options={periods} value={period} choose={setPeriod} />
-      </div>
-      <Loaded
-        path={`/totals?seconds=${period}`}
-        on={['clock', 'reset']}
-        about={concerns}
-        view={(it: Totals) => <Chart {...it} />}
-      />
+      <Totals />
       <h2>Quotas</h2>
       <List name="templates" query={query} columns={columns} about={concerns} />
     </article>
@@ -69,7 +59,7 @@ const columns: readonly Column<ListedTemplate>[] = [
   },
 ]
 
-type Period = Totals['items'][number]
+type Period = TotalsRecord['items'][number]
 
 const series = ['issued', 'redeemed'] as const
 
@@ -78,8 +68,23 @@ const periodColumns: readonly Column<Period>[] = [
   ...series.map((name): Column<Period> => ({ head: name, cell: (it) => count(it[name]), look: 'number' })),
 ]
 
+/** Issued and redeemed vouchers in a period that the user chooses. @param of template; of all templates without one */
+export function Totals({ of }: { readonly of?: string }) {
+  const [period, setPeriod] = useState<string>(periods[1][0])
+  const template = of === undefined ? '' : `&template_id=${encodeURIComponent(of)}`
+  return (
+    <>
+      <div class="bar">
+        <h2>Issued and redeemed</h2>
+        <Choice label="Period" options={periods} value={period} choose={setPeriod} />
+      </div>
+      <Loaded path={`/totals?seconds=${period}${template}`} on={['clock', 'reset']} about={concerns} view={Chart} />
+    </>
+  )
+}
+
 /** Two bars per period, with the same numbers in a table. */
-export function Chart({ items, complete, until }: Totals) {
+function Chart({ items, complete, until }: TotalsRecord) {
   const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
   const ticks = [items[0]?.from, items[Math.floor(items.length / 2)]?.from, until]
   return (

@@ -42,12 +42,7 @@ const lists = {
   externalIssueId: ['vouchers', 'external_issue_id'],
 } as const
 
-interface LifeProps {
-  readonly history: VoucherHistory
-  readonly reload: () => void
-}
-
-function Life({ history, reload }: LifeProps) {
+function Life({ history, reload }: { readonly history: VoucherHistory; readonly reload: () => void }) {
   const { voucher, older_redemptions, log_since } = history
   return (
     <>

@@ -1,6 +1,6 @@
 import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
-import { type Example, type Leaf, leaf } from '../../../command/leaf.js'
+import { type GivenExample, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failures/failure.js'
 import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
@@ -15,7 +15,7 @@ interface BulkCommand<F extends Flags> extends BulkAction {
   /** Flags that only this bulk command has. */
   readonly flags: F
   readonly outSummary: string
-  readonly examples: readonly Example[]
+  readonly examples: readonly GivenExample[]
   parameters(flags: ValuesOf<F>): Parameters
   /** Returns the word that a user types to confirm the run on a production server; absent if nothing is changed. */
   word?(flags: ValuesOf<F>): string
