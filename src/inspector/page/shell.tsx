@@ -57,10 +57,12 @@ const views: readonly View[] = [
 /** Loaded views by path; null for a view whose file could not be loaded. */
 const loaded = signal<Readonly<Record<string, ViewComponent | null>>>({ '/': StreamView })
 
-async function load(view: View) {
+/** @param isRetry true after a file could not be loaded: some browsers keep that failure until the page is loaded anew */
+async function load(view: View, isRetry = false) {
   const component = await trusted()
     .then(view.load)
     .catch(() => null)
+  if (component === null && isRetry && standing.value === 'own') return location.reload()
   loaded.value = { ...loaded.value, [view.path]: component }
 }
 
@@ -169,7 +171,7 @@ function Ended() {
 function Content({ view, params, query }: ViewProps & { readonly view: View | undefined }) {
   const View = view && loaded.value[view.path]
   if (View) return <View params={params} query={query} />
-  if (view && View === null) return <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view)} />
+  if (view && View === null) return <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view, true)} />
   if (view) return Loading()
   return (
     <>
