@@ -1,4 +1,4 @@
-import type { CredentialKind } from '../contract/endpoint.js'
+import { type CredentialKind, scopes } from '../contract/endpoint.js'
 import {
   accountsOf,
   eachNew,
@@ -76,8 +76,7 @@ export class Converter {
   readonly #delivered = new Set<string>()
   readonly #respond: (number | 'timeout')[] = []
   /** True if a login is a step: the account of a scenario is logged in. */
-  #logsIn = false
-  #hasMoved = false
+  readonly #logsIn: boolean
   #hasWebhook = false
   #comments: string[] = []
 
@@ -86,10 +85,8 @@ export class Converter {
       if (it.kind !== 'call') continue
       if (it.key !== undefined) this.#keys.set(it.key, (this.#keys.get(it.key) ?? 0) + 1)
       if (isSuccess(it) && it.credential !== null) this.#kinds.set(it.credential, it.caller)
-      // Only a recorded login has a JWT that can expire.
-      this.#logsIn ||= it.code === 'TOKEN_EXPIRED' && it.caller === 'jwt'
     }
-    this.#logsIn ||= accountsOf(events).length > 1
+    this.#logsIn = accountsOf(events).length > 0
   }
 
   get result() {
@@ -103,7 +100,6 @@ export class Converter {
   }
 
   advance(seconds: number): void {
-    this.#hasMoved = true
     const whole = seconds > 1 ? Math.round(seconds) : seconds
     if (whole > 0) this.#add({ advance: durationOf(whole) })
   }
@@ -127,12 +123,13 @@ export class Converter {
 
   call(call: RecordedCall): void {
     const { target, input, data, at } = call
+    this.#createToken(call)
     const reason = at === '' ? undefined : reasonAgainst(call, this.#known)
     if (reason !== undefined)
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
     // Each affected call gets a fault of its own: which calls a recorded fault affects can depend on chance and on bodies.
     if (/^platform\.(?:addFault|removeFault|clearFaults)$/.test(target) && isSuccess(call)) return
-    if (target === 'platform.issueAccountToken' && !this.#logsIn && !this.#hasMoved) return
+    if (target === 'platform.issueAccountToken' && !this.#logsIn) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
     if (this.#isPoll(call)) return this.#repeat(call)
     this.#plant(call)
@@ -201,19 +198,23 @@ export class Converter {
   }
 
   /** Finds where the credential of a call comes from; undefined for that of the scenario's account, and for an unknown one. */
-  #sourceOf({ credential, applicationId, accountId }: RecordedCall): Source | undefined {
-    if (credential === null) return undefined
-    const ofApp = credential === nameOf(String(applicationId)) ? this.#tokenOf(applicationId) : undefined
-    return this.#sources.get(credential) ?? ofApp ?? this.#sources.get(nameOf(String(accountId)))
+  #sourceOf({ credential, accountId }: RecordedCall): Source | undefined {
+    return credential === null
+      ? undefined
+      : (this.#sources.get(credential) ?? this.#sources.get(nameOf(String(accountId))))
   }
 
-  /** A token of an application, for calls of the operator as that application. */
-  #tokenOf(applicationId: string | null): Source | undefined {
-    const created = [...this.#sources].filter(([, { step, jq }]) => {
-      const call = this.#calls.get(step)
-      return call?.target === 'tokens.create' && jq === '.token' && call.input.appId === applicationId
-    })
-    return created.at(-1)?.[1]
+  /** Creates a token for calls of the operator as an application: those of its programs may lack scopes, or end. */
+  #createToken(call: RecordedCall): void {
+    const { credential, applicationId } = call
+    if (applicationId === null || credential !== nameOf(applicationId) || this.#sources.has(credential)) return
+    const app = this.#sources.get(applicationId)
+    const owner = app && this.#calls.get(app.step)
+    const input = { appId: applicationId, name: 'operator', scopes: [...scopes] }
+    const unset = { at: '', status: null, code: null, replayed: false, fault: null, key: undefined, voucherId: null }
+    const by = { credential: owner?.credential ?? null, accountId: owner?.accountId ?? null, botId: null }
+    const made = { target: 'tokens.create', method: 'POST', caller: 'jwt', data: { token: credential } } as const
+    if (owner !== undefined) this.call({ ...call, ...made, input, ...unset, ...by })
   }
 
   /** Adds `use` to the earliest step after which no other credential of the kind is used. */

@@ -250,13 +250,17 @@ export function eachNew(
   })
 }
 
-/** Accounts that act in calls; a scenario has one of its own. */
+/** Accounts that act in calls, if each has to log in by a step; empty if all calls can be those of the scenario's account. */
 export function accountsOf(events: readonly RecordedEvent[]): string[] {
   const accounts = new Set<string>()
+  let needsLogin = false
   for (const it of events) {
     if (it.kind !== 'call') continue
     if (it.accountId !== null) accounts.add(it.accountId)
     if (it.target === 'platform.issueAccountToken') accounts.add(String(it.input.accountId))
+    // A JWT ends after a day.
+    needsLogin ||=
+      /^platform\.(?:advance|set)Clock$/.test(it.target) || (it.code === 'TOKEN_EXPIRED' && it.caller === 'jwt')
   }
-  return [...accounts]
+  return accounts.size > 1 || needsLogin ? [...accounts] : []
 }

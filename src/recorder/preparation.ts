@@ -42,7 +42,7 @@ export function unknownIds(events: readonly RecordedEvent[]): string[] {
   for (const call of events) {
     if (call.kind === 'attempt' && call.botId !== null && !known.has(call.botId)) found.add(call.botId)
     if (!isCall(call)) continue
-    eachText([call.input, call.applicationId, call.voucherId], (it) => {
+    eachText([call.input, call.applicationId, call.botId, call.voucherId], (it) => {
       if (ID.test(it) && !known.has(it)) found.add(it)
     })
     eachNew(call, (it) => known.add(it))
@@ -76,6 +76,7 @@ export function preparation(
     types.set(it.botId, (types.get(it.botId) ?? new Set()).add(it.type))
   }
   for (const [bot, received] of types) preparing.webhook(bot, [...received].sort())
+  preparing.disableApps()
   return preparing.calls
 }
 
@@ -143,10 +144,10 @@ class Preparing {
   credential({ caller, credential, applicationId, accountId, botId }: RecordedCall): void {
     const name = credential as string
     if (this.later.has(name) || this.#done.has(name)) return
-    if (accountId !== null) this.#jwt(accountId)
+    if (accountId !== null) this.#accounts.length > 0 && this.#jwt(accountId)
     else if (caller === 'token' && applicationId !== null) {
-      if (name === nameOf(applicationId) && [...this.tokens.values()].includes(applicationId)) return
-      this.#token(name, applicationId)
+      if (name === nameOf(applicationId)) this.record(applicationId)
+      else this.#token(name, applicationId)
     } else if (caller === 'bot' && botId !== null && this.#existing.has(botId)) {
       this.#done.add(name)
       this.record(botId)
@@ -194,6 +195,15 @@ class Preparing {
     const key = event?.idempotency_key ?? undefined
     const replay = this.#recorded.find((it) => it.target === target && key !== undefined && it.key === key && !it.code)
     this.#add(target, replay?.input ?? input, data, token, key)
+  }
+
+  /** Disables applications that were disabled before, after all calls that need them. */
+  disableApps(): void {
+    for (const id of this.#done) {
+      const isChanged = this.#recorded.some(({ input }) => input.appId === id && input.status !== undefined)
+      if (!isChanged && this.#existing.get(id)?.status === 'disabled')
+        this.#add('apps.update', { appId: id, status: 'disabled' }, {})
+    }
   }
 
   /** @param types of updates that the recording received */
@@ -258,9 +268,9 @@ class Preparing {
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }
 
-  /** Returns the JWT of an account, null for the only one. */
-  #jwt(account = this.#accounts[0] as string): string | null {
-    if (this.#accounts.length < 2) return null
+  /** Returns the JWT of an account; null for that of the scenario. */
+  #jwt(account = this.#accounts[0]): string | null {
+    if (account === undefined) return null
     const name = nameOf(account)
     if (this.#done.has(name)) return name
     this.#done.add(name)

@@ -108,7 +108,7 @@ function lacksCause({ target, input, key, data }: RecordedCall, code: string, ca
     made.filter((it) => it.target === target).length < limit ||
     (taken !== undefined && !made.some((it) => it.input[taken] === input[taken])) ||
     (code === 'IDEMPOTENCY_KEY_REUSED' && !made.some((it) => it.key === key)) ||
-    (change !== undefined && !made.some((it) => it.at !== '' && change.test(it.target)))
+    (change !== undefined && !made.some((it) => change.test(it.target)))
   )
 }
 
