@@ -1,6 +1,5 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server'
 import type { Host } from '../../host/host.js'
-import { rulesOf } from './explain.js'
 
 const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json', 'differences.schema.json']
 
@@ -12,10 +11,9 @@ export function registerResources(server: McpServer, host: Host, guides: readonl
     const text = JSON.stringify(openApiDocument({ version: host.version() }))
     return { contents: [{ uri: api, mimeType: 'application/json', text }] }
   })
-  const rules = () => rulesOf(host.document('src/contract/RULES.md'))
   register(server, 'rules', 'Rules of the platform', 'text/markdown', {
-    names: () => [...rules().keys()],
-    read: (name) => rules().get(name),
+    names: () => [...rulesOf(host).keys()],
+    read: (name) => rulesOf(host).get(name),
   })
   register(server, 'guides', 'Guides', 'text/markdown', {
     names: () => guides,
@@ -41,3 +39,16 @@ function register(server: McpServer, kind: string, title: string, mimeType: stri
     return { contents: [{ uri: href, mimeType, text }] }
   })
 }
+
+/** The sections of the rules, by anchor. */
+export function rulesOf({ document }: Pick<Host, 'document'>): ReadonlyMap<string, string> {
+  const sections = document('src/contract/RULES.md').split(/^(?=#{2,3} )/m)
+  const rules = sections.filter((it) => it.startsWith('### '))
+  return new Map(rules.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
+}
+
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
