@@ -8,12 +8,12 @@ import { Type } from '../../../contract/schema.js'
 import type { Members } from '../../../values/json.js'
 import type { Context, Ok } from '../../command/context.js'
 import type { Leaf } from '../../command/leaf.js'
+import { collect } from '../../command/stream-lines.js'
 import { explanationOf } from '../../failures/codes.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import type { ConformReport } from '../conform/report.js'
 import { unknownEndpoint } from './explain.js'
 import { items, open, optional, text } from './fields.js'
-import { collect } from './observe.js'
 import { send, succeed, suggest, type ToolCall, tool } from './tool.js'
 
 export const callEndpoint = tool({

@@ -12,7 +12,7 @@ import { platform } from '../../../contract/platform/platform.js'
 import { platformVouchers, voucherHistory } from '../../../contract/platform/voucher-history.js'
 import { Type } from '../../../contract/schema.js'
 import type { Ok } from '../../command/context.js'
-import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { collect, openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { deliveryRecord, isFailed } from './deliveries.js'
 import { optional, orNull } from './fields.js'
@@ -79,39 +79,20 @@ export const readState = tool({
 /** A server keeps fewer lines; one that never ends its response must not fill the memory. */
 const READ_MAX = 20_000
 
-/** Collects lines up to the last one; returns the failure with which they ended. */
-export async function collect<Line>(
-  lines: AsyncGenerator<Line, Failure | undefined>,
-  isLast: (line: Line) => boolean = () => false,
-): Promise<Ok<Line[]> | Failure> {
-  const value: Line[] = []
-  for (;;) {
-    const next = await lines.next()
-    if (next.done) return next.value ?? { ok: true, value }
-    value.push(next.value)
-    if (value.length === READ_MAX || isLast(next.value)) break
-  }
-  await lines.return(undefined)
-  return { ok: true, value }
-}
-
 /** Reads the lines that the server has now; with `follow` until the last one or the end of the signal. */
 export async function readLines<E extends Endpoint & { readonly streams: true }>(
   { context }: Pick<ToolCall, 'context'>,
   endpoint: E,
   input: InputOf<E>,
-  isLast?: (line: OutputOf<E>) => boolean,
+  isLast: (line: OutputOf<E>) => boolean = () => false,
   signal: AbortSignal = context.host.signal,
 ): Promise<Ok<OutputOf<E>[]> | Failure> {
-  const base = context.baseUrl()
-  if (!base.ok) return base
-  const credential = await context.credential('operator', base.value)
-  if (!credential.ok) return credential
-  const target = { baseUrl: base.value, token: credential.value }
+  const target = await operatorTarget(context)
+  if (!target.ok) return target
   const host = Object.create(context.host, { signal: { value: signal } }) as typeof context.host
-  const opened = await openStream({ host, settings: context.settings }, target, endpoint, input)
+  const opened = await openStream({ host, settings: context.settings }, target.value, endpoint, input)
   if (!opened.ok) return signal.aborted && !context.host.signal.aborted ? { ok: true, value: [] } : opened
-  return collect(untilBroken(opened.value, signal), isLast)
+  return collect(untilBroken(opened.value, signal), (line, count) => count === READ_MAX || isLast(line))
 }
 
 const LINES_MAX = 50

@@ -32,25 +32,11 @@ function silentHost(host: Host, members: Partial<Host>): Host {
   return Object.create(host, Object.getOwnPropertyDescriptors(silent)) as Host
 }
 
-interface Limit {
-  readonly signal: AbortSignal
-  end(): void
-}
-
-/** A signal that other signals abort, or a time limit. AbortSignal.any would lose a timeout to the garbage collector. */
-export function limited(msMax: number, ...signals: readonly AbortSignal[]): Limit {
-  const controller = new AbortController()
-  const abort = () => controller.abort()
-  const timer = setTimeout(abort, msMax)
-  for (const it of signals) {
-    if (it.aborted) abort()
-    it.addEventListener('abort', abort, { once: true })
-  }
-  const end = () => {
-    clearTimeout(timer)
-    for (const it of signals) it.removeEventListener('abort', abort)
-  }
-  return { signal: controller.signal, end }
+/** A signal that other signals abort, or a time limit; AbortSignal.timeout could be lost to the garbage collector. */
+export function limited(msMax: number, ...signals: readonly AbortSignal[]) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), msMax)
+  return { signal: AbortSignal.any([limit.signal, ...signals]), end: () => clearTimeout(timer) }
 }
 
 /** Opens the context of a call. Settings are read anew, because servers start and stop during a session. */
