@@ -9,7 +9,7 @@ import { usage } from '../../failures/failure.js'
 import { inputSchema } from '../../schemas/scenario-schema.js'
 import { items, open, optional, orNull, text } from './fields.js'
 import { readLines } from './observe.js'
-import { rulesOf } from './resources.js'
+import { rulesOf } from './rules.js'
 import { succeed, suggest, tool } from './tool.js'
 
 const explanation = Type.Object({

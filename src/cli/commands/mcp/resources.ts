@@ -1,5 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server'
 import type { Host } from '../../host/host.js'
+import { rulesOf } from './rules.js'
 
 const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json', 'differences.schema.json']
 
@@ -39,16 +40,3 @@ function register(server: McpServer, kind: string, title: string, mimeType: stri
     return { contents: [{ uri: href, mimeType, text }] }
   })
 }
-
-/** The sections of the rules, by anchor. */
-export function rulesOf({ document }: Pick<Host, 'document'>): ReadonlyMap<string, string> {
-  const sections = document('src/contract/RULES.md').split(/^(?=#{2,3} )/m)
-  const rules = sections.filter((it) => it.startsWith('### '))
-  return new Map(rules.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
-}
-
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replace(/[^\w\- ]/g, '')
-    .replaceAll(' ', '-')
