@@ -3,7 +3,7 @@ import type { NewFault } from '../contract/platform/fault-kinds.js'
 import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
-import { lazyValidator } from '../server/http/endpoint-codec.js'
+import { lazyValidator } from '../server/http/schema-validator.js'
 import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ClockControl, FaultControl } from './types.js'
 

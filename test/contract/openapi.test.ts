@@ -8,7 +8,7 @@ import { openApiDocument } from '../../src/contract/openapi/openapi.js'
 import { nameOf, payloadSchemas } from '../../src/contract/openapi/schema.js'
 import { openEndpoints } from '../../src/contract/secure.js'
 import { updateTypes } from '../../src/contract/updates.js'
-import { lazyValidator } from '../../src/server/http/endpoint-codec.js'
+import { lazyValidator } from '../../src/server/http/schema-validator.js'
 import { webhookHeaders } from '../../src/webhook/index.js'
 
 interface Operation {

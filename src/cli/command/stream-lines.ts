@@ -9,6 +9,16 @@ import type { Context, Ok } from './context.js'
 
 type Streaming = Endpoint & { readonly streams: true }
 
+/** The chosen server with its operator key. */
+export async function operatorTarget(
+  context: Context,
+): Promise<Ok<{ readonly baseUrl: string; readonly token: string }> | Failure> {
+  const base = context.baseUrl()
+  if (!base.ok) return base
+  const credential = await context.credential('operator', base.value)
+  return credential.ok ? { ok: true, value: { baseUrl: base.value, token: credential.value } } : credential
+}
+
 /** Opens an endpoint that responds with NDJSON; such a response cannot be encrypted. */
 export async function openStream<E extends Streaming>(
   { host, settings }: Pick<Context, 'host' | 'settings'>,
@@ -45,4 +55,20 @@ export async function* untilBroken<Line>(
     if (error.kind === 'timeout') return fail('TIMEOUT', `${error.message}.`, 'Wait longer with --timeout.')
     return fail('NETWORK_ERROR', `${error.message}.`, 'The server may have stopped.')
   }
+}
+
+/** Collects lines up to the last one; returns the failure with which they ended. */
+export async function collect<Line>(
+  lines: AsyncGenerator<Line, Failure | undefined>,
+  isLast: (line: Line, count: number) => boolean = () => false,
+): Promise<Ok<Line[]> | Failure> {
+  const value: Line[] = []
+  for (;;) {
+    const next = await lines.next()
+    if (next.done) return next.value ?? { ok: true, value }
+    const count = value.push(next.value)
+    if (isLast(next.value, count)) break
+  }
+  await lines.return(undefined)
+  return { ok: true, value }
 }

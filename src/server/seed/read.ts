@@ -6,7 +6,7 @@ import { readValidity } from '../../domain/validity.js'
 import { type Problem, YamlDocument } from '../../files/yaml-document.js'
 import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
-import { lazyValidator } from '../http/endpoint-codec.js'
+import { lazyValidator } from '../http/schema-validator.js'
 import { type Seed, type SeedApplication, type SeedBot, seedSchema } from './schema.js'
 import { timesOf } from './vouchers.js'
 

@@ -1,52 +1,61 @@
 import { Readable } from 'node:stream'
 import { type Endpoint, mutates } from '../../../contract/endpoint.js'
+import { oneOf } from '../../../contract/fields.js'
 import { contract, endpoints } from '../../../contract/index.js'
 import { platformActing } from '../../../contract/platform/acting.js'
-import { platformControls } from '../../../contract/platform/controls.js'
-import { updateTypes } from '../../../contract/updates.js'
+import { fault, faultInput, platformControls } from '../../../contract/platform/controls.js'
+import { Type } from '../../../contract/schema.js'
 import type { Members } from '../../../values/json.js'
+import type { Context, Ok } from '../../command/context.js'
 import type { Leaf } from '../../command/leaf.js'
+import { collect } from '../../command/stream-lines.js'
 import { explanationOf } from '../../failures/codes.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import type { ConformReport } from '../conform/report.js'
 import { unknownEndpoint } from './explain.js'
-import { send } from './session.js'
-import type { ToolCall } from './tool.js'
+import { items, open, optional, text } from './fields.js'
+import { send, succeed, suggest, type ToolCall, tool } from './tool.js'
 
-interface CallInput {
-  readonly endpoint: string
-  readonly input?: Members
-  readonly application_id?: string
-  readonly account_id?: string
-  readonly idempotency_key?: string
-}
-
-/** Calls any endpoint: with the credential of the profile, as an application or as an account. */
-export async function callEndpoint(call: ToolCall, given: CallInput) {
-  const { endpoint: id, input = {}, application_id: appId, account_id: accountId, idempotency_key: key } = given
-  const endpoint = endpoints.find((it) => it.id === id)
-  if (endpoint === undefined) return unknownEndpoint(id)
-  if (endpoint.streams) return usage('This endpoint is a stream.', 'Use the tool activity.')
-  const refused = (mutates(endpoint) ? call.refuseWrite() : undefined) ?? (await invalid(endpoint, input))
-  if (refused !== undefined) return refused
-  if (appId !== undefined) return callAsApp(call, endpoint, input, appId, key)
-  const context = call.contextWith(key === undefined ? {} : { 'idempotency-key': key })
-  if ('code' in context) return context
-  const account = accountId === undefined ? undefined : await asAccount(call, accountId)
-  if (account?.ok === false) return account
-  const shown = call.isLocal && showsCredentials.includes(id) ? ['credentials'] : []
-  const result = await send({ context }, endpoint as Endpoint, input, { ...account?.value, shown })
-  if (result.ok) return done(endpoint, result.value, shown.length > 0)
-  const hint = `${result.hint ?? ''} On a local server, give application_id (token) or account_id (jwt) instead.`
-  return result.code === 'CREDENTIAL_REQUIRED' && call.isLocal ? { ...result, hint } : result
-}
+export const callEndpoint = tool({
+  name: 'call',
+  title: 'Call an endpoint',
+  description:
+    'Makes any call of the interface: issue, verify, redeem, approve, list. The input is checked before it is sent. On a local server, application_id replaces an application token and account_id an account JWT. Returns the data of the response; issuing on a local server shows the codes, other secrets are hidden.',
+  effect: 'either',
+  input: {
+    endpoint: text('id such as vouchers.redeem'),
+    input: Type.Optional({ ...open, description: 'members of path, query and body by their names' }),
+    application_id: optional('act as this application: app_…'),
+    account_id: optional('act as this account'),
+    idempotency_key: optional('of an earlier call, to repeat it'),
+  },
+  output: Type.Object({ data: Type.Unsafe<unknown>({ description: 'output of the endpoint' }) }),
+  async run(call, { endpoint: id, input = {}, application_id: appId, account_id: accountId, idempotency_key: key }) {
+    const endpoint = endpoints.find((it) => it.id === id)
+    if (endpoint === undefined) return unknownEndpoint(id)
+    if (endpoint.streams) return usage('This endpoint is a stream.', 'Use the tool activity.')
+    const refused = (mutates(endpoint) ? call.refuseWrite() : undefined) ?? (await invalid(endpoint, input))
+    if (refused !== undefined) return refused
+    if (appId !== undefined) return callAsApp(call, endpoint, input, appId, key)
+    const context = call.contextWith(key === undefined ? {} : { 'idempotency-key': key })
+    if ('code' in context) return context
+    const account = accountId === undefined ? undefined : await asAccount(call, accountId)
+    if (account?.ok === false) return account
+    const shown = call.isLocal && showsCredentials.includes(id) ? ['credentials'] : []
+    const result = await send({ context }, endpoint as Endpoint, input, { ...account?.value, shown })
+    if (result.ok) return done(endpoint, result.value, shown.length > 0)
+    const hint = `${result.hint ?? ''} On a local server, give application_id (token) or account_id (jwt) instead.`
+    return result.code === 'CREDENTIAL_REQUIRED' && call.isLocal ? { ...result, hint } : result
+  },
+})
 
 /** Endpoints whose credentials a local server shows. */
 const showsCredentials: readonly string[] = ['vouchers.issue', 'bots.issue', 'platform.showCredentials']
 
-const done = ({ id }: Endpoint, data: unknown, showsCodes: boolean) => {
-  return { ok: true as const, text: `${id} succeeded.`, data: { data }, showsCodes }
-}
+const done = ({ id }: Endpoint, data: unknown, showsCodes: boolean) => ({
+  ...succeed(`${id} succeeded.`, { data }),
+  showsCodes,
+})
 
 /** Checks input by the contract, before anything is sent. */
 async function invalid(endpoint: Endpoint, input: Members): Promise<Failure | undefined> {
@@ -83,103 +92,143 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
   return { ...head, message: String(message), details: details as Members } satisfies Failure
 }
 
-interface FaultInput {
-  readonly action: 'add' | 'remove' | 'clear'
-  readonly fault?: Members
-  readonly fault_id?: string
-}
+export const changeFaults = tool({
+  name: 'faults',
+  title: 'Change faults',
+  description:
+    'Makes the server fail on purpose: add a fault to the next calls of an endpoint, remove one, or clear all. Returns the faults that are set.',
+  effect: 'changes',
+  input: {
+    action: oneOf(['add', 'remove', 'clear']),
+    fault: Type.Optional(faultInput),
+    fault_id: optional('flt_…, for remove'),
+  },
+  output: items(fault),
+  async run(call, { action, fault, fault_id: faultId }) {
+    if (action === 'add' && fault === undefined) return usage('To add a fault, give `fault`.')
+    if (action === 'remove' && faultId === undefined) return usage('To remove a fault, give `fault_id`.')
+    const changed =
+      action === 'clear'
+        ? await send(call, platformControls.clearFaults, {})
+        : action === 'remove'
+          ? await send(call, platformControls.removeFault, { faultId: faultId ?? '' })
+          : await send(call, platformControls.addFault, fault as never)
+    if (!changed.ok) return changed
+    const faults = await send(call, platformControls.faults, {})
+    return faults.ok ? succeed(`Faults that are set: ${faults.value.items.length}.`, faults.value) : faults
+  },
+})
 
-export async function changeFaults(call: ToolCall, { action, fault, fault_id: faultId = '' }: FaultInput) {
-  const changed =
-    action === 'clear'
-      ? await send(call, platformControls.clearFaults, {})
-      : action === 'remove'
-        ? await send(call, platformControls.removeFault, { faultId })
-        : await send(call, platformControls.addFault, (fault ?? {}) as never)
-  if (!changed.ok) return changed
-  const faults = await send(call, platformControls.faults, {})
-  if (!faults.ok) return faults
-  return { ok: true as const, text: `${faults.value.items.length} faults are set.`, data: faults.value }
-}
+export const plantSeed = tool({
+  name: 'seed',
+  title: 'Plant records',
+  description:
+    'Plants a seed file, an inline seed, or the example into an empty store: an application, an active template, a bot. Returns ids; tokens are hidden, use application_id of `call`.',
+  effect: 'changes',
+  isIdempotent: true,
+  input: { file: optional('path of a seed, YAML or JSON'), seed: Type.Optional(open) },
+  output: platformActing.seedStore.output,
+  async run(call, { file, seed: given }) {
+    const { readSeedFile } = await import('../server/seed.js')
+    const read = file === undefined ? undefined : await readSeedFile(call.context.host, file)
+    if (read?.ok === false) return read
+    const seed = read?.seed ?? given
+    const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
+    if (!planted.ok) return planted
+    return succeed(planted.value.planted ? 'Planted.' : 'The store already holds the seed.', planted.value)
+  },
+})
 
-/** Plants a seed of a file or of the input, or the example, into an empty store. */
-export async function plantSeed(call: ToolCall, { file, seed: given }: { file?: string; seed?: Members }) {
-  const { readSeedFile } = await import('../server/seed.js')
-  const read = file === undefined ? undefined : await readSeedFile(call.context.host, file)
-  if (read?.ok === false) return read
-  const seed = read?.seed ?? given
-  const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
-  if (!planted.ok) return planted
-  const text = planted.value.planted ? 'Planted.' : 'The store already holds the seed.'
-  return { ok: true as const, text, data: planted.value }
-}
-
-export async function triggerUpdate(
-  call: ToolCall,
-  { bot_id: botId, type, count = 1 }: { bot_id: string; type: string; count?: number },
-) {
-  const { makeUpdates } = await import('../webhook/trigger-server.js')
-  const known = updateTypes.find((it) => it === type)
-  if (known === undefined) return usage('There is no such type.', `It is one of ${updateTypes.join(', ')}.`)
-  const made = await makeUpdates(call.context, { botId, type: known, overrides: [], count })
-  if (!('lines' in made)) return 'code' in made ? made : fail('ABORTED', 'Nothing was sent.')
-  const items: Members[] = []
-  for (;;) {
-    const line = await made.lines.next()
-    if (line.done && line.value !== undefined) return line.value
-    if (line.done) break
-    items.push(line.value as Members)
-  }
-  const next = [{ tool: 'activity', arguments: { only: 'deliveries', wait_seconds: 10 }, why: 'how it arrived' }]
-  return { ok: true as const, text: `The server made ${items.length} updates.`, data: { items }, next }
-}
+export const triggerUpdate = tool({
+  name: 'trigger_update',
+  title: 'Make an update',
+  description:
+    'Lets the server make an update for a bot and deliver it. Then wait with activity. Calls make the other types of updates.',
+  effect: 'changes',
+  input: {
+    bot_id: text('bot_…'),
+    type: oneOf(['message', 'friend_request', 'inline_query', 'ping']),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  output: items(open),
+  async run(call, { bot_id: botId, type, count = 1 }) {
+    const { makeUpdates } = await import('../webhook/trigger-server.js')
+    const made = await makeUpdates(call.context, { botId, type, overrides: [], count })
+    if (!('lines' in made)) return 'code' in made ? made : fail('ABORTED', 'Nothing was sent.')
+    const lines = await collect(made.lines)
+    if (!lines.ok) return lines
+    const next = suggest('activity', { only: 'deliveries', wait_seconds: 10 }, 'how it arrived')
+    return succeed(`Updates that the server made: ${count}.`, { items: lines.value as Members[] }, [next])
+  },
+})
 
 /** Runs a command and returns its data; a failed check is data too. */
-async function runLeaf<Data>(leaf: Leaf, context: ToolCall['context'], positional: string | undefined, flags: Members) {
+async function runLeaf<Data>(leaf: Leaf, context: Context, positional: string | undefined, flags: Members) {
   const outcome = await leaf.run(context, { positional, second: '', rest: [], flags } as never)
   if ('code' in outcome) return outcome
-  return 'data' in outcome ? { ok: true as const, value: outcome.data as Data } : fail('ABORTED', 'Nothing was run.')
+  const value = 'data' in outcome ? (outcome.data as Data) : undefined
+  return value === undefined ? fail('ABORTED', 'Nothing was run.') : ({ ok: true, value } satisfies Ok<Data>)
 }
 
-interface ScenarioInput {
-  readonly file?: string
-  readonly yaml?: string
-  readonly on_server?: boolean
-}
+const HALF_AN_HOUR = 1_800_000
 
-/** Runs a scenario on a temporary server, or on the chosen one. */
-export async function runScenario(call: ToolCall, { file, yaml = '', on_server: isOnServer }: ScenarioInput) {
-  const base = isOnServer ? (call.refuseWrite() ?? call.context.baseUrl()) : undefined
-  if (base?.ok === false) return base
-  const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
-  const stdin = Readable.from([yaml])
-  const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
-  const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
-  if ('code' in context) return context
-  const { scenario } = await import('../scenario/scenario.js')
-  const leaf = scenario.commands.find((it): it is Leaf => it.name === 'run')
-  if (leaf === undefined) throw new Error('scenario run must exist')
-  type Report = { items: Members[]; passed: number; failed: number }
-  const ran = await runLeaf<Report>(leaf, context, file ?? '-', { watch: false })
-  if (!ran.ok) return ran
-  return { ok: true as const, text: `The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, data: ran.value }
-}
+export const runScenario = tool({
+  name: 'run_scenario',
+  title: 'Run a scenario',
+  description:
+    'Runs the steps of a scenario file or text on a temporary server, or with on_server on the chosen one. Returns each step with what differed. The resource voucherctl://schemas/scenario.schema.json says what a step may hold.',
+  effect: 'either',
+  msMax: HALF_AN_HOUR,
+  input: {
+    file: optional('path of the file'),
+    yaml: Type.Optional(Type.String({ maxLength: 200_000 })),
+    on_server: Type.Optional(Type.Boolean()),
+  },
+  output: Type.Object({ items: Type.Array(open), passed: Type.Integer(), failed: Type.Integer() }),
+  async run(call, { file = '-', yaml = '', on_server: isOnServer }) {
+    const base = isOnServer ? (call.refuseWrite() ?? call.context.baseUrl()) : undefined
+    if (base?.ok === false) return base
+    const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
+    const stdin = Readable.from([yaml])
+    const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
+    const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
+    if ('code' in context) return context
+    const { scenario } = await import('../scenario/scenario.js')
+    const leaf = scenario.commands.find((it): it is Leaf => it.name === 'run')
+    if (leaf === undefined) throw new Error('scenario run must exist')
+    type Report = { items: Members[]; passed: number; failed: number }
+    const ran = await runLeaf<Report>(leaf, context, file, { watch: false })
+    return ran.ok ? succeed(`The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, ran.value) : ran
+  },
+})
 
-/** Tests one group of rules on the chosen server. */
-export async function runConform(
-  call: ToolCall,
-  { group, changes = false, template }: { group: string; changes?: boolean; template?: string },
-) {
-  const refused = changes ? call.refuseWrite() : undefined
-  if (refused !== undefined) return refused
-  const { conform } = await import('../conform/conform.js')
-  const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-  const ran = await runLeaf<ConformReport>(conform, call.context, undefined, flags)
-  if (!ran.ok) return ran
-  const differences = ran.value.items.filter((it) => it.result === 'differs' || it.result === 'failed')
-  const rules = [...new Set(differences.map((it) => it.rule))]
-  const next = rules.map((anchor) => ({ tool: 'rule', arguments: { anchor }, why: 'what the rule says' }))
-  const { items: _, ...counts } = ran.value
-  const text = `${counts.holds} hold, ${differences.length} differ, ${counts.not_applicable} are not applicable.`
-  return { ok: true as const, text, data: { ...counts, differences }, next }
-}
+export const runConform = tool({
+  name: 'conform',
+  title: 'Test a group of rules',
+  description:
+    'Tests whether the server follows a group of rules, such as lists, or one rule. Without `changes` only probes that change nothing. It uses the credentials of the seed, the profile or the environment. Returns the differences.',
+  effect: 'either',
+  msMax: HALF_AN_HOUR,
+  input: {
+    group: text('group, rule or probe'),
+    changes: Type.Optional(Type.Boolean()),
+    template: optional('active template to issue from: tpl_…'),
+  },
+  output: Type.Object({ ok: Type.Boolean(), differences: Type.Array(Type.Unsafe<object>(open)) }),
+  async run(call, { group, changes = false, template }) {
+    const refused = changes ? call.refuseWrite() : undefined
+    if (refused !== undefined) return refused
+    const { conform } = await import('../conform/conform.js')
+    const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
+    const ran = await runLeaf<ConformReport>(conform, call.context, undefined, flags)
+    if (!ran.ok) return ran
+    const { items: results, ...counts } = ran.value
+    const differences = results.filter((it) => it.result === 'differs' || it.result === 'failed')
+    const rules = [...new Set(differences.map((it) => it.rule))]
+    const next = rules.map((anchor) => suggest('rule', { anchor }, 'what the rule says'))
+    const { holds, not_applicable: others, lacking } = counts
+    const without = lacking.length === 0 ? '' : ` Credentials are missing: ${lacking.join(', ')}.`
+    const text = `${holds} hold, ${differences.length} differ, ${others} are not applicable.${without}`
+    return succeed(text, { ...counts, differences }, next)
+  },
+})

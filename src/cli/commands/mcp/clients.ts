@@ -54,7 +54,10 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
   if (before === undefined)
     return fail('INVALID_INPUT', `${path} was left alone: its ${member} is not an object.`, BY_HAND)
   const servers = { ...before, [NAME]: entry }
-  const content = `${JSON.stringify({ ...read.value, [member]: servers }, null, read.indent)}\n`
+  const content = `${JSON.stringify({ ...read.value, [member]: servers }, null, read.indent)}\n`.replaceAll(
+    '\n',
+    read.end,
+  )
   try {
     mkdirSync(dirname(path), { recursive: true })
     replaceFile(path, content, { isPrivate: false })
@@ -66,14 +69,16 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
 
 const BY_HAND = 'Leave --write out, and add what is printed by hand.'
 
-type Configuration = { readonly ok: true; readonly value: Members; readonly indent: string } | Failure
+type Configuration =
+  | { readonly ok: true; readonly value: Members; readonly indent: string; readonly end: string }
+  | Failure
 
 function readConfiguration(path: string): Configuration {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (isMissing(error)) return { ok: true, value: {}, indent: '  ' }
+    if (isMissing(error)) return { ok: true, value: {}, indent: '  ', end: '\n' }
     return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, BY_HAND)
   }
   const value = parseObject(text)
@@ -81,5 +86,6 @@ function readConfiguration(path: string): Configuration {
   const written = text.trim().replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
   if (value === undefined || JSON.stringify(value) !== written)
     return fail('INVALID_INPUT', `${path} is not plain JSON, and was left alone.`, BY_HAND)
-  return { ok: true, value, indent: /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  ' }
+  const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  '
+  return { ok: true, value, indent, end: text.includes('\r\n') ? '\r\n' : '\n' }
 }

@@ -1,8 +1,7 @@
 import { leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
-import { toggle } from '../../flags/flags.js'
+import { text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { seedFlag } from '../server/seed.js'
 import { clients, configurationOf, entryOf, pathOf, writeEntry } from './clients.js'
 
 export const install = leaf({
@@ -13,7 +12,7 @@ export const install = leaf({
   flags: {
     write: toggle("Merge it into the client's file; other entries stay"),
     installed: toggle('Start this installation, instead of `npx -y voucherctl`'),
-    seed: { ...seedFlag.seed, summary: 'Seed of a server in memory, for `mcp serve --seed`' },
+    seed: text('FILE', 'Seed of a server in memory, for `mcp serve --seed`'),
   },
   examples: [{ command: 'voucherctl mcp install claude --write' }, { command: 'voucherctl mcp install vscode' }],
   changes: true,
@@ -21,6 +20,8 @@ export const install = leaf({
   run: async ({ host, globals, plan, output, dryRun }, { positional, flags }): Promise<Outcome<{ path: string }>> => {
     const client = clients.find((it) => it === positional)
     if (client === undefined) return usage(`There is no client '${positional}'.`, `It is one of ${clients.join(', ')}.`)
+    if (flags.seed === '-')
+      return usage('--seed cannot be standard input: the client starts the command.', 'Name a file.')
     const { profile } = globals
     const entry = entryOf(host, { seed: flags.seed, profile, isInstalled: flags.installed })
     const path = pathOf(host, client)

@@ -7,6 +7,8 @@ export const TEXT_MAX = 4_000
 export const TOTAL_MAX = 60_000
 const NAME_MAX = 200
 const DEPTH_MAX = 24
+/** Shorter texts are never cut: ids, times and words of a list would no longer fit their schema. */
+const WORD_MAX = 100
 
 /** Removes escape sequences from all texts of a value, and cuts it to the bounds of a result. */
 export function bounded(value: unknown): { readonly value: unknown; readonly isCut: boolean } {
@@ -35,7 +37,7 @@ class Bounds {
   #text(text: string): string {
     // Cut first, because a server may send megabytes.
     const clean = plain(text.slice(0, TEXT_MAX * 2))
-    const shown = clean.slice(0, Math.max(0, Math.min(TEXT_MAX, this.#left)))
+    const shown = clean.slice(0, Math.min(TEXT_MAX, Math.max(this.#left, WORD_MAX)))
     this.#left -= shown.length
     return shown === clean && text.length <= TEXT_MAX * 2 ? shown : this.#cut(`${shown}…`)
   }

@@ -1,6 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server'
 import type { Host } from '../../host/host.js'
-import { rulesOf } from './explain.js'
+import { rulesOf } from './rules.js'
 
 const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json', 'differences.schema.json']
 
@@ -12,10 +12,9 @@ export function registerResources(server: McpServer, host: Host, guides: readonl
     const text = JSON.stringify(openApiDocument({ version: host.version() }))
     return { contents: [{ uri: api, mimeType: 'application/json', text }] }
   })
-  const rules = () => rulesOf(host.document('src/contract/RULES.md'))
   register(server, 'rules', 'Rules of the platform', 'text/markdown', {
-    names: () => [...rules().keys()],
-    read: (name) => rules().get(name),
+    names: () => [...rulesOf(host).keys()],
+    read: (name) => rulesOf(host).get(name),
   })
   register(server, 'guides', 'Guides', 'text/markdown', {
     names: () => guides,

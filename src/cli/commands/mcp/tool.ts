@@ -1,8 +1,10 @@
+import type { Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
 import { type ObjectSchema, type Properties, type Schema, type Static, Type } from '../../../contract/schema.js'
-import type { Context } from '../../command/context.js'
-import type { Failure } from '../../failures/failure.js'
+import type { Context, Ok } from '../../command/context.js'
+import { type Failure, fail } from '../../failures/failure.js'
 import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
+import { inputSchema } from '../../schemas/scenario-schema.js'
 
 /** One call of a tool: what it gets to run. */
 export interface ToolCall {
@@ -23,20 +25,21 @@ export interface Next {
   readonly why: string
 }
 
+export const suggest = (tool: string, input: Next['arguments'], why: string): Next => ({ tool, arguments: input, why })
+
 export interface ToolResult<Data = unknown> {
   readonly ok: true
   /** The result in one sentence, without any text of a server. */
   readonly text: string
   readonly data: Data
-  readonly next?: readonly Next[]
-  /** True if no part of the data comes from a server: documents of voucherctl. */
-  readonly isOwn?: true
+  readonly next: readonly Next[]
   /** True if the data shows codes on purpose. */
   readonly showsCodes?: boolean
 }
 
-/** What a tool may change: nothing; what its input says; the state of the server; or it replaces that state. */
-type Effect = 'reads' | 'either' | 'changes' | 'replaces'
+export const succeed = <Data>(text: string, data: Data, next: readonly Next[] = []): ToolResult<Data> => {
+  return { ok: true, text, data, next }
+}
 
 export interface Tool {
   readonly name: string
@@ -45,17 +48,20 @@ export interface Tool {
   readonly description: string
   readonly input: ObjectSchema
   readonly output: Schema
-  readonly effect: Effect
+  /** What a tool may change: nothing; what its input says; the state of the server; or it replaces that state. */
+  readonly effect: 'reads' | 'either' | 'changes' | 'replaces'
   /** True if a second call with the same input changes nothing more. */
   readonly isIdempotent: boolean
   /** Time limit in ms. */
   readonly msMax: number
+  /** True if no part of the data comes from a server: documents of voucherctl. */
+  readonly isOwn: boolean
   run(call: ToolCall, input: never): Promise<ToolResult | Failure>
 }
 
 /** What a definition says; the other members have defaults. */
-export type Described = Pick<Tool, 'name' | 'title' | 'description'> &
-  Partial<Pick<Tool, 'effect' | 'isIdempotent' | 'msMax'>>
+type Described = Pick<Tool, 'name' | 'title' | 'description'> &
+  Partial<Pick<Tool, 'effect' | 'isIdempotent' | 'msMax' | 'isOwn'>>
 
 type Definition<P extends Properties, O extends Schema> = Described & {
   readonly input: P
@@ -63,10 +69,48 @@ type Definition<P extends Properties, O extends Schema> = Described & {
   run(call: ToolCall, input: Static<ObjectSchema<P>>): Promise<ToolResult<Static<O>> | Failure>
 }
 
-export const CALL_MS_MAX = 60_000
+/** Below the 60 s after which clients give up, so that they get the reason. */
+const CALL_MS_MAX = 55_000
+
+const defaults = (effect: Tool['effect']) => {
+  return { effect, isIdempotent: effect === 'reads', msMax: CALL_MS_MAX, isOwn: false }
+}
 
 export function tool<const P extends Properties, const O extends Schema>(definition: Definition<P, O>): Tool {
-  const { input: properties, effect = 'reads', isIdempotent = effect === 'reads', msMax = CALL_MS_MAX } = definition
-  const input = Type.Object(properties, { additionalProperties: false })
-  return { ...definition, input, effect, isIdempotent, msMax }
+  const input = Type.Object(definition.input, { additionalProperties: false })
+  return { ...defaults(definition.effect ?? 'reads'), ...definition, input }
+}
+
+/** A tool that makes one call: its schemas are those of the endpoint. */
+export function endpointTool(endpoint: Endpoint, { next, ...described }: Described & { readonly next?: Next }): Tool {
+  return {
+    ...defaults(described.effect ?? 'reads'),
+    ...described,
+    input: inputSchema(endpoint) as unknown as ObjectSchema,
+    output: endpoint.output,
+    async run(call, input) {
+      const result = await send(call, endpoint, input)
+      return result.ok ? succeed(`${endpoint.id} succeeded.`, result.value, next && [next]) : result
+    },
+  }
+}
+
+/** Hiding secrets in more than these characters of JSON would take seconds. */
+const RESPONSE_MAX = 8 * 1024 * 1024
+
+/** Calls an endpoint and hides the secrets of its response, except for members that the caller shows on purpose. */
+export async function send<E extends Endpoint>(
+  { context }: Pick<ToolCall, 'context'>,
+  endpoint: E,
+  input: InputOf<E>,
+  options: Parameters<Context['call']>[2] & { readonly shown?: readonly string[] } = {},
+): Promise<Ok<OutputOf<E>> | Failure> {
+  const result = await context.call(endpoint, input, options)
+  if (!result.ok) return 'code' in result ? result : fail('ABORTED', 'Nothing was sent.')
+  if (JSON.stringify(result.data)?.length > RESPONSE_MAX)
+    return fail('INVALID_RESPONSE', 'The response is larger than 8 MiB.', 'Ask for less, such as with `limit`.')
+  const { Masking } = await import('../../../server/masking.js')
+  const masked = new Masking().show(result.data, [endpoint.output]) as Record<string, unknown>
+  const members = (options.shown ?? []).map((name) => [name, (result.data as Record<string, unknown>)[name]])
+  return { ok: true, value: { ...masked, ...Object.fromEntries(members) } as OutputOf<E> }
 }

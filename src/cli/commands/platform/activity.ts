@@ -6,7 +6,7 @@ import {
   HIDDEN,
 } from '../../../contract/platform/activity.js'
 import { leaf } from '../../command/leaf.js'
-import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { toggle } from '../../flags/flags.js'
 import { logLine, shownTime } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -27,13 +27,10 @@ export const activity = leaf({
   streams: true,
   view: { line: describe },
   run: async (context, { flags }): Promise<Outcome<ActivityLine>> => {
-    const server = context.baseUrl()
-    if (!server.ok) return server
-    const credential = await context.credential('operator', server.value)
-    if (!credential.ok) return credential
-    const target = { baseUrl: server.value, token: credential.value }
+    const target = await operatorTarget(context)
+    if (!target.ok) return target
     const input = { follow: flags.follow ? 'true' : 'false', bodies: flags.bodies ? 'true' : 'false' } as const
-    const opened = await openStream(context, target, contract.activity, input)
+    const opened = await openStream(context, target.value, contract.activity, input)
     return opened.ok ? { ok: true, lines: untilBroken(opened.value, context.host.signal) } : opened
   },
 })

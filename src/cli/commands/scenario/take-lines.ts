@@ -3,7 +3,7 @@ import { type ActivityLine, platformActivity } from '../../../contract/platform/
 import { platformControls } from '../../../contract/platform/controls.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import type { Context, Ok } from '../../command/context.js'
-import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { collect, openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { type Failure, usage } from '../../failures/failure.js'
 
 /** Limit of reading again what the server left out, also after Ctrl-C. */
@@ -38,26 +38,21 @@ export async function takeLines(
   const { host, output } = context
   if (until !== undefined && durationMs(until) === undefined && !endpoints.some(({ id }) => id === until))
     return usage(`There is no call "${until}".`, 'See `voucherctl api routes`.')
-  const base = context.baseUrl()
-  if (!base.ok) return base
-  const credential = await context.credential('operator', base.value)
-  if (!credential.ok) return credential
-  const target = { baseUrl: base.value, token: credential.value }
-  const open: Open = (signal, given) => openLines(context, target, signal, given)
+  const target = await operatorTarget(context)
+  if (!target.ok) return target
+  const open: Open = (signal, given) => openLines(context, target.value, signal, given)
   const startedAt = withStored ? undefined : await serverTime(context)
   const lines = new Map<number, ActivityLine>()
   const stored = await open(host.signal, { follow: false, bodies: withStored })
   if (!stored.ok) return stored
-  let last = -1
-  const past = untilBroken(stored.value, host.signal)
-  let read = await past.next()
-  for (; read.done !== true; read = await past.next()) {
-    last = read.value.seq
-    if (withStored) lines.set(read.value.seq, read.value)
-  }
-  if (read.value !== undefined) return read.value
+  const past = await collect(untilBroken(stored.value, host.signal))
+  if (!past.ok) return past
+  const last = past.value.at(-1)?.seq ?? -1
+  if (withStored) for (const it of past.value) lines.set(it.seq, it)
   const tell = () =>
-    output.notice(`Recording ${base.value}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`)
+    output.notice(
+      `Recording ${target.value.baseUrl}.${until === undefined ? ' Ctrl-C ends it and writes the file.' : ''}`,
+    )
   const followed = await follow(open, tell, host.signal, until, last, lines)
   if (!followed.ok) return followed
   const isBroken = followed.value

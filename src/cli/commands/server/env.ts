@@ -94,10 +94,11 @@ async function ofProfile({ host, globals, settings }: Context, baseUrl: string):
 
 async function ofSeed({ host }: Context, path: string): Promise<Found> {
   const read = await readSeedFile(host, path)
-  return read.ok ? { ok: true, source: path === '-' ? 'the seed' : path, values: firstOf(read.seed) } : read
+  return read.ok ? { ok: true, source: path === '-' ? 'the seed' : path, values: credentialsOf(read.seed) } : read
 }
 
-function firstOf({ applications = [], bots = [] }: Seed): Partial<Record<Kind, string>> {
+/** The first application token and the first bot token of a seed. */
+export function credentialsOf({ applications = [], bots = [] }: Seed): Partial<Record<Kind, string>> {
   const token = applications.flatMap(({ tokens = [] }) => tokens)[0]?.token
   const bot = bots.find((it) => it.token !== undefined)?.token
   return { ...(token === undefined ? {} : { token }), ...(bot === undefined ? {} : { bot }) }

@@ -2,7 +2,7 @@ import { platformActivity, requestLogEntry } from '../../../contract/platform/ac
 import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { openStream, untilBroken } from '../../command/stream-lines.js'
+import { collect, openStream, untilBroken } from '../../command/stream-lines.js'
 import { identify, readOperatorKey } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -104,8 +104,9 @@ async function readRequests(
   const past =
     follow && tail === undefined ? undefined : await openStream(context, target, platformActivity.requests, {})
   if (past?.ok === false) return past
-  const known = past === undefined ? [] : await readAll(untilBroken(past.value, context.host.signal))
-  if ('ok' in known) return known
+  const read = past && (await collect<LogEntry>(untilBroken(past.value, context.host.signal)))
+  if (read?.ok === false) return read
+  const known = read?.value ?? []
   const shown = lastOf(known.filter(matches), tail)
   if (!follow) return { ok: true, lines: linesOf(shown) }
   const opened = await openStream(context, target, platformActivity.requests, { follow: 'true' })
@@ -117,15 +118,6 @@ async function readRequests(
 
 const lastOf = (entries: readonly LogEntry[], tail = Number.POSITIVE_INFINITY) =>
   entries.slice(Math.max(0, entries.length - tail))
-
-async function readAll(entries: AsyncGenerator<LogEntry, Failure | undefined>): Promise<LogEntry[] | Failure> {
-  const read: LogEntry[] = []
-  for (;;) {
-    const { value, done } = await entries.next()
-    if (done) return value ?? read
-    read.push(value)
-  }
-}
 
 /** Yields past entries, then the matching entries of a stream. */
 async function* withNew(

@@ -39,6 +39,14 @@ describe('mcp install', () => {
     expect(statSync(file).mode & 0o777).toBe(0o640)
   })
 
+  test('--write keeps the line ends CR LF of the file', async () => {
+    const home = temporaryDir()
+    const file = join(home, '.mcp.json')
+    writeFileSync(file, '{\r\n  "mcpServers": {}\r\n}\r\n')
+    expect((await cli('mcp install claude --write', { home })).exit).toBe(0)
+    expect(readFileSync(file, 'utf8')).toMatch(/^(?:[^\r\n]+\r\n)+$/)
+  })
+
   test.each([
     ['a comment', '{\n  // mine\n  "servers": {}\n}\n'],
     ['a cut end', '{ "servers": {'],
@@ -65,6 +73,11 @@ describe('mcp install', () => {
     })
     const args = ['/opt/voucherctl.js', 'mcp', 'serve', '--profile', 'shop', '--seed', join(home, 'seed.yaml')]
     expect(JSON.parse(stdout)).toEqual({ mcpServers: { voucherctl: { command: '/usr/bin/node', args } } })
+  })
+
+  test.each(['install claude', 'serve'])('%s refuses a seed on standard input', async (command) => {
+    const { exit, stderr, stdout } = await cli(`mcp ${command} --seed -`)
+    expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining('--seed cannot be standard input')])
   })
 
   test('an unknown client is exit code 2', async () => {

@@ -23,6 +23,18 @@ describe('the bounds of a result', () => {
     for (const it of (value as { items: object[] }).items) expect(Object.keys(it)).toEqual(['id', 'name'])
   })
 
+  test('ids and words stay whole beyond the bound of a result, so that they fit their schema', () => {
+    const items = Array.from({ length: 20 }, () => ({
+      body: 'a'.repeat(TEXT_MAX),
+      kind: 'request',
+      id: 'b'.repeat(36),
+    }))
+    const { value, isCut } = bounded({ items })
+    expect(isCut).toBe(true)
+    for (const it of (value as { items: object[] }).items)
+      expect(it).toMatchObject({ kind: 'request', id: 'b'.repeat(36) })
+  })
+
   test('depth, members and names of members are bounded', () => {
     let deep: unknown = 1
     for (let level = 0; level < 1_000; level += 1) deep = [deep]

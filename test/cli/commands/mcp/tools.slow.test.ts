@@ -10,11 +10,11 @@ import { seed, seedToken } from '../../../support/server/seed.js'
 const order = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
 
 /** Starts a session with a server of its own in memory. */
-async function ownSession(planted: object = seed) {
+async function ownSession(planted: object = seed, env: Record<string, string> = {}) {
   const home = temporaryDir()
   const file = join(home, 'seed.json')
   writeFileSync(file, JSON.stringify(planted), { mode: 0o600 })
-  return mcpClient(['--seed', file], { home })
+  return mcpClient(['--seed', file], { home, env })
 }
 
 const scenario = 'name: x\nsteps:\n  - name: clock\n    call: platform.getClock\n'
@@ -46,12 +46,14 @@ const refusals: readonly (readonly [tool: string, input: Record<string, unknown>
   ['call', { endpoint: 'templates.list', application_id: 'app_none' }, 'APPLICATION_NOT_FOUND'],
   ['call', { endpoint: 'platform.activity' }, 'USAGE'],
   ['voucher_history', { voucher_id: 'vch_none' }, 'VOUCHER_NOT_FOUND'],
+  ['voucher_history', {}, 'USAGE'],
   ['explain_refusal', { request_id: 'req_none' }, 'USAGE'],
   ['explain_code', { code: 'VOUCHER_EXPIERD' }, 'USAGE'],
   ['explain_delivery', { delivery_id: 'dlv_none' }, 'DELIVERY_NOT_FOUND'],
   ['replay_delivery', { delivery_id: 'dlv_none', send: 'as_sent' }, 'DELIVERY_NOT_FOUND'],
   ['trigger_update', { bot_id: 'bot_none', type: 'ping' }, 'BOT_NOT_FOUND'],
   ['faults', { action: 'remove', fault_id: 'flt_none' }, 'FAULT_NOT_FOUND'],
+  ['faults', { action: 'add' }, 'USAGE'],
   ['clock_forecast', { until: '2020-01-01T00:00:00Z' }, 'VALIDATION_FAILED'],
   ['seed', {}, 'STORE_NOT_EMPTY'],
   ['seed', { file: 'none.yaml' }, 'FILE_UNREADABLE'],
@@ -104,7 +106,7 @@ describe('tools on the server of the session', () => {
     for (const { name } of tools) {
       const { isError, text } = await call(name, { nonsense: 1 })
       expect([name, isError], text).toEqual([name, true])
-      expect(text, name).toContain('Input validation error')
+      expect(text, name).toContain('"code": "INVALID_INPUT"')
     }
   })
 
@@ -122,6 +124,14 @@ describe('tools on the server of the session', () => {
       input: { appId: 'app_coffee', name: 'till', scopes: ['vouchers:read'] },
     })
     expect([token.isError, token.text]).toEqual([false, expect.not.stringMatching(/sop_\w{20}/)])
+  })
+
+  test('call and conform use the credentials of the seed, not those of the environment', async () => {
+    const { call } = await ownSession(seed, { VOUCHERCTL_TOKEN: seedToken.replace(/.$/, 'x') })
+    expect((await call('call', { endpoint: 'templates.list' })).isError).toBe(false)
+    const { data, text } = await call('conform', { group: 'lists' })
+    expect((data as { holds: number }).holds).toBeGreaterThan(2)
+    expect(text).toContain('Credentials are missing: jwt.')
   })
 
   test('activity waits for the first line that fits', async () => {

@@ -19,7 +19,7 @@ export const mayReachHandler = ({ failures }: Endpoint, { status, code }: StepEx
 
 /** Creates a check by the schemas of the contract. It loads the validator of the server. */
 export async function inputCheck(): Promise<InputCheck> {
-  const { lazyValidator, oncePer } = await import('../../../../server/http/endpoint-codec.js')
+  const { lazyValidator, oncePer } = await import('../../../../server/http/schema-validator.js')
   const validatorOf = oncePer((endpoint: Endpoint) => lazyValidator(inputSchema(endpoint)))
   return (endpoint, input) => {
     const issues = validatorOf(endpoint)(asSent(endpoint, input)) ?? []
