@@ -69,6 +69,8 @@ export class Converter {
   readonly #credentials = new Map<CredentialKind, string>()
   /** Kinds of the named credentials, by calls that accepted them. */
   readonly #kinds = new Map<string, CredentialKind>()
+  /** Applications as which the operator makes calls. */
+  readonly #operated = new Set<string>()
   readonly #keys = new Map<string, number>()
   readonly #sentKeys = new Map<string, string>()
   readonly #environment = new Map<string, string>()
@@ -84,6 +86,7 @@ export class Converter {
     for (const it of events) {
       if (it.kind !== 'call') continue
       if (it.key !== undefined) this.#keys.set(it.key, (this.#keys.get(it.key) ?? 0) + 1)
+      if (it.applicationId !== null && it.credential === nameOf(it.applicationId)) this.#operated.add(it.applicationId)
       if (isSuccess(it) && it.credential !== null) this.#kinds.set(it.credential, it.caller)
     }
     this.#logsIn = accountsOf(events).length > 0
@@ -123,7 +126,6 @@ export class Converter {
 
   call(call: RecordedCall): void {
     const { target, input, data, at } = call
-    this.#createToken(call)
     const reason = at === '' ? undefined : reasonAgainst(call, this.#known)
     if (reason !== undefined)
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
@@ -145,6 +147,7 @@ export class Converter {
     this.#calls.set(step, call)
     this.#made.push(call)
     eachNew(call, (text, path) => this.#learn(text, { step, jq: jqOf(path, data) }))
+    if (target === 'apps.create') this.#createToken(call)
   }
 
   /** Plants the fault that affected a call. A delay changes nothing that a step expects. */
@@ -205,16 +208,14 @@ export class Converter {
   }
 
   /** Creates a token for calls of the operator as an application: those of its programs may lack scopes, or end. */
-  #createToken(call: RecordedCall): void {
-    const { credential, applicationId } = call
-    if (applicationId === null || credential !== nameOf(applicationId) || this.#sources.has(credential)) return
-    const app = this.#sources.get(applicationId)
-    const owner = app && this.#calls.get(app.step)
-    const input = { appId: applicationId, name: 'operator', scopes: [...scopes] }
-    const unset = { at: '', status: null, code: null, replayed: false, fault: null, key: undefined, voucherId: null }
-    const by = { credential: owner?.credential ?? null, accountId: owner?.accountId ?? null, botId: null }
-    const made = { target: 'tokens.create', method: 'POST', caller: 'jwt', data: { token: credential } } as const
-    if (owner !== undefined) this.call({ ...call, ...made, input, ...unset, ...by })
+  #createToken({ credential, accountId, data }: RecordedCall): void {
+    const id = isMembers(data) ? String(data.id) : ''
+    if (!this.#operated.has(id)) return
+    const input = { appId: id, name: 'operator', scopes: [...scopes] }
+    const unset = { at: '', id: '', status: null, code: null, replayed: false, fault: null, key: undefined }
+    const by = { credential, accountId, applicationId: null, botId: null, voucherId: null }
+    const made = { target: 'tokens.create', method: 'POST', caller: 'jwt', data: { token: nameOf(id) } } as const
+    this.call({ kind: 'call', ...made, input, ...unset, ...by })
   }
 
   /** Adds `use` to the earliest step after which no other credential of the kind is used. */

@@ -126,6 +126,11 @@ class Preparing {
       if (code !== null || accountId === null) continue
       for (const id of [input.appId, input.botId]) if (!this.#owners.has(id)) this.#owners.set(id, accountId)
     }
+    // A bot and its application have the same owner.
+    for (const [id, { application_id: appId }] of existing) {
+      const owner = this.#owners.get(appId) ?? this.#owners.get(id)
+      if (appId != null && owner !== undefined) this.#owners.set(id, owner).set(appId, owner)
+    }
   }
 
   record(id: string): void {
