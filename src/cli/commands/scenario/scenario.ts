@@ -127,7 +127,7 @@ const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, p
 
 const plain = (baseUrl: string | undefined) => baseUrl?.replace(/\/+$/, '')
 
-/** Refuses an address of the environment or a project file instead of that of --profile (RULES.md#scenarios). */
+/** Refuses an address of the environment or a project file instead of that of --profile, which could be another platform. */
 function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Context): Failure | undefined {
   const isChosen = profileName.source.startsWith('flag ') && profile.base_url !== undefined
   const isOther =
