@@ -7,7 +7,7 @@ import { standaloneServer } from '../support/server/server.js'
 import { onPostgres } from '../support/store/engine-name.js'
 
 /** `VOUCHERCTL_SESSIONS=200` runs so many sessions; `VOUCHERCTL_SEED` is the first seed. */
-const count = Number(process.env.VOUCHERCTL_SESSIONS ?? 20)
+const count = Number(process.env.VOUCHERCTL_SESSIONS ?? 15)
 const first = Number(process.env.VOUCHERCTL_SEED ?? 1)
 /** Maximum number of sessions that a failed test runs to find the smallest one that fails. */
 const TRIES_MAX = 150

@@ -571,13 +571,13 @@ export const defects = [
   defect(
     vouchers,
     'a voucher is redeemed again',
-    '  if (refusal !== null) return (yield* replayRedeem(call)) ?? refusal\n',
+    '  if (refusal !== null) return (yield* replayRedeem(call)) ?? { ...refusal, voucherId: voucher.id }\n',
     '',
   ),
   defect(
     vouchers,
     'a redemption is reversed again',
-    '  if (refusal !== null) return (yield* replayReverse(call)) ?? refusal\n',
+    '  if (refusal !== null) return (yield* replayReverse(call)) ?? { ...refusal, voucherId: found.voucher_id }\n',
     '',
   ),
   defect(vouchers, 'issued vouchers are not counted', '      countIssued(call),\n', ''),

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
-import { type FSWatcher, watch } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { type FSWatcher, realpathSync, watch } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { pause } from '../../files/pause.js'
 
 /**
@@ -9,23 +9,23 @@ import { pause } from '../../files/pause.js'
  */
 const QUIET_MS = 20
 
-/** Watches files. It watches their folders, because editors replace a file instead of writing to it. */
+/**
+ * Watches files. It watches their folders, because editors replace a file instead of writing to it; the parents of the
+ * folders, because a check-out replaces a folder; and the targets of links.
+ */
 export class FileWatch {
-  readonly #watchers: readonly FSWatcher[]
+  readonly #paths: readonly string[]
+  readonly #watchers = new Map<string, FSWatcher>()
   readonly #events = new EventEmitter()
+  /** Paths that count as a change, with the file that they change. */
+  #places = new Map<string, string>()
   #changed: string | undefined
 
   /** @throws system errors if a folder cannot be watched */
   constructor(paths: readonly string[]) {
-    const folders = [...new Set(paths.map((it) => dirname(it)))]
-    this.#watchers = folders.map((folder) => {
-      const names = paths.filter((it) => dirname(it) === folder).map((it) => basename(it))
-      return watch(folder, (_event, name) => {
-        if (name === null || !names.includes(name)) return
-        this.#changed = name
-        this.#events.emit('change')
-      })
-    })
+    this.#paths = paths
+    for (const path of paths) this.#watch(dirname(path))
+    this.#update()
   }
 
   /** Resolves to the name of a file that changed since the last call; undefined if the signal aborts. */
@@ -42,6 +42,52 @@ export class FileWatch {
   }
 
   close(): void {
-    for (const watcher of this.#watchers) watcher.close()
+    for (const watcher of this.#watchers.values()) watcher.close()
+  }
+
+  /** Finds the places to watch again: a link may have another target, and a folder may be another one. */
+  #update(): void {
+    this.#places = new Map()
+    for (const path of this.#paths) {
+      for (const place of new Set([path, dirname(path), targetOf(path)])) {
+        this.#places.set(place, path)
+        try {
+          this.#watch(dirname(place))
+        } catch {
+          // A deleted folder is watched again when its parent reports it; other places cannot always be watched.
+        }
+      }
+    }
+  }
+
+  #watch(folder: string): void {
+    if (this.#watchers.has(folder)) return
+    const watcher = watch(folder, (event, name) => {
+      const place = name === null ? undefined : join(folder, name)
+      const path = place === undefined ? undefined : this.#places.get(place)
+      if (place === undefined || path === undefined) return
+      const isFolder = place === dirname(path)
+      // A folder also changes when other files are written to it.
+      if (isFolder && event !== 'rename') return
+      if (isFolder) this.#forget(place)
+      this.#update()
+      this.#changed = basename(path)
+      this.#events.emit('change')
+    })
+    watcher.on('error', () => this.#forget(folder))
+    this.#watchers.set(folder, watcher)
+  }
+
+  #forget(folder: string): void {
+    this.#watchers.get(folder)?.close()
+    this.#watchers.delete(folder)
+  }
+}
+
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
   }
 }

@@ -70,6 +70,7 @@ const commands: Readonly<Record<string, string | null>> = {
   'platform.returnWebhook': 'webhook listen --bot BOT',
   'platform.requests': 'server logs',
   'platform.openPage': 'open',
+  'platform.recordScenario': 'scenario record --from activity',
   'platform.reference': null,
   'platform.applications': 'platform apps list',
   'platform.voucher': 'platform vouchers show',

@@ -76,7 +76,7 @@ async function runFiles(context: Context, files: readonly string[], flags: RunFl
   const read = await readScenarios(context, files)
   if (!read.ok) return read
   const { scenarios } = read
-  const named = isNamed(context) ? context.baseUrl() : undefined
+  const named = isNamed(context) ? (otherThanProfile(context) ?? context.baseUrl()) : undefined
   if (named?.ok === false) return named
   const baseUrl = named?.value
   if (context.dryRun) {
@@ -124,6 +124,20 @@ const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `
 
 /** True if a flag or the environment names a server. A stored profile does not: no scenario may run there by accident. */
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
+
+const plain = (baseUrl: string | undefined) => baseUrl?.replace(/\/+$/, '')
+
+/** Refuses an address of the environment or a project file instead of that of --profile, which could be another platform. */
+function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Context): Failure | undefined {
+  const isChosen = profileName.source.startsWith('flag ') && profile.base_url !== undefined
+  const isOther =
+    /^(?:environment|project file) /.test(baseUrl.source) && plain(baseUrl.value) !== plain(profile.base_url)
+  if (!isChosen || !isOther) return undefined
+  return usage(
+    `Profile ${profileName.value} has the server ${profile.base_url}, but ${baseUrl.source} names another one.`,
+    'Nothing was run. Remove that setting, or name the server with --base-url.',
+  )
+}
 
 type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
 

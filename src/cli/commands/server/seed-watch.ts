@@ -22,11 +22,17 @@ export async function watchSeed(
   }
   try {
     // First without a wait: the file may have changed since the start.
+    let isWrong = false
     for (let last = planted, changed: string | undefined = path; changed; changed = await watch.next(host.signal)) {
       const read = await readSeedFile(host, path)
-      if (read.ok && read.text === last) continue
+      if (read.ok && read.text === last) {
+        if (isWrong) output.notice(`${path} is as it was when its records were planted.`)
+        isWrong = false
+        continue
+      }
       const failure = read.ok ? await replant(read.seed).catch(failureOfServer) : read
-      if (read.ok) last = read.text
+      isWrong = failure !== undefined
+      if (!isWrong && read.ok) last = read.text
       if (failure === undefined) output.notice(`${path} has changed: its records are planted again.`)
       else await output.fail({ ...failure, hint: 'The server keeps its state. Correct the file.' })
     }

@@ -58,6 +58,20 @@ describe('server start --seed --watch', () => {
     expect(notice).toBe('seed.yaml has changed: its records are planted again.')
   })
 
+  test('server start --watch says that a mistake is gone if the earlier text returns', async () => {
+    const home = temporaryDir()
+    const file = join(home, 'seed.yaml')
+    writeFileSync(file, 'account: acme\n')
+    const stop = new AbortController()
+    const { stderr } = await cli('server start --memory --port 0 --log-level silent --json --seed seed.yaml --watch', {
+      home,
+      signal: stop.signal,
+      onStdout: () => writeFileSync(file, 'acount: acme\n'),
+      onStderr: (text) => (text.startsWith('{') ? writeFileSync(file, 'account: acme\n') : stop.abort()),
+    })
+    expect(stderr.trim().split('\n').at(-1)).toBe('seed.yaml is as it was when its records were planted.')
+  })
+
   test('server start --watch is refused without --memory and the file of a --seed', async () => {
     for (const flags of ['', '--memory', '--seed seed.json', '--memory --seed -']) {
       const { exit, stderr } = await cli(`server start --port 0 --watch ${flags}`)

@@ -72,7 +72,7 @@ export class StepRunner {
       const shown = problems.length > 0 && this.#context.globals.debug ? exchangeLines(this.#exchange) : []
       return [...problems, ...shown].map((it) => hideKnown(it, this.#secrets, redact))
     } catch (error) {
-      if (error instanceof UnknownVariable) return [`${error.message}: the step that captures it has not passed`]
+      if (error instanceof UnknownVariable) return [error.message]
       throw error
     }
   }
@@ -81,6 +81,7 @@ export class StepRunner {
   async obstacleTo(step: ScenarioStep): Promise<string | null> {
     const { inbox, hasOperator } = this.#fixture
     const missing = variablesOf(step).find((name) => !this.#variables.has(name))
+    if (missing?.startsWith('env.')) return `the environment has no ${missing.slice(4)}`
     if (missing !== undefined) return `it needs \${${missing}} of a step that has not passed`
     if (isOfOperator(step) && !(await hasOperator())) return 'the platform offers no operator API to this profile'
     return needsReceiver(step) && !this.#reachesReceiver ? `the platform cannot reach the receiver ${inbox.url}` : null

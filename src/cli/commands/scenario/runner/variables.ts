@@ -6,7 +6,7 @@ const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
 
 type Variables = ReadonlyMap<string, unknown>
 
-/** Thrown for a variable that has no value, because the step that sets it failed or did not run. */
+/** Thrown for a variable without a value: its step failed or did not run, or the environment lacks it. */
 export class UnknownVariable extends Error {
   override readonly name = 'UnknownVariable'
 }
@@ -51,6 +51,11 @@ const replaceReferences = (text: string, replace: (name: string) => string) =>
   text.replace(REFERENCE, (found, name: string | undefined) => (name === undefined ? found.slice(1) : replace(name)))
 
 function valueOf(name: string, variables: Variables): unknown {
-  if (!variables.has(name)) throw new UnknownVariable(`\${${name}} has no value`)
+  if (!variables.has(name)) {
+    const reason = name.startsWith('env.')
+      ? `set ${name.slice(4)} in the environment`
+      : 'the step that captures it has not passed'
+    throw new UnknownVariable(`\${${name}} has no value: ${reason}`)
+  }
   return variables.get(name)
 }

@@ -405,6 +405,32 @@ describe('scenario run against a server', () => {
     }
   })
 
+  it('scenario run --profile refuses another address in the environment, except with --base-url', async () => {
+    const [staging, other] = [await stub(() => success({ items: [] })), await stub(() => success({ items: [] }))]
+    const given = {
+      ...written('steps: [{ call: apps.list }]'),
+      home: homeWithProfiles({ staging: { base_url: staging.baseUrl } }),
+      env: { ...secrets, VOUCHERCTL_BASE_URL: other.baseUrl },
+    }
+    const { exit, stderr } = await cli('scenario run a.yaml --profile staging', given)
+    expect([exit, stderr]).toEqual([
+      2,
+      expect.stringContaining('but environment VOUCHERCTL_BASE_URL names another one.'),
+    ])
+    expect([...staging.received, ...other.received]).toEqual([])
+    const named = `scenario run a.yaml --profile staging --base-url ${other.baseUrl}`
+    expect((await cli(named, given)).exit).toBe(0)
+    const same = { ...given, env: { ...secrets, VOUCHERCTL_BASE_URL: `${staging.baseUrl}/` } }
+    expect((await cli('scenario run a.yaml --profile staging', same)).exit).toBe(0)
+    expect([staging.received.length, other.received.length]).toEqual([1, 1])
+  })
+
+  it('scenario run names a missing variable of the environment', async () => {
+    const given = written('steps: [{ call: apps.create, with: { name: "${env.SHOP_NAME}" } }]')
+    const { exit, stdout } = await cli('scenario run a.yaml', given)
+    expect([exit, stdout]).toEqual([1, expect.stringContaining('no value: set SHOP_NAME in the environment')])
+  })
+
   it('scenario run --profile names steps that the platform cannot take, with exit code 11', async () => {
     const { baseUrl } = await stub(({ path, body }) => {
       if (path.endsWith('/webhook')) return refusal(422, 'WEBHOOK_URL_REFUSED')
