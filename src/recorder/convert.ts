@@ -51,6 +51,7 @@ export const isSuccess = ({ status }: RecordedCall) => status !== null && status
 export class Converter {
   readonly #steps: DraftStep[] = []
   readonly #calls = new Map<DraftStep, RecordedCall>()
+  /** Calls of the steps, in their order. */
   readonly #made: RecordedCall[] = []
   readonly #sources = new Map<string, Source>()
   readonly #known: Known = {
@@ -254,7 +255,7 @@ export class Converter {
     if (typeof value !== 'string') return value
     const source = this.#sources.get(value)
     if (source !== undefined) return `\${${this.#variableOf(source, baseOf(member, source, call))}}`
-    const text = escaped(value).replace(/\[hidden(?: \d+| of [\w-]+)?\]/g, (name) => this.#secret(name, call))
+    const text = escaped(value).replace(/\[hidden(?: [^\]]{1,80})?\]/g, (name) => this.#secret(name, call))
     const [lengthMax, separator] = (Object.hasOwn(uniqueMembers, member) && uniqueMembers[member]) || [0, '']
     const isUnique = lengthMax > 0 && call.code !== 'VALIDATION_FAILED' && value.length + RUN_LENGTH <= lengthMax
     return isUnique ? `${text}${separator}\${run}` : text

@@ -59,11 +59,7 @@ export function preparation(
   const calls = events.filter(isCall)
   const order = events.map((it) => ('id' in it ? it.id : ''))
   const preparing = new Preparing(existing, routeOf, calls, order)
-  for (const call of calls) {
-    const { target, input, data } = call
-    if (target === 'tokens.create' && isMembers(data)) preparing.tokens.set(String(data.token), String(input.appId))
-    eachNew(call, (it) => preparing.later.add(it))
-  }
+  for (const call of calls) eachNew(call, (it) => preparing.later.add(it))
   for (const call of calls) {
     if (call.credential !== null && call.code !== 'TOKEN_INVALID') preparing.credential(call)
     if (call.voucherId !== null) preparing.voucher(call.voucherId, call)
@@ -93,8 +89,6 @@ interface VoucherEvent {
 
 class Preparing {
   readonly calls: RecordedCall[] = []
-  /** Applications by the names of their tokens. */
-  readonly tokens = new Map<string, string>()
   /** Texts of recorded responses: what they name is not prepared. */
   readonly later = new Set<string>()
   readonly #existing: Existing
@@ -149,8 +143,9 @@ class Preparing {
   credential({ caller, credential, applicationId, accountId, botId }: RecordedCall): void {
     const name = credential as string
     if (this.later.has(name) || this.#done.has(name)) return
-    if (accountId !== null) this.#accounts.length > 0 && this.#jwt(accountId)
-    else if (caller === 'token' && applicationId !== null) {
+    if (accountId !== null) {
+      if (this.#accounts.length > 0) this.#jwt(accountId)
+    } else if (caller === 'token' && applicationId !== null) {
       if (name === nameOf(applicationId)) this.record(applicationId)
       else this.#token(name, applicationId)
     } else if (caller === 'bot' && botId !== null && this.#existing.has(botId)) {
@@ -268,7 +263,6 @@ class Preparing {
 
   #token(name: string, appId: string): void {
     this.#done.add(name)
-    this.tokens.set(name, appId)
     this.record(appId)
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }

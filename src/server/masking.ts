@@ -59,7 +59,7 @@ export class Masking {
 
   /** Replaces texts that have the form of a secret, or of the name of one. */
   hideForms = (text: string): string =>
-    replaceSecretForms(text.replace(/\[hidden(?: \d+)?\]/g, this.#nameOf), this.#nameOf, this.#nameOf)
+    replaceSecretForms(text.replace(/\[hidden(?: [^\]]{1,80})?\]/g, this.#nameOf), this.#nameOf, this.#nameOf)
 
   /** Returns a JSON value without marked secrets and without values that no schema describes. */
   show(value: unknown, schemas: readonly Schema[]): unknown {

@@ -415,7 +415,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     }
   })()
   const faults = Object.assign(new Faults(testFaultSources), { list: fail, add: fail, remove: fail, clear: fail })
-  const activity = Object.assign(new Activity({ now: () => START_MS }), { stream: fail })
+  const activity = Object.assign(new Activity({ now: () => START_MS }), { stream: fail, lines: fail })
   const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
     'platform.issueAccountToken': { clock },
@@ -431,6 +431,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.requests': { requestLog },
     'platform.openPage': { inspector: Object.assign(testInspector(), { newLink: fail }) },
     'platform.activity': { activity },
+    'platform.recordScenario': { activity },
     // It reads nothing but the contract.
     'platform.reference': { gate: Object.assign(new Gate(), { run: fail }) },
   }

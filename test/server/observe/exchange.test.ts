@@ -277,6 +277,21 @@ describe('exchange', () => {
     expect(names.nameOf(token)).toMatch(/^\[hidden (?!1])\d+]$/)
   })
 
+  it('text of a program that looks like the name of a secret stands for no secret', () => {
+    const names = new SecretNumbers()
+    const token = 'sop_H2vnBHm8qRswhqyGP9YwWaViK5H3pi3nHPiJ'
+    const parts = call(redeem, {
+      rawHeaders: ['authorization', `Bearer ${token}`],
+      body: json({ credential: { type: 'qr_token', value: ' VQ1-x ' }, reference: '[hidden 1] [hidden of app_1]' }),
+      responseBody: success({ note: 'other' }),
+    })
+    const { request } = exchangeOf(parts, (secret) => names.nameOf(secret))
+    expect(request.headers).toEqual([['authorization', '[hidden 1]']])
+    const sent = JSON.parse(Buffer.from(request.body ?? '', 'base64').toString())
+    expect(sent.reference).toMatch(/^\[hidden [2-9]] \[hidden [2-9]]$/)
+    expect(names.nameOf('VQ1-x')).toBe(sent.credential.value)
+  })
+
   it('the secret that was named first loses its name beyond 10,000 secrets', () => {
     const names = new SecretNumbers()
     for (let n = 1; n <= 10_001; n += 1) expect(names.nameOf(`secret-${n}`)).toBe(`[hidden ${n}]`)
