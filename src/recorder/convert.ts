@@ -51,11 +51,9 @@ export const isSuccess = ({ status }: RecordedCall) => status !== null && status
 export class Converter {
   readonly #steps: DraftStep[] = []
   readonly #calls = new Map<DraftStep, RecordedCall>()
-  /** Calls of the steps, in their order. */
-  readonly #made: RecordedCall[] = []
   readonly #sources = new Map<string, Source>()
   readonly #known: Known = {
-    calls: this.#made,
+    calls: () => [...this.#calls.values()],
     originOf: (text) => {
       const source = this.#sources.get(text)
       if (source === undefined) return undefined
@@ -146,7 +144,6 @@ export class Converter {
       expect: this.#expectationOf(call),
     })
     this.#calls.set(step, call)
-    this.#made.push(call)
     eachNew(call, (text, path) => this.#learn(text, { step, jq: jqOf(path, data) }))
     if (target === 'apps.create') this.#createToken(call)
   }
@@ -267,7 +264,7 @@ export class Converter {
     if (source !== undefined) return `\${${this.#variableOf(source, baseOf('secret', source, call))}}`
     if (!isSuccess(call)) {
       const { credential } = call.input
-      if (!isMembers(credential) || credential.value !== name || call.code === 'VALIDATION_FAILED') return 'unknown'
+      if (!isMembers(credential) || credential.value !== name) return 'unknown'
       // Well formed, but no voucher has it.
       return credential.type === 'qr_token' ? `VQ1-${'0'.repeat(33)}` : '0000-0000-0000-0000'
     }

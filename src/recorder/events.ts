@@ -56,7 +56,7 @@ interface Note {
   readonly text: string
 }
 
-/** A line that was not chosen: only its place and its time matter. */
+/** A line that was not chosen: only position and time matter. */
 interface Other {
   readonly kind: 'other'
   readonly id: string

@@ -3,8 +3,8 @@ import { eachText, ID, isMembers, NAME, type RecordedCall } from './events.js'
 
 /** What the steps so far know. */
 export interface Known {
-  /** Calls of the steps. */
-  readonly calls: readonly RecordedCall[]
+  /** Calls of the steps, in their order. */
+  calls(): readonly RecordedCall[]
   /** Says which kind of call brought an id or a secret; undefined if none did. */
   originOf(text: string): 'recorded' | 'prepared' | undefined
   /** True if a step can send the credential of a call. */
@@ -62,7 +62,7 @@ export function reasonAgainst(call: RecordedCall, known: Known): string | undefi
 function againstSuccess(call: RecordedCall, known: Known): string | undefined {
   const { target, input, data, replayed, botId } = call
   if (/^platform\.(?:save|remove)Snapshot/.test(target)) return 'a scenario keeps no snapshots'
-  if (replayed && !known.calls.some((it) => isSame(it, call))) return BEFORE
+  if (replayed && !known.calls().some((it) => isSame(it, call))) return BEFORE
   if (target === 'bots.updates' && Number(input.offset) > 0 && known.originOf(botId ?? '') === 'prepared')
     return 'its offset counts updates from before the recording'
   const isVerified = target === 'vouchers.verify' && isMembers(data) && /^(?:expired|not_yet)/.test(String(data.reason))
@@ -86,7 +86,7 @@ function againstRefusal(call: RecordedCall, code: string, known: Known): string 
   if (unknown.length > 0 && !ofNoRecord.test(code) && !setsWebhook(call))
     return 'the server no longer has a record that it names'
   const isOfEarlierRecord = ofRecord.test(code) && texts.some((it) => known.originOf(it) === 'prepared')
-  return isOfEarlierRecord || lacksCause(call, code, known.calls) ? BEFORE : undefined
+  return isOfEarlierRecord || lacksCause(call, code, known.calls()) ? BEFORE : undefined
 }
 
 function againstCredential(call: RecordedCall, code: string, known: Known): string | undefined {
@@ -99,7 +99,7 @@ function againstCredential(call: RecordedCall, code: string, known: Known): stri
 }
 
 /** True if no earlier call leads to a refusal. */
-function lacksCause({ target, input, key, data }: RecordedCall, code: string, calls: Known['calls']): boolean {
+function lacksCause({ target, input, key, data }: RecordedCall, code: string, calls: readonly RecordedCall[]): boolean {
   const made = calls.filter((it) => it.code === null)
   const limit = /_LIMIT_REACHED$/.test(code) && isMembers(data) ? Number(data.limit) : 0
   const taken = takenMembers[code]

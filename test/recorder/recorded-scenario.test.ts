@@ -213,7 +213,7 @@ describe('recorded scenario', () => {
     expect(steps[1]).toMatchObject({ capture: { bot_token: '.one_time_token' }, use: { bot: '${bot_token}' } })
   })
 
-  it('names of members that are no names of variables, and the name run, stay usable', async () => {
+  it('member names that are invalid as variable names, and the name run, stay usable', async () => {
     const app = call('apps.create', { body: { name: 'Shop' }, status: 201, data: { id: 'app_1', name: 'Shop' } })
     const made = call('tokens.create', {
       url: '/api/v1/open-platform/applications/app_1/tokens',
