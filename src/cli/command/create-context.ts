@@ -7,7 +7,6 @@ import { kindOf } from '../../contract/values/secrets.js'
 import type { Members } from '../../values/json.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
-import type { RecordSet } from '../config/id-cache.js'
 import { noServerChosen, refuseImpostor } from '../config/local-server.js'
 import { projectNotAllowed } from '../config/project-file.js'
 import type { Settings } from '../config/settings.js'
@@ -72,7 +71,6 @@ export function createContext(
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress ? withProgress(host, text, work) : work)
       if (result.ok) {
-        await rememberPrinted(host, { baseUrl, credential, input: members }, result.data)
         return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
       }
       const used = usedCredential(globals, endpoint.caller, { value: credential, source }, baseUrl)
@@ -104,13 +102,6 @@ export function createContext(
     confirm: (confirmation) => confirm(context, confirmation),
   }
   return context
-}
-
-/** Remembers the ids of a result that a person sees, because completion offers them. */
-async function rememberPrinted(host: Host, call: Omit<RecordSet, 'kind'>, data: unknown): Promise<void> {
-  if (host.stdout.isTTY !== true) return
-  const { rememberIds } = await import('../config/id-cache.js')
-  await rememberIds(host, call, data)
 }
 
 /** Replaces names by ids. A call for a target of its own has ids only. */

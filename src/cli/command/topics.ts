@@ -52,7 +52,6 @@ const variables: Readonly<Record<string, string>> = {
   VOUCHERCTL_DATABASE_URL:
     'PostgreSQL of `server start`, `migrate`, `export` and `import`, as --database-url; it may hold a password',
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
-  XDG_CACHE_HOME: 'its folder voucherctl holds the ids of recent completions',
   PAGER: 'command that shows a help topic on a terminal, default less -FRX; empty or cat for none',
   HTTPS_PROXY: 'proxy of https servers on other machines; also HTTP_PROXY, NO_PROXY and the lower-case names',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',

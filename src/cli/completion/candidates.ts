@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { durationMs } from '../../contract/values/duration.js'
 import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
@@ -15,8 +14,6 @@ import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind
 /** Milliseconds from the request until completion gives up: the user waits after Tab (RULES.md#completion). */
 const WAIT_MS = 250
 const WAIT_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
-/** Milliseconds that a completion in the background waits, so that the next Tab has the ids. */
-const BACKGROUND_WAIT_MS = 10_000
 
 const SUMMARY_MAX = 60
 
@@ -36,8 +33,7 @@ export async function candidates(args: readonly string[], host: Host): Promise<s
     const target = await completionTargetAt(typed.before, typed.current)
     if (target.kind === 'files' || target.kind === 'folders') return `${target.kind}\n`
     const waitMs = durationMs(host.env[WAIT_VARIABLE] ?? '') ?? WAIT_MS
-    const onLate = () => waitMs < BACKGROUND_WAIT_MS && completeInBackground(args, host)
-    const words = target.kind === 'words' ? target.words : ((await wordsOf(target, host, { waitMs, onLate })) ?? [])
+    const words = target.kind === 'words' ? target.words : ((await wordsOf(target, host, { waitMs })) ?? [])
     const lines = words
       .filter(({ value }) => shell.chooses || `${target.prefix}${value}`.startsWith(typed.current))
       .map(({ value, summary }) => [shell.write(target.prefix, value, typed), short(summary)])
@@ -46,18 +42,6 @@ export async function candidates(args: readonly string[], host: Host): Promise<s
   } catch {
     return ''
   }
-}
-
-/** Asks again in a process that outlives this one, because the shell waits for this one. */
-function completeInBackground(args: readonly string[], { self: [program, ...script], env, cwd }: Host): void {
-  spawn(program, [...script, '__complete', ...args], {
-    cwd,
-    env: { ...env, [WAIT_VARIABLE]: `${BACKGROUND_WAIT_MS}ms` },
-    detached: true,
-    stdio: 'ignore',
-  })
-    .on('error', () => {})
-    .unref()
 }
 
 const short = (summary: string) => (summary.length > SUMMARY_MAX ? `${summary.slice(0, SUMMARY_MAX - 1)}…` : summary)

@@ -2,11 +2,11 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context, Ok } from '../command/context.js'
 import type { Positional } from '../command/leaf.js'
-import type { IdKind } from '../config/id-cache.js'
 import type { Failure } from '../failures/failure.js'
 import type { Flag } from '../flags/flags.js'
 import type { Check, Word } from '../host/host.js'
 import { withProgress } from '../output/progress.js'
+import type { IdKind } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type ValueKind, wordsOf } from '../records/words.js'
 
 /** Milliseconds that a prompt waits for a list of values; later the user must type the value. */

@@ -11,9 +11,9 @@ import { platform } from '../../contract/platform/platform.js'
 import { templates } from '../../contract/templates.js'
 import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
+import { asMembers, type Members } from '../../values/json.js'
 import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
-import { type CachedRecord, cachedRecordOf, type IdKind, readCached, writeCached } from '../config/id-cache.js'
 import { refuseImpostor } from '../config/local-server.js'
 import { resolveSettings } from '../config/settings.js'
 import type { FlagTexts } from '../flags/flags.js'
@@ -21,6 +21,19 @@ import { readGlobals } from '../flags/globals.js'
 import type { Host, Word } from '../host/host.js'
 import { Output } from '../output/output.js'
 import { isList } from '../output/select-fields.js'
+
+/** Kinds of resources whose ids come from a server, with the members that summarize a record of a list. */
+const summaryMembers = {
+  apps: ['name', 'status'],
+  tokens: ['name', 'status'],
+  // Records of pending reviews have no status but an account.
+  templates: ['name', 'status', 'account_id'],
+  bots: ['name', 'status', 'account_id'],
+  chats: ['user_id', 'type'],
+  deliveries: ['update_type', 'status'],
+  faults: ['endpoint', 'kind'],
+} as const
+export type IdKind = keyof typeof summaryMembers
 
 /** A value that completion and prompts look up on a server. */
 export interface IdTarget {
@@ -36,68 +49,71 @@ export interface IdTarget {
 
 const LIMIT = 100
 
-/** How long a caller waits for ids, and what it does with those of earlier commands. */
 export interface Limits {
-  /** Milliseconds to wait, counted from the request; 0 sends none. */
+  /** Milliseconds to wait for ids, counted from the request; 0 sends none. */
   readonly waitMs: number
-  /** Maximum number of pages to fetch, without the cache; default: one page, or the cache. */
+  /** Maximum number of pages to fetch; default: 1. */
   readonly pages?: number
-  /** Called if no response arrived in time. */
-  onLate?(): void
 }
 
 /**
- * Fetches ids from the chosen server, or takes those that an earlier command saw. It never prompts, retries or prints.
- * @returns undefined if no list is known
+ * Fetches ids from the chosen server. It never prompts, retries or prints.
+ * @returns undefined if no list arrived in time
  */
 export async function liveWords(
   target: IdTarget,
   host: Host,
-  { waitMs, pages, onLate }: Limits,
+  { waitMs, pages }: Limits,
 ): Promise<readonly Word[] | undefined> {
+  if (waitMs < 1) return undefined
   const source = sourceOf(target)
   const caller = source && (await findCaller(host, target.line.given, source.endpoint.caller))
   if (source === undefined || caller === undefined) return undefined
-  const wordsIn = (records: readonly CachedRecord[]) => wordsOf(records, target.line.path.join(' '))
-  const set = { baseUrl: caller.base, credential: caller.credential, kind: target.of, input: source.input }
-  const cached = pages === undefined ? readCached(host, set) : undefined
-  if (cached?.isFresh || waitMs < 1) return cached && wordsIn(cached.records)
   const endsAt = performance.now() + waitMs
-  const late = pause(waitMs, 'late' as const, { ref: false })
-  const records = await Promise.race([
-    fetchRecords(caller, source, target.of, () => endsAt - performance.now(), pages),
-    late,
-  ])
-  if (typeof records === 'string' && performance.now() >= endsAt) onLate?.()
-  if (records === 'late' || records === 'unreachable') return cached && wordsIn(cached.records)
-  if (records === undefined) return undefined
-  if (pages === undefined && records.length > 0) await writeCached(host, set, records)
-  return wordsIn(records)
+  const late = pause(waitMs, undefined, { ref: false })
+  const fetched = fetchRecords(caller, source, target.of, () => endsAt - performance.now(), pages)
+  const records = await Promise.race([fetched, late])
+  return records && wordsOf(records, target.line.path.join(' '))
 }
 
-/** Fetches pages until the time limit; undefined if the server refuses the first page. */
+/** Fetches pages until the time limit; undefined without the first page. */
 async function fetchRecords(
   caller: Caller,
   source: IdSource,
   kind: IdKind,
   remainingMs: () => number,
   pages = 1,
-): Promise<readonly CachedRecord[] | 'unreachable' | undefined> {
+): Promise<readonly IdRecord[] | undefined> {
   const call = await openCall(caller)
-  if (call === undefined) return 'unreachable'
-  const records: CachedRecord[] = []
+  if (call === undefined) return undefined
+  const records: IdRecord[] = []
   for (let page = 1; page <= pages && remainingMs() >= 1; page += 1) {
     const input = page === 1 ? source.input : { ...source.input, page }
     const result = await call(source.endpoint, input as InputOf<Endpoint>, { timeoutMs: Math.ceil(remainingMs()) })
-    if (!result.ok && page === 1) return result.status ? undefined : 'unreachable'
+    if (!result.ok && page === 1) return undefined
     if (!result.ok || !isList(result.data)) break
-    records.push(...result.data.items.flatMap((it) => cachedRecordOf(kind, it) ?? []))
+    records.push(...result.data.items.flatMap((it) => recordOf(kind, it) ?? []))
     if ((result.data.pagination?.pages ?? 1) <= page) break
   }
   return records
 }
 
-const wordsOf = (records: readonly CachedRecord[], path: string): readonly Word[] =>
+interface IdRecord {
+  readonly id: string
+  readonly status: string
+  readonly summary: string
+}
+
+/** Returns what completion shows of a record; undefined for a record without id. */
+function recordOf(kind: IdKind, value: unknown): IdRecord | undefined {
+  const { id, status, ...record }: Members = asMembers(value) ?? {}
+  if (typeof id !== 'string') return undefined
+  const shown = summaryMembers[kind].map((name) => (name === 'status' ? status : record[name]))
+  const summary = shown.filter((it) => typeof it === 'string' || typeof it === 'number').join(', ')
+  return { id, status: String(status), summary }
+}
+
+const wordsOf = (records: readonly IdRecord[], path: string): readonly Word[] =>
   records
     .filter(({ status }) => acceptedStatuses[path]?.includes(status) ?? true)
     .map(({ id, summary }) => ({ value: id, summary }))
@@ -163,7 +179,7 @@ interface Caller {
   readonly options: Parameters<typeof openPlain>[0]
   readonly base: string
   readonly credential: string
-  /** Decides whether the credential may be sent: the words of an earlier completion need no proof of the server. */
+  /** Asks the server to prove itself, and returns true if the credential may be sent. */
   mayBeSent(): Promise<boolean>
 }
 

@@ -1,9 +1,8 @@
 import { readConfig } from '../config/config.js'
-import type { IdKind } from '../config/id-cache.js'
 import type { Flag } from '../flags/flags.js'
 import type { Host, Word } from '../host/host.js'
 import { plainLine, withTimes } from '../output/text.js'
-import type { IdTarget, Limits } from './live.js'
+import type { IdKind, IdTarget, Limits } from './live.js'
 
 /** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
 const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const

@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer as createHttpServer } from 'node:http'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
-import { rememberIds } from '../../../src/cli/config/id-cache.js'
-import type { Host } from '../../../src/cli/host/host.js'
+import { expect, test } from 'vitest'
 import { built } from '../../support/cli/built-cli.js'
 import { refusal, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { complete } from '../../support/cli/completion.js'
@@ -154,7 +151,7 @@ test('completion exits 0 without output if the server never responds', async () 
   expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: 'words\n', stderr: '' })
 })
 
-test('completion writes only its cache and prints no secret', async () => {
+test('completion writes no file and prints no secret', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app)))
   const home = temporaryDir()
   const env = {
@@ -165,82 +162,7 @@ test('completion writes only its cache and prints no secret', async () => {
   }
   const { stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, env)
   expect([stdout, stderr]).toEqual(['words\napp_01\tCoffee shop, active\n', ''])
-  expect(readdirSync(home)).toEqual(['.cache'])
-  const cache = join(home, '.cache/voucherctl/completion.json')
-  expect(statSync(cache).mode & 0o777).toBe(0o600)
-  for (const secret of Object.values(secrets)) expect(readFileSync(cache, 'utf8')).not.toContain(secret)
-})
-
-test('completion makes one call for several Tabs within 3 s, and another one later', async () => {
-  const { baseUrl, received } = await stub(() => success(pageOf(app)))
-  const given = { home: temporaryDir(), env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
-  for (const now of [0, 1_000, 3_000, 3_001]) {
-    expect((await complete('apps get ', { ...given, now })).values).toEqual(['app_01'])
-  }
-  expect(received).toHaveLength(2)
-})
-
-/** Starts a server that holds its responses while `isMute` returns true. */
-async function holding(isMute: () => boolean): Promise<string> {
-  const server = createHttpServer((_request, response) => {
-    if (!isMute()) response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body))
-  })
-  return `http://127.0.0.1:${await listen(server)}`
-}
-
-const day = 24 * 60 * 60 * 1_000
-
-test('completion offers the ids of the last day if the server does not respond in time', async () => {
-  let isMute = false
-  const baseUrl = await holding(() => isMute)
-  const given = { home: temporaryDir(), env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } }
-  expect((await complete('apps get ', given)).values).toEqual(['app_01'])
-  isMute = true
-  // No process in the background completes the line anew with a limit of 10 s or more.
-  const short = { ...given, env: { ...given.env, VOUCHERCTL_COMPLETION_TIMEOUT: '10s' } }
-  expect((await complete('apps get ', { ...short, now: day })).values).toEqual(['app_01'])
-  expect((await complete('apps get ', { ...short, now: day + 1 })).values).toEqual([])
-}, 40_000)
-
-test('a second Tab offers the ids of a response that came too late for the first one', async () => {
-  const held: (() => void)[] = []
-  const server = createHttpServer((_request, response) => {
-    held.push(() =>
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(success(pageOf(app)).body)),
-    )
-  })
-  const baseUrl = `http://127.0.0.1:${await listen(server)}`
-  const home = temporaryDir()
-  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_SECURE: 'off' }
-  expect((await run(['zsh', 'apps', 'get', ''], home, env)).stdout).toBe('words\n')
-  // The process in the background makes the second request.
-  await vi.waitUntil(() => held.length === 2, { timeout: 10_000 })
-  held[1]?.()
-  await vi.waitUntil(() => existsSync(join(home, '.cache/voucherctl/completion.json')), { timeout: 10_000 })
-  expect((await run(['zsh', 'apps', 'get', ''], home, env)).stdout).toBe('words\napp_01\tCoffee shop, active\n')
-}, 40_000)
-
-test('completion offers ids that a command has shown in a terminal, even without a response', async () => {
-  const baseUrl = await holding(() => true)
-  const home = temporaryDir()
-  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_COMPLETION_TIMEOUT: '10ms' }
-  const host = { env, homeDir: home, now: () => 0 } as unknown as Host
-  const call = { baseUrl, credential: secrets.VOUCHERCTL_JWT, input: {} }
-  await rememberIds(host, call, app)
-  await rememberIds(host, call, pageOf({ ...app, id: 'app_02' }, { ...app, id: 'app_03', status: 'suspended' }))
-  const given = { home, env: { ...env, VOUCHERCTL_COMPLETION_TIMEOUT: '0' } }
-  expect((await complete('apps get ', given)).values).toEqual(['app_01', 'app_02', 'app_03'])
-  expect((await complete('platform apps suspend ', given)).values).toEqual(['app_01', 'app_02'])
-  expect((await complete('bots get ', given)).values).toEqual([])
-})
-
-test('completion does not offer one account the cached ids of another', async () => {
-  const { baseUrl, received } = await stub(() => success(pageOf(app)))
-  const home = temporaryDir()
-  const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-  await complete('apps get ', { home, env })
-  await complete('apps get ', { home, env: { ...env, VOUCHERCTL_JWT: `${secrets.VOUCHERCTL_JWT}x` } })
-  expect(received).toHaveLength(2)
+  expect(readdirSync(home)).toEqual([])
 })
 
 test.each([
