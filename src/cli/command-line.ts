@@ -170,6 +170,8 @@ export class CommandLine {
     let meant: string | undefined
     if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
     if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
+    const removed = removedFlags[word.split('=')[0] ?? '']
+    if (code === UNKNOWN_FLAG && removed !== undefined) return usage(text, removed)
     return usage(text, meant === undefined ? `See \`${nameOf(this.path)} --help\`.` : `Did you mean ${meant}?`)
   }
 
@@ -226,6 +228,12 @@ const operatorCommands: Readonly<Record<string, string>> = {
   ls: 'platform vouchers list',
   get: 'platform vouchers show',
   show: 'platform vouchers show',
+}
+
+/** What replaces flags of earlier versions. */
+const removedFlags: Readonly<Record<string, string>> = {
+  '--differences':
+    'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit NAME=CALLS/SECONDS` changes a limit.',
 }
 
 /** Maximum number of commands in a suggestion. */

@@ -12,8 +12,6 @@ export const IDEMPOTENCY_WAIT_MS = 5_000
 export interface IdempotencyKey {
   readonly value: string
   readonly fingerprint: string
-  /** Lifetime of the record in ms; default 30 days. */
-  readonly lifetimeMs?: number | undefined
 }
 
 const KEY = /^[!-~]{1,255}$/

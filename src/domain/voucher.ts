@@ -192,16 +192,15 @@ export function refuseRedeem(voucher: RedeemableVoucher, now: number, recipient?
   }
 }
 
-/** Refuses a redemption that cannot be reversed; null if it can. @param windowMs ms after the redemption */
+/** Refuses a redemption that cannot be reversed; null if it can. */
 export function refuseReverse(
   redemption: RedemptionRow,
   now: number,
-  windowMs = REVERSAL_WINDOW_MS,
 ): Refusal<'REDEMPTION_ALREADY_REVERSED' | 'REVERSAL_WINDOW_CLOSED'> | null {
   if (redemption.reversed_at !== null) {
     return refuse('REDEMPTION_ALREADY_REVERSED', { reversed_at: formatInstant(redemption.reversed_at) })
   }
-  if (now - redemption.redeemed_at > windowMs) {
+  if (now - redemption.redeemed_at > REVERSAL_WINDOW_MS) {
     return refuse('REVERSAL_WINDOW_CLOSED', { redeemed_at: formatInstant(redemption.redeemed_at) })
   }
   return null

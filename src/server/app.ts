@@ -54,7 +54,6 @@ export interface AppEvents {
 
 /** Builds a server with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
-  const { messages } = deps.differences
   const callAs: CallAs = async (carrier, applicationId, request) => {
     const text = JSON.stringify(request.body) ?? ''
     const plaintext = { text, textBytes: Buffer.byteLength(text), origin: '' }
@@ -106,7 +105,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     if (!('ok' in result)) return completeReply(exchange, result)
     exchange.failureCode = result.code
     const keepAlive = exchange.carrier.response.shouldKeepAlive
-    return completeReply(exchange, failureResponse(result, exchange.id, keepAlive, messages))
+    return completeReply(exchange, failureResponse(result, exchange.id, keepAlive))
   }
 
   const respondInPlain: RequestListener = async (request, response) => {
@@ -135,7 +134,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const respondToDispatch = createDispatchListener(deps, respondInside, { recordRequest, refusalOfError })
   const respond: RequestListener = (request, response) =>
     isDispatch(request) ? respondToDispatch(request, response) : respondInPlain(request, response)
-  const server = new HttpServer(respond, (error) => refuseMessage(error, deps.newId('req'), messages))
+  const server = new HttpServer(respond, (error) => refuseMessage(error, deps.newId('req')))
   const stopFollowing = followChanges(deps)
 
   return {

@@ -86,14 +86,13 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
       operatorKey !== null && servesPage(options)
         ? createInspector(random, clock, { key: operatorKey, file: place.pageSessions })
         : null,
-    limits: createLimits(rateLimitsOf(options), clock instanceof TestClock ? () => clock.now() : undefined),
+    limits: createLimits(options.rateLimits ?? {}, clock instanceof TestClock ? () => clock.now() : undefined),
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
     webhooks,
     sender: createSender(webhooks),
     secure: await secureSettings(options, place, essential),
     autoApprove: options.autoApprove ?? false,
-    differences: options.differences ?? {},
     stateAccess: {
       isAllowed: options.allowReset ?? isLoopback,
       isShared: options.databaseUrl !== undefined && options.schema === undefined,
@@ -124,10 +123,6 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
 /** Id of the store to which clients bind credentials. It follows from a key, so it is the same after each start. */
 const storeIdOf = ({ account }: ServerKeys) =>
   createHash('sha256').update('store id').update(account).digest('hex').slice(0, 32)
-
-/** A flag overrides the file of differences. */
-const rateLimitsOf = ({ rateLimits, differences }: ServerOptions) =>
-  rateLimits === 'off' ? rateLimits : { ...differences?.rateLimits, ...rateLimits }
 
 type Log = ReturnType<typeof openLog>['log']
 

@@ -5,7 +5,6 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { ObjectSchema } from '../contract/schema.js'
-import { DAY_MS } from '../contract/values/duration.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
@@ -97,7 +96,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     const queryValues = readQuery(exchange.query, query)
     const issues = validate(params, queryValues, body) ?? conflictOf(queryValues, body) ?? check?.(body) ?? []
     if (issues.length > 0) return invalid(...issues)
-    const idempotencyKey = readIdempotencyKey(deps, exchange, endpoint, body)
+    const idempotencyKey = readIdempotencyKey(exchange, endpoint, body)
     if (idempotencyKey !== undefined && 'ok' in idempotencyKey) return idempotencyKey
     const input = { ...params, ...queryValues, ...(body as object | undefined) }
     const result = await runHandler(exchange, input, idempotencyKey, body)
@@ -177,7 +176,6 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
 
 /** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
 function readIdempotencyKey(
-  { differences: { idempotencyDays } }: Deps,
   exchange: Exchange,
   { idempotent, method }: Endpoint,
   body: unknown,
@@ -188,8 +186,7 @@ function readIdempotencyKey(
   const value = values.length === 1 ? parseIdempotencyKey(values[0] as string) : null
   if (value === null) return refuse('IDEMPOTENCY_KEY_INVALID')
   const path = exchange.target.split('?', 1)[0] as string
-  const lifetimeMs = idempotencyDays === undefined ? undefined : idempotencyDays * DAY_MS
-  return { value, fingerprint: fingerprint(method, path, body), lifetimeMs }
+  return { value, fingerprint: fingerprint(method, path, body) }
 }
 
 function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined, callAs: CallAs): Call<Endpoint> {

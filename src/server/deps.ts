@@ -15,7 +15,7 @@ import type { Gate } from './gate.js'
 import type { ClientAddresses, Limits } from './limits.js'
 import type { Activity } from './observe/activity.js'
 import type { RequestLog } from './observe/request-log.js'
-import type { Differences, ServerSnapshots } from './options.js'
+import type { ServerSnapshots } from './options.js'
 import type { Polls } from './polls.js'
 import type { Seed } from './seed/schema.js'
 import type { TransportKeys } from './transport/keys.js'
@@ -91,7 +91,6 @@ export interface Deps {
   readonly attempts: AttemptLog
   readonly secure: SecureSettings
   readonly autoApprove: boolean
-  readonly differences: Partial<Differences>
   /** Random id of this start, by which clients detect another server at the same address. */
   readonly instanceId: string
   /** Key of this start, in server.json only, with which the server proves itself to clients of the same user. */

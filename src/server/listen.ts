@@ -39,9 +39,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   try {
     const { baseUrl, store, seed, deps, close } = await start(options, place)
     const replant = (it: Seed) => deps.snapshots.reset(it)
-    const address = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
-    const { names } = options.differences ?? {}
-    const running = names === undefined ? address : { ...address, differences: names }
+    const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
     return seed === undefined ? running : { ...running, seed }
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
@@ -169,7 +167,6 @@ function describe({ app, deps }: ServerParts, place: ServerPlace, host: string |
     base_url: baseUrlOf(app, host),
     operator_key_file: place.operatorKeyFile,
     store: deps.store.name,
-    ...(deps.differences.names === undefined ? {} : { differences: deps.differences.names }),
   }
 }
 

@@ -1,28 +1,8 @@
-import type { FailureCode } from '../contract/errors.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { StoredSnapshot } from '../store/snapshots.js'
 import type { Seed } from './seed/schema.js'
 
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
-
-/** Rules that a server adopts from another platform; absent members follow RULES.md (RULES.md#differences). */
-export interface Differences {
-  readonly rateLimits?: Partial<Record<RateLimitName, RateLimit>>
-  /** Default lifetime of an application token. */
-  readonly tokenLifetimeDays?: number
-  /** Maximum active tokens per application. */
-  readonly tokensMax?: number
-  /** Maximum applications per account. */
-  readonly applicationsMax?: number
-  /** Maximum bots per account. */
-  readonly botsMax?: number
-  /** Lifetime of idempotency records; redemption records never expire. */
-  readonly idempotencyDays?: number
-  readonly reversalWindowDays?: number
-  readonly messages?: Partial<Record<FailureCode, string>>
-  /** Names of the changed settings, such as `reversal.window_days`. */
-  readonly names: readonly string[]
-}
 
 export interface ServerOptions {
   /** Address to listen on; default 127.0.0.1. */
@@ -42,8 +22,6 @@ export interface ServerOptions {
   readonly keyFile?: string
   /** Records for an empty store, written before the first call; another store must have them (RULES.md#seeds). */
   readonly seed?: Seed
-  /** Rules that differ from RULES.md (RULES.md#differences). */
-  readonly differences?: Differences | undefined
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
   /** Lets the operator API reset the server and restore snapshots. Default: when bound to loopback. */
@@ -104,8 +82,6 @@ export interface RunningServer {
   readonly store: string
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
-  /** Rules that differ from RULES.md, such as `reversal.window_days`; absent without a difference. */
-  readonly differences?: readonly string[]
   /** Replaces the state by the records of a seed; after a failure the state is as before. */
   replant(seed: Seed): Promise<void>
   /** Stops the server after the requests and deliveries in flight; takes at most 10 s. */

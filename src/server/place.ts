@@ -104,8 +104,6 @@ interface ServerFile {
   data_dir: string | null
   operator_key_file: string | null
   store: string
-  /** Rules that this server changes (RULES.md#differences); absent without a change. */
-  differences?: readonly string[]
   started_at: string
 }
 

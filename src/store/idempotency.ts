@@ -47,13 +47,13 @@ export function* findReplay<Data>({
 
 /**
  * Saves an idempotency record and replaces an expired one. Does nothing for a call without an idempotency key.
- * @param lifetimeMs null for a record that never expires; default: the lifetime of the key
+ * @param lifetimeMs null for a record that never expires
  * @throws Superseded when another call with the same key has committed since this call looked for a record
  */
 export function* saveRecord(
   { applicationId, idempotencyKey, now }: KeyedCall,
   { status, subjectId, data }: Replay<unknown>,
-  lifetimeMs: number | null = idempotencyKey?.lifetimeMs ?? IDEMPOTENCY_LIFETIME_MS,
+  lifetimeMs: number | null = IDEMPOTENCY_LIFETIME_MS,
 ): Op<void> {
   if (idempotencyKey === undefined) return
   const saved = yield* replaceExpired({

@@ -393,8 +393,6 @@ export interface Reverse extends CallSource {
   readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
-  /** Ms after the redemption; default 90 days. */
-  readonly windowMs?: number | undefined
   readonly now: number
 }
 
@@ -413,7 +411,7 @@ export function* reverse(
 
   const found = yield* redemptionById(applicationId, call.redemptionId, 'row')
   if (found === undefined) return refuse('REDEMPTION_NOT_FOUND')
-  const refusal = refuseReverse(found, now, call.windowMs)
+  const refusal = refuseReverse(found, now)
   if (refusal !== null) return (yield* replayReverse(call)) ?? { ...refusal, voucherId: found.voucher_id }
 
   const row: RedemptionRow = {

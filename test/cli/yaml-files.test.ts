@@ -9,7 +9,6 @@ const scenario = 'steps:\n  - create_application: { name: Shop }\n'
 test.each([
   ['scenario run file.yaml', scenario],
   ['server start --memory --port 0 --seed file.yaml', 'account: acme\n'],
-  ['server start --memory --port 0 --differences file.yaml', 'reversal: { window_days: 30 }\n'],
   ['templates apply -f file.yaml --base-url http://127.0.0.1:1', '{}\n'],
   ['templates diff -f file.yaml --base-url http://127.0.0.1:1', '{}\n'],
 ])('%s refuses a second document with its line and exits 2', async (command, first) => {

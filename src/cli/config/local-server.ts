@@ -24,8 +24,6 @@ export interface LocalServer {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
-  /** Rules that this server changes (RULES.md#differences); absent if it follows all rules. */
-  readonly differences?: readonly string[]
   readonly started_at: string
   /** Boot id and start ticks of the server process, on Linux only. */
   readonly process_start?: string | null

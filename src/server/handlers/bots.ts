@@ -40,15 +40,12 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
 }
 
 /** Console endpoints of a bot's owner. */
-export const botConsoleHandlers = ((
-  { clock, random, newId, autoApprove, botCalls, limits, differences },
-  { read, write },
-) => ({
+export const botConsoleHandlers = (({ clock, random, newId, autoApprove, botCalls, limits }, { read, write }) => ({
   apply: {
     check: (application) => [...urlIssues(application), ...duplicateScopes(application.scopes ?? [])],
     handle: async (application, { caller }) => {
       const id = newId('bot')
-      return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove, differences.botsMax))
+      return write(() => bots.apply(caller.accountId, id, application, clock.now(), autoApprove))
     },
   },
 

@@ -37,11 +37,11 @@ export function makeHandlers(deps: Deps): Handlers {
   }
 }
 
-const appHandlers: MakeHandlers<'apps'> = ({ clock, newId, differences }, { read, write }) => ({
+const appHandlers: MakeHandlers<'apps'> = ({ clock, newId }, { read, write }) => ({
   list: (input, { caller }) => read(() => apps.list(caller.accountId, input)),
   create: async (input, { caller }) => {
     const id = newId('app')
-    return write(() => apps.create(caller.accountId, id, input, clock.now(), differences.applicationsMax))
+    return write(() => apps.create(caller.accountId, id, input, clock.now()))
   },
   get: ({ appId }, { caller }) => read(() => apps.get(caller.accountId, appId)),
   update: ({ appId, ...settings }, { caller }) =>

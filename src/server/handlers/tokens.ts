@@ -16,10 +16,7 @@ export function duplicateScopes(scopes: readonly string[]): ValidationIssue[] {
   return [{ pointer: '/scopes', code: 'uniqueItems', message: 'must name each scope once' }]
 }
 
-export const tokenHandlers: MakeHandlers<'tokens'> = (
-  { clock, random, newId, tokenUses, differences },
-  { read, write },
-) => ({
+export const tokenHandlers: MakeHandlers<'tokens'> = ({ clock, random, newId, tokenUses }, { read, write }) => ({
   list: async ({ appId, ...page }, { caller }) => {
     await tokenUses.flush().catch(unlessUnavailable)
     return read(() => tokens.list(caller.accountId, appId, page, clock.now()))
@@ -28,11 +25,11 @@ export const tokenHandlers: MakeHandlers<'tokens'> = (
   create: {
     check: ({ scopes }) => duplicateScopes(scopes),
     handle: async ({ appId, name, scopes, expires_in_days: typed }, { caller }) => {
-      const days = typed === undefined ? (differences.tokenLifetimeDays ?? TOKEN_LIFETIME_DAYS) : typed
+      const days = typed === undefined ? TOKEN_LIFETIME_DAYS : typed
       const token = makeToken('sop_', random)
       const now = clock.now()
       const row = newToken(newId('tok'), appId, { name, token, scopes, days }, now)
-      const created = await write(() => tokens.create(caller.accountId, row, now, differences.tokensMax))
+      const created = await write(() => tokens.create(caller.accountId, row, now))
       return created.ok ? { ok: true, data: { ...created.data, token } } : created
     },
   },

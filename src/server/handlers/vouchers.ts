@@ -1,6 +1,5 @@
 import type { ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import { DAY_MS } from '../../contract/values/duration.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
 import { hideForms } from '../../contract/values/secrets.js'
 import type { Credential } from '../../contract/vouchers.js'
@@ -52,7 +51,6 @@ async function unknownCredential(
 
 export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   const { store, clock, newId, keys } = deps
-  const { reversalWindowDays: reversalDays } = deps.differences
   const summaries: TemplateSummaries = new Map()
   const newDeliveryId = () => newId('dlv')
   return {
@@ -122,7 +120,6 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
           reason,
           metadata: metadata ?? {},
           newDeliveryId,
-          windowMs: reversalDays === undefined ? undefined : reversalDays * DAY_MS,
           now: clock.now(),
         }),
       ),

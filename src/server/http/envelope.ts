@@ -3,22 +3,14 @@ import { type FailureCode, failures, type Refusal, refuse } from '../../contract
 import type { HttpResponse } from '../../secure/http.js'
 import type { RawResponse } from './http-server.js'
 
-/** Messages that replace those of the failure table (RULES.md#differences). */
-type Messages = Partial<Record<FailureCode, string>> | undefined
-
 /** The response of a refusal: status, headers and envelope, from the failure table. */
-export function failureResponse(
-  refusal: Refusal,
-  requestId: string,
-  keepAlive: boolean,
-  messages: Messages,
-): HttpResponse {
+export function failureResponse(refusal: Refusal, requestId: string, keepAlive: boolean): HttpResponse {
   const { code, details, planted } = refusal
   const { status, message, retryable } = planted ?? failures[code]
   const envelope: FailureEnvelope = {
     success: false,
     code,
-    message: messages?.[code] ?? message,
+    message,
     retryable,
     ...(details === undefined ? {} : { details: { ...details } }),
     requestId,
@@ -59,13 +51,9 @@ const CODES_OF_NODE_ERRORS: Record<string, FailureCode> = {
 }
 
 /** Refuses a malformed or incomplete message, or a tunnel; the connection closes. */
-export function refuseMessage(
-  error: NodeJS.ErrnoException | 'CONNECT',
-  requestId: string,
-  messages: Messages,
-): RawResponse {
+export function refuseMessage(error: NodeJS.ErrnoException | 'CONNECT', requestId: string): RawResponse {
   const code = error === 'CONNECT' ? 'ROUTE_NOT_FOUND' : (CODES_OF_NODE_ERRORS[error.code ?? ''] ?? 'VALIDATION_FAILED')
-  const response = failureResponse(refuse(code), requestId, false, messages)
+  const response = failureResponse(refuse(code), requestId, false)
   return { ...response, headers: { ...headersOf(response, requestId), connection: 'close' } }
 }
 

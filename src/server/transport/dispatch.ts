@@ -67,8 +67,7 @@ export function createDispatchListener(
       }
       events.recordRequest(ended, sent.status, null, outer.passed)
     }
-    const refused = (refusal: Refusal) =>
-      send(failureResponse(refusal, id, response.shouldKeepAlive, deps.differences.messages), refusal.code)
+    const refused = (refusal: Refusal) => send(failureResponse(refusal, id, response.shouldKeepAlive), refusal.code)
     dispatch(outer).then(
       (outcome) =>
         typeof outcome === 'string' ? send({ status: 200, headers: sealed, body: outcome }, null) : refused(outcome),
@@ -91,7 +90,7 @@ export function createDispatchListener(
     const plaintextOf = { text, textBytes: plaintext.length, origin: session.origin }
     const reply = inner.ok
       ? await respondInside(innerExchange(id, outer, inner.request, plaintextOf))
-      : refusedInside(refuse(inner.code, { part: inner.part }), id, deps)
+      : refusedInside(refuse(inner.code, { part: inner.part }), id)
     // Ignore a failure: the confirmation only determines which sessions the store evicts first.
     if (live?.confirmed === false && reply.status < 300) await secure.sessions.confirm(message.sid).catch(() => {})
     return encodeEnvelope(sealResponse(message, session, reply, random))
@@ -156,7 +155,7 @@ function write(outer: OpenedDispatch, sent: HttpResponse): void {
   writeReply(outer, { ...sent, headers: headersOf(sent, id) })
 }
 
-function refusedInside(refusal: Refusal, requestId: string, { differences }: Pick<Deps, 'differences'>): HttpResponse {
-  const response = failureResponse(refusal, requestId, true, differences.messages)
+function refusedInside(refusal: Refusal, requestId: string): HttpResponse {
+  const response = failureResponse(refusal, requestId, true)
   return { ...response, headers: { ...response.headers, 'x-request-id': requestId } }
 }

@@ -33,7 +33,6 @@ test.each([
   ['api POST /x --input a --raw-field b=c', '--input and --raw-field cannot be combined.'],
   ['api GET /x --all --curl', '--all and --curl cannot be combined.'],
   ['server start --memory --database-url postgres://h/d', '--memory and --database-url cannot be combined.'],
-  ['server start --memory --differences -', '--differences must be a path, not -.'],
   ['scenario run x.yaml --export-env -', '--export-env must be a path, not -.'],
 ])('the command %s exits 2 with the message "%s"', async (args, message) => {
   const { exit, stdout, stderr } = await cli(args)

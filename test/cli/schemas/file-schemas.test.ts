@@ -56,17 +56,4 @@ describe('JSON Schemas of the files of a server', () => {
     expect(seed.Check({ ...defaultSeed, templates: [] })).toBe(false)
     expect(seed.Check({ ...defaultSeed, bots: [{ id: 'shop', name: 'Shop bot', username: 'shop_bot' }] })).toBe(false)
   })
-
-  test.each([
-    ['accept', 'rate-limits: { reads: 2/600 }\nreversal: { window_days: 30 }'],
-    ['accept', 'failure-codes: { VOUCHER_NOT_FOUND: No such voucher. }'],
-    ['accept', 'application-tokens: { default_days: 7, max: 3 }'],
-    ['refuse', 'lists: { limit: 50 }'],
-    ['refuse', 'reversal: { days: 3 }'],
-    ['refuse', 'reversal: { window_days: 0 }'],
-    ['refuse', 'rate-limits: { issue: 5 }'],
-    ['refuse', 'failure-codes: { NO_CODE: x }'],
-  ])('%s the differences %j', (verb, text) => {
-    expect(schemaOf('differences').Check(parse(text))).toBe(verb === 'accept')
-  })
 })

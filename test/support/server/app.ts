@@ -126,7 +126,6 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
     stateAccess: { isAllowed: true, isShared: false },
     isLoopback: true,
     autoApprove: false,
-    differences: {},
     instanceId: 'instance',
     ...overrides,
   })

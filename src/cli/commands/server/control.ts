@@ -40,7 +40,7 @@ export const status = leaf({
       status.running
         ? `The server of ${status.data_dir} runs on ${status.base_url}${status.ready ? '' : ', but it is not ready'}.`
         : noServer(status),
-    members: ['pid', 'store', 'operator_key_file', 'started_at', 'differences'],
+    members: ['pid', 'store', 'operator_key_file', 'started_at'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {

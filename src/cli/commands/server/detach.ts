@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { looksSecret } from '../../../contract/values/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
 import { parseObject } from '../../../values/json.js'
@@ -11,8 +11,7 @@ import type { Host } from '../../host/host.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */
-export interface ReadyLine
-  extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store' | 'differences'> {
+export interface ReadyLine extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store'> {
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
 }
@@ -50,7 +49,6 @@ export async function startDetached(
     ...flags,
     detach: false,
     data: flags.memory ? undefined : dir,
-    differences: flags.differences === undefined ? undefined : resolve(host.cwd, flags.differences),
     seed: seed === undefined ? undefined : '-',
   })
   const child = spawn(program, [...before, 'server', 'start', ...repeated, '--json', '--no-input'], {

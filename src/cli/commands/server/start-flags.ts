@@ -77,7 +77,6 @@ export const startFlags = {
   ...databaseUrlFlag,
   ...seedFlag,
   watch: toggle('Plant --seed again when its file changes'),
-  differences: path('FILE', 'Decisions of another platform, YAML or JSON'),
   detach: toggle('In the background, with its log in server.log'),
   'allow-reset': toggle('Let operators reset it through --host'),
   'auto-approve': toggle('Approve what is submitted immediately'),

@@ -16,7 +16,6 @@ import { logLine, readEntry } from '../../output/log-line.js'
 import type { Outcome, View } from '../../output/outcome.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
-import { readDifferencesFile } from './differences-file.js'
 import { serverFolder } from './folder.js'
 import { isWatching } from './log-filter.js'
 import { readSeedFile } from './seed.js'
@@ -26,7 +25,7 @@ export const start = leaf({
   name: 'start',
   summary: 'Start the reference server',
   notes: [
-    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start. `voucherctl help reference-server` describes seeds and differences.',
+    'It runs until Ctrl-C or SIGTERM and finishes what is in flight. Its log on stderr is JSON without a terminal. --json prints one line at its start. `voucherctl help reference-server` describes seeds.',
   ],
   flags: startFlags,
   examples: [
@@ -48,9 +47,6 @@ export const start = leaf({
     const { dir } = place
     const seed = flags.seed === undefined ? undefined : await readSeedFile(context.host, flags.seed)
     if (seed?.ok === false) return seed
-    const changed =
-      flags.differences === undefined ? undefined : await readDifferencesFile(context.host, flags.differences)
-    if (changed?.ok === false) return changed
     if (context.dryRun) return context.plan(`start a server ${describeStart(flags, dir, databaseUrl)}`)
     const { 'key-file': keyFile } = flags
     const openKeys = keyFile === undefined ? undefined : refuseOpenKeyFile(keyFile)
@@ -59,7 +55,7 @@ export const start = leaf({
     if (!folder.ok) return folder
     const { warnings } = folder
     const store = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
-    const data = { ...store, ...defined({ seed: seed?.seed, differences: changed?.differences }) }
+    const data = { ...store, ...defined({ seed: seed?.seed }) }
     const started = flags.detach
       ? await runDetached(context, flags, dir, warnings, seed?.text)
       : await runHere(context, flags, data, warnings, seed?.text)
@@ -102,7 +98,7 @@ async function runDetached(
   if (!started.ok) return started
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).${otherPort(context, flags, it)}`,
-    members: ['data_dir', 'log_file', 'seed', 'differences'],
+    members: ['data_dir', 'log_file', 'seed'],
     next: (it) => `Next: ${nextCommand(it, flags)}`,
   }
   await announce(context, started.data, view, warnings)
@@ -112,7 +108,7 @@ async function runDetached(
 async function runHere(
   context: Context,
   flags: StartFlags,
-  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed' | 'differences'>,
+  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed'>,
   warnings: readonly string[],
   seedText: string | undefined,
 ): Promise<Outcome<ReadyLine>> {
@@ -125,18 +121,18 @@ async function runHere(
   } catch (error) {
     return startFailure(error, flags)
   }
-  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed, differences } = server
+  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed } = server
   const ready: ReadyLine = {
     base_url: baseUrl,
     pid,
     data_dir: dataDir,
     operator_key_file: operatorKeyFile,
     store,
-    ...defined({ seed, differences }),
+    ...defined({ seed }),
   }
   const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.${otherPort(context, flags, ready)}`,
-    members: ['store', 'data_dir', 'operator_key_file', 'seed', 'differences'],
+    members: ['store', 'data_dir', 'operator_key_file', 'seed'],
   }
   await announce(context, ready, view, warnings)
   let failure: Failure | undefined
