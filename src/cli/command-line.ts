@@ -233,7 +233,7 @@ const operatorCommands: Readonly<Record<string, string>> = {
 /** What replaces flags of earlier versions. */
 const removedFlags: Readonly<Record<string, string>> = {
   '--differences':
-    'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit NAME=CALLS/SECONDS` changes a limit.',
+    'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit issue=5/60` changes a limit.',
 }
 
 /** Maximum number of commands in a suggestion. */
