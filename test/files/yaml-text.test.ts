@@ -57,7 +57,7 @@ const recordsOf = (all: readonly string[]) => ({
 /** Reads YAML in all versions of the library. */
 const readings = (text: string) =>
   [{ version: '1.1', merge: true }, { version: '1.1', schema: 'core' }, { version: '1.2' }].map((options) =>
-    yaml.parse(text, options as Parameters<typeof yaml.parse>[1]),
+    yaml.parse(text, options as yaml.DocumentOptions),
   )
 
 const inFlow = (data: unknown) => {
