@@ -631,7 +631,7 @@ const sound = [
 const rowsWith = (ids: readonly string[]) =>
   `external_issue_id;recipient_user_id\n${ids.map((it) => `"${it}";u\n`).join('')}`
 
-test('issue-many refuses ids that a spreadsheet made before the first call, unless a flag keeps them', async () => {
+test('issue-many refuses ids of a spreadsheet before the first call, unless a flag keeps them', async () => {
   const { baseUrl, received, issued } = await issuer()
   const bulk = new Bulk(rowsWith(['a-1', ...damaged]))
   const { exit, stderr } = await bulk.run(baseUrl)

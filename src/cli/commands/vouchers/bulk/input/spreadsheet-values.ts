@@ -8,6 +8,17 @@ const ROUNDED = /^[-+]?\d+(?:[.,]\d+e[-+]?\d+|e\+\d+)$/i
 const DATE =
   /^(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[-/. ]+\p{L}{3,4}\.?(?:[-/. ]\d{2,4})?|\p{L}{3,4}\.?[-/ ]\d{1,4}|\d+[年月].+)(?:[ T]\d.*)?$/u
 
+const formOf = (value: string | undefined) =>
+  value === undefined
+    ? 'none'
+    : ROUNDED.test(value) || ERROR.test(value)
+      ? 'made'
+      : /^\d+$/.test(value)
+        ? 'digits'
+        : DATE.test(value)
+          ? 'date'
+          : 'other'
+
 /**
  * Refuses rows whose ids a spreadsheet replaced (RULES.md#bulk-commands). A date is refused in a column that has only
  * digits otherwise, up to the end of its block.
@@ -16,28 +27,20 @@ export async function* refuseSpreadsheetValues(
   blocks: AsyncIterable<readonly ReadRow[]>,
   ids: readonly string[],
 ): AsyncGenerator<readonly ReadRow[]> {
-  const forms = new Map(ids.map((name) => [name, { digits: 0, others: 0 }]))
+  const seen = ids.map(() => new Set<string>())
   for await (const block of blocks) {
-    for (const { values } of block)
-      for (const [name, form] of forms) {
-        const value = values?.[name] ?? ''
-        if (/^\d+$/.test(value)) form.digits += 1
-        else if (value !== '' && !DATE.test(value) && !isMade(value)) form.others += 1
-      }
-    yield block.map((row) => {
-      if (isBad(row)) return row
-      const isReplaced = (name: string) => {
-        const { digits = 0, others = 0 } = forms.get(name) ?? {}
-        const value = row.values[name] ?? ''
-        return isMade(value) || (digits > 0 && others === 0 && DATE.test(value))
-      }
-      const name = ids.find(isReplaced)
-      return name === undefined ? row : { ...bad(row.line, 'VALUE_OF_SPREADSHEET', message(name)), values: row.values }
+    const forms = block.map(({ values }) => ids.map((name) => formOf(values?.[name])))
+    for (const row of forms) for (const [i, form] of row.entries()) seen[i]?.add(form)
+    yield block.map((row, at) => {
+      const isReplaced = (form: string, i: number) =>
+        form === 'made' || (form === 'date' && seen[i]?.has('digits') && !seen[i].has('other'))
+      const name = isBad(row) ? undefined : ids[forms[at]?.findIndex(isReplaced) ?? -1]
+      return name === undefined
+        ? row
+        : { ...bad(row.line, 'VALUE_OF_SPREADSHEET', message(name)), values: row.values ?? {} }
     })
   }
 }
-
-const isMade = (value: string) => ROUNDED.test(value) || ERROR.test(value)
 
 const message = (name: string) =>
   `${name} is a rounded number, error or date that a spreadsheet put in place of the id: format the column as text before you fill it, or keep such values with --allow-spreadsheet-values`
