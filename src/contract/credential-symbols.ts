@@ -9,6 +9,14 @@ const CODE_SYMBOLS_FORM = /^[0-9A-HJKMNP-TV-Z]{16}$/
 /** White space, dashes (hyphens, minus signs) and zero-width characters (joiners, marks, the soft hyphen). */
 const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 
+/** Returns typed or scanned QR data as issued. `]Q1` and `]d2` are AIM identifiers, which scanners put before them. */
+export const readQrData = (value: string): string =>
+  value
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim()
+    .replace(/^\](?:Q[0-6]|d[12])/, '')
+    .toUpperCase()
+
 /** Returns the 16 symbols of a typed or scanned redeem code; null if it is malformed. */
 export function readRedeemCode(value: string): string | null {
   // Fast path for codes in their issued form: Unicode normalisation is the most expensive step here.

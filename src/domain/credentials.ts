@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { checkSymbol, hasCheckSymbol, readRedeemCode } from '../contract/credential-symbols.js'
+import { checkSymbol, hasCheckSymbol, readQrData, readRedeemCode } from '../contract/credential-symbols.js'
 import type { CredentialType } from '../contract/endpoint.js'
 import { encodeBits } from './ids.js'
 
@@ -25,7 +25,8 @@ export function parseCredential(type: CredentialType, value: string): ParsedCred
 }
 
 function readQrToken(value: string): string | null {
-  const token = value.trim()
+  // Fast path for data in their issued form.
+  const token = QR_FORM.test(value) ? value : readQrData(value)
   return QR_FORM.test(token) ? token : null
 }
 

@@ -20,6 +20,13 @@ export interface Problem extends Place {
 /** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
 const ALIASES_MAX = 100
 
+/** Explains a value of a file that is no text; empty for a text, record or list. @param root value of the file */
+export function typeHint(root: unknown, path: Path): string {
+  const value = path.reduce<unknown>((it, name) => (it as Readonly<Record<string, unknown>> | null)?.[name], root)
+  if (typeof value !== 'number' && typeof value !== 'boolean') return ''
+  return ` (this is a ${typeof value}: a text that looks like one needs quotes)`
+}
+
 /** A document without content, such as comments after the last `---`. Empty quotes have a range and are content. */
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
   errors.length === 0 && contents?.range?.[0] === contents?.range?.[1]
@@ -36,7 +43,8 @@ export class YamlDocument {
   constructor(text: string, yaml: Yaml) {
     this.#yaml = yaml
     this.#lines = new yaml.LineCounter()
-    const options = { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent' } as const
+    // Names are texts: `0123` without quotes is not the name `123`.
+    const options = { lineCounter: this.#lines, prettyErrors: false, logLevel: 'silent', stringKeys: true } as const
     const documents: readonly Document.Parsed[] = yaml.parseAllDocuments(text, options)
     const [document = yaml.parseDocument('', options), second] = documents.filter((it) => !isEmpty(it))
     this.#document = document
@@ -59,6 +67,23 @@ export class YamlDocument {
 
   /** Finds the place of a member's name or a list item; for a missing member, the place of the incomplete record. */
   placeOf(path: Path): Place {
+    return this.#placeAt(this.#find(path).offset)
+  }
+
+  /** Places of numbers and booleans below a member that differ as texts from what the file has, such as 0123. */
+  changedAsText(path: Path): readonly Place[] {
+    const { node } = this.#find(path)
+    const places: Place[] = []
+    this.#yaml.visit(node ?? null, {
+      Scalar: (key, { value, source, range }) => {
+        const isText = key === 'key' || value === null || typeof value === 'string'
+        if (!isText && String(value) !== source) places.push(this.#placeAt(range?.[0] ?? 0))
+      },
+    })
+    return places
+  }
+
+  #find(path: Path) {
     const { isAlias, isMap, isScalar, isSeq } = this.#yaml
     let node: Node | null | undefined = this.#document.contents
     let offset = node?.range?.[0] ?? 0
@@ -75,7 +100,7 @@ export class YamlDocument {
         offset = node?.range?.[0] ?? offset
       } else break
     }
-    return this.#placeAt(offset)
+    return { node, offset }
   }
 
   #placeAt(offset: number): Place {

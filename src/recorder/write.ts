@@ -1,4 +1,5 @@
 import type { Yaml } from '../files/yaml-document.js'
+import { yamlOptions } from '../files/yaml-text.js'
 import type { DraftStep } from './convert.js'
 import type { ScenarioDraft } from './draft.js'
 
@@ -15,7 +16,7 @@ export function scenarioText(name: string, draft: ScenarioDraft, yaml: Yaml): st
     ...(respond === undefined ? {} : { webhook: { respond } }),
     steps: steps.map(membersOf),
   }
-  const document = new yaml.Document(file, { aliasDuplicateObjects: false })
+  const document = new yaml.Document(file, { ...yamlOptions, aliasDuplicateObjects: false })
   yaml.visit(document, {
     Collection(key, node, path) {
       const isShort = JSON.stringify(node).length <= LINE_LENGTH_MAX

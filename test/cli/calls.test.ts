@@ -288,3 +288,13 @@ test('an unexpected exception exits 1 and its message is not printed', async () 
   expect(ran.stderr).toMatch(/^error: voucherctl failed unexpectedly/)
   expect(ran.stderr).not.toMatch(/No reply is left/)
 })
+
+test('templates create with one date as start and end sends and prints the whole day', async () => {
+  const { baseUrl, received } = await stub(() => success({ ...template, id: 'tpl_01' }))
+  const args =
+    'templates create --external-id e --name N --type gift --issuer-name I --fulfiller-name F --fulfillment-category physical_goods --acquisition-source purchase --valid-from 2027-01-31 --valid-to 2027-01-31 --issue-limit 5'
+  const { stderr } = await cli(`${args} --base-url ${baseUrl}`, { env: secrets })
+  const validity = { type: 'fixed', starts_at: '2027-01-31T00:00:00Z', ends_at: '2027-02-01T00:00:00Z' }
+  expect(received[0]?.body).toMatchObject({ validity })
+  expect(stderr).toContain('Valid from 2027-01-31 00:00:00Z until 2027-02-01 00:00:00Z.')
+})

@@ -156,9 +156,21 @@ describe('QR token', () => {
   })
 
   const good = 'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ'
-  it.each([
+  it.each<[string, string]>([
     ['lower case', good.toLowerCase()],
     ['one lower-case symbol', good.replace('N', 'n')],
+    ...['Q0', 'Q1', 'Q6', 'd1', 'd2'].map((it): [string, string] => [`the scanner prefix ${it}`, `]${it}${good}`]),
+    ['a scanner prefix, lower case and a line end', `]Q3${good.toLowerCase()}\r\n`],
+    ['marks of direction', `\u200e\u202a${good}\u202c\u200f`],
+    ['a zero-width space and a byte order mark', `\ufeff VQ1-\u200b${good.slice(4)} \u2060`],
+    ['no-break spaces around it', `\u00a0${good}\u3000`],
+  ])('QR token with %s is that token', (_, input) => {
+    expect(parseCredential('qr_token', input)).toEqual({ ok: true, normalised: good })
+  })
+
+  it.each<[string, string]>([
+    ...['Q7', 'q1', 'd3', 'C1', 'Q'].map((it): [string, string] => [`the prefix ]${it}`, `]${it}${good}`]),
+    ['two scanner prefixes', `]Q1]Q1${good}`],
     ['a space inside', good.replace('-', '- ')],
     ['a dash inside', good.replace('HY', 'H-Y')],
     ['full-width digits', good.replace('11', '\uff11\uff11')],

@@ -1,5 +1,5 @@
 import { closest } from '../../contract/values/closest.js'
-import { type Path, type Problem, type Yaml, YamlDocument } from '../../files/yaml-document.js'
+import { type Path, type Problem, typeHint, type Yaml, YamlDocument } from '../../files/yaml-document.js'
 import { asMembers, type Members } from '../../values/json.js'
 
 export type { Problem }
@@ -22,6 +22,12 @@ export class Source {
   wrong(path: Path, message: string): undefined {
     this.problems.push({ ...this.#document.placeOf(path), message })
     return undefined
+  }
+
+  /** Refuses numbers and booleans below a member that lose digits or spelling where they become texts. */
+  exact(path: Path): void {
+    const message = `A value of ${nameOf(path)} would change as a text, like 0123, which is the number 123: put a text in quotes, or write the number or boolean as JSON does.`
+    for (const place of this.#document.changedAsText(path)) this.problems.push({ ...place, message })
   }
 
   lineOf(path: Path): number {
@@ -53,7 +59,7 @@ export class Source {
 
   text(path: Path, value: unknown): string | undefined {
     if (value === undefined || (typeof value === 'string' && value !== '')) return value
-    return this.wrong(path, `${nameOf(path)} must be a text.`)
+    return this.wrong(path, `${nameOf(path)} must be a text${typeHint(value, [])}.`)
   }
 
   flag(path: Path, value: unknown): boolean | undefined {

@@ -1,23 +1,15 @@
 import { mapTexts } from '../../contract/values/map-texts.js'
+import { escapeControls, yamlOptions } from '../../files/yaml-text.js'
 import { plain } from './text.js'
-
-/** Characters that JSON does not escape but a terminal interprets. */
-const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /** Encodes data as JSON with a final line feed. It escapes control characters, so no terminal interprets them. */
 export function encodeJson(data: unknown, indent?: number): string {
   return `${escapeControls(JSON.stringify(data, null, indent) ?? 'null')}\n`
 }
 
-/** Escapes control characters for a text in double quotes; JSON and YAML have the same escape sequences. */
-export const escapeControls = (text: string) =>
-  text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
-
 export async function encodeYaml(data: unknown): Promise<string> {
   const { stringify } = await import('yaml')
-  const quoted = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' } as const
-  const mustQuote = (JSON.stringify(data) ?? '').search(UNESCAPED) >= 0
-  return escapeControls(stringify(data, { lineWidth: 0, ...(mustQuote ? quoted : {}) }))
+  return stringify(data, yamlOptions)
 }
 
 /**

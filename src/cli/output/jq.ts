@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
+import { escapeControls } from '../../files/yaml-text.js'
 import { type Failure, fail } from '../failures/failure.js'
-import { escapeControls } from './encode.js'
 
 interface JqRun {
   /** Results as JSON documents, one per line. */

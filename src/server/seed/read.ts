@@ -3,7 +3,7 @@ import { APPLICATIONS_PER_ACCOUNT } from '../../domain/application.js'
 import { BOTS_PER_ACCOUNT } from '../../domain/bot/bot.js'
 import { isWellFormedToken, tokenChecksum } from '../../domain/tokens.js'
 import { readValidity } from '../../domain/validity.js'
-import { type Problem, YamlDocument } from '../../files/yaml-document.js'
+import { type Problem, typeHint, YamlDocument } from '../../files/yaml-document.js'
 import { issueOfFault } from '../faults.js'
 import { parseBody } from '../http/body.js'
 import { lazyValidator } from '../http/schema-validator.js'
@@ -22,7 +22,7 @@ export async function readSeed(text: string, now = Date.now()): Promise<ReadSeed
   if (checked.ok) return checked
   const problems = checked.issues.map((issue) => ({
     ...document.placeOf(pathOf(issue)),
-    message: `${issueText(issue, 'The file')}.`,
+    message: `${issueText(issue, 'The file')}${issue.code === 'type' ? typeHint(document.value, pathOf(issue)) : ''}.`,
   }))
   return refused(problems.toSorted((a, b) => a.line - b.line || a.column - b.column))
 }

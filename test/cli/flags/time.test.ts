@@ -10,6 +10,16 @@ test.each([
   expect(parseTime(text)).toEqual({ instant, hasZone })
 })
 
+test.each([
+  ['2027-01-31', '2027-02-01T00:00:00Z'],
+  ['2028-02-28', '2028-02-29T00:00:00Z'],
+  ['2027-12-31', '2028-01-01T00:00:00Z'],
+  ['2027-01-31 00:00', '2027-01-31T00:00:00Z'],
+  ['2027-01-31T18:00:00+08:00', '2027-01-31T18:00:00+08:00'],
+])('parseTime reads %s as the end %s', (text, instant) => {
+  expect(parseTime(text, true)).toMatchObject({ instant })
+})
+
 test.each(['2027-02-31', '2027-13-01', '31.01.2027', 'soon', '2027-01-31T25:00', ''])(
   'parseTime refuses "%s"',
   (text) => {

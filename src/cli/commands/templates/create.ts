@@ -64,7 +64,7 @@ const flags = {
   'delay-days': needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days'),
   'not-after': needing(instant('Never valid after this time'), 'valid-days'),
   'valid-from': excluding(instant('Valid from this date or time, such as 2027-01-31 (UTC)'), 'valid-days'),
-  'valid-to': excluding(instant('Valid until this date or time'), 'valid-days'),
+  'valid-to': excluding(instant('Valid until this time, or to the end of this date', true), 'valid-days'),
   description: text('TEXT', 'Description, at most 500 characters'),
   metadata: pairs('Your own data'),
   ...botFlag,
@@ -147,6 +147,8 @@ async function readDefinition(context: Context, given: CreateFlags): Promise<Def
   if (file?.ok === false) return file
   const { description, metadata } = given
   const validity = validityOf(given)
+  if (validity?.type === 'fixed' && !context.output.isJson)
+    context.output.notice(`Valid from ${validity.starts_at} until ${validity.ends_at}.`)
   const value: Record<string, unknown> = { ...file?.value, ...defined({ validity, description, metadata }) }
   for (const [member, flag] of needed)
     if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]

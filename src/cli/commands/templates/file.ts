@@ -1,6 +1,6 @@
 import { membersOf } from '../../../contract/endpoint.js'
 import { type Template, type TemplateInput, templateInput } from '../../../contract/templates.js'
-import type { Path } from '../../../files/yaml-document.js'
+import { type Path, typeHint } from '../../../files/yaml-document.js'
 import { asMembers, type Members } from '../../../values/json.js'
 import { jsonMistake } from '../../../values/json-mistake.js'
 import type { Context, Ok } from '../../command/context.js'
@@ -93,7 +93,13 @@ function checkType(source: Source, path: Path, name: string, value: unknown): vo
   } else if (objects.includes(name)) {
     const members = source.record(path, value)
     if (name === 'validity' && members !== undefined) checkValidity(source, path, members)
-  } else if (names.includes(name) && typeof value !== 'string') source.wrong(path, `${name} must be a text.`)
+    if (name === 'metadata')
+      for (const [key, it] of Object.entries(members ?? {})) checkText(source, [...path, key], it)
+  } else if (names.includes(name)) checkText(source, path, value)
+}
+
+const checkText = (source: Source, path: Path, value: unknown) => {
+  if (typeof value !== 'string') source.wrong(path, `${path.at(-1)} must be a text${typeHint(value, [])}.`)
 }
 
 function checkValidity(source: Source, path: Path, validity: Members): void {

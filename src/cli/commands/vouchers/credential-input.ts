@@ -1,4 +1,4 @@
-import { checkRedeemCode } from '../../../contract/credential-symbols.js'
+import { checkRedeemCode, readQrData } from '../../../contract/credential-symbols.js'
 import type { Credential } from '../../../contract/vouchers.js'
 import type { Context, Ok } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -23,7 +23,10 @@ export const credentialOperand = {
 export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
 
 /** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (RULES.md#codes-as-arguments). */
-const REDEEM_CODE = /^(?!vq1-)[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
+const REDEEM_CODE = /^[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
+
+const QR_PREFIX = 'VQ1-'
+const isRedeemCode = (value: string) => REDEEM_CODE.test(value) && !readQrData(value).startsWith(QR_PREFIX)
 
 type CredentialFlags = ValuesOf<typeof credentialFlags>
 
@@ -69,18 +72,19 @@ export function credentialOf(
   value: string,
   { code, 'qr-token': qrToken }: CredentialFlags,
 ): Ok<Credential> | Failure {
-  if (qrToken !== undefined || (code === undefined && !REDEEM_CODE.test(value))) {
-    remember(context.host, value)
-    return { ok: true, value: { type: 'qr_token', value } }
-  }
   for (const form of formsOf(value)) remember(context.host, form)
+  if (qrToken !== undefined || (code === undefined && !isRedeemCode(value))) {
+    const read = readQrData(value)
+    // QR data of another platform may be case-sensitive.
+    return { ok: true, value: { type: 'qr_token', value: read.startsWith(QR_PREFIX) ? read : value } }
+  }
   return checkCode(context, value) ?? { ok: true, value: { type: 'redeem_code', value } }
 }
 
 /** Returns all spellings with which a server may repeat a typed code, with and without separators, to hide them. */
 export function formsOf(code: string): string[] {
   const symbols = code.replace(/[\s-]/g, '').toUpperCase()
-  return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-')]
+  return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-'), readQrData(code)]
 }
 
 async function askCode(context: Context, question: Question): Promise<Ok<string> | Failure> {
@@ -95,7 +99,7 @@ async function askCode(context: Context, question: Question): Promise<Ok<string>
 }
 
 const mistakeIn = (context: Context, typed: string) =>
-  REDEEM_CODE.test(typed) ? checkCode(context, typed)?.message : undefined
+  isRedeemCode(typed) ? checkCode(context, typed)?.message : undefined
 
 /** Reads a redeem code or QR token from a text of one line, without its line feed. */
 async function read({ host, globals }: Context, flag: string, value: string): Promise<Ok<string> | Failure> {

@@ -1,5 +1,5 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
-import { required, text } from '../../flags/flags.js'
+import { required, text, toggle } from '../../flags/flags.js'
 import { ofRow, textAt } from './bulk/action.js'
 import { bulkLeaf } from './bulk/command.js'
 import type { RowMembers } from './bulk/input/row.js'
@@ -21,7 +21,10 @@ export const issueMany = bulkLeaf({
     'The whole file is checked first. With a malformed row, or with an external_issue_id twice, nothing is issued: exit code 2. From a pipe such rows fail one by one. Rows that failed are in the list of errors (default: OUT with .errors before its ending), each with its reason: exit code 11.',
     'The results hold the redeem codes and QR tokens, readable by you alone. Each row is issued exactly once, however often a run is repeated or resumed.',
   ],
-  flags: { template: required(text('ID', 'Active template, tpl_…'), 'Template id') },
+  flags: {
+    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
+    'allow-spreadsheet-values': toggle('Keep ids such as 8.61391E+12, #REF! and dates, which spreadsheets make'),
+  },
   outSummary: 'Results with their codes',
   examples: [
     'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv',
@@ -47,6 +50,7 @@ export const issueMany = bulkLeaf({
   // Leave out metadata, which does not identify a voucher (RULES.md#issue).
   keyParts: (values, _run, { template }) => [template, values.external_issue_id, values.recipient_user_id],
   parameters: ({ template }) => ({ template }),
+  ids: (flags) => (flags['allow-spreadsheet-values'] ? undefined : issuanceRows.needed.flat()),
   word: ({ template }) => template,
   input: ({ values, metadata }, { template }) => ({ template_id: template, ...values, metadata }),
   columns: {

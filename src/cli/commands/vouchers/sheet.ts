@@ -7,6 +7,7 @@ import { fail } from '../../failures/failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/text.js'
+import { delimiter } from './bulk/command.js'
 
 interface SheetSummary {
   readonly vouchers: number
@@ -41,6 +42,7 @@ export const sheet = leaf({
     title: text('TEXT', 'Title of each voucher, in place of its name in FILE'),
     paper: choice(['a4', 'letter'], 'Size of the paper, default a4'),
     force: toggle('Replace the file of --out'),
+    delimiter,
     open: toggle('Open the sheet in the browser, to print it'),
   },
   examples: [
@@ -56,7 +58,7 @@ export const sheet = leaf({
     next: ({ out }) => `Anyone who has ${out} can redeem the vouchers: delete it once it is printed.`,
   },
   run: async (context, { positional, flags }): Promise<Outcome<SheetSummary>> => {
-    const { out, title, paper = 'a4', force, open } = flags
+    const { out, title, paper = 'a4', force, open, delimiter } = flags
     const path = resolve(context.host.cwd, out)
     if (!force && existsSync(path)) return exists(out)
     // Import on demand: help of the group must not load the modules that run a command.
@@ -65,7 +67,7 @@ export const sheet = leaf({
       import('./sheet/html.js'),
       import('../../output/progress.js'),
     ])
-    const labels = await readLabels(context, positional, title)
+    const labels = await readLabels(context, positional, title, delimiter)
     if (!labels.ok) return labels
     const vouchers = labels.value.length
     const { host } = context

@@ -150,9 +150,11 @@ export const credentials = [
     const token = await valueOf(run, 'qr_token')
     run.succeeds(await check(run, 'qr_token', ` ${token}\n`))
   }),
-  probe('qr-lower-case', 'A QR token in lower case is not that token.', async (run) => {
-    const { status } = await check(run, 'qr_token', (await valueOf(run, 'qr_token')).toLowerCase())
-    run.holds(status >= 400 && status <= 499, 'a refusal', `status ${status}`)
+  probe('qr-lower-case', 'A QR token in lower case is the same token.', async (run) => {
+    run.succeeds(await check(run, 'qr_token', (await valueOf(run, 'qr_token')).toLowerCase()))
+  }),
+  probe('qr-scanner', 'A QR token after the AIM identifier of a scanner is the same token.', async (run) => {
+    run.succeeds(await check(run, 'qr_token', `]Q1${await valueOf(run, 'qr_token')}`))
   }),
   isMalformed('other-type', 'A credential of another type is refused with 400.', 'conform', UNKNOWN_CODE),
   isMalformed('malformed-code', 'A malformed redeem code is refused with 400.', 'redeem_code', 'ABCD-EFGH'),

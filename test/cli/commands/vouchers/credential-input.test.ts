@@ -7,7 +7,10 @@ const qrToken = `VQ1-${'0123456789ABCDEFGHJKMNPQRSTVWXYZ'}0`
 test.each([
   [redeemCode, '', { type: 'redeem_code', value: redeemCode }],
   [qrToken, '', { type: 'qr_token', value: qrToken }],
-  [qrToken.toLowerCase(), '', { type: 'qr_token', value: qrToken.toLowerCase() }],
+  [qrToken.toLowerCase(), '', { type: 'qr_token', value: qrToken }],
+  [`]Q1${qrToken}`, '', { type: 'qr_token', value: qrToken }],
+  [`\u200e${qrToken.toLowerCase()}`, '', { type: 'qr_token', value: qrToken }],
+  ['-', `]d2${qrToken.toLowerCase()}\r\n`, { type: 'qr_token', value: qrToken }],
   ['https://shop.example/v/1', '', { type: 'qr_token', value: 'https://shop.example/v/1' }],
   ['-', `${redeemCode}\n`, { type: 'redeem_code', value: redeemCode }],
   ['-', `${qrToken}\n`, { type: 'qr_token', value: qrToken }],

@@ -584,3 +584,96 @@ test('issue-many resolves relative paths and refuses the same file under two nam
   expect(await run('in.csv', '--out', 'new.csv', '--errors', './new.csv')).toMatchObject({ exit: 2, stdout: '' })
   expect((await run('./in.csv', '--out', 'in.csv')).stderr).toContain('must be three files')
 })
+
+const damaged = [
+  ...[
+    '8.61391E+12',
+    '8,61391E+12',
+    '1E+15',
+    '8.6e+12',
+    '-1.5E-07',
+    '#REF!',
+    '#¡REF!',
+    '#BEZUG!',
+    '#WERT!',
+    '#N/A',
+    '#N/D',
+  ],
+  ...[
+    '#NV',
+    '#NAME?',
+    '#¿NOMBRE?',
+    '#DIV/0!',
+    '#VALUE!',
+    '#NULL!',
+    '#NUM!',
+    '#SPILL!',
+    '#ЗНАЧ!',
+    '########',
+    'Err:502',
+  ],
+]
+const sound = [
+  'a-1',
+  '12e34',
+  '4e-12',
+  '1.5',
+  '0012',
+  '2027-01-31',
+  '5-Mar',
+  '#1',
+  '#abc',
+  'a!',
+  'o#N/A',
+  'E+12',
+  'Err',
+]
+const rowsWith = (ids: readonly string[]) =>
+  `external_issue_id;recipient_user_id\n${ids.map((it) => `"${it}";u\n`).join('')}`
+
+test('issue-many refuses ids of a spreadsheet before the first call, unless a flag keeps them', async () => {
+  const { baseUrl, received, issued } = await issuer()
+  const bulk = new Bulk(rowsWith(['a-1', ...damaged]))
+  const { exit, stderr } = await bulk.run(baseUrl)
+  expect([exit, received.length]).toEqual([2, 0])
+  expect(stderr).toContain(`${damaged.length} rows cannot be sent of ${damaged.length + 1}`)
+  expect(stderr).toContain(`line 3 and ${damaged.length - 1} more: external_issue_id is`)
+  expect(bulk.rows('out.errors.csv').map((it) => it.line)).toEqual(damaged.map((_, i) => String(i + 3)))
+  expect((await bulk.run(baseUrl, ['--allow-spreadsheet-values'])).exit).toBe(0)
+  expect([...issued.keys()].toSorted()).toEqual(['a-1', ...damaged].toSorted())
+})
+
+test('issue-many issues ids that only resemble values of a spreadsheet', async () => {
+  const { baseUrl, issued } = await issuer()
+  expect((await new Bulk(rowsWith(sound)).run(baseUrl)).exit).toBe(0)
+  expect([...issued.keys()].toSorted()).toEqual(sound.toSorted())
+})
+
+test('issue-many refuses dates in a column that has only digits otherwise, with their number', async () => {
+  const { baseUrl, received } = await issuer()
+  const dates = [
+    '2027-01-31',
+    '31.01.2027',
+    '1/31/27',
+    '5-Mar',
+    '5. März',
+    'Jan-27',
+    'Mar 5',
+    '1月5日',
+    '2027-01-31 00:00',
+  ]
+  const rows = [...dates, '1001', '1002'].map((it, i) => `id-${i},"${it}"\n`)
+  const { exit, stderr } = await new Bulk(`${head}\n${rows.join('')}`).run(baseUrl)
+  expect([exit, received.length]).toEqual([2, 0])
+  expect(stderr).toContain('line 2 and 8 more: recipient_user_id ')
+})
+
+test('issue-many refuses rows of a pipe whose ids a spreadsheet made, and issues the others', async () => {
+  const text =
+    '{"external_issue_id":"#REF!","recipient_user_id":"u"}\n{"external_issue_id":"a","recipient_user_id":"u"}\n'
+  const { baseUrl, issued } = await issuer()
+  const bulk = new Bulk('')
+  const piped = bulk.args(baseUrl).map((it) => (it === bulk.input ? '-' : it))
+  expect((await cli(piped, { env: secrets, home: bulk.dir, stdin: text })).exit).toBe(11)
+  expect([...issued.keys()]).toEqual(['a'])
+})

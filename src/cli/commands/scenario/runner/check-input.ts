@@ -1,5 +1,6 @@
 import { type Endpoint, membersOf } from '../../../../contract/endpoint.js'
 import { unescapePointer } from '../../../../contract/envelope.js'
+import { typeHint } from '../../../../files/yaml-document.js'
 import type { Members } from '../../../../values/json.js'
 import { inputSchema } from '../../../schemas/scenario-schema.js'
 import type { StepExpectation } from './document.js'
@@ -8,9 +9,11 @@ import { referencesIn } from './variables.js'
 interface InputMistake {
   readonly path: readonly string[]
   readonly message: string
+  /** True for a text of a URL that is a number, a boolean or null: a URL would carry it as another text. */
+  readonly isChanged: boolean
 }
 
-/** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
+/** Finds the mistakes in `with`. `input` has the values of `vars` in place of their names. */
 export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputMistake[]
 
 /** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
@@ -22,28 +25,24 @@ export async function inputCheck(): Promise<InputCheck> {
   const { lazyValidator, oncePer } = await import('../../../../server/http/schema-validator.js')
   const validatorOf = oncePer((endpoint: Endpoint) => lazyValidator(inputSchema(endpoint)))
   return (endpoint, input) => {
-    const issues = validatorOf(endpoint)(asSent(endpoint, input)) ?? []
+    const inUrl = { ...membersOf(endpoint.params), ...membersOf(endpoint.query) }
+    const typeInUrl = (name = '') => (Object.hasOwn(inUrl, name) ? (inUrl[name] as { type?: unknown }).type : undefined)
+    // A URL carries every value as text.
+    const asSent = Object.entries(input).map(([name, value]) => {
+      const isNumber = typeInUrl(name) === 'integer' && typeof value === 'string' && /^\d+$/.test(value)
+      return [name, isNumber ? Number(value) : value]
+    })
+    const issues = validatorOf(endpoint)(Object.fromEntries(asSent)) ?? []
     return issues.flatMap(({ pointer, code, message, suggestion }) => {
       const path = pointer.split('/').slice(1).map(unescapePointer)
       const isName = code === 'required' || code === 'additionalProperties'
       if (!isName && dependsOnVariable(input, path)) return []
       const hint = suggestion === undefined ? '' : `: ${suggestion}`
-      return [{ path, message: `${['with', ...path].join('.')} ${message}${hint}` }]
+      const type = code === 'type' ? typeHint(input, path) : ''
+      const isChanged = code === 'type' && typeInUrl(path[0]) === 'string'
+      return [{ path, message: `${['with', ...path].join('.')} ${message}${hint}${type}`, isChanged }]
     })
   }
-}
-
-/** Converts path and query members to the type of their schema: a URL carries every value as text. */
-function asSent({ params, query }: Endpoint, input: Members): Members {
-  const members = { ...membersOf(params), ...membersOf(query) }
-  return Object.fromEntries(
-    Object.entries(input).map(([name, value]) => {
-      const { type } = (Object.hasOwn(members, name) ? members[name] : {}) as { type?: unknown }
-      if (type === 'integer' && typeof value === 'string' && /^\d+$/.test(value)) return [name, Number(value)]
-      if (type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) return [name, String(value)]
-      return [name, value]
-    }),
-  )
 }
 
 /** True if the value of a member, or of a record above it, refers to a variable. */

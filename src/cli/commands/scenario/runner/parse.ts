@@ -14,7 +14,7 @@ import { type Problem, Source } from '../../../host/yaml-source.js'
 import { readPath, withoutQuery } from '../../api/path.js'
 import { type InputCheck, mayReachHandler } from './check-input.js'
 import type { CallStep, RawTarget, Scenario, ScenarioStep, StepExpectation } from './document.js'
-import { filledWith, referencesIn } from './variables.js'
+import { filledFrom, filledWith, referencesIn } from './variables.js'
 
 type ParsedScenario =
   | { readonly ok: true; readonly scenario: Scenario }
@@ -70,6 +70,8 @@ class Parser {
   readonly #checkInput: InputCheck
   /** Variables that have a value before the current step, including `env.NAME`. */
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
+  /** Values of `vars`, except for names that an earlier step captures. */
+  readonly #literals = new Map<string, unknown>()
   /** Codes that earlier steps send, such as those of planted faults. */
   readonly #sentCodes = new Set<unknown>()
   #mayHaveWebhook = false
@@ -87,7 +89,11 @@ class Parser {
     const server = source.record(['server'], top.server, ['auto_approve', 'require_secure'])
     const isOn = (name: string) => source.flag(['server', name], server?.[name]) ?? false
     const vars = source.record(['vars'], top.vars) ?? {}
-    for (const name of Object.keys(vars)) this.#declare(['vars', name], name)
+    for (const [name, value] of Object.entries(vars)) {
+      this.#declare(['vars', name], name)
+      this.#literals.set(name, filledFrom(value, this.#literals))
+    }
+    if (top.vars !== undefined) source.exact(['vars'])
     if (top.steps === undefined) source.wrong([], 'The file has no steps.')
     return {
       file,
@@ -173,16 +179,20 @@ class Parser {
     }
     if (raw === null) {
       const input = source.record([...path, 'with'], step.with ?? {})
-      if ('id' in target && input !== undefined && mayReachHandler(target, common.expect)) {
-        for (const { path: member, message } of this.#checkInput(target, input))
-          source.wrong([...path, 'with', ...member], message)
-      }
+      if ('id' in target && input !== undefined) this.#checkWith(path, target, input, common.expect)
     }
     this.#checkCode([...path, 'expect', 'code'], common.expect.code, route !== undefined)
     this.#sentCodes.add(asMembers(step.with)?.code)
     this.#mayHaveWebhook ||= maySetWebhook(route, target.method, common.expect)
     const idempotencyKey = source.text([...path, 'key'], step.key) ?? null
     return { ...common, kind: 'call', target, as, with: step.with, idempotencyKey }
+  }
+
+  #checkWith(path: Path, endpoint: Endpoint, input: Members, expect: StepExpectation): void {
+    const reaches = mayReachHandler(endpoint, expect)
+    const mistakes = this.#checkInput(endpoint, filledFrom(input, this.#literals) as Members)
+    for (const { path: member, message, isChanged } of mistakes)
+      if (isChanged || reaches) this.#source.wrong([...path, 'with', ...member], message)
   }
 
   #endpoint(path: Path, id: string): Endpoint | undefined {
@@ -258,6 +268,7 @@ class Parser {
   #declare(path: Path, name: string): void {
     if (!VARIABLE.test(name)) this.#source.wrong(path, `"${name}" is not a variable name (letters, digits, _ and -).`)
     this.#known.add(name)
+    this.#literals.delete(name)
   }
 
   #checkReferences(path: Path, step: Members): void {

@@ -4,7 +4,7 @@ import { textOrJson } from '../../../output/text.js'
 const REFERENCE = /\$\$\{|\$\{\s*([^}]*?)\s*\}/g
 const WHOLE = /^\$\{\s*([^}]+?)\s*\}$/
 
-type Variables = ReadonlyMap<string, unknown>
+type Variables = Pick<ReadonlyMap<string, unknown>, 'get' | 'has'>
 
 /** Thrown for a variable without a value: its step failed or did not run, or the environment lacks it. */
 export class UnknownVariable extends Error {
@@ -35,6 +35,10 @@ export function filled(value: unknown, variables: Variables): unknown {
     Object.entries(value).map(([name, it]) => [filledText(name, variables), filled(it, variables)]),
   )
 }
+
+/** Replaces references to these variables alone; others stay. */
+export const filledFrom = (value: unknown, literals: ReadonlyMap<string, unknown>) =>
+  filled(value, { has: () => true, get: (name) => (literals.has(name) ? literals.get(name) : `\${${name}}`) })
 
 /** Replaces variable references in a text; the result is always a text. */
 export const filledText = (text: string, variables: Variables, write = textOrJson) =>

@@ -2,7 +2,8 @@ import { mutates } from '../../../../contract/endpoint.js'
 import type { Context } from '../../../command/context.js'
 import { type GivenExample, type Leaf, leaf } from '../../../command/leaf.js'
 import { type Failure, fail } from '../../../failures/failure.js'
-import { type Flags, integer, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
+import { defined } from '../../../flags/defined.js'
+import { type Flags, integer, one, path, required, toggle, type ValuesOf } from '../../../flags/flags.js'
 import type { Outcome } from '../../../output/outcome.js'
 import { numberText } from '../../../output/text.js'
 import type { BulkAction, Parameters } from './action.js'
@@ -17,6 +18,8 @@ interface BulkCommand<F extends Flags> extends BulkAction {
   readonly outSummary: string
   readonly examples: readonly GivenExample[]
   parameters(flags: ValuesOf<F>): Parameters
+  /** Returns the members in which values that a spreadsheet made are refused. */
+  ids?(flags: ValuesOf<F>): readonly string[] | undefined
   /** Returns the word that a user types to confirm the run on a production server; absent if nothing is changed. */
   word?(flags: ValuesOf<F>): string
   headline?(summary: BulkSummary): string
@@ -34,10 +37,22 @@ const SOME_FAILED = 11
 const sharedNote =
   'Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, failed ones tried again. A 429 slows a run down; an unreachable server ends it with exit code 9. `voucherctl help first-steps` describes the files.'
 
+const delimiters: Readonly<Record<string, string>> = {
+  ...{ ',': ',', ';': ';', '\t': '\t', '\\t': '\t' },
+  ...{ comma: ',', semicolon: ';', tab: '\t' },
+}
+
+/** Flag of all commands that read rows. */
+export const delimiter = one('CHAR', 'Delimiter of CSV: comma, semicolon or tab; default: as in the header', (text) => {
+  const value = Object.hasOwn(delimiters, text) ? delimiters[text] : undefined
+  return value === undefined ? { ok: false, message: 'must be comma, semicolon or tab' } : { ok: true, value }
+})
+
 const sharedFlags = (outSummary: string) => ({
   out: required(path('FILE', `${outSummary}; .csv, .ndjson or .jsonl`), 'File of the results'),
   errors: path('FILE', 'Rows that failed, and why'),
   concurrency: integer('N', `Maximum concurrent calls, default ${CONCURRENCY}`, 1, CONCURRENCY_MAX),
+  delimiter,
   resume: toggle('Continue the run that wrote --out, or begin one'),
 })
 type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
@@ -83,7 +98,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
       try {
         const outcome = await runFrom(context, {
           action: command,
-          rows: rowsOf(context, command),
+          rows: { ...rowsOf(context, command), ...defined({ delimiter: shared.delimiter, ids: command.ids?.(own) }) },
           parameters: found.value === undefined ? parameters : { ...parameters, template: found.value },
           word: command.word?.(own),
           input: opened.input,

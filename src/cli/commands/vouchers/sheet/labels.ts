@@ -37,14 +37,16 @@ export async function readLabels(
   { host }: Context,
   path: string,
   title: string | undefined,
+  delimiter: string | undefined,
 ): Promise<Ok<readonly Label[]> | Failure> {
   const opened = await openInput(host, path)
   if (!opened.ok) return opened
   const { input } = opened
   const labels: Label[] = []
   const mistakes = new Mistakes()
+  const known = { ...sheetRows, delimiter }
   try {
-    for await (const block of markDuplicates(readRows(input.chunks(), input.format, sheetRows), sheetRows)) {
+    for await (const block of markDuplicates(readRows(input.chunks(), input.format, known), known)) {
       if (host.signal.aborted) return interrupted
       for (const row of block.map((it) => withSize(it, title))) {
         if (isBad(row)) mistakes.add(row)

@@ -333,13 +333,36 @@ test.each([
   ['verify-many', 'qr_token,metadata.a\nT,1\n', 'unknown column "metadata.a"'],
   [
     'verify-many',
-    'qr_token;a\nT;1\n',
+    'qr_token|a\nT|1\n',
     'hint: The first line of CSV names the columns: redeem_code or qr_token; optional: ',
   ],
   ['verify-many', Buffer.from('\ufeffqr_token\n', 'utf16le'), 'hint: Save it as UTF-8'],
 ])('%s says what is wrong with the header of its input: %j', async (command, input, message) => {
   const { exit, stderr } = await folderWith(input).run(command, 'http://127.0.0.1:1')
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
+})
+
+test.each([
+  ['sep=;\nqr_token;recipient_user_id\nT1;u\n', ''],
+  ['qr_token\trecipient_user_id\rT1\tu\r', ''],
+  ['qr_token;recipient_user_id;\nT1;u;\n', ''],
+  ['qr_token;recipient_user_id\nT1;u\n', '--delimiter ;'],
+  ['qr_token;recipient_user_id\nT1;u\n', '--delimiter semicolon'],
+  ['qr_token\trecipient_user_id\nT1\tu\n', '--delimiter \\t'],
+  ['sep=,\nqr_token\trecipient_user_id\nT1\tu\n', '--delimiter tab'],
+])('verify-many reads the table %j %s', async (input, more) => {
+  const { baseUrl, received } = await stub(() => success({ redeemable: true, reason: null, voucher }))
+  const words = more.split(' ').filter((it) => it !== '')
+  expect((await folderWith(input).run('verify-many', baseUrl, words)).exit).toBe(0)
+  const body = { credential: { type: 'qr_token', value: 'T1' }, recipient_user_id: 'u' }
+  expect(received.map((it) => it.body)).toEqual([body])
+})
+
+test('verify-many says that the header lacks the delimiter of --delimiter', async () => {
+  const { run } = folderWith('qr_token,recipient_user_id\nT,u\n')
+  const { exit, stderr } = await run('verify-many', 'http://127.0.0.1:1', ['--delimiter', ';'])
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('not separated by semicolons.')])
+  expect(stderr).toContain('hint: Leave out --delimiter.')
 })
 
 test('redeem-many says 1,000 equal mistakes in one line with their count', async () => {

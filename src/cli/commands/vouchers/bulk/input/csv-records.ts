@@ -1,4 +1,4 @@
-import { parse } from 'csv-parse/sync'
+import { type Options, parse } from 'csv-parse/sync'
 import { type ReadLine, ROW_BYTES_MAX, type TextLine } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
@@ -13,22 +13,26 @@ interface CsvRecord {
  * one call; if that fails, it parses each record alone, so only the malformed one is bad. If a quote is never closed,
  * only the line with the open quote is bad, and reading continues on the next line.
  */
-export async function* readCsv(blocks: AsyncIterable<ReadLine[]>): AsyncGenerator<(CsvRecord | BadRow)[]> {
+export async function* readCsv(
+  blocks: AsyncIterable<ReadLine[]>,
+  delimiter = ',',
+): AsyncGenerator<(CsvRecord | BadRow)[]> {
+  const options = { delimiter, record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true }
   let open: ReadLine[] = []
   for await (const block of blocks) {
-    const { records, rest } = assemble([...open, ...block], false)
+    const { records, rest } = assemble([...open, ...block], false, options)
     open = rest
-    yield parseAll(records)
+    yield parseAll(records, options)
   }
-  yield parseAll(assemble(open, true).records)
+  yield parseAll(assemble(open, true, options).records, options)
 }
 
 /** Joins lines into records. @param final true if no line follows, so that an open quote cannot be closed */
-function assemble(lines: readonly ReadLine[], final: boolean) {
+function assemble(lines: readonly ReadLine[], final: boolean, options: Options) {
   const records: ReadLine[] = []
   let at = 0
   while (at < lines.length) {
-    const found = recordAt(lines, at, final)
+    const found = recordAt(lines, at, final, options)
     if (found === undefined) break
     if ('fault' in found.record || found.record.text.trim() !== '') records.push(found.record)
     at += found.lines
@@ -41,6 +45,7 @@ function recordAt(
   lines: readonly ReadLine[],
   start: number,
   final: boolean,
+  options: Options,
 ): { readonly record: ReadLine; readonly lines: number } | undefined {
   const first = lines[start] as ReadLine
   if ('fault' in first) return { record: first, lines: 1 }
@@ -56,7 +61,7 @@ function recordAt(
     if (!isOpen(next.text)) continue
     const record = { line, text: withoutCr(text) }
     // A quote in one malformed line and a quote in a later one can look like the start and end of one value.
-    return 'fault' in parseOne(record) ? neverEnds : { record, lines: i - start + 1 }
+    return 'fault' in parseOne(record, options) ? neverEnds : { record, lines: i - start + 1 }
   }
   return final ? neverEnds : undefined
 }
@@ -66,24 +71,22 @@ const withoutCr = (text: string) => (text.endsWith('\r') ? text.slice(0, -1) : t
 /** True if a line has an odd number of quotes: it opens or closes a value that contains line breaks. */
 const isOpen = (text: string) => text.split('"').length % 2 === 0
 
-const options = { record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true } as const
-
-function parseAll(records: readonly ReadLine[]): (CsvRecord | BadRow)[] {
+function parseAll(records: readonly ReadLine[], options: Options): (CsvRecord | BadRow)[] {
   const texts = records.flatMap((it) => ('fault' in it ? [] : it.text))
   let values: string[][]
   try {
-    values = parse(texts.join('\n'), options)
+    values = parse(texts.join('\n'), options) as unknown as string[][]
   } catch {
     values = []
   }
-  if (values.length !== texts.length) return records.map((it) => ('fault' in it ? it : parseOne(it)))
+  if (values.length !== texts.length) return records.map((it) => ('fault' in it ? it : parseOne(it, options)))
   let i = 0
   return records.map((it) => ('fault' in it ? it : { line: it.line, values: values[i++] as string[] }))
 }
 
-function parseOne({ line, text }: TextLine): CsvRecord | BadRow {
+function parseOne({ line, text }: TextLine, options: Options): CsvRecord | BadRow {
   try {
-    const parsed: string[][] = parse(text, options)
+    const parsed = parse(text, options) as unknown as string[][]
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }
   } catch {
     // Ignore the parser's message: its line numbers count from the start of this record.

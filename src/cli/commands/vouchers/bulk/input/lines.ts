@@ -14,37 +14,30 @@ export type ReadLine = TextLine | BadRow
 export const ROW_BYTES_MAX = 1024 * 1024
 
 const LF = 0x0a
+const CR = 0x0d
 
 /**
- * Splits UTF-8 input into blocks of lines.
+ * Splits UTF-8 input into blocks of lines, which end like the first: with LF, CRLF or a lone CR.
  * @throws UnreadableInput for UTF-16
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
   let held: Buffer = Buffer.alloc(0)
   let number = 1
-  let begun = false
+  let lastEnd = LF
   let skipping = false
-  for await (const chunk of chunks) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  for await (const { bytes, lineEnd } of fromFirstLine(chunks)) {
     held = Buffer.concat([held, bytes])
-    if (!begun) {
-      if (held.length < 3) continue
-      begun = true
-      held = withoutMark(held)
-    }
+    lastEnd = lineEnd
     if (skipping) {
-      const end = held.indexOf(LF)
-      if (end < 0) {
-        held = Buffer.alloc(0)
-        continue
-      }
-      held = held.subarray(end + 1)
+      const end = held.indexOf(lineEnd)
+      held = end < 0 ? Buffer.alloc(0) : held.subarray(end + 1)
+      if (end < 0) continue
       skipping = false
       number += 1
     }
-    const end = held.lastIndexOf(LF)
+    const end = held.lastIndexOf(lineEnd)
     if (end >= 0) {
-      const lines = linesOf(held.subarray(0, end), number)
+      const lines = linesOf(held.subarray(0, end), number, lineEnd)
       number += lines.length
       held = held.subarray(end + 1)
       yield lines
@@ -55,14 +48,41 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
       held = Buffer.alloc(0)
     }
   }
-  if (!begun) held = withoutMark(held)
-  if (held.length > 0 && !skipping) yield linesOf(held, number)
+  if (held.length > 0 && !skipping) yield linesOf(held, number, lastEnd)
 }
 
-/** Drops a UTF-8 byte order mark. @throws UnreadableInput for a UTF-16 mark: Excel saves "Unicode Text" as UTF-16 */
+/** Holds back the first chunks until they show the byte that ends lines. */
+async function* fromFirstLine(chunks: AsyncIterable<Uint8Array | string>) {
+  let held: Buffer = Buffer.alloc(0)
+  let lineEnd: number | undefined
+  for await (const chunk of chunks) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    if (lineEnd !== undefined) yield { bytes, lineEnd }
+    else {
+      held = Buffer.concat([held, bytes])
+      lineEnd = lineEndIn(held)
+      if (lineEnd !== undefined) yield { bytes: withoutMark(held), lineEnd }
+    }
+  }
+  if (lineEnd === undefined) yield { bytes: withoutMark(held), lineEnd: LF }
+}
+
+/** Byte that ends the first line; undefined if it has not been read. */
+function lineEndIn(bytes: Buffer): number | undefined {
+  const [cr, lf] = [bytes.indexOf(CR), bytes.indexOf(LF)]
+  const isLong = bytes.length > ROW_BYTES_MAX
+  if (cr < 0 || (lf >= 0 && lf <= cr + 1)) return lf >= 0 || isLong ? LF : undefined
+  return cr + 1 < bytes.length ? CR : undefined
+}
+
+/**
+ * Drops a UTF-8 byte order mark.
+ * @throws UnreadableInput for UTF-16, in which Excel saves "Unicode Text": it has a mark, or a zero byte in each letter
+ */
 function withoutMark(start: Buffer): Buffer {
   const [first, second] = start
-  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
+  const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  if (hasMark || first === 0 || second === 0) {
     throw new UnreadableInput('The input is UTF-16.', 'Save it as UTF-8, in a spreadsheet as "CSV UTF-8".')
   }
   return first === 0xef && second === 0xbb && start[2] === 0xbf ? start.subarray(3) : start
@@ -70,10 +90,10 @@ function withoutMark(start: Buffer): Buffer {
 
 const tooLarge = (number: number) => bad(number, 'TOO_LARGE', 'is larger than 1 MiB')
 
-function linesOf(block: Buffer, first: number): ReadLine[] {
+function linesOf(block: Buffer, first: number, lineEnd: number): ReadLine[] {
   const lines: ReadLine[] = []
   for (let at = 0; at <= block.length; ) {
-    const found = block.indexOf(LF, at)
+    const found = block.indexOf(lineEnd, at)
     const end = found < 0 ? block.length : found
     lines.push(lineOf(block.subarray(at, end), first + lines.length))
     at = end + 1

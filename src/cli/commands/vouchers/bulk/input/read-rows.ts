@@ -2,6 +2,7 @@ import { asMembers } from '../../../../../values/json.js'
 import { readCsv } from './csv-records.js'
 import { type ReadLine, readLines } from './lines.js'
 import { type BadRow, bad, isBad, type ReadRow, type RowMembers, rowOf, UnreadableInput, uniqueIn } from './row.js'
+import { refuseSpreadsheetValues } from './spreadsheet-values.js'
 
 export type BulkFormat = 'csv' | 'ndjson'
 
@@ -26,12 +27,26 @@ export async function* readRows(
   if (done && format === undefined) throw new UnreadableInput('The input is empty.')
   const [line] = first ?? []
   const isJson = format === 'ndjson' || (format === undefined && line && 'text' in line && /^\s*\{/.test(line.text))
-  const all = again(first ?? [], blocks)
-  yield* isJson ? jsonRows(all, known) : csvRows(all, known)
+  const rows = isJson ? jsonRows(again(first ?? [], blocks), known) : csvRows(first ?? [], blocks, known)
+  yield* known.ids === undefined ? rows : refuseSpreadsheetValues(rows, known.ids)
 }
 
-async function* again(first: ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
-  yield first
+/** Excel's line `sep=;`, which may be a cell of a file with another delimiter that a spreadsheet saved again. */
+const SEP = /^"?sep=([^"\w\r])"?([,;\t]?)[,;\t]*\r?$/i
+
+/** Finds the delimiter of CSV and drops the line that names it. A value in quotes has no delimiter. */
+function delimited(lines: readonly ReadLine[], given: string | undefined) {
+  const texts = lines.map((it) => ('text' in it ? it.text : ''))
+  const [, named, cell] = SEP.exec(texts[0] ?? '') ?? []
+  const header = texts.find((it) => it.trim() !== '')?.replace(/"[^"]*"/g, '')
+  return {
+    delimiter: given ?? (cell || named) ?? header?.match(/[,;\t]/)?.[0] ?? ',',
+    lines: lines.slice(named === undefined ? 0 : 1),
+  }
+}
+
+async function* again(first: readonly ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
+  yield [...first]
   yield* rest
 }
 
@@ -84,9 +99,14 @@ function jsonRow(read: ReadLine, known: RowMembers): ReadRow {
   return bad(line, 'MEMBER_UNKNOWN', `${JSON.stringify(unknown)} is no member of a row${fix}`)
 }
 
-async function* csvRows(blocks: AsyncIterable<ReadLine[]>, known: RowMembers): AsyncGenerator<ReadRow[]> {
+async function* csvRows(
+  first: readonly ReadLine[],
+  blocks: AsyncGenerator<ReadLine[]>,
+  known: RowMembers,
+): AsyncGenerator<ReadRow[]> {
+  const { delimiter, lines } = delimited(first, known.delimiter)
   let header: readonly string[] | undefined
-  for await (const records of readCsv(blocks)) {
+  for await (const records of readCsv(again(lines, blocks), delimiter)) {
     const rows: ReadRow[] = []
     for (const record of records) {
       if ('fault' in record && header === undefined) throw noHeader(record, known)
@@ -116,6 +136,12 @@ function lacksCodes(names: readonly string[], known: RowMembers): boolean {
 const noHeader = ({ line, fault }: BadRow, known: RowMembers) =>
   new UnreadableInput(`The header on line ${line} ${fault.message}.`, headerHint(known))
 
+function otherDelimiter(known: RowMembers): UnreadableInput {
+  const words = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }[known.delimiter ?? '']
+  const message = `The columns of the header are not separated by ${words ?? 'commas, semicolons or tabs'}.`
+  return new UnreadableInput(message, `${words ? 'Leave out --delimiter. ' : ''}${headerHint(known)}`)
+}
+
 const METADATA = 'metadata.'
 
 /** Checks the column names of a CSV header. @throws UnreadableInput for a missing, unknown or duplicate column */
@@ -123,11 +149,10 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
   const { named, ignored } = membersOf(known)
   const isMetadata = (name: string) => known.metadata && name.startsWith(METADATA) && name !== METADATA
   const isKnown = (name: string) => named.includes(name) || ignored.includes(name) || isMetadata(name)
-  const line = values.join(',')
-  if (values.length === 1 && /[;\t]/.test(line)) {
-    throw new UnreadableInput('The columns of the header are not separated by commas.', headerHint(known))
-  }
-  const unknown = values.filter((it) => !isKnown(it))
+  if (values.length === 1 && /[,;\t|]/.test(values[0] ?? '')) throw otherDelimiter(known)
+  // Spreadsheets add empty columns at the end.
+  const names = values.slice(0, values.findLastIndex((it) => it.trim() !== '') + 1)
+  const unknown = names.filter((it) => !isKnown(it))
   if (unknown.some(mayBeSecret)) throw new UnreadableInput('The input has no header line.', headerHint(known))
   if (lacksCodes(values, known)) {
     const columns = known.needed[0]?.join(' or ')
@@ -145,7 +170,7 @@ function headerOf(values: readonly string[], known: RowMembers): readonly string
     if (group.some((name) => values.includes(name))) continue
     throw new UnreadableInput(`The header has no column ${group.join(' or ')}.`, headerHint(known))
   }
-  const twice = values.find((name, i) => values.indexOf(name) !== i)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) throw new UnreadableInput(`The header has the column ${twice} twice.`, headerHint(known))
   if (values.includes('metadata') && values.some((name) => name.startsWith(METADATA))) {
     throw new UnreadableInput('The header has metadata both as one column and as several.', headerHint(known))
@@ -178,6 +203,8 @@ function csvRow(
   const metadata: [string, string][] = []
   for (const [i, name] of header.entries()) {
     const value = values[i] as string
+    if (name.trim() === '' && value.trim() !== '')
+      return bad(line, 'MALFORMED', 'has a value in a column without a name')
     if (!name.startsWith('metadata')) row[name] = value
     else if (value === '') continue
     else if (name !== 'metadata') metadata.push([name.slice(METADATA.length), value])

@@ -12,6 +12,10 @@ export interface RowMembers {
   readonly metadata: boolean
   /** Other spellings of members, in lower case without separators. */
   readonly spellings: Readonly<Record<string, string>>
+  /** Delimiter of CSV; undefined if the header decides. */
+  readonly delimiter?: string | undefined
+  /** Members in which values that a spreadsheet made are refused. */
+  readonly ids?: readonly string[]
   /** True if a redeem code with a wrong check symbol is refused before it is sent. */
   readonly checksCodes?: true
 }
@@ -30,6 +34,7 @@ interface RowFault {
     | 'VALUE_MISSING'
     | 'VALUE_WRONG'
     | 'MEMBER_UNKNOWN'
+    | 'VALUE_OF_SPREADSHEET'
     | 'DUPLICATE'
     | 'MALFORMED'
     | 'NOT_UTF8'
