@@ -8,7 +8,7 @@ type Others = Omit<Handlers['platform'], keyof Recording>
 
 /** Turns activity into a scenario (RULES.md#scenarios). @param others handlers that read the records from before it */
 export function recordingHandlers({ activity, requestLog, clock, gate }: Deps, others: Others): Recording {
-  type Handle = (input: object) => Promise<{ readonly data?: unknown }>
+  type Handle = (input: object) => Promise<{ readonly ok: boolean; readonly data?: unknown }>
   const read: ReadRecord = ({ id }, input) =>
     gate.run(() => (others[id.split('.')[1] as keyof Others] as Handle)(input)).then(({ data }) => data)
   let last: Promise<unknown> = Promise.resolve()
