@@ -68,12 +68,12 @@ it('a server records and a client converts lines of any bytes in targets and hea
   const approve = `POST /_platform/v1/bots/%ZZ/approve HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${operatorKey}`
   await send(Buffer.from(`${approve}\r\n\r\n`))
   const response = await record()
-  expect([response.status, (await response.json()).success]).toEqual([200, true])
+  expect([response.status, ((await response.json()) as { success: boolean }).success]).toEqual([200, true])
   const env = { VOUCHERCTL_BASE_URL: base, VOUCHERCTL_OPERATOR_KEY: operatorKey }
   const args = ['scenario', 'record', '--from', 'activity', '--until', '1ms', '--out', 'a.yaml', '--json']
   const ran = await built.run(args, home, env)
   expect([ran.exit, ran.stderr]).toEqual([0, expect.not.stringContaining('UNEXPECTED')])
-  expect(readFileSync(join(home, 'a.yaml'), 'utf8')).toContain('botId: "%ZZ"')
+  expect(readFileSync(join(home, 'a.yaml'), 'utf8')).toContain('call: platform.approveBot')
 })
 
 it('calls get their responses while a server makes a recording of hostile lines', async () => {
