@@ -23,7 +23,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   inspector: { rooms: ['contract'], packages: ['node:', 'preact', 'qr'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files'] },
-  recorder: { rooms: ['contract', 'files'], packages: ['yaml'] },
+  recorder: { rooms: ['contract', 'files', 'values'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   files: { rooms: [], packages: ['node:', 'yaml'] },
   values: { rooms: [], packages: ['node:'] },

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 
 /** Maximum unread lines of a follower; beyond it, the stream closes. */
 const UNREAD_MAX = 10_000
@@ -9,6 +10,18 @@ const CHUNK_LENGTH = 16_384
 /** Ms to format before other work of the process has its turn: one line may take milliseconds. */
 const PIECE_MS = 2
 const PAUSE_MS = 8
+
+/** Makes loops over items pause after PIECE_MS of work, and end with an error when `signal` aborts. */
+export function pieces(signal: AbortSignal, now = () => performance.now()) {
+  let until = now() + PIECE_MS
+  return async function* <T>(items: Iterable<T>): AsyncGenerator<T> {
+    for (const it of items) {
+      if (now() >= until) until = (await pause(PAUSE_MS), now() + PIECE_MS)
+      signal.throwIfAborted()
+      yield it
+    }
+  }
+}
 
 /** An NDJSON stream of items. An item is formatted when the reader is ready. */
 export class LineStream<T> extends Readable {

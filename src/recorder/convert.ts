@@ -52,6 +52,7 @@ export class Converter {
   readonly #steps: DraftStep[] = []
   readonly #calls = new Map<DraftStep, RecordedCall>()
   readonly #sources = new Map<string, Source>()
+  readonly #variables = new Set(['run'])
   readonly #known: Known = {
     calls: () => [...this.#calls.values()],
     originOf: (text) => {
@@ -277,9 +278,9 @@ export class Converter {
   /** Returns the variable of a value, and captures it on first use. */
   #variableOf(source: Source, base: string): string {
     if (source.variable !== undefined) return source.variable
-    const taken = new Set(['run', ...[...this.#sources.values()].map((it) => it.variable)])
     let variable = base
-    for (let n = 2; taken.has(variable); n += 1) variable = `${base}${n}`
+    for (let n = 2; this.#variables.has(variable); n += 1) variable = `${base}${n}`
+    this.#variables.add(variable)
     source.variable = variable
     source.step.capture[variable] = source.jq
     return variable

@@ -1,5 +1,5 @@
 import { Converter, type DraftStep, isSuccess } from './convert.js'
-import { eachNew, eachText, ID, type RecordedCall, type RecordedEvent } from './events.js'
+import { eachNew, eachText, ID, type InPieces, type RecordedCall, type RecordedEvent } from './events.js'
 import { approvesAtOnce } from './preparation.js'
 
 export interface ScenarioDraft {
@@ -12,15 +12,16 @@ export interface ScenarioDraft {
 }
 
 /** Makes the steps of a scenario. @param startedAt time of the server before the first event, if it is known */
-export function draftOf(
+export async function draftOf(
   prepared: readonly RecordedCall[],
   events: readonly RecordedEvent[],
   startedAt: string | undefined,
-): ScenarioDraft {
+  inPieces: InPieces,
+): Promise<ScenarioDraft> {
   const converter = new Converter([...prepared, ...events])
-  for (const it of prepared) converter.call(it)
+  for await (const it of inPieces(prepared)) converter.call(it)
   let now = startedAt
-  for (const event of inOrder(events)) {
+  for await (const event of inPieces(await inOrder(events, inPieces))) {
     if (event.kind === 'attempt') converter.receive(event)
     else if (event.kind === 'call') convert(event, now, converter)
     else if (event.kind !== 'other') converter.note(event.text)
@@ -42,9 +43,9 @@ function convert(call: RecordedCall, now: string | undefined, converter: Convert
 const EARLY_MAX = 5
 
 /** Moves attempts behind the calls that created their records. */
-function inOrder(events: readonly RecordedEvent[]): RecordedEvent[] {
+async function inOrder(events: readonly RecordedEvent[], inPieces: InPieces): Promise<RecordedEvent[]> {
   const ordered = [...events]
-  for (const event of events) {
+  for await (const event of inPieces(events)) {
     if (event.kind !== 'attempt') continue
     const ids = new Set<string>()
     eachText(event.body, (it) => ID.test(it) && ids.add(it))

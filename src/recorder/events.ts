@@ -1,10 +1,17 @@
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import { endpoints } from '../contract/index.js'
 import type { ActivityLine, Exchange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
+import { readTarget } from '../contract/values/path-part.js'
+import { parseJson } from '../values/json.js'
 
 export type Members = Readonly<Record<string, unknown>>
+/** Divides a loop into pieces, between which other work of the process has its turn. */
+export type InPieces = <T>(items: Iterable<T>) => Iterable<T> | AsyncIterable<T>
 export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'>
+
+export const routeOf = (id: string): Route | undefined => endpoints.find((it) => it.id === id)
 
 /** A call, as the activity of a server shows it. */
 export interface RecordedCall {
@@ -78,20 +85,19 @@ export const nameOf = (id: string) => `[hidden of ${id}]`
 
 /**
  * Reads lines of the activity.
- * @param routeOf finds an endpoint by its contract id
  * @param ids requests and deliveries to record; default: all
  */
-export function eventsOf(
-  lines: readonly ActivityLine[],
-  routeOf: (id: string) => Route | undefined,
+export async function eventsOf(
+  lines: Iterable<ActivityLine>,
+  inPieces: InPieces,
   ids?: ReadonlySet<string>,
-): RecordedEvent[] {
+): Promise<RecordedEvent[]> {
   const seen = new Set<string>()
   const isChosen = (id: string) => {
     seen.add(id)
     return ids?.has(id) ?? true
   }
-  const events = lines.flatMap((line): RecordedEvent | readonly [] => {
+  const eventOf = (line: ActivityLine): RecordedEvent | readonly [] => {
     if (line.kind === 'omitted')
       return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
     if (line.kind === 'state')
@@ -101,8 +107,10 @@ export function eventsOf(
         ? [line.delivery.delivery_id, line.delivery.at]
         : [line.request.request_id, line.request.time]
     if (!isChosen(id)) return { kind: 'other', id, at }
-    return line.kind === 'delivery' ? attemptOf(line) : callOf(line, routeOf)
-  })
+    return line.kind === 'delivery' ? attemptOf(line) : callOf(line)
+  }
+  const events: RecordedEvent[] = []
+  for await (const line of inPieces(lines)) events.push(...[eventOf(line)].flat())
   const gone = [...(ids ?? [])].filter((it) => !seen.has(it)).length
   return gone === 0 ? events : [...events, note(`The server no longer has ${gone} of the chosen lines.`)]
 }
@@ -113,10 +121,7 @@ const note = (text: string): RecordedEvent => ({ kind: 'note', text })
 const skipped =
   /^secure\.|^platform\.(?:findVoucher|showCredentials|forecast|returnWebhook|reset|restoreSnapshot|openPage)$/
 
-function callOf(
-  { request, exchange }: Extract<ActivityLine, { kind: 'request' }>,
-  routeOf: (id: string) => Route | undefined,
-): RecordedEvent | readonly [] {
+function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }>): RecordedEvent | readonly [] {
   const { endpoint, method, status, code, time, fault = null } = request
   if (endpoint !== null && skipped.test(endpoint)) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
@@ -127,7 +132,8 @@ function callOf(
   const reason = reasonAgainst(exchange.request, sent, path, route, endpoint)
   if (reason !== undefined) return note(`${label}: ${reason}.`)
   const header = (name: string) => exchange.request.headers.find(([it]) => it.toLowerCase() === name)?.[1]
-  const inPath = route === undefined ? {} : pathMembers(route, path)
+  const input = { ...(route && pathMembers(route, path)), ...(isMembers(sent) ? sent : {}) }
+  if (sizeOf(input) > VALUES_MAX) return note(`${label}: it has more than ${VALUES_MAX.toLocaleString('en')} values.`)
   return {
     kind: 'call',
     at: time,
@@ -135,7 +141,7 @@ function callOf(
     target: route?.id ?? `${method} ${path.replaceAll('${', () => '$${')}`,
     method,
     caller: route?.caller ?? 'token',
-    input: { ...inPath, ...(isMembers(sent) ? sent : {}) },
+    input,
     credential: header('authorization') ?? (request.by_operator ? nameOf(String(request.application_id)) : null),
     // The quoted form is the same key.
     key: header('idempotency-key')?.replace(/^"(.*)"$/, '$1'),
@@ -149,6 +155,14 @@ function callOf(
     ...received(exchange, fault),
   }
 }
+
+/** Maximum number of values in the input of a step, whose lines are written in one piece. */
+const VALUES_MAX = 1_000
+
+const sizeOf = (value: unknown): number =>
+  typeof value !== 'object' || value === null
+    ? 1
+    : Object.values(value).reduce((sum: number, it) => sum + sizeOf(it), 1)
 
 /** What the program got: nothing if a fault took the response away. */
 function received({ response }: Exchange, fault: FaultKind | null): Pick<RecordedCall, 'status' | 'data'> {
@@ -182,18 +196,12 @@ function reasonAgainst(
 }
 
 function pathMembers({ path, query }: Route, url: string): Record<string, unknown> {
-  const [sentPath = '', search] = url.split('?', 2)
-  const segments = sentPath.split('/')
-  const inPath = path.split('/').flatMap((part, at): [string, unknown][] => {
-    const segment = segments[at] ?? ''
-    if (!part.startsWith(':')) return []
-    return [[part.slice(1), NAME.test(segment) ? segment : decodeURIComponent(segment)]]
-  })
-  const inQuery = [...new URLSearchParams(search)].map(([name, value]): [string, unknown] => {
+  const sent = readTarget(path, url)
+  const inQuery = [...sent.query].map(([name, value]): [string, unknown] => {
     const { type } = (membersOf(query)[name] ?? {}) as { type?: unknown }
     return [name, type === 'integer' && /^\d+$/.test(value) ? Number(value) : value]
   })
-  return Object.fromEntries([...inPath, ...inQuery])
+  return { ...sent.params, ...Object.fromEntries(inQuery) }
 }
 
 function attemptOf({ delivery, exchange }: Extract<ActivityLine, { kind: 'delivery' }>): RecordedEvent {
@@ -211,15 +219,8 @@ function attemptOf({ delivery, exchange }: Extract<ActivityLine, { kind: 'delive
   }
 }
 
-function jsonOf(base64: Exchange['request']['body']): unknown {
-  if (base64 === null) return undefined
-  try {
-    const bytes = Uint8Array.from(atob(base64), (it) => it.charCodeAt(0))
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
-}
+const jsonOf = (base64: string | null): unknown =>
+  base64 === null ? undefined : parseJson(Buffer.from(base64, 'base64').toString())
 
 /** Calls a function for each text in a JSON value, with the names and indexes that lead to it. */
 export function eachText(

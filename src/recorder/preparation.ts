@@ -4,12 +4,14 @@ import {
   eachNew,
   eachText,
   ID,
+  type InPieces,
   isMembers,
   type Members,
   nameOf,
   type RecordedCall,
   type RecordedEvent,
   type Route,
+  routeOf,
 } from './events.js'
 import { setsWebhook } from './reasons.js'
 
@@ -36,14 +38,15 @@ export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
 }
 
 /** Ids in calls that no earlier response of the recording had. */
-export function unknownIds(events: readonly RecordedEvent[]): string[] {
+export async function unknownIds(events: readonly RecordedEvent[], inPieces: InPieces): Promise<string[]> {
   const known = new Set<string>()
   const found = new Set<string>()
-  for (const call of events) {
+  for await (const call of inPieces(events)) {
     if (call.kind === 'attempt' && call.botId !== null && !known.has(call.botId)) found.add(call.botId)
     if (!isCall(call)) continue
     eachText([call.input, call.applicationId, call.botId, call.voucherId], (it) => {
-      if (ID.test(it) && !known.has(it)) found.add(it)
+      // A call is about one voucher at most; others that it names need not be read.
+      if (ID.test(it) && !known.has(it) && (it === call.voucherId || !it.startsWith('vch_'))) found.add(it)
     })
     eachNew(call, (it) => known.add(it))
   }
@@ -51,16 +54,16 @@ export function unknownIds(events: readonly RecordedEvent[]): string[] {
 }
 
 /** Returns calls that create what the recorded calls use and what existed before them (RULES.md#scenarios). */
-export function preparation(
+export async function preparation(
   events: readonly RecordedEvent[],
   existing: Existing,
-  routeOf: (id: string) => Route | undefined,
-): RecordedCall[] {
+  inPieces: InPieces,
+): Promise<RecordedCall[]> {
   const calls = events.filter(isCall)
   const order = events.map((it) => ('id' in it ? it.id : ''))
-  const preparing = new Preparing(existing, routeOf, calls, order)
-  for (const call of calls) eachNew(call, (it) => preparing.later.add(it))
-  for (const call of calls) {
+  const preparing = new Preparing(existing, calls, order)
+  for await (const call of inPieces(calls)) eachNew(call, (it) => preparing.later.add(it))
+  for await (const call of inPieces(calls)) {
     if (call.credential !== null && call.code !== 'TOKEN_INVALID') preparing.credential(call)
     if (call.voucherId !== null) preparing.voucher(call.voucherId, call)
     // A refusal names the record that stands against the call.
@@ -92,7 +95,6 @@ class Preparing {
   /** Texts of recorded responses: what they name is not prepared. */
   readonly later = new Set<string>()
   readonly #existing: Existing
-  readonly #routeOf: (id: string) => Route | undefined
   readonly #recorded: readonly RecordedCall[]
   /** Ids of requests in the order of the recording, chosen or not. */
   readonly #order: readonly string[]
@@ -104,15 +106,9 @@ class Preparing {
   /** Credentials of issued vouchers, by voucher. */
   readonly #credentials = new Map<string, unknown[]>()
 
-  constructor(
-    existing: Existing,
-    routeOf: (id: string) => Route | undefined,
-    recorded: readonly RecordedCall[],
-    order: readonly string[],
-  ) {
+  constructor(existing: Existing, recorded: readonly RecordedCall[], order: readonly string[]) {
     this.#order = order
     this.#existing = existing
-    this.#routeOf = routeOf
     this.#recorded = recorded
     this.#approvesAtOnce = approvesAtOnce(recorded)
     this.#accounts = accountsOf(recorded)
@@ -200,9 +196,9 @@ class Preparing {
   /** Disables applications that were disabled before, after all calls that need them. */
   disableApps(): void {
     for (const id of this.#done) {
+      if (this.#existing.get(id)?.status !== 'disabled') continue
       const isChanged = this.#recorded.some(({ input }) => input.appId === id && input.status !== undefined)
-      if (!isChanged && this.#existing.get(id)?.status === 'disabled')
-        this.#add('apps.update', { appId: id, status: 'disabled' }, {})
+      if (!isChanged) this.#add('apps.update', { appId: id, status: 'disabled' }, {})
     }
   }
 
@@ -278,7 +274,7 @@ class Preparing {
   }
 
   #add(target: string, input: Members, data: Members, given: string | null = null, key?: string): void {
-    const { method, caller } = this.#routeOf(target) as Route
+    const { method, caller } = routeOf(target) as Route
     const owner = this.#owners.get(input.appId ?? input.botId ?? data.id)
     const credential = caller === 'jwt' ? this.#jwt(owner) : given
     const unset = { at: '', status: null, code: null, replayed: false, fault: null }

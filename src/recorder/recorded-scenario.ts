@@ -1,8 +1,7 @@
 import type { OutputOf } from '../contract/endpoint.js'
-import { endpoints } from '../contract/index.js'
 import type { ActivityLine, platformActivity } from '../contract/platform/activity.js'
 import { draftOf } from './draft.js'
-import { eventsOf } from './events.js'
+import { eventsOf, type InPieces } from './events.js'
 import { type ReadRecord, readExisting } from './existing.js'
 import { preparation, unknownIds } from './preparation.js'
 import { scenarioText } from './write.js'
@@ -11,7 +10,7 @@ export type RecordedScenario = OutputOf<typeof platformActivity.recordScenario>
 
 interface RecordingInput {
   /** Lines of the activity, oldest first, with names of secrets. */
-  readonly lines: readonly ActivityLine[]
+  readonly lines: Iterable<ActivityLine>
   /** Requests and deliveries to record, by their ids; default: all. */
   readonly ids?: ReadonlySet<string>
   /** Time of the server before the first line, if it is known. */
@@ -20,13 +19,13 @@ interface RecordingInput {
   readonly isBroken?: boolean
   /** Reads records that existed before the recording. */
   readonly read: ReadRecord
+  readonly inPieces?: InPieces
 }
 
 /** Makes a scenario of the activity of a server (RULES.md#scenarios). */
 export async function recordedScenario(input: RecordingInput): Promise<RecordedScenario> {
-  const { lines, ids, startedAt, isBroken = false, read } = input
-  const routeOf = (id: string) => endpoints.find((it) => it.id === id)
-  const all = eventsOf(lines, routeOf, ids)
+  const { lines, ids, startedAt, isBroken = false, read, inPieces = (items) => items } = input
+  const all = await eventsOf(lines, inPieces, ids)
   // An empty server has the state after a reset.
   const events = all.slice(
     Math.max(
@@ -34,14 +33,15 @@ export async function recordedScenario(input: RecordingInput): Promise<RecordedS
       all.findLastIndex((it) => it.kind === 'reset'),
     ),
   )
-  const unknown = unknownIds(events)
-  const existing = unknown.length === 0 ? new Map() : await readExisting(unknown, read)
-  const { steps, comments, ...head } = draftOf(preparation(events, existing, routeOf), events, startedAt)
+  const unknown = await unknownIds(events, inPieces)
+  const existing = unknown.length === 0 ? new Map() : await readExisting(unknown, read, inPieces)
+  const prepared = await preparation(events, existing, inPieces)
+  const { steps, comments, ...head } = await draftOf(prepared, events, startedAt, inPieces)
   const ending = isBroken ? [...comments, 'The server ended the recording here.'] : comments
   const remarks = [...steps.flatMap((it) => it.comments), ...ending]
   if (steps.length === 0) return { text: null, steps: 0, remarks }
   const [at = ''] = events.flatMap((it) => (it.kind === 'call' || it.kind === 'attempt' ? it.at : []))
   const name = `Recorded at ${at.slice(0, 16).replace('T', ' ')}`
-  const text = scenarioText(name, { ...head, steps, comments: ending }, await import('yaml'))
+  const text = await scenarioText(name, { ...head, steps, comments: ending }, await import('yaml'), inPieces)
   return { text, steps: steps.length, remarks }
 }

@@ -2,46 +2,52 @@ import type { Yaml } from '../files/yaml-document.js'
 import { yamlOptions } from '../files/yaml-text.js'
 import type { DraftStep } from './convert.js'
 import type { ScenarioDraft } from './draft.js'
+import type { InPieces } from './events.js'
 
 /** Maximum length of a record that is written on one line. */
 const LINE_LENGTH_MAX = 90
+/** Deeper records are written on one line: indentation would make them many times longer. */
+const LEVELS_MAX = 12
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 
-/** Formats a scenario file. @param heading lines before the file, such as its schema */
-export function scenarioText(name: string, draft: ScenarioDraft, yaml: Yaml): string {
+/** Formats a scenario file, each step by itself. */
+export async function scenarioText(
+  name: string,
+  draft: ScenarioDraft,
+  yaml: Yaml,
+  inPieces: InPieces,
+): Promise<string> {
   const { autoApprove, respond, steps, comments } = draft
-  const file = {
+  const head = {
     name,
     ...(autoApprove ? { server: { auto_approve: true } } : {}),
     ...(respond === undefined ? {} : { webhook: { respond } }),
-    steps: steps.map(membersOf),
   }
-  const document = new yaml.Document(file, { ...yamlOptions, aliasDuplicateObjects: false })
-  yaml.visit(document, {
-    Collection(key, node, path) {
-      const isShort = JSON.stringify(node).length <= LINE_LENGTH_MAX
-      // A jq expression with brackets would need quotes on one line.
-      const isPlain = key !== 'value' || !/[[{|]/.test(JSON.stringify(node).slice(1).replaceAll('${', ''))
-      if (path.length > 4 && isShort && (isPlain || !isCapture(path))) node.flow = true
-    },
-  })
-  const list = document.get('steps') as InstanceType<Yaml['YAMLSeq']>
-  for (const [at, step] of steps.entries()) {
-    const node = list.items[at] as { commentBefore?: string }
-    if (step.comments.length > 0) node.commentBefore = commentOf(step.comments)
-  }
-  if (comments.length > 0) document.comment = commentOf(comments)
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true })
+  let text = `${yaml.stringify(head, format)}steps:\n`
+  // Some other characters than \n end a line for ^, but not in YAML.
+  for await (const it of inPieces(steps)) text += stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
+  return comments.length === 0 ? text : `${text}\n${commentOf(comments)}`
 }
 
-const isCapture = (path: readonly unknown[]) => {
-  const pair = path.at(-1) as { key?: { value?: unknown } } | undefined
-  return pair?.key?.value === 'capture'
+const format = { ...yamlOptions, flowCollectionPadding: true, aliasDuplicateObjects: false }
+
+function stepText(step: DraftStep, yaml: Yaml): string {
+  const document = new yaml.Document([membersOf(step)], format)
+  yaml.visit(document, {
+    Collection(_, node, path) {
+      const text = JSON.stringify(node)
+      const { key } = path.at(-1) as { key?: { value?: unknown } }
+      // A jq expression with brackets would need quotes on one line.
+      const isPlain = key?.value !== 'capture' || !/[[{|]/.test(text.slice(1).replaceAll('${', ''))
+      if (path.length > LEVELS_MAX || (path.length > 2 && text.length <= LINE_LENGTH_MAX && isPlain)) node.flow = true
+    },
+  })
+  return commentOf(step.comments) + document.toString(format)
 }
 
 /** Comments cannot contain line breaks, with which a text of a program could add steps. */
 const commentOf = (lines: readonly string[]) =>
-  lines.map((it) => ` ${it.replace(/[\r\n\u2028\u2029\u0085]+/g, ' ')}`).join('\n')
+  lines.map((it) => `# ${it.replace(/[\r\n\u2028\u2029\u0085]+/g, ' ')}\n`).join('')
 
 function membersOf({ members, capture, use }: DraftStep): Record<string, unknown> {
   const all: Record<string, unknown> = { ...members, capture, use }

@@ -6,6 +6,7 @@ import { input as strictInput } from '../contract/fields.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
+import { StoreUnavailable } from '../store/store.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
@@ -207,7 +208,7 @@ function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined, 
  */
 function goneSignal({ request: { socket }, response }: Carrier): AbortSignal {
   const controller = new AbortController()
-  const leave = () => controller.abort()
+  const leave = () => controller.abort(new StoreUnavailable('the client has gone'))
   if (response.destroyed || socket.readableEnded) leave()
   socket.once('end', leave)
   response.once('close', () => {

@@ -39,7 +39,8 @@ export class Masking {
 
   /** @param nameOf returns the text that replaces a secret */
   constructor(nameOf: (secret: string) => string = () => HIDDEN) {
-    this.#nameOf = nameOf
+    let named = 0
+    this.#nameOf = (secret) => (++named > SECRETS_MAX ? HIDDEN : nameOf(secret))
   }
 
   /** Marks a secret to be removed from every text of the exchange. */
@@ -53,7 +54,8 @@ export class Masking {
       this.remember(value)
       return this.#nameOf(value)
     }
-    if (typeof value === 'object' && value !== null) Object.values(value).forEach((it) => this.hide(it))
+    if (typeof value === 'object' && value !== null)
+      for (const it of Object.values(value)) void (typeof it === 'string' ? this.remember(it) : this.hide(it))
     return HIDDEN
   }
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { type UpdateType, updateTypes } from '../contract/updates.js'
+import { decodePart } from '../contract/values/path-part.js'
 import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/handlers/webhook.js'
 import type { Seed } from '../server/seed/schema.js'
@@ -161,7 +162,7 @@ export class Receiver {
 
   /** Verifies a delivery and resolves the first call that waits for it. Returns the status of the response. */
   #take({ headers, url = '/' }: IncomingMessage, rawBody: Buffer): number {
-    const bot = decodeURIComponent(url.slice(1))
+    const bot = decodePart(url.slice(1))
     const verdict = verifyWebhook({ headers, rawBody, secrets: [this.#secret] })
     if (!verdict.ok) {
       this.#arrivals.push({ bot, update: verdict.reason, isReturned: false })

@@ -1,5 +1,6 @@
 import { contract } from '../contract/index.js'
 import type { Exchange } from '../contract/platform/activity.js'
+import { readTarget } from '../contract/values/path-part.js'
 import type { Activity, RequestItem } from '../server/observe/activity.js'
 import { exchangeOf } from '../server/observe/exchange.js'
 import { readInteger, requireMembers, TestingError, wrongType } from './arguments.js'
@@ -82,10 +83,8 @@ type Members = Readonly<Record<string, unknown>>
 function inputOf({ request }: Exchange, path = ''): Members | null {
   const body = request.body_bytes === 0 ? {} : jsonOf(request.body)
   if (body === undefined) return null
-  const { pathname, searchParams } = new URL(request.url, 'http://localhost')
-  const segments = pathname.split('/').map(decodeURIComponent)
-  const parameters = path.split('/').flatMap((it, i) => (it.startsWith(':') ? [[it.slice(1), segments[i]]] : []))
-  return { ...Object.fromEntries(parameters), ...Object.fromEntries(searchParams), ...body }
+  const { params, query } = readTarget(path, request.url)
+  return { ...params, ...Object.fromEntries(query), ...body }
 }
 
 function resultOf(exchange: Exchange | null): ReceivedCall['result'] {

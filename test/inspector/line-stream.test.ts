@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LineStream } from '../../src/inspector/line-stream.js'
+import { LineStream, pieces } from '../../src/inspector/line-stream.js'
 
 const textOf = async (stream: LineStream<number>) => {
   let text = ''
@@ -52,4 +52,25 @@ it('line stream yields to other work after 2 ms of formatting', async () => {
     seen.add(formatted.length)
   }
   expect([...seen]).toEqual([2, 4, 5])
+})
+
+it('work in pieces yields to other work after 2 ms, and ends when its client has gone', async () => {
+  let now = 0
+  const client = new AbortController()
+  const done: number[] = []
+  const seen = new Set<number>()
+  const work = (async () => {
+    for await (const it of pieces(client.signal, () => now)([1, 2, 3, 4, 5, 6, 7])) {
+      now += 1
+      done.push(it)
+    }
+  })()
+  const ended = expect(work).rejects.toThrow('gone')
+  while (done.length < 5) {
+    await new Promise(setImmediate)
+    seen.add(done.length)
+  }
+  client.abort(new Error('gone'))
+  await ended
+  expect([[...seen], done.length]).toEqual([[2, 4, 6], 6])
 })

@@ -140,6 +140,36 @@ describe('recorded scenario', () => {
     ])
   })
 
+  it('a malformed escape in a path stays as it is', async () => {
+    const refused = { url: '/_platform/v1/bots/%ZZ/approve', code: 'BOT_NOT_FOUND', status: 404 }
+    const { steps } = await recorded([apply, call('platform.approveBot', refused)])
+    expect(steps[1]).toMatchObject({ call: 'platform.approveBot', with: { botId: '%ZZ' } })
+  })
+
+  it('a call with more than 1,000 values becomes a comment', async () => {
+    const update = (count: number) =>
+      call('platform.addUpdate', {
+        url: `/_platform/v1/bots/${BOT}/updates`,
+        body: { type: 'my_chat_member', list: Array(count).fill(1) },
+        code: 'VALIDATION_FAILED',
+        status: 400,
+      })
+    const { steps, remarks } = await recorded([apply, update(2_000), update(10)])
+    expect([steps.length, remarks]).toEqual([2, [expect.stringContaining('it has more than 1,000 values.')]])
+  })
+
+  it('a recording goes through its lines in pieces at each stage', async () => {
+    const sizes: number[] = []
+    const inPieces = <T>(items: Iterable<T>) => {
+      const all = [...items]
+      sizes.push(all.length)
+      return all
+    }
+    const lines = Array.from({ length: 50 }, () => call('templates.list', { token: '[hidden 1]', data: {} }))
+    await recordedScenario({ lines, startedAt: AT, read: async () => ({ items: [] }), inPieces })
+    expect(sizes.filter((it) => it === 50).length).toBeGreaterThanOrEqual(5)
+  })
+
   it('repeated reads become one step that waits for what changed', async () => {
     const deliveries = (status: string) =>
       call('webhook.deliveries', {

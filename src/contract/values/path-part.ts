@@ -6,3 +6,14 @@ export function decodePart(part: string): string {
     return part
   }
 }
+
+/** Reads parameters and query of the target of a request, which need not be part of a URL. @param pattern of its path */
+export function readTarget(pattern: string, target: string) {
+  const own = target.replace(/^[^/]+\/\/[^/?#]*/, '')
+  const [path = ''] = own.split(/[?#]/, 1)
+  const segments = path.split('/')
+  const params: Record<string, string> = {}
+  for (const [at, part] of pattern.split('/').entries())
+    if (part.startsWith(':')) params[part.slice(1)] = decodePart(segments[at] ?? '')
+  return { params, query: new URLSearchParams(own.slice(path.length + 1)) }
+}

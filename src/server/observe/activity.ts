@@ -157,9 +157,14 @@ export class Activity {
     return stream
   }
 
-  /** Returns the stored lines with names of secrets, oldest first. */
-  lines(): readonly ActivityLine[] {
-    return this.#items.slice(-KEPT).map((it) => lineOf(it, true, (secret) => this.#names.nameOf(secret)))
+  /** Yields the lines that are stored now, with names of secrets of their own. @param ids lines that need their exchange */
+  *lines(ids?: ReadonlySet<string>): Generator<ActivityLine> {
+    const names = new SecretNumbers()
+    // Copies, because later lines evict exchanges.
+    for (const it of this.#items.slice(-KEPT).map((item) => ({ ...item }))) {
+      const id = it.kind === 'request' ? it.entry.request_id : it.kind === 'delivery' ? it.delivery.delivery_id : ''
+      yield lineOf(it, ids?.has(id) ?? true, (secret) => names.nameOf(secret))
+    }
   }
 
   /** Returns the stored requests, oldest first. */

@@ -132,7 +132,7 @@ function showHeaders(headers: readonly (readonly [name: string, value: string])[
 }
 
 function showUrl(url: string, route: CapturedRoute | undefined, masking: Masking): string {
-  const [path = '', query] = url.split('?', 2)
+  const [path = '', query] = url.split(/\?(.*)/s, 2)
   const pattern = route?.path.split('/') ?? []
   const segments = path.split('/')
   const isOfRoute = pattern.length === segments.length

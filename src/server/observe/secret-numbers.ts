@@ -2,29 +2,30 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { hasCheckSymbol, readRedeemCode } from '../../contract/credential-symbols.js'
 import { HIDDEN } from '../../contract/platform/activity.js'
 
-/** Maximum number of secrets with a name, about 150 bytes each; the oldest loses its name. */
-const NAMED_MAX = 10_000
+/** Number of secrets, about 150 bytes each, after which those that nobody has named since lose their names. */
+const NAMED_MAX = 5_000
 
 /** Names for secrets, such as `[hidden 3]`. A name is a number, so that no reader can derive the secret. */
 export class SecretNumbers {
   readonly #key = randomBytes(32)
-  readonly #numbers = new Map<string, number>()
+  #numbers = new Map<string, number>()
+  /** Full map before `#numbers`. A single map with deletions takes time for each deleted entry before the oldest. */
+  #older: ReadonlyMap<string, number> = new Map()
   #last = 0
 
   /** Returns the same name for the same secret, however it is written. */
   nameOf(secret: string): string {
     const hash = createHmac('sha256', this.#key).update(plainForm(secret)).digest('base64')
-    const number = this.#numbers.get(hash) ?? ++this.#last
-    this.#numbers.delete(hash)
+    const number = this.#numbers.get(hash) ?? this.#older.get(hash) ?? ++this.#last
+    if (this.#numbers.size >= NAMED_MAX) [this.#older, this.#numbers] = [this.#numbers, new Map()]
     this.#numbers.set(hash, number)
-    const [oldest] = this.#numbers.keys()
-    if (this.#numbers.size > NAMED_MAX && oldest !== undefined) this.#numbers.delete(oldest)
     return HIDDEN.replace(']', ` ${number}]`)
   }
 
   /** Forgets all secrets; their numbers are not used again. */
   clear(): void {
-    this.#numbers.clear()
+    this.#numbers = new Map()
+    this.#older = new Map()
   }
 }
 

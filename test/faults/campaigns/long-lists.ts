@@ -110,6 +110,7 @@ function listsOf({ botId, botToken, templateId }: Owner, n: number, hasTestClock
     'all bots': operator((it) => it.operator(platform.bots, {})),
     // People search, a few times a minute.
     find: [CONSOLE_PER_SECOND, (it) => it.operator(platform.find, { text: 'user1' })],
+    recording: [CONSOLE_PER_SECOND, (it) => it.operator(platform.recordScenario, {})],
     ...(hasTestClock ? { forecast: operator((it) => it.operator(platform.forecast, { seconds: 86_400 })) } : {}),
   }
 }

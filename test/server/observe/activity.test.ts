@@ -56,6 +56,17 @@ describe('activity', () => {
     ])
   })
 
+  it('lines of a recording keep evicted exchanges, and have only those of chosen lines', () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    activity.addRequest({ ...entry(), request_id: 'req_a' }, captured(9))
+    activity.addRequest({ ...entry(), request_id: 'req_b' }, captured(9))
+    const lines = activity.lines(new Set(['req_b']))
+    const first = lines.next().value
+    for (let n = 0; n < 3; n++) activity.addRequest(entry(), captured(8 * 1024 * 1024))
+    expect([first, ...lines].map((it) => 'exchange' in it && it.exchange !== null)).toEqual([false, true])
+    expect([...activity.lines()].slice(0, 2).map((it) => 'exchange' in it && it.exchange)).toEqual([null, null])
+  })
+
   it('activity keeps the last 1,000 lines', async () => {
     const activity = new Activity({ now: () => 0 })
     for (let n = 0; n < 3_456; n++) activity.addRequest(entry(), null)

@@ -4,7 +4,7 @@ import type { CallResult } from '../../../client/result.js'
 import type { PreparedCall } from '../../../client/settings.js'
 import type { Transport, TransportResponse } from '../../../client/transport.js'
 import { type CredentialKind, mutates } from '../../../contract/endpoint.js'
-import { decodePart } from '../../../contract/values/path-part.js'
+import { readTarget } from '../../../contract/values/path-part.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { asMembers, parseJson } from '../../../values/json.js'
 import { confirmCall } from '../../command/confirmation.js'
@@ -132,11 +132,8 @@ export const isBare = (route: ApiRoute | undefined) => route?.caller === 'none'
 
 /** Path and body members of a known route, as its dedicated command would send them. */
 function inputOf({ path, body, route }: AnyCall): Record<string, unknown> {
-  const segments = path.split(/[?#]/, 1)[0]?.split('/') ?? []
-  const params = (route?.path ?? '')
-    .split('/')
-    .flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), decodePart(segments[at] ?? '')]] : []))
-  return { ...asMembers(body === undefined ? undefined : parseJson(body)), ...Object.fromEntries(params) }
+  const { params } = readTarget(route?.path ?? '', path)
+  return { ...asMembers(body === undefined ? undefined : parseJson(body)), ...params }
 }
 
 /** Success conditions of the call, as for the dedicated command; an unknown route needs only the envelope. */

@@ -1,6 +1,7 @@
 import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
 import { curlCommand } from '../../../contract/values/curl.js'
+import { readTarget } from '../../../contract/values/path-part.js'
 import { splitAt } from '../../../contract/values/secrets.js'
 import { shellWord } from '../../../contract/values/shell-word.js'
 import { bytesOf, textOf } from './bytes.js'
@@ -90,13 +91,9 @@ const integers = ['page', 'limit', 'seconds', 'buckets', 'update_id']
 /** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
 function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
   const { body } = request
-  const { pathname, searchParams } = new URL(`http://localhost${pathOf(request)}`)
-  const parts = pathname.split('/')
-  const input: Record<string, unknown> = {}
-  for (const [index, name] of (path ?? '').split('/').entries()) {
-    if (name[0] === ':') input[name.slice(1)] = decodeURIComponent(parts[index] ?? '')
-  }
-  for (const [name, value] of searchParams) input[name] = integers.includes(name) ? Number(value) : value
+  const { params, query } = readTarget(path ?? '', request.url)
+  const input: Record<string, unknown> = params
+  for (const [name, value] of query) input[name] = integers.includes(name) ? Number(value) : value
   if (body === null) return input
   try {
     const read: unknown = JSON.parse(textOf(bytesOf(body)) ?? '')
