@@ -130,7 +130,7 @@ function exitOf(report: ConformReport, failOn: ConformFlags['fail-on']): number 
 function untestedIn({ items, not_reachable, not_usable, reasons }: ConformReport): Failure | undefined {
   if (not_usable > 0) {
     const causes = reasons.filter((it) => it.result === 'not_usable').map((it) => it.reason)
-    const hint = 'Offer another: `voucherctl templates list` and `voucherctl bots list` show them.'
+    const hint = 'Offer another: `voucherctl bots list` shows bots; without --template the run makes its own.'
     return fail('OFFER_UNUSABLE', `${not_usable} of ${items.length} probes were not tested: ${causes.join(' ')}`, hint)
   }
   if (not_reachable === 0) return undefined
