@@ -18,8 +18,11 @@ test.each([...money, ...marked])('the fault of %s alone is a difference, and spe
   expect(found).toMatchObject({ result: 'differs', basis: 'specified' })
 })
 
-test.each(moneyFaults.filter(([fault]) => specifiedFaults.includes(fault)))('a platform where %s has a specified difference', async (_fault, probe, deviate) => {
-  const { results } = await reference.run({ only: [ruleOf({ id: probe })], deviate })
-  const found = results.find((it) => it.probe === probe)
-  expect(found).toMatchObject({ result: 'differs', basis: 'specified', kind: 'money' })
-})
+test.each(moneyFaults.filter(([fault]) => specifiedFaults.includes(fault)))(
+  'a platform where %s has a specified difference',
+  async (_fault, probe, deviate) => {
+    const { results } = await reference.run({ only: [ruleOf({ id: probe })], deviate })
+    const found = results.find((it) => it.probe === probe)
+    expect(found).toMatchObject({ result: 'differs', basis: 'specified', kind: 'money' })
+  },
+)

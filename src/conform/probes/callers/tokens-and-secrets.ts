@@ -43,8 +43,7 @@ export const tokenForm = [
     'The record of a bot shows the first eight characters of its token.',
     async (run) => {
       const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
-      const bot =
-        items.find(({ id }) => id === run.resources.offer.botId) ?? run.notApplicable('Needs a bot of the account.')
+      const bot = items.find(({ id }) => id === run.resources.offer.botId) ?? run.notUsable('--bot is unknown.')
       if (bot.token_prefix === undefined) run.notApplicable('Needs token_prefix in the record of a bot.')
       run.equals('token_prefix', bot.token_prefix, run.resources.credential('bot').slice(0, 8))
     },

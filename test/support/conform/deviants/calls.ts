@@ -274,7 +274,9 @@ export const callDeviants = deviants({
   'lists/limit-of-0': sends(on(`${list}limit=0`), () => ({ path: `${runtime}/templates` })),
   'lists/limit-of-101': sends(on(`${list}limit=101`), () => ({ path: `${runtime}/templates` })),
   'lists/limit-of-100': refuses(on(`GET ${runtime}/templates.limit=100`), 400, 'VALIDATION_FAILED'),
-  'lists/second-page lists/all-pages-of-templates': sends(on(`${list}page=2.*`), ({ path }) => ({ path: path.replace('page=2', 'page=1') })),
+  'lists/second-page lists/all-pages-of-templates': sends(on(`${list}page=2.*`), ({ path }) => ({
+    path: path.replace('page=2', 'page=1'),
+  })),
   ...byName('lists', ['all-pages-of-templates', 'all-pages-of-applications', 'all-pages-of-bots'], (name) =>
     returnsData(on(`GET ${listPaths[name.split('-').at(-1) ?? '']}(?:\\?.*)?`), (data) => {
       const { items, pagination } = data as { items: Json[]; pagination: Json }
