@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { buildRequest } from '../client/call.js'
 import { findMismatch } from '../client/response.js'
 import type { CredentialKind, Endpoint, OutputOf } from '../contract/endpoint.js'
+import { contract } from '../contract/index.js'
 import type { Members } from '../values/json.js'
 import { escapeInvisible } from './escape-invisible.js'
-import { type Basis, NotApplicable } from './result.js'
+import { type Basis, NotApplicable, NotUsable } from './result.js'
 import type { RunResources } from './run-resources.js'
 import { membersOrNone, type Wire, type WireRequest, type WireResponse } from './wire.js'
 
@@ -87,7 +88,30 @@ export class ProbeContext {
       ...(body === undefined ? {} : { body }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     })
+    const { template, credentials } = this.resources.offer
+    const isOffered = issuePaths.includes(endpoint.path) && template !== undefined && input.template_id === template
+    const isRefused = response.status === 404 || response.status === 409
+    if (isOffered && isRefused && options.as === undefined && credentials.token !== undefined) {
+      await this.#requireTemplate(template, response.status)
+    }
     return this.#observed(response, endpoint, input)
+  }
+
+  /** Reads the offered template after a refused issue. @throws NotUsable if no call can issue from it */
+  async #requireTemplate(id: string, refusal: number): Promise<void> {
+    const { last } = this.wire
+    let found: Members | undefined
+    for (let page = 1; found === undefined && page <= PAGES_MAX; page += 1) {
+      const { items } = membersOrNone((await this.call(contract.templates.list, { limit: 100, page })).data)
+      const isEnd = !Array.isArray(items) || items.length === 0
+      const atEnd = Array.isArray(items) && refusal === 404 ? { status: 'unknown' } : {}
+      found = isEnd ? atEnd : items.map(membersOrNone).find((it) => it.id === id)
+    }
+    this.wire.last = last
+    const { status = 'active', issuedCount, issueLimit } = found ?? {}
+    if (status !== 'active') this.notUsable(`--template ${id} is ${status}, not active.`)
+    if (Number(issuedCount) >= Number(issueLimit))
+      this.notUsable(`--template ${id} has no voucher left (${issuedCount} of ${issueLimit} are issued).`)
   }
 
   /** Sends any request. Without `as` it has no credential. */
@@ -144,9 +168,23 @@ export class ProbeContext {
     throw new NotApplicable(`Needs ${what}: ${this.#cut(inWords(response))}.`)
   }
 
+  /** Returns a refusal that the probe builds on. @throws Difference for a success, NotApplicable for another refusal */
+  needsRefusal(response: Observed, wanted: number | '4xx' = '4xx'): Observed {
+    const { status } = response
+    const expected = wanted === '4xx' ? 'a refusal' : `status ${wanted}`
+    this.holds(status < 200 || status > 299, expected, `status ${status}, a success`)
+    if (wanted === '4xx' ? status >= 400 && status <= 499 : status === wanted) return response
+    return this.notApplicable(`Needs ${expected}: ${inWords(response)}.`)
+  }
+
   /** Ends the probe: the platform lacks what the probe needs. */
   notApplicable(reason: string): never {
     throw new NotApplicable(reason)
+  }
+
+  /** Ends the probe: what the user offered cannot be used. */
+  notUsable(reason: string): never {
+    throw new NotUsable(reason)
   }
 
   #differs(expected: string, observed: string, basis?: Basis, isWording?: boolean): never {
@@ -184,6 +222,9 @@ export class ProbeContext {
 }
 
 const SHOWN_LENGTH = 400
+const issuePaths: readonly string[] = [contract.vouchers.issue.path, contract.bots.issue.path]
+/** Pages of 100 templates among which the offered template is searched. */
+const PAGES_MAX = 10
 
 /** Formats a value as JSON; undefined is distinct from a null that the platform sent. */
 function shown(value: unknown): string {

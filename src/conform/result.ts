@@ -2,9 +2,10 @@ import type { Group } from './group.js'
 
 /**
  * `differs`: the platform does not follow the rule. `not_applicable`: a need of the probe is missing. `not_reachable`:
- * no response, or one that says nothing about the rule, such as 503. `failed`: an error of the probe itself, which says nothing about the platform.
+ * no response, or one that says nothing about the rule, such as 503. `not_usable`: what the user offered cannot be used,
+ * such as a template without vouchers. `failed`: an error of the probe itself, which says nothing about the platform.
  */
-export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable' | 'failed'
+export type Verdict = 'holds' | 'differs' | 'not_applicable' | 'not_reachable' | 'not_usable' | 'failed'
 
 /**
  * Source of a statement: the interface specification, or a decision of the reference where the specification is silent.
@@ -29,7 +30,7 @@ export interface ProbeResult {
   readonly basis: Basis
   readonly kind: Kind
   readonly result: Verdict
-  /** Why the probe is not applicable, or the platform not reachable. */
+  /** Why the probe has neither held nor differed. */
   readonly reason: string | null
   /** The call of a difference, such as `POST /api/v1/…`, if the platform does not have its path. */
   readonly missing_path: string | null
@@ -53,5 +54,11 @@ export interface Leftover {
 /** Ends a probe: a need is missing. */
 export class NotApplicable extends Error {}
 
-/** Ends a probe: the platform did not respond, or responded that it is unavailable. */
+/** Ends a probe: the platform did not respond, or responded that it is unavailable or permits no further call. */
 export class NotReachable extends Error {}
+
+/** Ends a run before its first probe: the platform refuses a credential. */
+export class CredentialRefused extends Error {}
+
+/** Ends a probe: what the user offered cannot be used, which says nothing about the platform. */
+export class NotUsable extends Error {}

@@ -1,7 +1,7 @@
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Need } from './group.js'
 import type { WebhookReceiver } from './receiver.js'
-import { type Leftover, NotApplicable } from './result.js'
+import { type Leftover, NotApplicable, NotReachable } from './result.js'
 import type { Secrets } from './secrets.js'
 
 /** Credentials and resources that the user offers for a run. */
@@ -31,7 +31,7 @@ interface RunResourcesOptions extends Offer {
 }
 
 /** What the user must supply for each missing need. */
-const missing: Readonly<Record<Need, string>> = {
+export const missing: Readonly<Record<Need, string>> = {
   token: 'an application token (VOUCHERCTL_TOKEN, or in the profile)',
   bot: 'a bot token (VOUCHERCTL_BOT_TOKEN, or in the profile)',
   jwt: 'an account JWT (VOUCHERCTL_JWT, or in the profile)',
@@ -101,10 +101,11 @@ export class RunResources {
     return this.#options.pause(ms)
   }
 
-  /** Calls `make` for the first probe only, and returns the same result to all. Keeps a failure too. */
+  /** Calls `make` for the first probe only, and returns the same result to all. Keeps a failure too, but no outage. */
   once<T>(name: string, make: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name) ?? make()
     this.#kept.set(name, kept)
+    kept.catch((error) => error instanceof NotReachable && this.#kept.delete(name))
     return kept as Promise<T>
   }
 

@@ -2,7 +2,7 @@ import { curlOf } from './curl.js'
 import type { Group } from './group.js'
 import { type Probe, ruleOf } from './probe.js'
 import { Difference, ProbeContext } from './probe-context.js'
-import { type Leftover, NotApplicable, NotReachable, type ProbeResult } from './result.js'
+import { type Leftover, NotApplicable, NotReachable, NotUsable, type ProbeResult } from './result.js'
 import type { RunResources } from './run-resources.js'
 import type { Wire } from './wire.js'
 
@@ -60,22 +60,17 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     await probe.run(context)
     return { result: 'holds' }
   } catch (error) {
-    if (error instanceof Difference) {
-      return differenceOf(probe, error, context.wire, options)
-    }
+    if (error instanceof Difference) return differenceOf(probe, error, context.wire, options)
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
+    if (error instanceof NotUsable) return { result: 'not_usable', reason: hide(error.message) }
     const what = hide(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
     const { last } = context.wire
     const isForm = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
     // Without a response, the platform cannot be the cause: the error is one of the probe itself.
     if (!isForm || last === undefined) return { result: 'failed', reason: what }
-    return differenceOf(
-      probe,
-      new Difference('a response of the form of the contract', what, last),
-      context.wire,
-      options,
-    )
+    const form = new Difference('a response of the form of the contract', what, last)
+    return differenceOf(probe, form, context.wire, options)
   }
 }
 

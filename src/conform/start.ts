@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Transport } from '../client/transport.js'
+import { contract } from '../contract/index.js'
 import { groups } from './group.js'
 import type { Paths } from './paths.js'
 import { ruleOf } from './probe.js'
 import { allProbes } from './probes/index.js'
-import type { Leftover, ProbeResult } from './result.js'
+import { CredentialRefused, type Leftover, type ProbeResult } from './result.js'
 import { runProbes } from './run.js'
-import { type Offer, RunResources } from './run-resources.js'
+import { missing, type Offer, RunResources } from './run-resources.js'
 import { Secrets } from './secrets.js'
 import { type Exchange, membersOrNone, Wire } from './wire.js'
 
@@ -44,7 +45,13 @@ export function selectProbes(only: readonly string[]) {
 /** Words that `only` accepts: groups and rules. */
 export const selectable = () => [...groups, ...new Set(allProbes.map(ruleOf))]
 
-/** Runs the selected probes against a platform. @throws NotReachable if the platform never responds */
+/** A read for each kind of credential. */
+const reads = { token: contract.templates.list, jwt: contract.apps.list, bot: contract.webhook.info }
+
+/**
+ * Runs the selected probes against a platform.
+ * @throws NotReachable if the platform never responds, CredentialRefused if it refuses a credential that they need
+ */
 export async function conform(options: ConformOptions): Promise<readonly Leftover[]> {
   const { baseUrl, plain, encrypted, only, done, readOnly, rate, run, signal, onResult, onExchange } = options
   const now = () => performance.now()
@@ -68,5 +75,13 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
   const hasSecure = membersOrNone(bootstrap.json).enabled === true
   const resources = new RunResources({ ...options, run, secrets, pause, hasSecure })
   const probes = selectProbes(only).probes.filter((it) => !done?.has(it.id))
+  for (const kind of ['token', 'jwt', 'bot'] as const) {
+    const credential = options.credentials[kind]
+    if (credential === undefined || !probes.some(({ needs }) => needs.includes(kind))) continue
+    const headers = { accept: 'application/json', authorization: `Bearer ${credential}` }
+    // The probes report an outage.
+    const response = await wire.send({ method: 'GET', path: reads[kind].path, headers }).catch(() => undefined)
+    if (response?.status === 401) throw new CredentialRefused(`The platform refuses ${missing[kind]}.`)
+  }
   return runProbes({ baseUrl, probes, resources, wire, readOnly, signal, now, onResult })
 }

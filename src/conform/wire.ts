@@ -75,6 +75,8 @@ const WINDOW_MS = 60_000
 
 const CALL_MS = 30_000
 
+const isBusy = ({ status }: WireResponse) => status === 429 || status === 503
+
 /** Sends the calls of all probes, no faster than the user and the platform allow. */
 export class Wire {
   readonly #options: WireOptions
@@ -93,18 +95,22 @@ export class Wire {
 
   /**
    * Sends a request. After a 429 or 503, sends it once more when the platform permits.
-   * @throws NotReachable without a complete response, or if the second response is a 503 too
+   * @throws NotReachable without a complete response of the platform, or if the second one is a 429 or 503 too
    */
   async send(request: WireRequest): Promise<WireResponse> {
     const first = await this.#sendOnce(request)
-    if (first.status !== 429 && first.status !== 503) return first
+    // A gateway writes these two for a platform that does not respond; the call may have had its effect.
+    if (first.status === 502 || first.status === 504) throw new NotReachable(`Status ${first.status}.`)
+    if (!isBusy(first)) return first
+    const { maxWaitMs, pause } = this.#options
     const waitMs = readRetryAfter(first.headers, Date.now) ?? 1_000
-    if (waitMs > this.#options.maxWaitMs) {
+    const isWindow = first.status === 429 && !this.isCleaningUp
+    if (waitMs > (isWindow ? Math.max(maxWaitMs, WINDOW_MS) : maxWaitMs)) {
       throw new NotReachable(`Status ${first.status}, to be repeated after ${Math.ceil(waitMs / 1000)} s.`)
     }
-    await this.#options.pause(waitMs)
+    await pause(waitMs)
     const second = await this.#sendOnce(request)
-    if (second.status === 503) throw new NotReachable('Status 503, twice.')
+    if (isBusy(second)) throw new NotReachable(`Status ${second.status}, twice.`)
     return second
   }
 

@@ -36,10 +36,10 @@ const chosen = [
   'bot-metrics/errors-by-code',
   'lines-of-a-message/cr-lf',
   'polling/limit-of-101',
-  'webhook-urls/http',
+  'webhook-urls/ipv4-169-254-169-254',
   'webhook-settings/max-connections',
   'bootstrap-and-session/kid',
-  'session-origins/other-origin',
+  'inner-responses/success',
   'required-encryption/upgrade',
 ]
 

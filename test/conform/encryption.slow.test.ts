@@ -5,10 +5,10 @@ import { testEachAlone } from '../support/conform/test-deviants.js'
 
 testEachAlone('encryption', encryption, [
   'bootstrap-and-session/request-keys',
-  'envelopes/replay',
+  'envelopes/replay dispatch-order/replay replay-marks/after-other-calls',
   'dispatch-order/tag dispatch-order/additional-data',
   'inner-responses/success',
-  'session-origins/other-origin',
+  'session-origins/other-origin dispatch-order/origin dispatch-order/origin-before-tag',
 ])
 
 test('platform without encryption follows the rules of sessions and dispatches', async () => {

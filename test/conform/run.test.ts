@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Paths } from '../../src/conform/paths.js'
 import type { Probe } from '../../src/conform/probe.js'
 import type { ProbeContext } from '../../src/conform/probe-context.js'
-import type { ProbeResult } from '../../src/conform/result.js'
+import { NotApplicable, NotReachable, type ProbeResult } from '../../src/conform/result.js'
 import { runProbes } from '../../src/conform/run.js'
 import { RunResources } from '../../src/conform/run-resources.js'
 import { Secrets } from '../../src/conform/secrets.js'
@@ -27,6 +27,21 @@ async function resultOf(run: Probe['run'], options: Partial<Probe> = {}, status 
 const read = (it: ProbeContext) =>
   it.send({ method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} })
 const code = (name: string) => JSON.stringify({ success: false, code: name })
+
+test('object of a run that an outage prevented is made again for the next probe', async () => {
+  const offer = { credentials: {}, quota: 0, maxWaitMs: 0, hasSecure: false }
+  const resources = new RunResources({ ...offer, run: 'test', secrets: new Secrets(), pause: async () => {} })
+  let calls = 0
+  const make = async (error: Error) => {
+    calls += 1
+    throw error
+  }
+  const once = (name: string, error: Error) => resources.once(name, () => make(error))
+  for (const name of ['one', 'one']) await expect(once(name, new NotReachable('Status 503.'))).rejects.toThrow('503')
+  expect(calls).toBe(2)
+  for (const name of ['two', 'two']) await expect(once(name, new NotApplicable('Needs it.'))).rejects.toThrow('Needs')
+  expect(calls).toBe(3)
+})
 
 test('error of a probe before any response is a failed probe', async () => {
   const result = await resultOf(async () => {

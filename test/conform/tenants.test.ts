@@ -15,3 +15,10 @@ test.each(tenants)('the leak of %s alone is a difference, and specified', async 
   const found = results.find((it) => it.probe === probe)
   expect(found).toMatchObject({ result: 'differs', basis: 'specified' })
 })
+
+test('an open tenant is a difference of the order of checks too, and specified', async () => {
+  const only = ['order-of-checks/object-of-another-tenant']
+  const [, deviate] = tenants.find(([id]) => id === 'tenants/redemption') ?? []
+  const { results } = await reference.run({ only, deviate: deviate ?? ((it) => it) })
+  expect(results).toMatchObject([{ result: 'differs', basis: 'specified', kind: 'tenant' }])
+})

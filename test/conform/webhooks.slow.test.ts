@@ -12,7 +12,14 @@ beforeAll(async () => {
 afterAll(() => relay.close())
 
 const deviants = relayed.map(([probe, change]): Deviant => [probe, (plain) => relay.deviate(change)(plain)])
-testEachAlone('webhooks', [...webhooks, ...deviants], ['webhook-urls/http', 'signatures/signature'])
+testEachAlone(
+  'webhooks',
+  [...webhooks, ...deviants],
+  [
+    'webhook-urls/http webhook-settings/same-rules webhook-urls/url-before-conflict',
+    'signatures/signature signatures/signature-of-bytes',
+  ],
+)
 
 test("run restores the bot's selected update types and deletes the webhook at the end", async () => {
   const reference = await startReference()

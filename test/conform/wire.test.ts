@@ -53,14 +53,30 @@ test.each([
   expect(requests[1]).toEqual(requests[0])
 })
 
-test('wire returns the second 429 of a call', async () => {
-  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '1' })])
-  expect((await wire.send(call)).status).toBe(429)
-  expect(sentAt).toHaveLength(2)
+test('wire waits for a rate limit window of a minute even with a shorter --max-wait', async () => {
+  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '60' }), OK])
+  expect((await wire.send(call)).status).toBe(200)
+  expect(sentAt).toEqual([0, 60_000])
 })
 
-test('wire does not repeat a call if Retry-After exceeds the maximum wait', async () => {
-  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '11' })])
+test.each([
+  [429, '61'],
+  [503, '11'],
+])('wire does not repeat a call with %d whose Retry-After is %s s', async (status, seconds) => {
+  const { wire, sentAt } = wireOver([failed(status, { 'retry-after': seconds })])
+  await expect(wire.send(call)).rejects.toThrow(NotReachable)
+  expect(sentAt).toHaveLength(1)
+})
+
+test('wire waits no longer than --max-wait for a rate limit during the clean-up', async () => {
+  const { wire, sentAt } = wireOver([failed(429, { 'retry-after': '60' })])
+  wire.isCleaningUp = true
+  await expect(wire.send(call)).rejects.toThrow(NotReachable)
+  expect(sentAt).toHaveLength(1)
+})
+
+test.each([502, 504])('wire reports a platform whose gateway writes %d as not reachable', async (status) => {
+  const { wire, sentAt } = wireOver([failed(status)])
   await expect(wire.send(call)).rejects.toThrow(NotReachable)
   expect(sentAt).toHaveLength(1)
 })
@@ -86,8 +102,8 @@ test('wire does not wait after a response that announces a call left', async () 
   expect(sentAt).toEqual([0, 1])
 })
 
-test('wire reports a platform as not reachable after the second 503', async () => {
-  const { wire, sentAt } = wireOver([failed(503)])
+test.each([429, 503])('wire reports a platform as not reachable after the second %d', async (status) => {
+  const { wire, sentAt } = wireOver([failed(status)])
   await expect(wire.send(call)).rejects.toThrow(NotReachable)
   expect(sentAt).toHaveLength(2)
 })

@@ -14,7 +14,8 @@ export interface JunitSuite {
 interface JunitCase {
   readonly name: string
   readonly line?: number
-  readonly status: 'passed' | 'failed' | 'skipped'
+  /** `error`: the case could not be tested. */
+  readonly status: 'passed' | 'failed' | 'skipped' | 'error'
   readonly duration_ms: number
   /** Failed assertions of a case, the first as its message; empty if the case passed. */
   readonly problems: readonly string[]
@@ -53,7 +54,7 @@ function suiteOf(suite: JunitSuite): string {
 
 function countsOf(cases: readonly JunitCase[], ms: number): string {
   const count = (status: JunitCase['status']) => cases.filter((it) => it.status === status).length
-  return ` tests="${cases.length}" failures="${count('failed')}" errors="0" skipped="${count('skipped')}" time="${seconds(ms)}"`
+  return ` tests="${cases.length}" failures="${count('failed')}" errors="${count('error')}" skipped="${count('skipped')}" time="${seconds(ms)}"`
 }
 
 function caseOf(
@@ -64,6 +65,7 @@ function caseOf(
   const start = `    <testcase name="${escape(name)}" classname="${escape(suite)}"${place} time="${seconds(duration_ms)}"`
   if (status === 'passed') return `${start}/>\n`
   if (status === 'skipped') return `${start}><skipped${attribute('message', reason ?? undefined)}/></testcase>\n`
+  if (status === 'error') return `${start}><error${attribute('message', reason ?? undefined)}/></testcase>\n`
   const [first = ''] = problems
   const lines = file === undefined ? problems : [`${file}:${line}`, ...problems]
   return `${start}><failure message="${escape(first)}">${escape(lines.join('\n'))}</failure></testcase>\n`

@@ -25,6 +25,13 @@ describe('JUnit reports', () => {
 `)
   })
 
+  it('a JUnit report has an error for a case that could not be tested', () => {
+    const untested = { ...step, status: 'error', reason: 'Status 503.' } as const
+    const text = junitOf([{ name: 'calls', duration_ms: 0, cases: [step, untested] }])
+    expect(text).toContain('tests="2" failures="0" errors="1" skipped="0"')
+    expect(text).toContain('time="0.012"><error message="Status 503."/></testcase>')
+  })
+
   it('a JUnit report replaces characters that XML cannot represent', () => {
     const text = junitOf([{ file: 'a', name: 'x\u0000\u001b[31m\ud800\ufffey', duration_ms: 0, cases: [step] }])
     expect(text).toContain('name="x\ufffd\ufffd[31m\ufffd\ufffdy"')

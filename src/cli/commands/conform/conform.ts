@@ -42,7 +42,7 @@ export const conform = leaf({
   name: 'conform',
   summary: 'Test whether a platform behaves like the reference, rule by rule',
   notes: [
-    'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or the platform was not reachable. Exit code 1 for a difference from what the interface specifies, 12 for differences from decisions only, 4 if a credential is missing.',
+    'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or it was not tested, because the platform was not reachable or what you offered cannot be used. Exit code 1 for a difference from what the interface specifies, 12 for differences from decisions only, 9 or 2 if probes were not tested, 4 for a credential that is missing or refused.',
     'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. Whatever is made has a name that begins with conform-; the report lists what could not be removed. The rules: `voucherctl help rules`.',
   ],
   flags,
@@ -91,15 +91,18 @@ async function finish(context: Context, report: ConformReport, probes: Selected,
   const { host, output } = context
   const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
   const exit = exitOf(report, flags['fail-on'])
+  const untested = report.interrupted ? undefined : untestedIn(report)
   const skips = flags['allow-skips'] || report.interrupted ? undefined : skippedFor(report, probes, flags)
-  const failure = unwritten ?? (exit === 0 ? skips : undefined)
+  const failure = unwritten ?? (exit === 1 ? undefined : untested) ?? (exit === 0 ? skips : undefined)
   if (output.isForPeople) {
     output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
     if (report.interrupted && flags.out !== undefined) {
       output.notice('Repeat the command with --resume to test the rest.')
     }
   }
-  if (skips !== undefined && failure !== skips) output.notice(`${skips.message} ${skips.hint}`)
+  for (const it of [untested, skips]) {
+    if (it !== undefined && failure !== it) output.notice(`${it.message} ${it.hint}`)
+  }
   const outcome = { ok: true, exit, failure } as const
   return output.isForPeople ? { ...outcome, printed: true as const } : { ...outcome, data: report }
 }
@@ -120,8 +123,20 @@ function exitOf(report: ConformReport, failOn: ConformFlags['fail-on']): number 
   if (report.interrupted) return 130
   const bases = report.items.flatMap(({ result, basis }) => (result === 'differs' ? [basis] : []))
   if (report.failed > 0 || bases.some((it) => it !== 'decided')) return 1
-  if (bases.length > 0 && failOn !== 'specified') return 12
-  return report.holds === 0 && report.not_reachable > 0 ? 9 : 0
+  return bases.length > 0 && failOn !== 'specified' ? 12 : 0
+}
+
+/** The failure of a run that could not test some probes; undefined if it tested all that apply. */
+function untestedIn({ items, not_reachable, not_usable, reasons }: ConformReport): Failure | undefined {
+  if (not_usable > 0) {
+    const causes = reasons.filter((it) => it.result === 'not_usable').map((it) => it.reason)
+    const hint = 'Offer another: `voucherctl bots list` shows bots; without --template the run makes its own.'
+    return fail('OFFER_UNUSABLE', `${not_usable} of ${items.length} probes were not tested: ${causes.join(' ')}`, hint)
+  }
+  if (not_reachable === 0) return undefined
+  const message = `${not_reachable} of ${items.length} probes were not tested: the platform was not reachable.`
+  const hint = 'See that it runs, and repeat the command: with --out FILE, --resume tests only the rest.'
+  return fail('PROBES_UNTESTED', message, `${hint} A longer --max-wait waits for its Retry-After.`)
 }
 
 /** Probes of the run, by what they need. */
@@ -136,9 +151,10 @@ function skippedFor({ items, lacking }: ConformReport, probes: Selected, flags: 
   const count = possible.filter((it) => missing.some((kind) => it.needs.includes(kind))).length
   const names = missing.map((kind) => `${credentialNames[kind]} (${credentialVariables[kind]})`)
   const message = `${count} probes were skipped for lack of a credential: ${names.join(', ')}.`
-  const hint = `Store each: \`voucherctl login --with-token -\`, or set its variable; or skip them with --allow-skips.`
-  return fail('PROBES_SKIPPED', message, hint)
+  return fail('PROBES_SKIPPED', message, `${STORE_EACH} Or skip them with --allow-skips.`)
 }
+
+const STORE_EACH = 'Store each: `voucherctl login --with-token -`, or set its variable.'
 
 const QUOTA = 100
 
@@ -156,7 +172,7 @@ async function run(
   { file, receiver, only, total }: RunParts,
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../../conform/start.js')
-  const { NotReachable } = await import('../../../conform/result.js')
+  const { CredentialRefused, NotReachable } = await import('../../../conform/result.js')
   const { Paths } = await import('../../../conform/paths.js')
   const { host } = context
   const proxy = await proxyOf(host, baseUrl)
@@ -191,6 +207,7 @@ async function run(
     const settled = results.map((it) => paths.settle(it))
     return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking)
   } catch (error) {
+    if (error instanceof CredentialRefused) return fail('PROBES_SKIPPED', error.message, STORE_EACH)
     if (!(error instanceof NotReachable)) throw error
     return notReachable(context, baseUrl, error.message)
   } finally {

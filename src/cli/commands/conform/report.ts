@@ -6,7 +6,7 @@ import { plain, plainLine, wrap } from '../../output/text.js'
 
 /** The result of a run. */
 export interface ConformReport {
-  /** True if no probe found a difference, and none failed. */
+  /** True if no probe found a difference or failed, and the platform was there for all. */
   readonly ok: boolean
   readonly base_url: string
   /** True if the run was interrupted: probes are missing. */
@@ -15,11 +15,15 @@ export interface ConformReport {
   readonly differs: number
   readonly not_applicable: number
   readonly not_reachable: number
+  /** Probes without a result because what the user offered cannot be used. */
+  readonly not_usable: number
   /** Probes that failed by an error of their own. */
   readonly failed: number
   /** Kinds of credentials that the run did not have. */
   readonly lacking: readonly ('token' | 'jwt' | 'bot')[]
   readonly items: readonly ProbeResult[]
+  /** Why probes have neither held nor differed, each reason once. */
+  readonly reasons: readonly { readonly result: Verdict; readonly reason: string; readonly count: number }[]
   /** Resources that the run created and could not remove. */
   readonly left: readonly Leftover[]
 }
@@ -34,9 +38,11 @@ export function reportOf(
   const count = (result: Verdict) => items.filter((it) => it.result === result).length
   const differs = count('differs')
   const failed = count('failed')
-  const counts = { not_applicable: count('not_applicable'), not_reachable: count('not_reachable'), failed }
+  const [not_reachable, not_usable] = [count('not_reachable'), count('not_usable')]
+  const counts = { not_applicable: count('not_applicable'), not_reachable, not_usable, failed }
+  const without = items.filter((it) => it.reason !== null)
   return {
-    ok: differs + failed === 0,
+    ok: differs + failed + not_reachable + not_usable === 0,
     base_url,
     interrupted,
     holds: count('holds'),
@@ -44,6 +50,10 @@ export function reportOf(
     ...counts,
     lacking,
     items,
+    reasons: grouped(without, (it) => `${it.result} ${it.reason}`).map(([, those]) => {
+      const { result = 'failed', reason } = those[0] ?? {}
+      return { result, reason: reason ?? '', count: those.length }
+    }),
     left,
   }
 }
@@ -53,7 +63,7 @@ const INDENT = '    '
 
 /** Formats the report for people: a summary, each difference by weight, what was not tested and why, what is left. */
 export function linesOf(report: ConformReport, width: number, paint: Paint): string[] {
-  const { items, left } = report
+  const { items, left, reasons } = report
   const differences = inOrder(items.filter((it) => it.result === 'differs'))
   const present = differences.filter((it) => it.missing_path === null)
   return [
@@ -63,9 +73,10 @@ export function linesOf(report: ConformReport, width: number, paint: Paint): str
     ...missingLines(differences, width, paint),
     ...present.filter((it) => it.kind !== 'wording').flatMap((it) => [...differenceLines(it, width, paint), '']),
     ...wordingLines(present, width, paint),
-    ...reasonLines(items, 'failed', 'Failed by an error of voucherctl', width),
-    ...reasonLines(items, 'not_applicable', 'Not applicable', width),
-    ...reasonLines(items, 'not_reachable', 'Not reachable', width),
+    ...reasonLines(reasons, 'failed', 'Failed by an error of voucherctl', width),
+    ...reasonLines(reasons, 'not_usable', 'Not tested, because this cannot be used', width),
+    ...reasonLines(reasons, 'not_reachable', 'Not tested, because the platform was not reachable', width),
+    ...reasonLines(reasons, 'not_applicable', 'Not applicable', width),
     ...leftLines(left, width),
     ...groupLines(items, paint),
   ]
@@ -77,10 +88,10 @@ const rankOf = ({ basis, kind }: ProbeResult) =>
 /** Sorts differences by what they can harm, specified ones first. */
 const inOrder = (differences: readonly ProbeResult[]) => differences.toSorted((a, b) => rankOf(a) - rankOf(b))
 
-/** Groups differences by a key, in their order. */
-function grouped(differences: readonly ProbeResult[], keyOf: (it: ProbeResult) => string) {
+/** Groups results by a key, in their order. */
+function grouped(results: readonly ProbeResult[], keyOf: (it: ProbeResult) => string) {
   const groups = new Map<string, ProbeResult[]>()
-  for (const it of differences) groups.set(keyOf(it), [...(groups.get(keyOf(it)) ?? []), it])
+  for (const it of results) groups.set(keyOf(it), [...(groups.get(keyOf(it)) ?? []), it])
   return [...groups]
 }
 
@@ -149,19 +160,11 @@ function indented(text: string, width: number, first = '', more = first): string
   return lines.map((line, at) => `${INDENT}${at === 0 ? first : more}${line}`)
 }
 
-/** Lists why probes have no result, each reason once. */
-function reasonLines(
-  items: readonly { readonly result: string; readonly reason: string | null }[],
-  result: string,
-  heading: string,
-  width: number,
-): string[] {
-  const counts = new Map<string, number>()
-  for (const it of items) {
-    if (it.result === result) counts.set(it.reason ?? '', (counts.get(it.reason ?? '') ?? 0) + 1)
-  }
-  if (counts.size === 0) return []
-  const lines = [...counts].flatMap(([reason, count]) =>
+/** Lists why probes have no result. */
+function reasonLines(reasons: ConformReport['reasons'], result: Verdict, heading: string, width: number): string[] {
+  const own = reasons.filter((it) => it.result === result)
+  if (own.length === 0) return []
+  const lines = own.flatMap(({ reason, count }) =>
     indented(plainLine(reason), width, `${String(count).padStart(3)}  `, '     '),
   )
   return [`${heading}:`, ...lines, '']
@@ -183,23 +186,37 @@ function groupLines(items: readonly ProbeResult[], paint: Paint): string[] {
       .slice(1)
       .map((one) => one.padStart(15))
       .join('')}`
-  const head = paint.quiet(cells(['group', 'holds', 'differs', 'not applicable', 'not reachable']))
+  const head = paint.quiet(cells(['group', 'holds', 'differs', 'not applicable', 'not tested']))
   const rows = groups.flatMap((group) => {
     const own = items.filter((it) => it.group === group)
     if (own.length === 0) return []
     const count = (result: Verdict) => String(own.filter((it) => it.result === result).length)
-    return cells([group, count('holds'), count('differs'), count('not_applicable'), count('not_reachable')])
+    const untested = String(own.filter(isUntested).length)
+    return cells([group, count('holds'), count('differs'), count('not_applicable'), untested])
   })
   return [head, ...rows]
 }
+
+const isUntested = ({ result }: ProbeResult) => result === 'not_reachable' || result === 'not_usable'
 
 function summary({ ok, base_url, holds, differs, items, interrupted }: ConformReport, paint: Paint): string {
   const mark = ok ? paint.done('✓') : paint.error('✗')
   const rules = `${holds} of ${holds + differs} statements hold`
   const specified = items.filter((it) => it.result === 'differs' && it.basis !== 'decided').length
   const differences = differs === 0 ? '' : `, ${counted(differs, 'difference')} (${specified} specified)`
-  return `${mark} ${plainLine(base_url)}: ${rules}${differences}${interrupted ? ', interrupted' : ''}.`
+  const untested = items.filter(isUntested).length
+  const rest = `${untested === 0 ? '' : `, ${untested} not tested`}${interrupted ? ', interrupted' : ''}`
+  return `${mark} ${plainLine(base_url)}: ${rules}${differences}${rest}.`
 }
+
+const junitStatuses = {
+  holds: 'passed',
+  differs: 'failed',
+  failed: 'failed',
+  not_applicable: 'skipped',
+  not_reachable: 'error',
+  not_usable: 'error',
+} as const
 
 /** Creates a JUnit suite for each group. */
 export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
@@ -209,12 +226,7 @@ export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
     const cases = own.map(
       ({ probe, title, basis, kind, result, reason, expected, observed, request, duration_ms }) => ({
         name: `${probe}: ${title}`,
-        status:
-          result === 'holds'
-            ? ('passed' as const)
-            : result === 'differs' || result === 'failed'
-              ? ('failed' as const)
-              : ('skipped' as const),
+        status: junitStatuses[result],
         duration_ms,
         problems:
           result === 'failed'

@@ -226,9 +226,10 @@ export const runConform = tool({
     const differences = results.filter((it) => it.result === 'differs' || it.result === 'failed')
     const rules = [...new Set(differences.map((it) => it.rule))]
     const next = rules.map((anchor) => suggest('rule', { anchor }, 'what the rule says'))
-    const { holds, not_applicable: others, lacking } = counts
+    const { holds, not_applicable: others, not_reachable, not_usable, lacking } = counts
     const without = lacking.length === 0 ? '' : ` Credentials are missing: ${lacking.join(', ')}.`
-    const text = `${holds} hold, ${differences.length} differ, ${others} are not applicable.${without}`
+    const rest = `${others} are not applicable, ${not_reachable + not_usable} were not tested`
+    const text = `${holds} hold, ${differences.length} differ, ${rest}.${without}`
     return succeed(text, { ...counts, differences }, next)
   },
 })

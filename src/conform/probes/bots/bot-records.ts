@@ -102,11 +102,8 @@ const isTextOrNull = (value: unknown) => value === null || typeof value === 'str
 
 function checkRecord(run: ProbeContext, bot: Bot): void {
   const { id, name, username, review_status, status, has_token, token_prefix } = bot
-  run.holds(
-    [id, name, username].every((value) => typeof value === 'string'),
-    'texts in id, name and username',
-    bot,
-  )
+  const areTexts = [id, name, username].every((value) => typeof value === 'string')
+  run.holds(areTexts, 'texts in id, name and username', bot)
   run.holds(['pending', 'approved', 'rejected'].includes(review_status), 'a state of the review', review_status)
   run.holds(['inactive', 'active', 'disabled'].includes(status), 'a status', status)
   run.holds(typeof has_token === 'boolean' && isTextOrNull(token_prefix), 'has_token and token_prefix', bot)

@@ -60,21 +60,15 @@ export const polling = [
     await waiting(run, 2)
     const { items } = run.accepts(await poll(run))
     const ids = idsOf(items)
-    run.equals(
-      'ids',
-      ids,
-      [...ids].sort((a, b) => a - b),
-    )
+    const sorted = [...ids].sort((a, b) => a - b)
+    run.equals('ids', ids, sorted)
   }),
   issuing('unconfirmed', 'A poll without offset confirms nothing.', async (run) => {
     const before = await waitingIds(run, 1)
     run.needs(await poll(run), 'a bot that polls')
     const after = new Set(await unconfirmed(run))
-    run.holds(
-      before.every((id) => after.has(id)),
-      `updates ${before}`,
-      `updates ${[...after]}`,
-    )
+    const areKept = before.every((id) => after.has(id))
+    run.holds(areKept, `updates ${before}`, `updates ${[...after]}`)
   }),
   issuingTwo('offset', 'An offset confirms all updates below it, and none from it on.', async (run) => {
     const last = (await waitingIds(run, 2)).at(-1) ?? 0
@@ -148,8 +142,7 @@ export const polling = [
     await select(run, ['message', 'ping'])
     const settings = async () => run.needs(await run.call(webhook.info, {}), 'settings of a bot').allowed_updates
     const before = await settings()
-    const refused = await poll(run, { offset: FAR * FAR, allowed_updates: ['message'] })
-    if (refused.status < 400) run.notApplicable('Needs a refused poll.')
+    run.needsRefusal(await poll(run, { offset: FAR * FAR, allowed_updates: ['message'] }))
     run.equals('allowed_updates', await settings(), before)
   }),
   terminating(
@@ -158,8 +151,7 @@ export const polling = [
     async (run) => {
       await quiet(run)
       const older = await during(run, {}, async () => {
-        const refused = await poll(run, { offset: FAR * FAR })
-        if (refused.status < 400) run.notApplicable('Needs a refused poll.')
+        run.needsRefusal(await poll(run, { offset: FAR * FAR }))
       })
       run.refuses(older, 409)
     },
@@ -174,9 +166,7 @@ export const polling = [
       const last = (await waitingIds(run, 1)).at(-1) ?? 0
       await whileWebhook(run, async () => {})
       if (!(await unconfirmed(run)).includes(last)) run.notApplicable('Needs updates that wait after a webhook.')
-      await whileWebhook(run, async () => {
-        if ((await poll(run, { offset: last + 1 })).status !== 409) run.notApplicable('Needs a refused poll.')
-      })
+      await whileWebhook(run, async () => void run.needsRefusal(await poll(run, { offset: last + 1 }), 409))
       const left = await unconfirmed(run)
       run.holds(left.includes(last), `update ${last}`, left)
     },

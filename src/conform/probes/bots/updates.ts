@@ -102,11 +102,8 @@ export const updates = [
   issuingTwo('ids-without-gaps', 'The ids of updates count without gaps.', async (run) => {
     const ids = (await waiting(run, 2)).map(({ update_id }) => update_id).sort((a, b) => a - b)
     const expected = ids.map((_, index) => (ids[0] ?? 0) + index)
-    run.equals(
-      'ids in their order',
-      [...ids].sort((a, b) => a - b),
-      expected,
-    )
+    const sorted = [...ids].sort((a, b) => a - b)
+    run.equals('ids in their order', sorted, expected)
   }),
   issuingTwo(
     'ids-are-not-used-twice',

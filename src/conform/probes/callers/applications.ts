@@ -96,11 +96,8 @@ export const applications = [
     run.holds(['active', 'disabled', 'suspended'].includes(status), 'active, disabled or suspended in status', status)
     const lists = [features, allowedOrigins, linkedBots]
     run.holds(lists.every(isList), 'lists in features, allowedOrigins, linkedBots', lists)
-    run.holds(
-      ['optional', 'required'].includes(secureTransport),
-      'optional or required in secureTransport',
-      secureTransport,
-    )
+    const isMode = ['optional', 'required'].includes(secureTransport)
+    run.holds(isMode, 'optional or required in secureTransport', secureTransport)
   }),
   probe('allowed-origins', 'An application allows every origin (*) by default.', async (run) => {
     run.equals('allowedOrigins', (await application(run)).allowedOrigins, ['*'])
@@ -108,11 +105,8 @@ export const applications = [
   probe('listed-and-read', 'The owner lists and reads an application.', async (run) => {
     const { id } = await application(run)
     const { items } = run.accepts(await run.call(apps.list, { limit: 100 }))
-    run.holds(
-      items.some((item) => item.id === id),
-      'the new application in the list',
-      'none',
-    )
+    const isListed = items.some((item) => item.id === id)
+    run.holds(isListed, 'the new application in the list', 'none')
     run.equals('id', run.accepts(await run.call(apps.get, { appId: id })).id, id)
   }),
   probe('patched', 'A PATCH changes members of an application.', async (run) => {

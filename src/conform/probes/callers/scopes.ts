@@ -64,7 +64,7 @@ async function callWithout(run: ProbeContext, scope: Scope, check: (response: Ob
 /** Checks the refusal of a call without its scope. */
 async function checkRefusal(run: ProbeContext, check: (response: Observed) => void): Promise<void> {
   await callWithout(run, 'vouchers:issue', (response) => {
-    if (response.status !== 403) run.notApplicable('Needs a 403 for a missing scope.')
+    run.needsRefusal(response, 403)
     check(response)
   })
 }

@@ -15,22 +15,12 @@ const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 export const tokenForm = [
   probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
     const { token } = await fullToken(run)
-    run.holds(
-      /^sop_[0-9A-Za-z]{36}$/.test(token),
-      'sop_ and 36 base62 symbols',
-      `${token.length} characters: ${token}`,
-      token.startsWith('sop_') ? 'decided' : 'specified',
-    )
+    hasForm(run, token, 'sop_')
   }),
   botRead('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
     const token = run.resources.credential('bot')
     run.needs(await run.call(contract.webhook.info, {}), 'a valid bot token')
-    run.holds(
-      /^sbot_[0-9A-Za-z]{36}$/.test(token),
-      'sbot_ and 36 base62 symbols',
-      `${token.length} characters: ${token}`,
-      token.startsWith('sbot_') ? 'decided' : 'specified',
-    )
+    hasForm(run, token, 'sbot_')
   }),
   ...(['token', 'bot'] as const).map((kind) =>
     probe.with({ needs: [kind], reads: true })(
@@ -53,13 +43,19 @@ export const tokenForm = [
     'The record of a bot shows the first eight characters of its token.',
     async (run) => {
       const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
-      const bot =
-        items.find(({ id }) => id === run.resources.offer.botId) ?? run.notApplicable('Needs a bot of the account.')
+      const bot = items.find(({ id }) => id === run.resources.offer.botId) ?? run.notUsable('--bot is unknown.')
       if (bot.token_prefix === undefined) run.notApplicable('Needs token_prefix in the record of a bot.')
       run.equals('token_prefix', bot.token_prefix, run.resources.credential('bot').slice(0, 8))
     },
   ),
 ]
+
+/** Requires a prefix, which is specified, and 36 symbols, which are decided. */
+function hasForm(run: ProbeContext, token: string, prefix: string): void {
+  const isWhole = token.startsWith(prefix) && /^[0-9A-Za-z]{36}$/.test(token.slice(prefix.length))
+  const basis = token.startsWith(prefix) ? 'decided' : 'specified'
+  run.holds(isWhole, `${prefix} and 36 base62 symbols`, `${token.length} characters: ${token}`, basis)
+}
 
 const jwtProbe = probesOf('account-tokens', { kind: 'credential', needs: ['jwt'], reads: true })
 
@@ -107,8 +103,8 @@ const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
 
 /** Requires that a refusal does not repeat the sent value. */
-function hides(run: ProbeContext, { fault, text, headers }: Observed, secret: string): void {
-  if (fault === undefined) run.notApplicable('Needs a refusal.')
+function hides(run: ProbeContext, response: Observed, secret: string): void {
+  const { text, headers } = run.needsRefusal(response)
   const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))
   run.holds(isHidden, 'a refusal without the secret', text)
 }

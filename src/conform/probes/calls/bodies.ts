@@ -5,7 +5,7 @@ import type { ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
   jsonType,
-  needsStatus,
+  needsSuccess,
   UNKNOWN_REDEMPTION,
   unredeemed,
   verifyJson,
@@ -46,7 +46,7 @@ async function reverse(run: ProbeContext, headers: Readonly<Record<string, strin
 
 /** Tests that a reversal needs no body; the platform must accept one with a body. */
 async function reversesWithout(run: ProbeContext, headers: Readonly<Record<string, string>>): Promise<void> {
-  needsStatus(run, await run.resources.once('calls reversal', () => reverse(run, jsonType, '{}')), '2xx')
+  needsSuccess(run, await run.resources.once('calls reversal', () => reverse(run, jsonType, '{}')))
   run.succeeds(await reverse(run, headers))
 }
 
@@ -108,8 +108,8 @@ export const bodies = [
       return { response, reason: (response.data as { reason?: unknown } | undefined)?.reason }
     }
     const [first, last] = [await reasonFor(other), await reasonFor(own)]
-    needsStatus(run, first.response, '2xx')
-    needsStatus(run, last.response, '2xx')
+    needsSuccess(run, first.response)
+    needsSuccess(run, last.response)
     if (first.reason === last.reason) run.notApplicable('Needs a platform that compares the recipient.')
     const { response, reason } = await reasonFor(other, own)
     run.succeeds(response)
@@ -121,25 +121,17 @@ export const bodies = [
     async (run) => {
       const unknownPath = { method: 'GET', path: '/api/v1/open-platform/conform', headers: {} }
       const responses = [await run.call(templates.list, {}), await anonymousRead(run), await run.send(unknownPath)]
-      run.equals(
-        'Cache-Control',
-        responses.map(({ headers }) => headers['cache-control']),
-        Array(3).fill('no-store'),
-      )
+      const values = responses.map(({ headers }) => headers['cache-control'])
+      run.equals('Cache-Control', values, Array(3).fill('no-store'))
     },
   ),
   plainRead(
     'malformed-escape',
     'A malformed percent escape in a path is text: an id with it is refused as an unknown one.',
     async (run) => {
-      const read = (id: string) =>
-        run.send({
-          method: 'GET',
-          path: vouchers.redemption.path.replace(':redemptionId', id),
-          as: 'token',
-          headers: {},
-        })
-      needsStatus(run, await read(UNKNOWN_REDEMPTION), 404)
+      const pathOf = (id: string) => vouchers.redemption.path.replace(':redemptionId', id)
+      const read = (id: string) => run.send({ method: 'GET', path: pathOf(id), as: 'token', headers: {} })
+      run.needsRefusal(await read(UNKNOWN_REDEMPTION), 404)
       run.refuses(await read('conform%zz'), 404)
     },
   ),

@@ -2,7 +2,7 @@ import { contract } from '../../../contract/index.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import type { RawReply } from '../../wire.js'
-import { anonymousRead, needsStatus } from './shared.js'
+import { anonymousRead } from './shared.js'
 
 const probe = probesOf('connections', { needs: ['token'] })
 const anonymous = probe.with({ needs: [], plain: true })
@@ -64,8 +64,7 @@ export const connections = [
   }),
   waiting('incomplete-request', 'A request that is not complete within 15 s is refused with 400.', async (run) => {
     const head = run.wire.bytesOf({ method: 'POST', path: issue.path, headers: { 'content-length': '2' } })
-    const authorized = await anonymousRead(run)
-    needsStatus(run, authorized, '4xx')
+    run.needsRefusal(await anonymousRead(run))
     hasStatuses(run, await run.wire.raw(head.slice(0, -2), { ms: INCOMPLETE_MS }), [400])
   }),
   anonymous(

@@ -10,7 +10,7 @@ import {
   createdToken,
   issued,
   jsonType,
-  needsStatus,
+  needsSuccess,
   redeemed,
   verification,
 } from './shared.js'
@@ -58,22 +58,18 @@ const statusOf = (
   call: (it: ProbeContext) => Promise<Observed>,
 ) =>
   define(`status-of-${name}`, `The status of ${what} is ${status}.`, async (run) => {
-    const response = await call(run)
-    needsStatus(run, response, '2xx')
-    run.equals('status', response.status, status)
+    run.equals('status', needsSuccess(run, await call(run)).status, status)
   })
 
 export const envelope = [
   reading('success', 'A success has success: true, data and requestId.', async (run) => {
-    const response = await listed(run)
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(run, await listed(run))
     const { success, data, requestId } = membersOrNone(response.json)
     const isThere = success === true && data !== undefined && isText(requestId)
     run.holds(isThere, 'success: true, data and requestId', response.text)
   }),
   anonymous('failure', 'A failure has success: false, code, message, retryable and requestId.', async (run) => {
-    const response = await anonymousRead(run)
-    needsStatus(run, response, '4xx')
+    const response = run.needsRefusal(await anonymousRead(run))
     const { success, code, message, retryable, requestId } = membersOrNone(response.json)
     const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
     run.holds(isThere, 'success: false, code, message, retryable and requestId', response.text)
@@ -90,35 +86,30 @@ export const envelope = [
     },
   ),
   probe('data-of-a-template', 'The data of a create call is the template itself.', async (run) => {
-    const response = await createdTemplate(run)
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(run, await createdTemplate(run))
     const { id, externalTemplateId } = membersOrNone(response.data)
     run.holds(isText(id) && isText(externalTemplateId), 'data with id and externalTemplateId', response.text)
   }),
   voucherProbe('data-of-an-issue', 'The data of an issue is the voucher itself, with credentials.', async (run) => {
-    const response = await issued(run)
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(run, await issued(run))
     const { id, externalIssueId, credentials } = membersOrNone(response.data)
     const isThere = isText(id) && isText(externalIssueId) && Array.isArray(credentials)
     run.holds(isThere, 'data with id, externalIssueId and credentials', response.text)
   }),
   chatProbe('data-of-a-bot-issue', 'The data of an issue by a bot has delivery.', async (run) => {
-    const response = await botIssued(run)
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(run, await botIssued(run))
     const { delivery } = membersOrNone(response.data)
     run.holds(delivery !== undefined, 'data with delivery', response.text)
   }),
   accountRead('items-of-bots', 'The items of the list of bots are a member of data.', async (run) => {
-    const response = await run.call(bots.list, {})
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(run, await run.call(bots.list, {}))
     run.holds(Array.isArray(membersOrNone(response.data).items), 'data with items', response.text)
   }),
   probe.with({ needs: ['jwt', 'bot id'] })(
     'delivery-mode',
     'The delivery_mode after the removal of a webhook is a member of data.',
     async (run) => {
-      const response = await run.call(webhook.delete, { botId: run.resources.offer.botId })
-      needsStatus(run, response, '2xx')
+      const response = needsSuccess(run, await run.call(webhook.delete, { botId: run.resources.offer.botId }))
       run.holds(isText(membersOrNone(response.data).delivery_mode), 'data with delivery_mode', response.text)
     },
   ),
@@ -145,8 +136,10 @@ export const envelope = [
   namesOf(voucherProbe, 'a-redemption', 'camelCase', async (it) => (await redeemed(it)).response.data),
   namesOf(accountRead, 'a-bot', 'snake_case', async (it) => (await it.call(bots.list, { limit: 1 })).data.items[0]),
   secureRead('encrypted-transport', 'The success of the call for bootstrap has no envelope.', async (run) => {
-    const response = await run.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true })
-    needsStatus(run, response, '2xx')
+    const response = needsSuccess(
+      run,
+      await run.send({ method: 'GET', path: `${SECURE}/bootstrap`, headers: {}, plain: true }),
+    )
     const { data, kid } = membersOrNone(response.json)
     run.holds(data === undefined && isText(kid), 'kid as a member of the body', response.text)
   }),
@@ -155,8 +148,7 @@ export const envelope = [
     'A failure of the call that opens an encrypted session has the envelope.',
     async (run) => {
       const request = { method: 'POST', path: `${SECURE}/session`, headers: jsonType, body: '{}', plain: true } as const
-      const response = await run.send(request)
-      needsStatus(run, response, '4xx')
+      const response = run.needsRefusal(await run.send(request))
       const { success, code, requestId } = membersOrNone(response.json)
       run.holds(success === false && isText(code) && isText(requestId), 'code and requestId', response.text)
     },

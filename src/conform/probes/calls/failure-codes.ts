@@ -5,7 +5,6 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import {
   anonymousRead,
   listAs,
-  needsStatus,
   tokensOfRun,
   UNKNOWN_REDEMPTION,
   UNKNOWN_TEMPLATE,
@@ -33,7 +32,7 @@ const hasCode = (
 ) =>
   define(code.toLowerCase().replaceAll('_', '-'), `${what} has the code ${code}.`, async (run) => {
     const response = await call(run)
-    needsStatus(run, response, status)
+    run.needsRefusal(response, status)
     run.refuses(response, status, code)
   })
 

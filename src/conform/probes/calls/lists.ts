@@ -7,8 +7,10 @@ import { createdTemplate } from './shared.js'
 
 const probe = probesOf('lists', { needs: ['token'] })
 const reading = probe.with({ reads: true })
-const { templates, tokens } = contract
+const { apps, bots, templates, tokens } = contract
 const { list } = templates
+/** Pages that `all-pages` reads: two full ones, a rest, an empty one, and one more for new records. */
+const PAGES = 5
 
 /** Two templates of the run, the older one first. */
 const twoTemplates = (run: ProbeContext) =>
@@ -47,12 +49,37 @@ export const lists = [
     await twoTemplates(run)
     const { items } = run.needs(await run.call(list, { limit: 2 }), 'a list')
     const second = run.needs(await run.call(list, { limit: 1, page: 2 }), 'a page')
-    run.equals(
-      'ids of the page',
-      second.items.map(({ id }) => id),
-      [items[1]?.id],
-    )
+    const ids = second.items.map(({ id }) => id)
+    run.equals('ids of the page', ids, [items[1]?.id])
   }),
+  ...[
+    { what: 'templates', list, needs: ['token'] as const },
+    { what: 'applications', list: apps.list, needs: ['jwt'] as const },
+    { what: 'bots', list: bots.list, needs: ['jwt'] as const },
+  ].map(({ what, list, needs }) =>
+    reading.with({ needs })(
+      `all-pages-of-${what}`,
+      `The pages of the list of ${what} have each record once, and total and pages count all of them.`,
+      async (run) => {
+        const page = async (input: object) => run.needs(await run.call(list, { ...input }), 'a list')
+        const { total } = (await page({})).pagination
+        const limit = Math.min(100, Math.max(1, Math.ceil(total / 3)))
+        const ids: string[] = []
+        const counts = new Set<string>()
+        let isWhole = false
+        for (let at = 1; at <= PAGES && !isWhole; at += 1) {
+          const { items, pagination } = await page({ limit, page: at })
+          ids.push(...items.map(({ id }) => id))
+          counts.add(`${pagination.total} on ${pagination.pages} pages`)
+          isWhole = items.length === 0
+        }
+        if ((await page({})).pagination.total !== total) run.notApplicable('Needs a list that does not change.')
+        run.equals('records on several pages', ids.length - new Set(ids).size, 0)
+        const all = isWhole ? ids.length : Math.max(total, ids.length)
+        run.equals('total and pages', [...counts], [`${all} on ${Math.ceil(all / limit)} pages`])
+      },
+    ),
+  ),
   reading('page-after-the-last', 'A page after the last has no items.', async (run) => {
     run.needs(await run.call(list, {}), 'a list')
     const response = await run.call(list, { page: 1_000_000 })
@@ -70,11 +97,8 @@ export const lists = [
     await twoTemplates(run)
     // Drafts of the run must not appear among the active templates.
     const { items } = run.needs(await run.call(list, { status: 'active', limit: 100 }), 'a list')
-    run.equals(
-      'statuses that are not active',
-      items.map(({ status }) => status).filter((one) => one !== 'active'),
-      [],
-    )
+    const others = items.map(({ status }) => status).filter((one) => one !== 'active')
+    run.equals('statuses that are not active', others, [])
   }),
   probe(
     'external-id-filter',
@@ -92,10 +116,7 @@ export const lists = [
     const { id: tokenId } = await applicationToken(run, appId, ['vouchers:verify'])
     run.needs(await run.call(tokens.revoke, { appId, tokenId }), 'a revoked token')
     const { items } = run.needs(await run.call(tokens.list, { appId, limit: 100 }), 'a list of tokens')
-    run.holds(
-      items.some(({ id }) => id === tokenId),
-      `the revoked token ${tokenId}`,
-      items.map(({ id }) => id),
-    )
+    const ids = items.map(({ id }) => id)
+    run.holds(ids.includes(tokenId), `the revoked token ${tokenId}`, ids)
   }),
 ]

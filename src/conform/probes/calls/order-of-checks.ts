@@ -8,7 +8,6 @@ import {
   issued,
   issueKey,
   listAs,
-  needsStatus,
   tokensOfRun,
   UNKNOWN_TEMPLATE,
   verifyJson,
@@ -38,8 +37,8 @@ const pair = (
 ) =>
   define(name, title, async (run) => {
     const { first, second, both } = await calls(run)
-    needsStatus(run, first, '4xx')
-    needsStatus(run, second, '4xx')
+    run.needsRefusal(first)
+    run.needsRefusal(second)
     const [wanted, other] = [first, second].map(({ status, code }) => `status ${status} ${code}`)
     if (wanted === other) run.notApplicable('Needs two checks that refuse with different codes.')
     const { status, code } = await both()
@@ -72,7 +71,7 @@ export const orderOfChecks = [
       `${name}-before-credential`,
       `A call without a credential for ${what} is refused with ${status}.`,
       async (run) => {
-        needsStatus(run, await anonymousRead(run), 401)
+        run.needsRefusal(await anonymousRead(run), 401)
         run.refuses(await anonymousGet(run, path), status)
       },
     ),

@@ -1,16 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
 import { contract } from '../../../contract/index.js'
 import type { Voucher } from '../../../contract/vouchers.js'
 import { activeTemplate, credentialOf, issueInput, voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
-import { needsStatus, redeemed, tokensOfRun, UNKNOWN_REDEMPTION, unredeemed, verifyToken } from './shared.js'
+import { ended } from '../vouchers/shared.js'
+import { redeemed, tokensOfRun, UNKNOWN_REDEMPTION, unredeemed, verifyToken } from './shared.js'
 
-const probe = probesOf('order-of-checks', { needs: ['token', 'template'] })
+const probe = probesOf('order-of-checks', { needs: ['token', 'template'], partly: ['object-of-another-tenant'] })
+const ending = probe.with({ waitsMs: 3_000 })
 const tokenRead = probe.with({ needs: ['token'], reads: true })
 const { templates, vouchers } = contract
 
-const SOON_MS = 2_000
 const readRedemption = (it: ProbeContext, redemptionId: string) => it.call(vouchers.redemption, { redemptionId })
 
 /** Returns why a voucher cannot be redeemed, for its recipient and for another one. */
@@ -31,32 +33,13 @@ async function reasonIsFirst(
   run.equals('reason', await reasonOf(run, one, 'conform-other'), reason)
 }
 
-/** Two vouchers whose validity has ended; the first one is redeemed. */
-const ended = (run: ProbeContext) =>
-  run.resources.once('calls ended vouchers', async () => {
-    const clock = run.needs(
-      await run.call(vouchers.verify, { credential: credentialOf(run, await unredeemed(run)) }),
-      'a time',
-    )
-    const now = Date.parse(clock.checkedAt)
-    if (Number.isNaN(now)) run.notApplicable('Needs the time of the platform.')
-    const [starts_at, ends_at] = [now - 60_000, now + SOON_MS].map((ms) => new Date(ms).toISOString())
-    const template_id = await activeTemplate(run, { validity: { type: 'fixed', starts_at, ends_at } as never })
-    const first = await voucher(run, { template_id })
-    const second = await voucher(run, { template_id })
-    run.needs(await run.call(vouchers.redeem, { credential: credentialOf(run, first) }), 'a redemption')
-    const beforeEnd = await reasonOf(run, first, first.recipientUserId)
-    await run.resources.pause(SOON_MS)
-    return { first, second, beforeEnd }
-  })
-
 export const orderOfObjects = [
   probe.with({ needs: ['token', 'jwt', 'template'], vouchers: 1 })(
     'scope-before-replay',
     'A repeated issue with a token that lacks the scope is refused with 403.',
     async (run) => {
       const as = await verifyToken(run)
-      needsStatus(run, await run.call(templates.list, {}, { as }), 403)
+      run.needsRefusal(await run.call(templates.list, {}, { as }), 403)
       const key = run.resources.name()
       const input = await issueInput(run)
       run.needs(await run.call(vouchers.issue, input, { key }), 'an issued voucher')
@@ -66,7 +49,7 @@ export const orderOfObjects = [
     },
   ),
   tokenRead('malformed-id', 'A malformed id is refused with 404, as an unknown one.', async (run) => {
-    needsStatus(run, await readRedemption(run, UNKNOWN_REDEMPTION), 404)
+    run.needsRefusal(await readRedemption(run, UNKNOWN_REDEMPTION), 404)
     run.refuses(await readRedemption(run, 'conform'), 404)
   }),
   probe.with({ needs: ['token', 'jwt', 'template'], kind: 'tenant' })(
@@ -78,10 +61,10 @@ export const orderOfObjects = [
       const bodies = []
       for (const redemptionId of [id, UNKNOWN_REDEMPTION]) {
         const response = await run.call(vouchers.redemption, { redemptionId }, { as: { credential } })
-        needsStatus(run, response, 404)
+        run.needsRefusal(response, 404)
         bodies.push({ ...membersOrNone(response.json), requestId: undefined })
       }
-      run.equals('body', bodies[0], bodies[1])
+      run.holds(isDeepStrictEqual(bodies[0], bodies[1]), 'the body for an unknown one', bodies[0], 'decided')
     },
   ),
   probe(
@@ -101,19 +84,22 @@ export const orderOfObjects = [
       await reasonIsFirst(run, await voucher(run, { template_id }))
     },
   ),
-  probe.with({ vouchers: 2, waitsMs: SOON_MS })(
+  ending(
     'expired-before-recipient',
     'The verification of an expired voucher for another recipient says that it has expired.',
-    async (it) => reasonIsFirst(it, (await ended(it)).second),
+    async (it) => reasonIsFirst(it, (await ended(it)).unused),
   ),
-  probe.with({ waitsMs: SOON_MS })(
+  ending(
     'redeemed-before-expired',
     'The verification of a voucher that was redeemed and has expired says that it is redeemed.',
     async (run) => {
-      const { first, second, beforeEnd } = await ended(run)
-      const expired = await reasonOf(run, second, second.recipientUserId)
-      if (beforeEnd === null || expired === null) run.notApplicable('Needs a redeemed and an expired voucher.')
-      run.equals('reason', await reasonOf(run, first, first.recipientUserId), beforeEnd)
+      const { voucher: one, response } = await redeemed(run)
+      run.needs(response, 'a redemption')
+      const { used, unused } = await ended(run)
+      const reason = await reasonOf(run, one, one.recipientUserId)
+      const expired = await reasonOf(run, unused, unused.recipientUserId)
+      if (reason === null || expired === null) run.notApplicable('Needs a redeemed and an expired voucher.')
+      run.equals('reason', await reasonOf(run, used, used.recipientUserId), reason)
     },
   ),
 ]

@@ -1,7 +1,8 @@
 import { contract } from '../../../contract/index.js'
+import { applicationToken } from '../../fixtures.js'
 import { type DefineProbe, probesOf } from '../../probe.js'
-import type { Observed, ProbeContext } from '../../probe-context.js'
-import { botIssued, createdTemplate, issued, needsStatus, redeemed, verification } from './shared.js'
+import type { CallOptions, Observed, ProbeContext } from '../../probe-context.js'
+import { botIssued, createdTemplate, issued, needsSuccess, redeemed, unredeemed, verification } from './shared.js'
 
 const probe = probesOf('rate-limits', { needs: ['token'] })
 const reading = probe.with({ reads: true })
@@ -11,9 +12,9 @@ const botProbe = probe.with({ needs: ['bot'], reads: true })
 const { templates, vouchers, webhook } = contract
 const WINDOW_S = 60
 /** More calls than a platform has processes that count separately. */
-const REFUSED_CALLS = 5
+const REPEATED_CALLS = 5
 
-const listed = (it: ProbeContext, limit = 1) => it.call(templates.list, { limit })
+const listed = (it: ProbeContext, limit = 1, options: CallOptions = {}) => it.call(templates.list, { limit }, options)
 
 /** Reads the calls and seconds of a window from RateLimit-Policy. */
 function policyOf({ headers }: Observed) {
@@ -56,12 +57,24 @@ export const rateLimits = [
   allows(probe, 'template-writes', 'An application may write templates', 120, createdTemplate),
   allows(chatProbe, 'bot-issue', 'A bot may issue', 600, botIssued),
   allows(botProbe, 'bot-calls', 'A bot may call', 1_800, (it) => it.call(webhook.info, {})),
+  probe.with({ needs: ['token', 'jwt', 'template'] })(
+    'all-tokens',
+    'Calls with another token of the application count against the same limit.',
+    async (run) => {
+      const { applicationId } = await unredeemed(run)
+      const { token: credential } = await applicationToken(run, applicationId, ['vouchers:read'])
+      const before = remainingOf(await listed(run))
+      for (let n = 0; n < REPEATED_CALLS; n += 1) needsSuccess(run, await listed(run, 1, { as: { credential } }))
+      const counted = before - remainingOf(await listed(run))
+      if (Number.isNaN(counted)) run.notApplicable('Needs the header RateLimit.')
+      if (counted < 1) run.notApplicable('Needs calls in one window.')
+      run.holds(counted > 1, `${REPEATED_CALLS + 1} fewer calls left`, `${counted} fewer calls left`)
+    },
+  ),
   reading('refused-calls', 'A call that is refused after its authentication counts against the limit.', async (run) => {
     const left: number[] = []
-    for (let n = 0; n < REFUSED_CALLS; n += 1) {
-      const refused = await listed(run, 0)
-      needsStatus(run, refused, '4xx')
-      left.push(remainingOf(refused))
+    for (let n = 0; n < REPEATED_CALLS; n += 1) {
+      left.push(remainingOf(run.needsRefusal(await listed(run, 0))))
     }
     if (left.some(Number.isNaN)) run.notApplicable('Needs the header RateLimit.')
     const [first = 0, last = 0] = [left[0], left.at(-1)]

@@ -22,10 +22,11 @@ export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
 
 export const jsonType = { 'content-type': 'application/json' } as const
 
-/** Ends the probe as not applicable unless the response has this status or status class. */
-export function needsStatus(run: ProbeContext, { status, code }: Observed, wanted: number | '2xx' | '4xx'): void {
-  const isWanted = typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === Number(wanted[0])
-  if (!isWanted) run.notApplicable(`Needs a response with status ${wanted}: status ${status}${code ? ` ${code}` : ''}.`)
+/** Returns a success. @throws NotApplicable for another response */
+export function needsSuccess<Data>(run: ProbeContext, response: Observed<Data>): Observed<Data> {
+  const { status, code = '' } = response
+  if (status < 200 || status > 299) run.notApplicable(`Needs a success: ${`status ${status} ${code}`.trimEnd()}.`)
+  return response
 }
 
 /** Response that created the group's draft template. */

@@ -1,11 +1,12 @@
 import { contract } from '../../../contract/index.js'
-import { createTemplate, tryIssue } from '../../fixtures.js'
+import { createTemplate, credentialOf, tryIssue } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
-import { redeemed } from './shared.js'
+import { redeemed, unredeemed } from './shared.js'
 
 const probe = probesOf('text', { needs: ['token'] })
 const voucherProbe = probe.with({ needs: ['token', 'template'] })
+const moneyProbe = voucherProbe.with({ kind: 'money' })
 const { vouchers } = contract
 
 /** The Kelvin sign, which NFC converts to K. */
@@ -87,6 +88,19 @@ export const text = [
     run.needs(await createTemplate(run, { external_template_id }), 'a template')
     const created = await createTemplate(run, { external_template_id: external_template_id.toUpperCase() })
     run.succeeds(created)
+  }),
+  moneyProbe('case-of-an-issue-id', 'An external_issue_id in upper case is another id.', async (run) => {
+    const { id, externalIssueId } = await unredeemed(run)
+    const other = run.succeeds(await tryIssue(run, { external_issue_id: externalIssueId.toUpperCase() }))
+    run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the id in lower case')
+  }),
+  moneyProbe('case-of-a-recipient', 'A recipient_user_id in upper case is another recipient.', async (run) => {
+    const one = await unredeemed(run)
+    const reasonFor = async (recipient_user_id: string) =>
+      run.needs(await run.call(vouchers.verify, { credential: credentialOf(run, one), recipient_user_id }), 'it').reason
+    const mismatch = await reasonFor('conform-other')
+    if (mismatch === null) run.notApplicable('Needs a platform that compares the recipient.')
+    run.equals('reason', await reasonFor(one.recipientUserId.toUpperCase()), mismatch)
   }),
   probe('metadata', 'The metadata takes 20 pairs, keys of 40 and values of 500 characters.', async (run) => {
     const metadata = pairs(20, 'k'.repeat(38), 'v'.repeat(500))

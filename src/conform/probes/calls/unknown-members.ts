@@ -3,7 +3,7 @@ import { credentialOf } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
-import { needsStatus, unredeemed, verifyJson, verifyWith } from './shared.js'
+import { unredeemed, verifyJson, verifyWith } from './shared.js'
 
 const probe = probesOf('unknown-members', { needs: ['token', 'template'] })
 const tokenRead = probe.with({ needs: ['token'], reads: true })
@@ -17,7 +17,7 @@ const verified = async (run: ProbeContext, changes: Readonly<Record<string, unkn
 
 /** Returns the member names of each entry in details.errors. */
 function errorsOf(run: ProbeContext, response: Observed) {
-  needsStatus(run, response, 400)
+  run.needsRefusal(response, 400)
   const { errors } = response.details
   return Array.isArray(errors) ? errors.map(membersOrNone) : []
 }

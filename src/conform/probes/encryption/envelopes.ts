@@ -125,7 +125,7 @@ export const replayMarks = [
     `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
     async (run) => {
       const through = await session(run)
-      if ((await replay(run, through)).status < 400) run.notApplicable('Needs a platform that refuses a replay.')
+      run.needsRefusal(await replay(run, through))
       const old = sealed(through, anyCall(run))
       for (let call = 0; call <= CALLS_BETWEEN; call += 1) {
         const { status } = await dispatch(run, through, call === 0 ? old : sealed(through, anyCall(run)))

@@ -50,12 +50,11 @@ export const requiredEncryption = [
     run.refuses(await plainResponse(run, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
   ),
   probe('before-the-body', 'The body of such a call is not read before.', async (run) => {
-    if ((await plainResponse(run, readTemplates)).status !== 426) run.notApplicable('Needs a refusal with 426.')
+    run.needsRefusal(await plainResponse(run, readTemplates), 426)
     run.refuses(await plainResponse(run, { method: 'POST', path: vouchers.issue.path, body: '{' }), 426)
   }),
   probe('upgrade', 'A 426 names the protocol: Upgrade: platform-secure/1, Connection: Upgrade.', async (run) => {
-    const { status, headers } = await plainResponse(run, readTemplates)
-    if (status !== 426) run.notApplicable('Needs a refusal with 426.')
+    const { headers } = run.needsRefusal(await plainResponse(run, readTemplates), 426)
     const fits = words(headers.upgrade).includes('platform-secure/1') && words(headers.connection).includes('upgrade')
     run.holds(fits, 'Upgrade: platform-secure/1 and Connection: Upgrade', {
       upgrade: headers.upgrade,

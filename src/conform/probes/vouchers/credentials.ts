@@ -80,11 +80,8 @@ export const credentials = [
     const read = await run.call(getRedemption, { redemptionId: id })
     const texts = [response, verified, read].map(({ text }) => text)
     const shown = one.credentials.filter(({ value }) => texts.some((text) => text.includes(value)))
-    run.equals(
-      'credentials in responses to redeem, verify and read',
-      shown.map(({ type }) => type),
-      [],
-    )
+    const types = shown.map(({ type }) => type)
+    run.equals('credentials in responses to redeem, verify and read', types, [])
   }),
   probe('code-form', 'A redeem code has 16 symbols in groups of four.', async (run) => {
     const code = await valueOf(run, 'redeem_code')
@@ -138,8 +135,7 @@ export const credentials = [
       `letter-${letter.toLowerCase()}`,
       `The letter ${letter} in a redeem code is read as ${digit}.`,
       async (run) => {
-        const asIssued = await check(run, 'redeem_code', UNKNOWN_CODE)
-        if (asIssued.status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')
+        const asIssued = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
         const typed = await check(run, 'redeem_code', UNKNOWN_CODE.replaceAll(digit, letter))
         run.refuses(typed, 404, asIssued.code)
         run.equals('credential_check', typed.details.credential_check, asIssued.details.credential_check)
@@ -183,8 +179,7 @@ export const credentials = [
     'passed-check',
     'An unknown code with the right check symbol has no detail credential_check.',
     async (run) => {
-      const { status, details } = await check(run, 'redeem_code', UNKNOWN_CODE)
-      if (status !== 404) run.notApplicable('Needs 404 for an unknown redeem code.')
+      const { details } = run.needsRefusal(await check(run, 'redeem_code', UNKNOWN_CODE), 404)
       run.holds(details.credential_check !== 'failed', 'no credential_check: failed', details)
     },
   ),

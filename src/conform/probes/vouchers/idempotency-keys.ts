@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { withSecure } from '../../../client/secure.js'
 import { isTransportError, type Transport } from '../../../client/transport.js'
 import { scopes } from '../../../contract/endpoint.js'
@@ -25,7 +26,7 @@ const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('idempotency-keys', {
   kind: 'money',
   needs,
-  partly: ['other-operation', 'other-body', 'other-path'],
+  partly: ['other-operation', 'other-body', 'other-path', 'late-retry'],
 })
 const issuing = probe.with({ vouchers: 1 })
 const tokensProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
@@ -130,6 +131,12 @@ export const idempotencyKeys = [
     const { first, response } = await again(run, { credential: token })
     repeats(run, response, first.id)
   }),
+  probe('other-case', 'A key in upper case is another key.', async (run) => {
+    await redeemed(run)
+    const { first, response } = await again(run, { key: (await redeemCall(run)).key.toUpperCase() })
+    const { id } = membersOrNone(response.data)
+    run.holds(id !== first.id, 'no replay under another key', 'the redemption under the key in lower case')
+  }),
   issuing('other-operation', 'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.', async (run) => {
     await redeemed(run)
     const { key } = await redeemCall(run)
@@ -214,15 +221,32 @@ export const idempotencyKeys = [
     run.succeeds(await run.call(redeem, { credential }, { key }))
   }),
   issuing(
+    'refusal-of-the-same-body',
+    'A refused redemption can be repeated under its key after the cause of the refusal has gone.',
+    async (run) => {
+      const { input, redemption: first } = await newRedemption(run)
+      const key = run.resources.name()
+      run.needsRefusal(await run.call(redeem, input, { key }))
+      run.needs(await reverse(run, first.id), 'a reversal')
+      const again = await run.call(redeem, input, { key })
+      const { last } = run.wire
+      if (!again.isSuccess) run.needs(await run.call(redeem, input), 'a voucher that can be redeemed after a reversal')
+      run.wire.last = last
+      run.succeeds(again)
+    },
+  ),
+  issuing(
     'late-retry',
     'A retry of a redemption after its reversal returns the first response and does not redeem again.',
     async (run) => {
       const { voucher: one, input, key, redemption: first } = await newRedemption(run)
       run.needs(await reverse(run, first.id), 'a reversal')
       const before = run.needs(await verifyVoucher(run, one), 'a verification')
-      run.equals('data', run.accepts(await run.call(redeem, input, { key })), first)
+      const { fault, data, status } = await run.call(redeem, input, { key })
       const after = run.needs(await verifyVoucher(run, one), 'a verification')
       run.equals('voucher', after.voucher, before.voucher)
+      const isFirst = fault === undefined && isDeepStrictEqual(data, first)
+      run.holds(isFirst, 'the data of the first response', data ?? `status ${status}`, 'decided')
     },
   ),
   probe('replay-status', 'A replay has the status of the first response.', async (run) => {

@@ -1,11 +1,12 @@
+import type { Endpoint } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
-import { credentialOf, voucher } from '../../fixtures.js'
+import { credentialOf, issueInput, voucher } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'
-import type { ProbeContext } from '../../probe-context.js'
+import type { Observed, ProbeContext } from '../../probe-context.js'
 import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, verify } from './shared.js'
 
-const { redeem, redemption } = contract.vouchers
+const { issue, redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
 const probe = probesOf('redemptions', {
   kind: 'money',
@@ -45,10 +46,15 @@ export const redemptions = [
     const credential = credentialOf(run, (await redeemCall(run)).voucher, 'qr_token')
     run.refuses(await run.call(redeem, { credential }), 409)
   }),
-  issuing('at-once', 'Of concurrent redemptions under different keys one succeeds.', async (run) => {
-    const credential = credentialOf(run, await voucher(run))
-    run.equals('redemptions', await successesOf(() => run.call(redeem, { credential })), 1)
-  }),
+  issuing(
+    'at-once',
+    'Of concurrent redemptions by code and QR token under different keys one succeeds.',
+    async (run) => {
+      const one = await voucher(run)
+      const input = (n: number) => ({ credential: credentialOf(run, one, n % 2 === 0 ? 'redeem_code' : 'qr_token') })
+      run.equals('redemptions', await successesOf((n) => run.call(redeem, input(n))), 1)
+    },
+  ),
   probe('details-of-the-second', 'A second redemption names id and time of the first.', async (run) => {
     const { first, response } = await secondRedemption(run)
     run.refuses(response, 409)
@@ -78,19 +84,36 @@ export const redemptions = [
 ]
 
 const CALLS = 5
+const inFlight = probesOf('keys-in-flight', { kind: 'money', needs, vouchers: 1 })
+
+/** Sends a call several times concurrently under one key. */
+const concurrently = <E extends Endpoint>(run: ProbeContext, endpoint: E, input: Readonly<Record<string, unknown>>) =>
+  run.resources.once(`in flight: ${endpoint.path}`, () => {
+    const key = run.resources.name()
+    return Promise.all(Array.from({ length: CALLS }, () => run.call(endpoint, input, { key })))
+  })
+
+const firstOf = <Data>(run: ProbeContext, responses: readonly Observed<Data>[]): Data =>
+  responses.find(({ isSuccess }) => isSuccess)?.data ?? run.notApplicable('Needs a concurrent call that succeeds.')
+
+const issues = async (run: ProbeContext) =>
+  concurrently(run, issue, await run.resources.once('issue in flight', () => issueInput(run)))
+const redeems = async (run: ProbeContext) =>
+  concurrently(run, redeem, { credential: credentialOf(run, firstOf(run, await issues(run))) })
+const reversals = async (run: ProbeContext) =>
+  concurrently(run, reverse, { redemptionId: firstOf(run, await redeems(run)).id })
+
+/** Defines a probe that concurrent calls under one key have one effect and equal data. */
+const areOne = (name: string, what: string, calls: (run: ProbeContext) => Promise<readonly Observed[]>) =>
+  inFlight(name, `Concurrent ${what}s under one key all return the one ${what}.`, async (run) => {
+    const [first, ...others] = (await calls(run)).map((it) => run.succeeds(it))
+    for (const it of others) run.equals('data of a concurrent call', it, first)
+  })
 
 export const keysInFlight = [
-  probesOf('keys-in-flight', { kind: 'money', needs, vouchers: 1 })(
-    'replay',
-    'Concurrent redemptions under one key all return the one redemption.',
-    async (run) => {
-      const credential = credentialOf(run, await voucher(run))
-      const key = run.resources.name()
-      const calls = Array.from({ length: CALLS }, () => run.call(redeem, { credential }, { key }))
-      const ids = (await Promise.all(calls)).map((response) => run.succeeds(response).id)
-      run.equals('different redemptions', new Set(ids).size, 1)
-    },
-  ),
+  areOne('issue', 'issue', issues),
+  areOne('replay', 'redemption', redeems),
+  areOne('reversal', 'reversal', reversals),
   probesOf('replays', { kind: 'money', needs })(
     'not-the-first-call',
     'The response to a first call has no Idempotent-Replayed: true.',

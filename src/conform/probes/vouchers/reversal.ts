@@ -44,11 +44,8 @@ export const reversal = [
     run.needs(response, 'a reversal')
     const { voucher: unused } = run.needs(await verify(run, await issued(run)), 'a verification')
     if (unused.status !== 'issued') run.notApplicable('Needs the state issued of a voucher that nobody redeemed.')
-    run.equals(
-      'status of the voucher',
-      run.needs(await verify(run, voucher), 'a verification').voucher.status,
-      'issued',
-    )
+    const { status } = run.needs(await verify(run, voucher), 'a verification').voucher
+    run.equals('status of the voucher', status, 'issued')
   }),
   waiting('expired', 'After a reversal behind its validUntil the voucher reads as expired.', async (run) => {
     const { used, redemption: first, ends_at, verified } = await ended(run)

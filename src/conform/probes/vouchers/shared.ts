@@ -235,7 +235,7 @@ export function timeOf(run: ProbeContext, text: string): number {
 }
 
 /** Sends a call five times at once, and counts the successes. */
-export async function successesOf(call: () => Promise<Observed>): Promise<number> {
-  const responses = await Promise.all(Array.from({ length: 5 }, call))
+export async function successesOf(call: (n: number) => Promise<Observed>): Promise<number> {
+  const responses = await Promise.all(Array.from({ length: 5 }, (_, n) => call(n)))
   return responses.filter(({ status }) => status >= 200 && status <= 299).length
 }

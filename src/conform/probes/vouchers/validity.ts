@@ -20,7 +20,7 @@ import {
   verify,
 } from './shared.js'
 
-const probe = probesOf('validity', { kind: 'money', needs: ['token'] })
+const probe = probesOf('validity', { kind: 'money', needs: ['token'], partly: ['before-valid-from', 'at-valid-until'] })
 const waiting = probe.with({ waitsMs: 3_000 })
 const { redeem } = contract.vouchers
 /** Tolerance in ms: a platform may read its clock twice during an issue. */
@@ -128,7 +128,7 @@ const hasCode = (
 ): Probe =>
   probesOf('failure-codes', { needs: ['token'], ...options })(name, `${what} has the code ${code}.`, async (run) => {
     const response = await call(run)
-    if (response.status !== 409) run.notApplicable(`Needs a refusal with status 409: status ${response.status}.`)
+    run.needsRefusal(response, 409)
     run.refuses(response, 409, code)
   })
 

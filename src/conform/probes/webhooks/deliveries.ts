@@ -4,6 +4,7 @@ import { DEFAULT_TOLERANCE_SECONDS, signatureOf, webhookHeaders } from '../../..
 import { voucher } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
+import type { Arrival } from '../../receiver.js'
 import {
   ARRIVAL_MS,
   arrivalsWith,
@@ -25,18 +26,29 @@ const signature = probesOf('signatures', {
   kind: 'credential',
   ...deliveryRule,
   specified: ['headers'],
-  partly: ['signature', 'update-id'],
+  partly: ['signature', 'signature-of-bytes', 'update-id'],
 })
 const schedule = probesOf('retry-schedule', { ...deliveryRule, specified: ['next-attempt', 'second-attempt'] })
 const attempt = probesOf('delivery-attempts', { ...deliveryRule, specified: ['time-limit'] })
 const records = probesOf('deliveries', { needs: ['jwt', 'bot id'], specified: ['failed'], partly: ['statuses'] })
 const deliveries = records.with(deliveryRule)
 
-/** Headers of the shared delivery. */
-async function signed(run: ProbeContext) {
-  const { arrival } = await delivered(run)
+/** Headers of a delivery, by default of the shared one. */
+async function signed(run: ProbeContext, other?: Arrival) {
+  const arrival = other ?? (await delivered(run)).arrival
   const valueOf = (name: keyof typeof webhookHeaders) => arrival.headers[webhookHeaders[name].toLowerCase()]
   return { arrival, signature: valueOf('signature'), timestamp: valueOf('timestamp'), updateId: valueOf('updateId') }
+}
+
+/** Requires the signature of the bytes that arrived. */
+async function isSigned(run: ProbeContext, other?: Arrival): Promise<void> {
+  const { arrival, signature: received, timestamp } = await signed(run, other)
+  if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
+    run.notApplicable('Needs a signature and a timestamp.')
+  }
+  const { secret } = await webhook(run)
+  const expected = signatureOf(arrival.rawBody, secret, String(timestamp))
+  run.holds(received === expected, expected, received)
 }
 
 const FIRST_DELAY_MS = 60_000
@@ -66,14 +78,15 @@ export const signatures = [
   signature(
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
+    (run) => isSigned(run),
+  ),
+  signature(
+    'signature-of-bytes',
+    'The signature of a body with other letters than ASCII is that of its bytes.',
     async (run) => {
-      const { arrival, signature: received, timestamp } = await signed(run)
-      if (received === undefined || timestamp === undefined || !/^\d+$/.test(String(timestamp))) {
-        run.notApplicable('Needs a signature and a timestamp.')
-      }
-      const { secret } = await webhook(run)
-      const expected = signatureOf(arrival.rawBody, secret, String(timestamp))
-      run.holds(received === expected, expected, received)
+      await delivered(run)
+      const metadata = { origin: 'conform: é, \u2615, \u{1f600}' }
+      return isSigned(run, (await firstArrival(run, await webhook(run), undefined, { metadata })) ?? noArrival(run))
     },
   ),
   signature('timestamp', 'The timestamp is the time of the attempt in Unix seconds.', async (run) => {
@@ -174,19 +187,13 @@ export const deliveryRecords = [
   deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
     const { record } = await failed(run)
     if (record.status === 'delivered') run.notApplicable('Needs a platform for which 500 is no success.')
-    run.holds(
-      record.status === 'failed' && record.next_attempt_at !== null,
-      'failed, with a next attempt',
-      record.status,
-    )
+    const isDue = record.status === 'failed' && record.next_attempt_at !== null
+    run.holds(isDue, 'failed, with a next attempt', record.status)
   }),
   deliveries('attempts', 'The record of a delivery lists its attempts.', async (run) => {
     const { record } = await failed(run)
-    run.equals(
-      'status codes of the attempts',
-      record.attempts.map(({ status_code }) => status_code),
-      [500],
-    )
+    const codes = record.attempts.map(({ status_code }) => status_code)
+    run.equals('status codes of the attempts', codes, [500])
   }),
   records('statuses', 'A delivery has one of six statuses.', async (run) => {
     const { botId } = await target(run)

@@ -44,9 +44,9 @@ export const target = (run: ProbeContext): Promise<Target> =>
     if (botId === undefined) return run.resources.lacking('bot id')
     // Read the list: the first read of the bot's record would show its token, once.
     const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
-    const found = items.find((one) => one.id === botId) ?? run.notApplicable('Needs a bot of the account.')
+    const found = items.find((one) => one.id === botId) ?? run.notUsable(`--bot ${botId} is none of the account.`)
     const hasNone = found.delivery_mode === undefined ? await readsNone(run, found) : found.delivery_mode === 'polling'
-    if (!hasNone) return run.notApplicable('Needs a bot without a webhook.')
+    if (!hasNone) return run.notUsable(`--bot ${botId} has a webhook.`)
     const { fault, data } = await removeWebhook(run, botId, true)
     const selected = fault === undefined ? data.allowed_updates : defaultUpdateTypes
     const bot = { botId, isSet: false, wasSet: false }
@@ -115,7 +115,7 @@ export const sameBot = (run: ProbeContext): Promise<void> =>
   run.resources.once('token of the bot', async () => {
     const { url } = await webhook(run)
     const info = run.needs(await run.call(calls.info, {}), 'getWebhookInfo')
-    if (info.url !== url) run.notApplicable('Needs the token of the bot that --bot names.')
+    if (info.url !== url) run.notUsable('--bot is not the bot of the bot token.')
   })
 
 /** A delivery that arrived, and the update in it. */
@@ -144,9 +144,10 @@ export async function firstArrival(
   run: ProbeContext,
   own: Hook,
   reply: Responder = () => 200,
+  changes: Readonly<Record<string, unknown>> = {},
 ): Promise<Arrival | undefined> {
   own.receiver.respond(own.end, reply)
-  const { id } = await voucher(run)
+  const { id } = await voucher(run, changes)
   const [arrival] = await arrivalsWith(own, id)
   return arrival
 }
@@ -174,7 +175,7 @@ export function heldResponse(status: number) {
 }
 
 export function noArrival(run: ProbeContext): never {
-  return run.notApplicable('Needs a delivery for a voucher: link the bot of --bot to the application of the token.')
+  return run.notUsable('--bot gets no delivery for a voucher: link it to the application of the token.')
 }
 
 /** A delivery to which the receiver responded with 200, shared by the probes. */

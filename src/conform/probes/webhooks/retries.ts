@@ -124,11 +124,8 @@ export const deliveryOrder = [
       const arrivals = []
       for (const id of ids) arrivals.push((await arrivalsWith(own, id))[0] ?? noArrival(run))
       const byTime = arrivals.toSorted((a, b) => a.at - b.at).map(updateIdOf)
-      run.equals(
-        'update ids in the order of arrival',
-        byTime,
-        byTime.toSorted((a, b) => a - b),
-      )
+      const sorted = byTime.toSorted((a, b) => a - b)
+      run.equals('update ids in the order of arrival', byTime, sorted)
     },
   ),
   order.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(

@@ -167,9 +167,7 @@ export const webhookUrls = [
     run.holds(shown.includes(host) && !shown.includes(end), 'scheme and host alone', shown)
   }),
   pollingProbe('url-before-conflict', 'While a poll is held, a refused URL is 400.', async (run) => {
-    const { badUrl } = await polled(run)
-    if (badUrl.isSuccess) run.notApplicable('Needs a platform that refuses a URL with http.')
-    run.refuses(badUrl, 400)
+    run.refuses((await polled(run)).badUrl, 400)
   }),
   delivering('redirect', 'A redirect of a receiver is not followed.', async (run) => {
     const own = await webhook(run)

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { templateBody } from '../../../../src/contract/openapi/template-body.js'
+import { defaultSeed } from '../../../../src/testing/options.js'
 import { cli, stub, temporaryDir } from '../../../support/cli/cli.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
@@ -21,7 +23,7 @@ test('conform prints a line for each group and exits with 0 if every statement h
   const { exit, stdout, stderr } = await cli('conform --only lists/pagination,lists/limit-of-100', { env: server.env })
   expect(exit).toBe(0)
   expect(stdout).toMatch(/^✓ http:\/\/127\.0\.0\.1:\d+: (\d+) of \1 statements hold\.\n\n/)
-  expect(stdout).toMatch(/\ngroup +holds +differs +not applicable +not reachable\ncalls +\d+ +0 +0 +0\n$/)
+  expect(stdout).toMatch(/\ngroup +holds +differs +not applicable +not tested\ncalls +\d+ +0 +0 +0\n$/)
   expect(stderr).toBe('')
 })
 
@@ -43,7 +45,7 @@ decided protocol: lists (1)
       -H 'accept: application/json' \\
       -H "authorization: Bearer \${VOUCHERCTL_TOKEN}"
 
-group                 holds        differs not applicable  not reachable
+group                 holds        differs not applicable     not tested
 calls                     0              1              0              0
 `)
 })
@@ -115,6 +117,61 @@ test('conform exits with 9 if the platform does not respond, and leaves no file'
   expect(exit).toBe(9)
   expect(stderr).toContain('NETWORK_ERROR')
   expect(existsSync(join(cwd, 'results.ndjson'))).toBe(false)
+})
+
+/** A platform that responds with empty lists, and with a status of its own from a call on. */
+const failing = (status: number, from: number, headers: Record<string, string> = {}) =>
+  stub((_request, index) => (index < from ? emptyList : { status, headers, body: {} }))
+
+test.each([
+  [429, { 'retry-after': '3600' }],
+  [503, { 'retry-after': '3600' }],
+  [502, {}],
+])('conform exits with 9 and counts the probes that a platform with %d left untested', async (status, headers) => {
+  const { baseUrl: url } = await failing(status, 3, headers)
+  const cwd = temporaryDir()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const only = 'lists/limit-of-100,lists/page-after-the-last,lists/status-filter,lists/second-page'
+  const run = `conform --read-only --only ${only} --allow-skips --fail-on specified --junit report.xml --json`
+  const { exit, stdout, stderr } = await cli(run, { env, cwd })
+  const { ok, not_reachable, reasons } = JSON.parse(stdout)
+  expect([exit, ok, not_reachable]).toEqual([9, false, 2])
+  expect(reasons).toContainEqual({ result: 'not_reachable', reason: expect.stringContaining(`${status}`), count: 2 })
+  expect(JSON.parse(stderr).error).toMatchObject({
+    code: 'PROBES_UNTESTED',
+    message: '2 of 4 probes were not tested: the platform was not reachable.',
+  })
+  expect(readFileSync(join(cwd, 'report.xml'), 'utf8')).toMatch(/errors="2".*\n[^]*<error message="Status \d+/)
+})
+
+test('conform exits with 2 and names the template that has no vouchers left', async () => {
+  const [first] = defaultSeed.applications ?? []
+  const templates = [{ ...templateBody, id: 'tpl_coffee', issue_limit: 1 }]
+  const used = await cliServer({ seed: { ...defaultSeed, applications: [{ ...first, name: 'Shop', templates }] } })
+  const probes = 'issue/three-members,issue/external_issue_id-of-128,lists/limit-of-100'
+  const { exit, stdout, stderr } = await cli(`conform --template tpl_coffee --only ${probes}`, { env: used.env })
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('--template tpl_coffee has no voucher left (1 of 1')])
+  expect(stdout).toMatch(/^✗ \S+: 2 of 2 statements hold, 1 not tested\.$/m)
+  await used.close()
+})
+
+test('conform exits with 2 and names a template that cannot issue', async () => {
+  const draft = await server.client.templates.create({ ...templateBody, external_template_id: 'conform-draft' })
+  for (const [id, state] of [
+    [draft.ok ? draft.data.id : '', 'draft'],
+    ['tpl_nothing', 'unknown'],
+  ]) {
+    const command = `conform --template ${id} --only issue/three-members`
+    const { exit, stderr } = await cli(command, { env: server.env })
+    expect([exit, stderr]).toEqual([2, expect.stringContaining(`--template ${id} is ${state}, not active.`)])
+  }
+})
+
+test('conform with a token that the platform refuses exits with 4 even with --allow-skips', async () => {
+  const env = { ...server.env, VOUCHERCTL_TOKEN: `${server.env.VOUCHERCTL_TOKEN}x` }
+  const { exit, stdout, stderr } = await cli('conform --only lists --allow-skips', { env })
+  expect([exit, stdout]).toEqual([4, ''])
+  expect(stderr).toContain('The platform refuses an application token (VOUCHERCTL_TOKEN')
 })
 
 test('conform --resume runs only probes that have no result yet, and reports all', async () => {

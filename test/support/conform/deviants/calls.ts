@@ -111,6 +111,12 @@ const codes = [
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
 ]
+/** Lists by what they contain. */
+const listPaths: Readonly<Record<string, string>> = {
+  templates: `${runtime}/templates`,
+  applications: `${open}/applications`,
+  bots: '/api/v1/bots/my',
+}
 const limits = ['reads', 'issue', 'verify', 'redeem', 'reverse', 'template_writes', 'bot_issue', 'bot_calls']
 
 /** Deviant servers for the probes of a rule that are named after codes or limits. */
@@ -151,6 +157,25 @@ const withItems = (change: (items: readonly Json[], request: TransportRequest) =
 /** Lets a call pass that the platform must refuse, by another value in the request. */
 const accepts = (call: string, member: string, value: unknown, instead: unknown): Deviate =>
   sendsBody(both(on(call), withMember(member, value)), (body) => ({ ...body, [member]: instead }))
+
+/** Reads an id of a run in lower case. */
+const lowers = (call: string, member: string): Deviate =>
+  sendsBody(on(call), (body) => {
+    const value = String(body[member])
+    return value.startsWith('CONFORM-') ? { ...body, [member]: value.toLowerCase() } : body
+  })
+
+/** Counts the calls of each token separately. */
+const countsByToken: Deviate = (next) => {
+  const calls = new Map<string, number>()
+  return async (request) => {
+    const response = await next(request)
+    const token = request.headers.authorization ?? ''
+    calls.set(token, (calls.get(token) ?? 0) + 1)
+    const ratelimit = `"reads";r=${6_000 - (calls.get(token) ?? 0)};t=60`
+    return { ...response, headers: { ...response.headers, ratelimit } }
+  }
+}
 
 /** Accepts an external_issue_id with this end. */
 const acceptsEnd = (call: string, end: string): Deviate =>
@@ -249,7 +274,15 @@ export const callDeviants = deviants({
   'lists/limit-of-0': sends(on(`${list}limit=0`), () => ({ path: `${runtime}/templates` })),
   'lists/limit-of-101': sends(on(`${list}limit=101`), () => ({ path: `${runtime}/templates` })),
   'lists/limit-of-100': refuses(on(`GET ${runtime}/templates.limit=100`), 400, 'VALIDATION_FAILED'),
-  'lists/second-page': sends(on(`${list}page=2.*`), ({ path }) => ({ path: path.replace('page=2', 'page=1') })),
+  'lists/second-page lists/all-pages-of-templates': sends(on(`${list}page=2.*`), ({ path }) => ({
+    path: path.replace('page=2', 'page=1'),
+  })),
+  ...byName('lists', ['all-pages-of-templates', 'all-pages-of-applications', 'all-pages-of-bots'], (name) =>
+    returnsData(on(`GET ${listPaths[name.split('-').at(-1) ?? '']}(?:\\?.*)?`), (data) => {
+      const { items, pagination } = data as { items: Json[]; pagination: Json }
+      return { items, pagination: { ...pagination, total: items.length, pages: items.length === 0 ? 0 : 1 } }
+    }),
+  ),
   'lists/page-after-the-last': refuses(on(`${list}page=1000000`), 404, 'PAGE_NOT_FOUND'),
   'lists/newest-first': withItems((items, { path }) => (path.includes('limit=100') ? items.toReversed() : items)),
   'lists/status-filter': sends(on(`${list}status=active.*`), () => ({ path: `${runtime}/templates` })),
@@ -294,6 +327,8 @@ export const callDeviants = deviants({
   'text/space-in-a-recipient': accepts(issue, 'recipient_user_id', 'conform 1', 'conform-1'),
   'text/space-in-a-reference': accepts(redeem, 'reference', 'conform 1', 'conform-1'),
   'text/case-of-ids': refuses(both(on(createTemplate), hasText('CONFORM-')), 409, 'EXTERNAL_TEMPLATE_ID_EXISTS'),
+  'text/case-of-an-issue-id': lowers(issue, 'external_issue_id'),
+  'text/case-of-a-recipient': lowers(verify, 'recipient_user_id'),
   'text/metadata': refuses(both(on(createTemplate), hasText('k'.repeat(38))), 400, 'VALIDATION_FAILED'),
   'text/metadata-21-pairs': withoutMetadata('20key'),
   'text/metadata-key-of-41': withoutMetadata('k'.repeat(41)),
@@ -354,6 +389,7 @@ export const callDeviants = deviants({
     headers,
   })),
   ...byName('rate-limits', limits, withLimit),
+  'rate-limits/all-tokens': countsByToken,
   'rate-limits/refused-calls': responds(any, ({ headers, status }) =>
     status === 400 ? { headers: { ...headers, ratelimit: '"reads";r=5;t=60' } } : {},
   ),

@@ -74,7 +74,7 @@ export const encryption = deviants({
     status === 200 ? { headers: { ...headers, 'content-type': 'application/json' } } : {},
   ),
   'envelopes/repeated-fields': bodies(paths.dispatch, () => ({ ts: 0 })),
-  'envelopes/replay': forgets(0),
+  'envelopes/replay dispatch-order/replay replay-marks/after-other-calls': forgets(0),
   'replay-marks/after-other-calls': forgets(20),
   'dispatch-order/replay': replaced('REQUEST_REPLAYED', 400),
   'dispatch-order/tag dispatch-order/additional-data': replaced('DECRYPTION_FAILED', 401),
@@ -85,7 +85,7 @@ export const encryption = deviants({
     },
   }),
   'inner-responses/success': insideSessions({ response: (it) => (it.status === 200 ? { ...it, status: 302 } : it) }),
-  'session-origins/other-origin': anyOrigin,
+  'session-origins/other-origin dispatch-order/origin dispatch-order/origin-before-tag': anyOrigin,
   'required-encryption/upgrade': responds(
     at('/api/v1/open-platform'),
     ({ status, headers: { upgrade: _, ...headers } }) => (status === 426 ? { headers } : {}),

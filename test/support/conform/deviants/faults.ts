@@ -2,6 +2,7 @@ import type { TransportRequest, TransportResponse } from '../../../../src/client
 import {
   accepts,
   acceptsCode,
+  any,
   bodyOf,
   both,
   type Call,
@@ -50,11 +51,11 @@ const isSuccess = ({ status }: TransportResponse) => status <= 299
 
 /** Accepts what the server refuses with a code if it overlaps an earlier call. */
 const acceptsOverlap =
-  (when: Call, code: string): Deviate =>
+  (when: Call, code: string, also: Call = any): Deviate =>
   (next) => {
     let running = 0
     return async (request) => {
-      const overlaps = when(request) && running > 0
+      const overlaps = when(request) && also(request) && running > 0
       if (when(request)) running += 1
       try {
         const response = await next(request)
@@ -193,6 +194,11 @@ export const moneyFaults: readonly Fault[] = [
     acceptsCode(both(redeem, typed('qr_token')), 'VOUCHER_ALREADY_REDEEMED'),
   ],
   ['concurrent redemptions succeed', 'redemptions/at-once', acceptsOverlap(redeem, 'VOUCHER_ALREADY_REDEEMED')],
+  [
+    'code and QR token of a voucher are redeemed concurrently',
+    'redemptions/at-once',
+    acceptsOverlap(redeem, 'VOUCHER_ALREADY_REDEEMED', typed('qr_token')),
+  ],
   [
     'a redemption for another recipient succeeds',
     'redemptions/other-recipient',

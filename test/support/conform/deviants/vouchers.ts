@@ -1,7 +1,9 @@
-import type { TransportRequest } from '../../../../src/client/transport.js'
+import type { TransportRequest, TransportResponse } from '../../../../src/client/transport.js'
 import {
   acceptsCode,
+  any,
   bodyOf,
+  type Call,
   type Deviate,
   deviants,
   post,
@@ -16,19 +18,38 @@ import {
 
 const runtime = '/api/v1/open-platform/vouchers/'
 
-/** Refuses concurrent redemptions under one key instead of waiting. */
-const inFlight: Deviate = (next) => {
-  const running = new Set<unknown>()
-  return async (request) => {
-    const key = request.headers['idempotency-key']
-    if (!post('/redeem')(request) || key === undefined) return next(request)
-    if (running.has(key)) return refusal(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')
-    running.add(key)
-    try {
-      return await next(request)
-    } finally {
-      running.delete(key)
+/** Refuses concurrent calls under one key instead of waiting. */
+const inFlight =
+  (when: Call): Deviate =>
+  (next) => {
+    const running = new Set<unknown>()
+    return async (request) => {
+      const key = request.headers['idempotency-key']
+      if (!when(request) || key === undefined) return next(request)
+      if (running.has(key)) return refusal(409, 'IDEMPOTENCY_KEY_IN_PROGRESS')
+      running.add(key)
+      try {
+        return await next(request)
+      } finally {
+        running.delete(key)
+      }
     }
+  }
+
+/** Reads an idempotency key in lower case. */
+const lowersKeys = sends(any, ({ headers }) => {
+  const key = headers['idempotency-key']
+  return key === undefined ? {} : { headers: { ...headers, 'idempotency-key': key.toLowerCase() } }
+})
+
+/** Stores refusals under their key too, and repeats them for the same body. */
+const finalRefusals: Deviate = (next) => {
+  const refusals = new Map<string, TransportResponse>()
+  return async (request) => {
+    const id = `${request.headers['idempotency-key']} ${request.body}`
+    const response = refusals.get(id) ?? (await next(request))
+    if (post('/redeem')(request) && response.status === 409) refusals.set(id, response)
+    return response
   }
 }
 
@@ -77,7 +98,11 @@ export const vouchers = deviants({
   'idempotency-keys/other-body': sendsBody(post('/redeem'), ({ reference, ...rest }) =>
     reference === 'other' ? rest : { reference, ...rest },
   ),
-  'keys-in-flight/replay': inFlight,
+  'keys-in-flight/issue': inFlight(post('/vouchers/issue')),
+  'keys-in-flight/replay': inFlight(post('/redeem')),
+  'keys-in-flight/reversal': inFlight(post('/reverse')),
+  'idempotency-keys/other-case': lowersKeys,
+  'idempotency-keys/refusal-of-the-same-body': finalRefusals,
   'replays/not-the-first-call': responds(post('/issue'), ({ headers }) => ({
     headers: { ...headers, 'idempotent-replayed': 'true' },
   })),

@@ -60,6 +60,13 @@ const header = (name: string, change: (value: string) => string) => (delivery: R
   headers: { ...delivery.headers, [name]: change(String(delivery.headers[name])) },
 })
 
+/** Sends a body whose letters outside of ASCII are escaped after it was signed. */
+const escaped = (delivery: RelayedDelivery) => {
+  const escape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const body = Buffer.from(delivery.body.toString('utf8').replaceAll(/[^\0-\x7f]/g, escape))
+  return { headers: { ...delivery.headers, 'content-length': String(body.length) }, body }
+}
+
 const reversed = () => {
   let left = 700
   return (delivery: RelayedDelivery) => {
@@ -70,7 +77,7 @@ const reversed = () => {
 
 /** Deviant servers whose requests or responses differ, by the probes that report them. */
 export const webhooks = deviants({
-  'webhook-urls/http': acceptsUrl('"http://hooks'),
+  'webhook-urls/http webhook-settings/same-rules webhook-urls/url-before-conflict': acceptsUrl('"http://hooks'),
   'webhook-urls/ipv4-169-254-169-254': acceptsUrl('169.254.169.254'),
   'webhook-urls/ipv6-ffff-10-1-2-3': acceptsUrl('[::ffff:10.1.2.3]'),
   'webhook-settings/max-connections': data(({ max_connections }) =>
@@ -98,7 +105,8 @@ export const relayed: readonly (readonly [
   probe: Deviant[0],
   change: (delivery: RelayedDelivery) => RelayedDelivery,
 ])[] = [
-  ['signatures/signature', header('x-platform-signature-v2', (it) => it.toUpperCase())],
+  ['signatures/signature signatures/signature-of-bytes', header('x-platform-signature-v2', (it) => it.toUpperCase())],
+  ['signatures/signature-of-bytes', escaped],
   ['signatures/update-id', header('x-platform-update-id', (it) => `0${it}`)],
   ['delivery-order/lowest-first', reversed()],
 ]

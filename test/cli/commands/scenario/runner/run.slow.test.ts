@@ -139,6 +139,24 @@ steps:
     expect(problems).toEqual([])
   })
 
+  it('scenario run calls with a new account JWT after the clock has moved by more than a day', async () => {
+    const { ran, problems } = await resultOf(`
+steps:
+  - call: apps.create
+    with: { name: Before }
+  - advance: 25h
+  - call: apps.create
+    with: { name: After }
+  - call: POST /_platform/v1/clock/advance
+    with: { seconds: 90000 }
+  - call: GET /open-platform/applications
+    as: jwt
+    expect: { status: 200 }
+`)
+    expect(problems).toEqual([])
+    expect(ran.exit).toBe(0)
+  })
+
   it('a failed scenario step prints its differences and skips later steps, but not the teardown', async () => {
     const { ran, item, statuses } = await resultOf(
       `steps:
