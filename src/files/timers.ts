@@ -1,13 +1,14 @@
+import * as ofNode from 'node:timers'
+
 // In the bundle, each module that names a global timer gets that of this file (build/bundle.js). So a server inside a test
 // keeps running while the test fakes timers (RULES.md#servers-inside-a-test).
 
-export let { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask } =
-  globalThis
+export let { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = ofNode
+export let { queueMicrotask = (task: () => void) => void Promise.resolve().then(task), Date } = globalThis
+const { hrtime } = globalThis.process
 export let { nextTick } = globalThis.process
-/** So that the server's time does not follow a faked Date. */
-export let { Date } = globalThis
-// Only on the first call: reading this global loads a module, which would delay each command by a millisecond.
-export let performance = { now: (): number => globalThis.performance.now() }
+// The global would load a module on its first use, which would delay each command by a millisecond.
+export let performance = { now: (): number => Number(hrtime.bigint()) / 1e6 }
 
 /** Timers that were captured earlier than this file was loaded. */
 export type Timers = Pick<

@@ -46,7 +46,8 @@ export function isOfOperation(problem: SqliteProblem | null): boolean {
 
 /** Maps the primary result code of an error, the low byte of the extended code. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
-  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
+  // Not `instanceof Error`: in Jest and in vmThreads of Vitest, errors of Node have another class.
+  const code = typeof error === 'object' && error !== null && 'errcode' in error ? error.errcode : null
   return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
 }
 
