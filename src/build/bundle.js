@@ -1,6 +1,7 @@
 // Bundles the programs in dist/. The CLI and its server share one set of CommonJS files, because Node 20 takes 5 ms to
 // start its ES module loader and 1 ms per file. No module is in two files of a program: it would be two modules.
 import * as fs from 'node:fs'
+import { builtinModules } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform as transformCss } from 'lightningcss'
@@ -23,7 +24,7 @@ const compiledIntoJq = [
 const external = ['@photostructure/sqlite']
 
 const common =
-  /[\\/]src[\\/](?:values|files[\\/](?:error-code|node-globals|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+  /[\\/]src[\\/](?:values|files[\\/](?:error-code|node-globals|timers|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
 
 /**
  * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
@@ -68,7 +69,7 @@ const captured = {
 const withCapturedTimers = {
   name: 'with-captured-timers',
   resolveId: (id, importer) => {
-    if ([timers, timersPromises, src('testing/index.ts')].includes(importer)) return undefined
+    if (importer === timers || importer === timersPromises) return undefined
     return { 'node:timers': timers, 'node:timers/promises': timersPromises }[id]
   },
 }
@@ -142,6 +143,15 @@ const parsedOnce = {
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
 
+/** Bundlers that make ESM of a CommonJS library leave `require` of Node's modules in it, which fails there. */
+const builtIn = {
+  name: 'built-in',
+  renderChunk: (code) =>
+    code.replaceAll(/\brequire\("([\w:/]+)"\)/g, (call, id) =>
+      id.startsWith('node:') || builtinModules.includes(id) ? `globalThis.process.getBuiltinModule("${id}")` : call,
+    ),
+}
+
 const library = /^(?:client|secure|testing|webhook)\/index/
 
 /** Chunks that a library may load keep their lines and names, which stacks show; without them, the others load faster. */
@@ -184,7 +194,7 @@ export async function bundle(dir) {
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [...plugins, withoutUnused, parsedOnce, minified, licensePlugin({ ...licensing, done: collect })],
+      plugins: [...plugins, withoutUnused, parsedOnce, builtIn, minified, licensePlugin({ ...licensing, done: collect })],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },

@@ -72,7 +72,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface CallLimits {
   readonly signal?: AbortSignal
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** @throws TransportError if the caller has already aborted, and TypeError unless the signal is an AbortSignal */

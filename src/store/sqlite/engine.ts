@@ -60,13 +60,22 @@ function loadSqlite(): SqliteLibrary {
   const builtIn = builtInSqlite()
   if (builtIn !== undefined) return builtIn
   try {
-    return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteLibrary
+    return createRequire(fileOrProgram())('@photostructure/sqlite') as SqliteLibrary
   } catch (cause) {
     throw new StoreUnusable(
       'SQLITE_MISSING',
       `The server needs SQLite. Node ${process.versions.node} has none, and @photostructure/sqlite is not installed or has no binary for ${process.platform}-${process.arch}. Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.`,
       { cause },
     )
+  }
+}
+
+/** URL of this file, or the program if a bundler made ESM of the server: it leaves CommonJS without a path. */
+function fileOrProgram(): string {
+  try {
+    return import.meta.url
+  } catch {
+    return process.argv[1] ?? ''
   }
 }
 
