@@ -194,7 +194,14 @@ export async function bundle(dir) {
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [...plugins, withoutUnused, parsedOnce, builtIn, minified, licensePlugin({ ...licensing, done: collect })],
+      plugins: [
+        ...plugins,
+        withoutUnused,
+        parsedOnce,
+        builtIn,
+        minified,
+        licensePlugin({ ...licensing, done: collect }),
+      ],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },

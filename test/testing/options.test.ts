@@ -127,7 +127,11 @@ describe('server', () => {
       RangeError,
       'fault.endpoint must be the id of an endpoint such as vouchers.redeem',
     ],
-    [() => server.faults.add(untyped({ endpoint: 'platform.reviews', kind: 'error' })), RangeError, 'fault.endpoint must'],
+    [
+      () => server.faults.add(untyped({ endpoint: 'platform.reviews', kind: 'error' })),
+      RangeError,
+      'fault.endpoint must',
+    ],
     [() => server.faults.add(untyped({ endpoint: 5, kind: 'error' })), TypeError, 'fault.endpoint must be'],
     [
       () => server.faults.add({ endpoint, kind: 'error', times: 0 }),
