@@ -6,7 +6,16 @@ import { updateTypes } from '../contract/updates.js'
 import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from '../server/clock.js'
 import type { ServerOptions } from '../server/options.js'
 import type { Seed } from '../server/seed/schema.js'
-import { INSTANT_WORDS, isDate, readBoolean, readInstant, readInteger, requireMembers, wrongType, wrongValue } from './arguments.js'
+import {
+  INSTANT_WORDS,
+  isDate,
+  readBoolean,
+  readInstant,
+  readInteger,
+  requireMembers,
+  wrongType,
+  wrongValue,
+} from './arguments.js'
 import type { StartOptions } from './types.js'
 
 /** Default seed: an application that can issue and redeem, and its bot. */
