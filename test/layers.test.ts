@@ -58,7 +58,7 @@ function breach({ from, to, kind }: Import): string | undefined {
     return isAllowed ? undefined : `${room}/ must not import this package`
   }
   const target = to.split('/', 1)[0] ?? ''
-  if (room === 'webhook' && target === 'contract' && kind !== 'type') return 'the library loads only node:crypto'
+  if (room === 'webhook' && target === 'contract' && kind !== 'type') return 'the library loads only modules of Node'
   if (target === room || layer.rooms.includes(target)) return undefined
   if (target === 'server' && serverCommands.some((it) => from.startsWith(it))) {
     return kind === 'static' ? 'the server is loaded with await import(), when the command runs' : undefined

@@ -1,6 +1,7 @@
 // Bundles the programs in dist/. The CLI and its server share one set of CommonJS files, because Node 20 takes 5 ms to
 // start its ES module loader and 1 ms per file. No module is in two files of a program: it would be two modules.
 import * as fs from 'node:fs'
+import { builtinModules } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform as transformCss } from 'lightningcss'
@@ -23,7 +24,7 @@ const compiledIntoJq = [
 const external = ['@photostructure/sqlite']
 
 const common =
-  /[\\/]src[\\/](?:values|files[\\/](?:error-code|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+  /[\\/]src[\\/](?:values|files[\\/](?:error-code|node-globals|timers|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
 
 /**
  * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
@@ -47,18 +48,28 @@ const groups = [
   { name: 'match', test: /[\\/]testing[\\/]match\.ts$/, priority: 4 },
 ]
 
+/** Globals that a test's environment may lack or replace (files/node-globals.ts), by the module that has Node's own. */
+const ofNode = {
+  'node:buffer': ['Buffer', 'Blob', 'atob', 'btoa'],
+  'node:util': ['TextEncoder', 'TextDecoder'],
+  'node:url': ['URL', 'URLSearchParams'],
+  [src('files/node-globals.ts')]: ['Uint8Array', 'structuredClone'],
+  [src('files/abort-controller.ts')]: ['AbortController', 'AbortSignal'],
+}
 /** Timers that a test's fakes do not replace (files/timers.ts): for global names, and for those that Node's modules export. */
 const timers = src('files/timers.ts')
 const timersPromises = src('files/timers-promises.ts')
 const timerNames = ['Timeout', 'Interval', 'Immediate'].flatMap((it) => [`set${it}`, `clear${it}`])
 const captured = {
+  ...Object.fromEntries(Object.entries(ofNode).flatMap(([from, names]) => names.map((it) => [it, [from, it]]))),
+  crypto: ['node:crypto', 'webcrypto'],
   ...Object.fromEntries([...timerNames, 'queueMicrotask', 'performance'].map((it) => [it, [timers, it]])),
   'process.nextTick': [timers, 'nextTick'],
 }
 const withCapturedTimers = {
   name: 'with-captured-timers',
   resolveId: (id, importer) => {
-    if (importer === timersPromises || importer === src('testing/index.ts')) return undefined
+    if (importer === timers || importer === timersPromises) return undefined
     return { 'node:timers': timers, 'node:timers/promises': timersPromises }[id]
   },
 }
@@ -84,7 +95,7 @@ const programs = [
     transform: { inject: { ...captured, Date: [timers, 'Date'] } },
   },
   { input: { 'chunks/jq-worker': src('cli/output/jq-worker.cjs') }, output: { format: 'cjs' } },
-  // The webhook library shares no module with the others, so it is a single file; it loads only node:crypto.
+  // The webhook library shares no module with the others, so it is a single file; it loads only modules of Node.
   {
     input: Object.fromEntries(['client', 'secure', 'webhook'].map((it) => [`${it}/index`, src(`${it}/index.ts`)])),
     output: { format: 'cjs', dynamicImportInCjs: false, chunkFileNames: 'libraries/[name].cjs' },
@@ -132,6 +143,15 @@ const parsedOnce = {
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
 
+/** Bundlers that make ESM of a CommonJS library leave `require` of Node's modules in it, which fails there. */
+const builtIn = {
+  name: 'built-in',
+  renderChunk: (code) =>
+    code.replaceAll(/\brequire\("([\w:/]+)"\)/g, (call, id) =>
+      id.startsWith('node:') || builtinModules.includes(id) ? `globalThis.process.getBuiltinModule("${id}")` : call,
+    ),
+}
+
 const library = /^(?:client|secure|testing|webhook)\/index/
 
 /** Chunks that a library may load keep their lines and names, which stacks show; without them, the others load faster. */
@@ -174,7 +194,14 @@ export async function bundle(dir) {
     build({
       platform: 'node',
       checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-      plugins: [...plugins, withoutUnused, parsedOnce, minified, licensePlugin({ ...licensing, done: collect })],
+      plugins: [
+        ...plugins,
+        withoutUnused,
+        parsedOnce,
+        builtIn,
+        minified,
+        licensePlugin({ ...licensing, done: collect }),
+      ],
       external,
       ...program,
       transform: { target: 'node20.19', ...transform },

@@ -44,6 +44,8 @@ interface OpenResponse {
 /** A request that may have several headers with the same name. */
 type HttpRequest = Omit<TransportRequest, 'headers'> & {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
+  /** Limits the wait for the response head by `timeoutMs`, not the body. */
+  readonly endless?: boolean
 }
 
 /**
@@ -82,7 +84,7 @@ export async function openExchange(base: BaseUrl, request: HttpRequest, env?: En
       outgoing.destroy()
       reject(failure)
     }
-    const stop = watchLifetime(request, fail)
+    let stop = watchLifetime(request, fail)
     const lost: Lost = (code) => {
       const why = code === undefined ? 'broke off' : `broke off (${code})`
       return failure ?? new TransportError('lost', `The response of ${peer} ${why}`)
@@ -110,6 +112,10 @@ export async function openExchange(base: BaseUrl, request: HttpRequest, env?: En
         return fail('refused', `No connection to ${peer} (HTTP_407)`)
       }
       hasResponse = true
+      if (request.endless) {
+        stop()
+        stop = watchLifetime({ ...request, timeoutMs: undefined }, fail)
+      }
       // Without this listener, an error before anyone reads the body would end the process.
       incoming.on('error', () => {})
       resolve({

@@ -1,6 +1,7 @@
 import { type Endpoint, failuresOf, type InputOf, membersOf, type OutputOf } from '../contract/endpoint.js'
 import { type FailureCode, failures } from '../contract/errors.js'
 import { type Contract, contract } from '../contract/index.js'
+import { requireKnown } from '../contract/values/closest.js'
 import { isTrustedChannel } from './base-url.js'
 import { type Call, createCall } from './call.js'
 import { failureOfTransport } from './failure.js'
@@ -58,10 +59,13 @@ export interface ClientOptions extends CallSettings {
   readonly secure?: SecureOptions
 }
 
+/** The library omits members that are undefined. */
+type OrUndefined<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
+
 type Arguments<E extends Endpoint> =
   Record<never, never> extends InputOf<E>
-    ? [input?: InputOf<E>, options?: CallOptions]
-    : [input: InputOf<E>, options?: CallOptions]
+    ? [input?: OrUndefined<InputOf<E>>, options?: CallOptions]
+    : [input: OrUndefined<InputOf<E>>, options?: CallOptions]
 
 type ClientMethod<E extends Endpoint> = E extends { streams: true }
   ? (...args: Arguments<E>) => Promise<Result<AsyncIterable<OutputOf<E>>, CallFailureCode<E>>>
@@ -88,16 +92,24 @@ export type Client = {
 /**
  * Creates a client of one server. Each method takes one flat object with the member names of the HTTP API and resolves
  * to `{ ok: true, data, … }` or `{ ok: false, code, … }`. It throws only for programming mistakes.
- * @throws TypeError for an invalid base URL, origin or pin.
+ * @throws TypeError for an invalid base URL, origin or pin, and an unknown option.
  */
 export function createClient(options: ClientOptions): Client {
+  requireOptions(options, [...ofClient, ...ofCalls])
   const sending = options.transport ?? createHttpTransport(options.baseUrl)
   const trustedChannel = isTrustedChannel(options.baseUrl)
   const secure: SecureOptions = { mode: 'off', trustedChannel, ...options.secure }
   const secured = withSecure(sending, secure)
-  const call: Call = (endpoint, input, callOptions) =>
-    createCall(withRetry(secured, { ...options.retry, ...callOptions?.retry }), options)(endpoint, input, callOptions)
-  const stream = streamOf(options, secure)
+  const call: Call = async (endpoint, input, callOptions) => {
+    requireOptions(callOptions ?? {}, ofCall)
+    const transport = withRetry(secured, { ...options.retry, ...callOptions?.retry })
+    return createCall(transport, options)(endpoint, input, callOptions)
+  }
+  const streamed = streamOf(options, secure)
+  const stream: Stream = async (endpoint, input, callOptions) => {
+    requireOptions(callOptions ?? {}, ofCall)
+    return streamed(endpoint, input, callOptions)
+  }
   const methodOf = (endpoint: Endpoint) => {
     const send = endpoint.streams ? (stream as Call) : call
     const method = (input: object = {}, callOptions?: CallOptions) => send(endpoint, input, callOptions)
@@ -109,6 +121,21 @@ export function createClient(options: ClientOptions): Client {
     Object.fromEntries(Object.entries(endpoints).map(([name, endpoint]) => [name, methodOf(endpoint)])),
   ])
   return { ...Object.fromEntries(groups), call, stream } as Client
+}
+
+type Names<T> = readonly (keyof T)[]
+const ofClient: Names<ClientOptions> = ['baseUrl', 'transport', 'retry', 'secure']
+const ofCalls: Names<CallSettings> = ['token', 'userAgent', 'timeoutMs', 'newIdempotencyKey']
+const ofCall: Names<CallOptions> = ['idempotencyKey', 'signal', 'timeoutMs', 'headers', 'retry']
+const ofRetry: Names<RetryOptions> = ['tries', 'random', 'sleep', 'monotonicMs', 'now', 'onRetry']
+const ofTransport: Names<SecureOptions> = ['mode', 'origin', 'pins', 'trustedChannel', 'downgradeProtection']
+const ofSession: Names<SecureOptions> = ['now', 'randomBytes', 'setTimer']
+
+/** @throws TypeError for an option that is unknown, also one of `retry` or `secure` */
+function requireOptions(options: Pick<ClientOptions, 'retry' | 'secure'>, names: readonly string[]): void {
+  requireKnown('options', options, names)
+  requireKnown('options.retry', options.retry ?? {}, ofRetry)
+  requireKnown('options.secure', options.secure ?? {}, [...ofTransport, ...ofSession])
 }
 
 /** Yields the pages of a list until the last one, or until one that is empty, as after deletions. */

@@ -22,7 +22,7 @@ export interface PoolOptions {
 
 export interface PoolTransport {
   readonly send: Transport
-  /** Closes the connections after the calls in flight have finished. */
+  /** Closes the connections after the calls in flight have finished. Later calls fail with `aborted`. */
   close(): Promise<void>
 }
 
@@ -38,6 +38,7 @@ export function createPoolTransport(
 ): PoolTransport {
   const base = parseBaseUrl(baseUrl)
   let opened: Promise<Connections> | undefined
+  let closed: Promise<void> | undefined
   const open = async (): Promise<Connections> => {
     const hop = await findHop(base, env)
     const connect = hop.connect && { connect: (_: unknown, done: Connector) => void hop.connect?.(done) }
@@ -48,10 +49,18 @@ export function createPoolTransport(
   return {
     send: async (request) => {
       throwIfAborted(request)
+      if (closed !== undefined) {
+        const message = 'The transport was closed: create another one with createPoolTransport'
+        throw new TransportError('aborted', message, { maybeProcessed: false })
+      }
       opened ??= open()
       return dispatch(await opened, request)
     },
-    close: async () => (await opened?.catch(() => undefined))?.pool.close(),
+    close: () => {
+      const close = async () => (await opened?.catch(() => undefined))?.pool.close()
+      closed ??= close()
+      return closed
+    },
   }
 }
 

@@ -27,23 +27,12 @@ export function createStream(baseUrl: string, settings: CallSettings = {}, env?:
   const stream = async (endpoint: Endpoint, input: object, options: CallOptions = {}) => {
     const prepared = await prepareCall(endpoint, input as Readonly<Record<string, unknown>>, settings, options)
     if (!prepared.ok) return failureOfInput(prepared)
-    const { timeoutMs, ...endless } = prepared.request
-    const follows = (input as { readonly follow?: string }).follow === 'true'
-    const request = follows ? endless : prepared.request
-    const opening = new AbortController()
-    const timer = follows ? setTimeout(() => opening.abort(), timeoutMs) : undefined
-    const signal = request.signal === undefined ? opening.signal : AbortSignal.any([request.signal, opening.signal])
+    const endless = (input as { readonly follow?: string }).follow === 'true'
     try {
-      return await readStream<unknown>(await openExchange(base, { ...request, signal }, env), prepared)
+      return await readStream<unknown>(await openExchange(base, { ...prepared.request, endless }, env), prepared)
     } catch (error) {
       if (!isTransportError(error)) throw error
-      const late = opening.signal.aborted
-      return failureOfTransport(
-        late ? new TransportError('timeout', `No response within ${timeoutMs} ms`) : error,
-        prepared,
-      )
-    } finally {
-      clearTimeout(timer)
+      return failureOfTransport(error, prepared)
     }
   }
   return stream as Stream

@@ -1,3 +1,4 @@
+import { codeOf } from '../files/error-code.js'
 import type { HttpRequest, HttpResponse } from '../secure/http.js'
 
 /** An HTTP request of a call; transports add encryption and retries. */
@@ -37,7 +38,8 @@ export interface SecureFault {
   readonly part?: string
 }
 
-interface TransportErrorOptions extends ErrorOptions {
+interface TransportErrorOptions {
+  readonly cause?: unknown
   /** False for a timeout or abort before anything was sent. Default: true unless the kind is `refused`. */
   readonly maybeProcessed?: boolean
   /** Details of a `secure` error. */
@@ -60,8 +62,7 @@ export class TransportError extends Error {
 }
 
 /** Checks the code, not the class: a custom transport may throw the error class of another copy of this library. */
-export const isTransportError = (error: unknown): error is TransportError =>
-  error instanceof Error && 'code' in error && error.code === 'TRANSPORT_ERROR'
+export const isTransportError = (error: unknown): error is TransportError => codeOf(error) === 'TRANSPORT_ERROR'
 
 /** Maximum bytes of a response body. */
 export const maxResponseBytes = 64 * 1024 * 1024
@@ -71,11 +72,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 interface CallLimits {
   readonly signal?: AbortSignal
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
-/** @throws TransportError if the caller has already aborted */
+/** @throws TransportError if the caller has already aborted, and TypeError unless the signal is an AbortSignal */
 export function throwIfAborted({ signal }: CallLimits): void {
+  if (signal && (typeof signal.addEventListener !== 'function' || typeof signal.aborted !== 'boolean'))
+    throw new TypeError('signal must be an AbortSignal, such as the signal of new AbortController()')
   if (signal?.aborted) throw new TransportError('aborted', 'The call was aborted', { maybeProcessed: false })
 }
 

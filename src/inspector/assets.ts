@@ -43,11 +43,11 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** Root of the package, both from src/inspector/ and from a folder of dist/. */
-const root = new URL('../../', import.meta.url)
+const root = () => new URL('../../', import.meta.url)
 let version: Promise<string> | undefined
 
 export function packageVersion(): Promise<string> {
-  version ??= promises.readFile(new URL('package.json', root)).then((it) => JSON.parse(String(it)).version as string)
+  version ??= promises.readFile(new URL('package.json', root())).then((it) => JSON.parse(String(it)).version as string)
   return version
 }
 
@@ -56,8 +56,8 @@ let files: Promise<ReadonlyMap<string, Buffer>> | undefined
 
 async function readFiles(): Promise<ReadonlyMap<string, Buffer>> {
   const folder = 'dist/inspector'
-  const names = (await promises.readdir(new URL(folder, root))).sort()
-  const read = async (name: string) => [name, await promises.readFile(new URL(`${folder}/${name}`, root))] as const
+  const names = (await promises.readdir(new URL(folder, root()))).sort()
+  const read = async (name: string) => [name, await promises.readFile(new URL(`${folder}/${name}`, root()))] as const
   return new Map(await Promise.all(names.map(read)))
 }
 

@@ -28,7 +28,6 @@ export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
   const rules: readonly (readonly [isWrong: boolean, member: keyof NewFault, code: string, message: string])[] = [
     [has('nth') && has('share'), 'nth', 'conflict', 'cannot be combined with a share'],
     [has('seed') && !has('share'), 'seed', 'conflict', 'is allowed only with a share'],
-    [!has('times') && !has('share') && !has('nth'), 'times', 'required', 'is required without a share'],
     [kind === 'delay' && !has('delay_ms'), 'delay_ms', 'required', 'must be a number of ms for the kind delay'],
     [kind === 'status' && !has('status'), 'status', 'required', 'is required for the kind status'],
     [

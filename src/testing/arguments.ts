@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util'
-import { closest } from '../contract/values/closest.js'
+import { requireKnown } from '../contract/values/closest.js'
 import { parseInstant } from '../domain/time.js'
 
 const SHOWN_LENGTH_MAX = 80
@@ -22,12 +22,7 @@ export function wrongValue(path: string, expected: string, value: unknown): Rang
 /** @throws TypeError unless the value is an object with known members only */
 export function requireMembers(path: string, value: unknown, known: readonly string[]): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType(path, 'an object', value)
-  for (const name of Object.keys(value)) {
-    if (known.includes(name)) continue
-    const close = closest(name, known)
-    const hint = close === undefined ? `its members are ${known.join(', ')}` : `did you mean ${close}?`
-    throw new TypeError(`${path}.${name} is unknown: ${hint}`)
-  }
+  requireKnown(path, value, known)
 }
 
 /** @throws TypeError unless the value is absent, true or false */

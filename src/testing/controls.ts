@@ -1,11 +1,10 @@
 import { faultInput } from '../contract/platform/controls.js'
-import type { NewFault } from '../contract/platform/fault-kinds.js'
 import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
 import { lazyValidator } from '../server/http/schema-validator.js'
 import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
-import type { ClockControl, FaultControl } from './types.js'
+import type { ClockControl, FaultControl, NewFault } from './types.js'
 
 /** @param requireOpen throws when the server is closed */
 export function controlClock(clock: Clock, requireOpen: () => void): ClockControl {
@@ -64,9 +63,8 @@ function readFault(fault: NewFault): NewFault {
   if (typeof fault !== 'object' || fault === null) throw wrongType('fault', 'an object', fault)
   // JSON leaves out members that are undefined.
   const given: NewFault = JSON.parse(JSON.stringify(fault))
-  const read = given.share === undefined && given.nth === undefined ? { times: 1, ...given } : given
-  const issue = validateFault(read)?.[0] ?? issueOfFault(read)
-  if (issue === undefined) return read
+  const issue = validateFault(given)?.[0] ?? issueOfFault(given)
+  if (issue === undefined) return given
   const path = issue.pointer.split('/').slice(1)
   const value = path.reduce<unknown>((it, name) => (it as Record<string, unknown>)[name], fault)
   const got = value === undefined ? '' : `, got ${shown(value)}`

@@ -4,7 +4,6 @@ import { joinHeaders } from '../client/http.js'
 import { type Client, createClient } from '../client/index.js'
 import { type Transport, TransportError, throwIfAborted, watchLifetime } from '../client/transport.js'
 import type { CredentialKind } from '../contract/endpoint.js'
-import { contract } from '../contract/index.js'
 import type { Voucher } from '../contract/vouchers.js'
 import type { Clock } from '../server/clock.js'
 import { startInProcess } from '../server/listen.js'
@@ -82,18 +81,17 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     ...(requireSecure ? { secure: { mode: 'required' } } : {}),
   })
   // Only streams need a connection to the server.
-  const stream: Client['stream'] = async (...call) => {
-    requireOpen()
-    address()
-    return calls.stream(...call)
-  }
-  const { requests: _, ...platform } = calls.platform
-  const operator: TestServer['operator'] = {
-    ...platform,
-    activity: (input = {}, settings) => stream(contract.platform.activity, input, settings),
-  }
-  const requests: Client['platform']['requests'] = (input = {}, settings) =>
-    stream(contract.platform.requests, input, settings)
+  const connected =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      requireOpen()
+      address()
+      return call(...args)
+    }
+  const stream: Client['stream'] = connected(calls.stream)
+  const { requests: followed, ...platform } = calls.platform
+  const operator: TestServer['operator'] = { ...platform, activity: connected(platform.activity) }
+  const requests = connected(followed)
   const client = fromCallers<Client>({ ...calls, stream, platform: { ...operator, requests } })
 
   const { snapshot, restore } = controlSnapshots(deps.snapshots, receiver, requireOpen, whileOpen)

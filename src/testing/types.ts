@@ -1,6 +1,7 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
-import type { NewFault } from '../contract/platform/fault-kinds.js'
+import type { Contract } from '../contract/index.js'
+import type { NewFault as AnyFault } from '../contract/platform/fault-kinds.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Voucher } from '../contract/vouchers.js'
@@ -8,7 +9,6 @@ import type { Seed } from '../server/seed/schema.js'
 import type { Match } from './match.js'
 
 export type { Client } from '../client/index.js'
-export type { NewFault } from '../contract/platform/fault-kinds.js'
 export type { Seed } from '../server/seed/schema.js'
 export type { Match } from './match.js'
 
@@ -136,6 +136,17 @@ export interface ClockControl {
   advance(by: string | number): void
   /** Moves the clock to an instant. @param to a Date or RFC 3339 text, not in the past */
   set(to: Date | string): void
+}
+
+/** Contract ids of the endpoints that are not the operator's. */
+type Faultable = {
+  [G in keyof Contract]: {
+    [N in keyof Contract[G]]: Contract[G][N] extends { caller: 'operator' } ? never : `${G}.${N & string}`
+  }[keyof Contract[G]]
+}[keyof Contract]
+
+export interface NewFault extends AnyFault {
+  readonly endpoint: Faultable
 }
 
 export interface FaultControl {

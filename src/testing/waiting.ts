@@ -36,6 +36,8 @@ export class Waiting {
       }
       const waiter: Waiter = { subject, look, fail }
       const timer = setTimeout(() => fail(overdue()), ms)
+      // node:test cancels a test that waits when nothing else keeps the process alive, which would lose the report.
+      if (process.env.NODE_TEST_CONTEXT === undefined) timer.unref()
       this.#waiters.add(waiter)
       look()
     })

@@ -14,7 +14,8 @@ export interface MismatchExplanation {
  * Explains why verifyWebhook refuses a delivery. It tries known mistakes until one makes the signature match, which
  * proves the cause; only body_empty, body_object_text and body_invalid_utf8_replaced are guesses, because the signed
  * bytes are lost. Returns null if the first secret verifies the delivery or no known mistake explains the signature,
- * and `old_secret` if only a later secret verifies the delivery.
+ * and `old_secret` if only a later secret verifies the delivery. Beyond 64 KiB it tries only spellings of the signature;
+ * `body_too_long` says so.
  *
  * Use it for debugging only: it is slow, and its result must not be sent to the sender of the delivery.
  * @param input As for verifyWebhook. `secrets`: the current secret first, then others that may have signed.
@@ -32,8 +33,12 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
     if (cause !== undefined && cause !== FITS) return explain(cause)
     if (reason === 'future' && MILLISECONDS.test(headers.timestamp)) return explain('timestamp_milliseconds')
   }
-  return reason === 'bad_signature' ? guess(body) : explain(reason, message)
+  if (reason !== 'bad_signature') return explain(reason, message)
+  return guess(body) ?? (body.length > BODY_BYTES_MAX ? explain('body_too_long') : null)
 }
+
+/** Anybody can send an unsigned body, and a longer one would take seconds. */
+const BODY_BYTES_MAX = 64 * 1024
 
 /** Result for a signature that matches without any mistake. */
 const FITS = 'fits'
@@ -68,11 +73,12 @@ function causeOf(data: SignedData): MismatchCause | typeof FITS | undefined {
     const spelling = signs(key, timestamp, '.', body)
     if (spelling !== undefined) return spelling
   }
+  if (body.length > BODY_BYTES_MAX) return undefined
   for (const key of keys) {
     const cause = mistakeWith(key, data, signs)
     if (cause !== undefined) return cause
   }
-  if (signs(new Uint8Array(), timestamp, '.', body)) return 'empty_secret'
+  if (signs('', timestamp, '.', body)) return 'empty_secret'
   for (const [cause, original] of bodyOriginals(body, updateId)) {
     for (const key of keys) if (signs(key, timestamp, '.', original)) return cause
   }
@@ -196,8 +202,8 @@ function* jsonOriginals(text: string, updateId: string): Generator<Original> {
   }
 }
 
-/** Maximum nesting depth. Updates are far shallower, and indenting a deeper body takes quadratic memory. */
-const MAX_DEPTH = 64
+/** Maximum nesting depth. Updates are shallower, and indenting a deeper body takes up to 4 bytes per level and value. */
+const MAX_DEPTH = 16
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
@@ -219,8 +225,11 @@ export function* serialisations(value: object): Generator<string> {
     .replace(/([[{])\n */g, '$1')
     .replace(/\n *([\]}])/g, '$1')
     .replace(/\n */g, ' ')
-  const layouts = [JSON.stringify(value), spaced, ...[2, 4, '\t'].map((indent) => JSON.stringify(value, null, indent))]
+  const compact = JSON.stringify(value)
+  const layouts = [compact, spaced, ...[2, 4, '\t'].map((indent) => JSON.stringify(value, null, indent))]
   for (const layout of layouts) {
+    // Lists of short values in deep objects, which no update has, grow by a factor of 30.
+    if (layout.length > 4 * compact.length + 4096) continue
     const ascii = escape(layout, /[\u0080-\uffff]/g)
     yield layout
     // Python escapes all non-ASCII characters.

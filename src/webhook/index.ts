@@ -1,4 +1,4 @@
-// voucherctl/webhook: verifies, explains and signs webhook deliveries. It loads only node:crypto.
+// voucherctl/webhook: verifies, explains and signs webhook deliveries. It loads only modules of Node.
 export type { UpdateOf, UpdatePayloads, UpdateType } from '../contract/updates.js'
 export type { MismatchExplanation } from './explain.js'
 export { explainMismatch } from './explain.js'

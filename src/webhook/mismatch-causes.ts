@@ -129,6 +129,10 @@ export const mismatchCauses = {
     explanation: 'The body here is the text "[object Object]": a parsed object was made a string.',
     fix: rawBytes,
   },
+  body_too_long: {
+    explanation: 'The body here is longer than 64 KiB, so the mistakes of secret and body were not tried.',
+    fix: 'Check the sender and the secret. Only a shorter body is examined, because anybody can send a long one.',
+  },
   body_empty: {
     explanation: 'The body here is empty and the signed one was not: something read the stream before.',
     fix: rawBytes,

@@ -1,5 +1,5 @@
-// The complete webhook signature scheme in one file, so that it is easy to audit. It imports node:crypto and one type
-// (RULES.md#signatures).
+// The complete webhook signature scheme in one file, so that it is easy to audit. It imports node:crypto and one
+// type (RULES.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Update } from '../contract/updates.js'
 
@@ -213,8 +213,7 @@ export function readHeaders(headers: WebhookHeaders): ReadHeaders | WebhookRefus
 }
 
 function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
-  if (typeof headers !== 'object' || headers === null)
-    throw new TypeError('headers must be an object, Headers or a Map')
+  if (!isObject(headers)) throw noHeaders(headers)
   const values = new Map<string, string[]>()
   for (const entry of Symbol.iterator in headers ? headers : Object.entries(headers)) {
     if (!Array.isArray(entry) || typeof entry[0] !== 'string') {
@@ -225,7 +224,36 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
     const strings = [value].flat().filter((it): it is string => typeof it === 'string')
     values.set(name.toLowerCase(), [...known, ...strings])
   }
+  const isSigned = Object.values(webhookHeaders).some((name) => values.has(name.toLowerCase()))
+  if (!isSigned && !isHeaders(headers)) throw noHeaders(headers)
   return values
+}
+
+/** False for an object that can hold no headers, or holds them in a member: a promise, a request, an event. */
+function isHeaders(headers: object): boolean {
+  if (Symbol.iterator in headers) return true
+  const isValue = (it: unknown) => typeof it !== 'function' && ![it].flat().some(isObject)
+  const holdsHeaders = 'headers' in headers && !isValue(headers.headers)
+  const prototype = Object.getPrototypeOf(headers)
+  // Requests and promises have their members in a class. No `instanceof`: other realms have other classes.
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null
+  return isPlain && !holdsHeaders && Object.values(headers).every(isValue)
+}
+
+function noHeaders(given: unknown): TypeError {
+  const examples = 'request.headers, event.headers or await headers()'
+  return new TypeError(`headers must be the headers themselves, such as ${examples}, not ${kindOf(given)}`)
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** Names a wrong value without quoting it. */
+function kindOf(value: unknown): string {
+  if (!isObject(value)) return value == null ? String(value) : `a ${typeof value}`
+  if ('then' in value && typeof value.then === 'function') return 'a Promise: await it first'
+  const { name } = value.constructor ?? {}
+  if (typeof name === 'string' && name !== 'Object') return `an object of the class ${name}`
+  return 'headers' in value ? 'an object that has headers' : 'a plain object'
 }
 
 type ReadUpdate = { readonly ok: true; readonly value: WebhookUpdate; readonly updateId: string }
@@ -281,13 +309,13 @@ function endOfString(json: string, start: number): number {
 
 /** Converts a raw body to bytes. @throws TypeError for another type, for example the result of a JSON parser */
 export function bytesOf(rawBody: RawBody): Uint8Array {
-  if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
+  if (typeof rawBody === 'string') return Buffer.from(rawBody)
   // `instanceof Uint8Array` would fail in test runners that give each test file its own realm.
-  if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
-  if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]') return new Uint8Array(rawBody)
+  if (ArrayBuffer.isView(rawBody)) return Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength)
+  if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]') return Buffer.from(rawBody)
   throw new TypeError(
-    'rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not the ' +
-      'parsed body: the signature covers the bytes, and serialising an object again gives other ones',
+    'rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not ' +
+      `${kindOf(rawBody)}: the signature covers the bytes, and serialising a parsed body again gives other ones`,
   )
 }
 
@@ -295,10 +323,10 @@ export function bytesOf(rawBody: RawBody): Uint8Array {
 export function keysOf(secrets: readonly WebhookSecret[]): Uint8Array[] {
   if (!Array.isArray(secrets) || secrets.length === 0) throw new TypeError('secrets must be a list of one or more')
   return secrets.map((secret: unknown) => {
-    const key = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
+    const key = typeof secret === 'string' ? Buffer.from(secret) : secret
     if (!ArrayBuffer.isView(key)) throw new TypeError('every secret must be a string or a Uint8Array')
     if (key.byteLength === 0) throw new TypeError('a secret must not be empty')
-    return new Uint8Array(key.buffer, key.byteOffset, key.byteLength)
+    return Buffer.from(key.buffer, key.byteOffset, key.byteLength)
   })
 }
 

@@ -27,6 +27,7 @@ ${endpoints
 
 /** Pins the names and types of the public surface of voucherctl/client and voucherctl/webhook. */
 const surface = `import * as client from '../../src/client/index.js'
+import type { NewFault } from '../../src/testing/types.js'
 import * as webhook from '../../src/webhook/index.js'
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -49,6 +50,16 @@ export type Types = [
   webhook.UpdateOf<'ping'>, webhook.UpdatePayloads, webhook.UpdateType, webhook.VerifiedWebhook, webhook.WebhookUpdate,
 ]
 
+declare const library: client.Client
+void library.vouchers.issue({ template_id: '', external_issue_id: '', recipient_user_id: '', metadata: undefined })
+void library.templates.list({ status: undefined })
+// @ts-expect-error a required member
+void library.vouchers.issue({ template_id: undefined, external_issue_id: '', recipient_user_id: '' })
+export const fault: NewFault = { endpoint: 'vouchers.redeem', kind: 'error' }
+// @ts-expect-error a typing mistake in an endpoint
+export const unknown: NewFault = { endpoint: 'vouchers.redem', kind: 'error' }
+// @ts-expect-error the operator's endpoints have no faults
+export const operators: NewFault = { endpoint: 'platform.reset', kind: 'error' }
 declare const result: Awaited<ReturnType<client.Client['vouchers']['redeem']>>
 if (!result.ok && result.code === 'VOUCHER_ALREADY_REDEEMED') void result.details
 // @ts-expect-error a typing mistake in a code

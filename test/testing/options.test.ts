@@ -123,11 +123,15 @@ describe('server', () => {
       'fault.kind must be one of drop_response, ',
     ],
     [
-      () => server.faults.add({ endpoint: 'vouchers.redem', kind: 'error' }),
+      () => server.faults.add(untyped({ endpoint: 'vouchers.redem', kind: 'error' })),
       RangeError,
       'fault.endpoint must be the id of an endpoint such as vouchers.redeem',
     ],
-    [() => server.faults.add({ endpoint: 'platform.reviews', kind: 'error' }), RangeError, 'fault.endpoint must be'],
+    [
+      () => server.faults.add(untyped({ endpoint: 'platform.reviews', kind: 'error' })),
+      RangeError,
+      'fault.endpoint must',
+    ],
     [() => server.faults.add(untyped({ endpoint: 5, kind: 'error' })), TypeError, 'fault.endpoint must be'],
     [
       () => server.faults.add({ endpoint, kind: 'error', times: 0 }),

@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, Hmac } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   explainMismatch,
   type MismatchCause,
@@ -155,6 +155,7 @@ const planted: [MismatchCause, string, Planted][] = [
     { signedBody: Buffer.from('ff', 'hex'), body: Buffer.from('ff', 'hex').toString() },
   ],
   ['body_object_text', 'String(object)', { body: String(update) }],
+  ['body_too_long', 'of another sender', { body: 'a'.repeat(65_537) }],
   ['body_empty', 'a stream read before', { body: '' }],
 ]
 
@@ -236,14 +237,36 @@ describe('no explanation', () => {
   })
 })
 
+const long = 32 * 1024
 it.each([
-  ['of nested arrays', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
-  ['of nested objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
-  ['of line ends', `${'\n'.repeat(1_000_000)}x`],
-  ['of carriage returns', `${'\r'.repeat(1_000_000)}x`],
-  ['of invalid base64', `${'A'.repeat(1_000_000)}${' '.repeat(40_000)}!`],
-])('explainMismatch returns null for a body of a megabyte %s', (_, body) => {
+  ['nested arrays', `${'['.repeat(long)}${']'.repeat(long)}`],
+  ['nested objects', `${'{"a":'.repeat(long / 8)}1${'}'.repeat(long / 8)}`],
+  ['short values in nested arrays', `${'['.repeat(16)}${'1,'.repeat(long - 17)}1${']'.repeat(16)}`],
+  ['line ends', `${'\n'.repeat(2 * long - 1)}x`],
+  ['carriage returns', `${'\r'.repeat(2 * long - 1)}x`],
+  ['invalid base64', `${'A'.repeat(long)}${' '.repeat(long - 1)}!`],
+])('explainMismatch returns null for 64 KiB of %s', (_, body) => {
   expect(explainMismatch(inputOf({ body }))).toBeNull()
+})
+
+it('explainMismatch names a body beyond 64 KiB, whose mistakes it does not try', () => {
+  const longer = Buffer.alloc(2 * long + 1, '1,')
+  expect(causeOf({ body: longer })).toBe('body_too_long')
+  expect(explainMismatch(inputOf({ body: longer.subarray(1) }))).toBeNull()
+  const upper = createHmac('sha256', secret).update(`${seconds}.`).update(longer).digest('hex').toUpperCase()
+  expect(causeOf({ ...signature(upper), body: longer })).toBe('signature_upper_case')
+})
+
+it('explainMismatch hashes a body beyond 64 KiB once for each secret', () => {
+  const hashed = vi.spyOn(Hmac.prototype, 'update')
+  const body = Buffer.alloc(1024 * 1024)
+  const isBody = (piece: unknown) => (piece as Uint8Array).length === body.length
+  try {
+    explainMismatch(inputOf({ body, secrets: ['a', 'b'] }))
+    expect(hashed.mock.calls.filter(([piece]) => isBody(piece))).toHaveLength(4)
+  } finally {
+    hashed.mockRestore()
+  }
 })
 
 it('explainMismatch reports malformed_signature for a megabyte of signature prefixes', () => {

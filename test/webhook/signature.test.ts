@@ -1,7 +1,14 @@
 import { createHmac } from 'node:crypto'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { signWebhook, type VerifyWebhookInput, verifyWebhook, type WebhookHeaders } from '../../src/webhook/index.js'
+import {
+  explainMismatch,
+  signWebhook,
+  type VerifyWebhookInput,
+  verifyWebhook,
+  type WebhookHeaders,
+} from '../../src/webhook/index.js'
 import { signatureOf } from '../../src/webhook/signature.js'
 import file from '../vectors/webhook-signatures.json' with { type: 'json' }
 
@@ -265,10 +272,51 @@ describe('header containers', () => {
   it.each([undefined, null, 'x-platform-timestamp: 1'])(
     'verifyWebhook throws TypeError for the headers %j',
     (headers) => {
-      const error = new TypeError('headers must be an object, Headers or a Map')
+      const given = typeof headers === 'string' ? 'a string' : String(headers)
+      const error = new TypeError(`${needsHeaders}${given}`)
       expect(() => verify({ headers: headers as unknown as WebhookHeaders })).toThrow(error)
     },
   )
+
+  const needsHeaders =
+    'headers must be the headers themselves, such as request.headers, event.headers or await headers(), not '
+  class Incoming {
+    readonly #headers = signed()
+    get headers() {
+      return this.#headers
+    }
+  }
+  it.each<[string, unknown, string]>([
+    ['a promise', Promise.resolve(signed()), 'a Promise: await it first'],
+    ['a promise of another realm', runInNewContext('Promise.resolve({})'), 'a Promise: await it first'],
+    ['a Fetch request', new Request('http://a/', { headers: signed() }), 'an object of the class Request'],
+    ['a request of a class', new Incoming(), 'an object of the class Incoming'],
+    ['the event of a function host', { headers: signed(), body: '' }, 'an object that has headers'],
+    ['an event without headers', { headers: null, requestContext: {} }, 'an object that has headers'],
+    ['an event that holds a request', { request: new Request('http://a/'), env: {} }, 'a plain object'],
+    ['headers of an edge function', { host: [{ key: 'Host', value: 'a' }] }, 'a plain object'],
+    ['an object with a function get', { get: () => '1' }, 'a plain object'],
+    ['a function', () => signed(), 'a function'],
+    ['a URL', new URL('http://a/'), 'an object of the class URL'],
+  ])('verifyWebhook and explainMismatch throw TypeError for %s as headers', (_, headers, given) => {
+    const error = new TypeError(needsHeaders + given)
+    const input = { headers: headers as WebhookHeaders, rawBody, secrets: [secret] }
+    expect(() => verifyWebhook(input)).toThrow(error)
+    expect(() => explainMismatch(input)).toThrow(error)
+  })
+
+  it.each<[string, WebhookHeaders]>([
+    ['an object of another realm', runInNewContext('({})')],
+    ['an object without prototype', Object.create(null)],
+    ['headers that are named like members of requests', { headers: 'a', then: 'b', get: ['c'], constructor: 'd' }],
+  ])('verifyWebhook refuses %s as missing_header', (_, headers) => {
+    expect(verify({ headers })).toEqual(refusal('missing_header'))
+  })
+
+  it('verifyWebhook accepts signed headers among members that are no headers', () => {
+    const headers = { ...signed(), cookies: { a: 1 }, get: () => '' } as unknown as WebhookHeaders
+    expect(verify({ headers })).toMatchObject({ ok: true })
+  })
 
   it('verifyWebhook throws TypeError for a list of headers that is not made of pairs', () => {
     const message = 'headers must be names with values: a list like rawHeaders has to be made into pairs'
@@ -401,12 +449,14 @@ describe('order of checks', () => {
 
 describe('caller errors', () => {
   const headers = {}
-  const raw =
-    'rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not the parsed ' +
-    'body: the signature covers the bytes, and serialising an object again gives other ones'
+  const raw = (given: string) =>
+    `rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not ${given}: ` +
+    'the signature covers the bytes, and serialising a parsed body again gives other ones'
   it.each<[string, object, string]>([
-    ['a parsed body', { rawBody: ping }, raw],
-    ['no body', { rawBody: undefined }, raw],
+    ['a parsed body', { rawBody: ping }, raw('a plain object')],
+    ['no body', { rawBody: undefined }, raw('undefined')],
+    ['the promise of a body', { rawBody: Promise.resolve('') }, raw('a Promise: await it first')],
+    ['a stream', { rawBody: new ReadableStream() }, raw('an object of the class ReadableStream')],
     ['an empty secret', { secrets: [''] }, 'a secret must not be empty'],
     ['an empty secret among others', { secrets: [secret, new Uint8Array()] }, 'a secret must not be empty'],
     ['an undefined secret', { secrets: [undefined] }, 'every secret must be a string or a Uint8Array'],

@@ -119,7 +119,7 @@ export const platformControls = group('platform', {
     query: input({
       until: Type.Optional(instantInput),
       seconds: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, description: 'instead of until' }),
+        Type.Integer({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, description: 'instead of until, default 0' }),
       ),
     }),
     output: forecast,

@@ -8,6 +8,16 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(1, Math.floor(best.it.length / 3)) ? best.it : undefined
 }
 
+/** @throws TypeError for a member that is not known, which names the closest known one */
+export function requireKnown(path: string, value: object, known: readonly string[]): void {
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue
+    const close = closest(name, known)
+    const hint = close === undefined ? `its members are ${known.join(', ')}` : `did you mean ${close}?`
+    throw new TypeError(`${path}.${name} is unknown: ${hint}`)
+  }
+}
+
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

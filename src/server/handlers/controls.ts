@@ -35,9 +35,8 @@ export const controlHandlers = (({ clock, faults, store }) => {
     advanceClock: async ({ seconds }) => moveTo(afterSeconds(seconds)),
     forecast: async ({ until, seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
-      if ((until === undefined) === (seconds === undefined)) {
-        return invalid({ pointer: '/until', code: 'required', message: 'is required, or seconds instead of it' })
-      }
+      if (until !== undefined && seconds !== undefined)
+        return invalid({ pointer: '/until', code: 'conflict', message: 'cannot be combined with seconds' })
       const now = clock.now()
       const target = until === undefined ? afterSeconds(seconds ?? 0) : futureTime('until', until)
       if (typeof target === 'object') return target

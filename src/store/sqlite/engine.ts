@@ -46,7 +46,8 @@ export function isOfOperation(problem: SqliteProblem | null): boolean {
 
 /** Maps the primary result code of an error, the low byte of the extended code. Null: not an error of SQLite. */
 export function sqliteProblemOf(error: unknown): SqliteProblem | null {
-  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
+  // Not `instanceof Error`: in Jest and in vmThreads of Vitest, errors of Node have another class.
+  const code = typeof error === 'object' && error !== null && 'errcode' in error ? error.errcode : null
   return typeof code === 'number' ? (PROBLEMS[code & 0xff] ?? 'other') : null
 }
 
@@ -59,13 +60,22 @@ function loadSqlite(): SqliteLibrary {
   const builtIn = builtInSqlite()
   if (builtIn !== undefined) return builtIn
   try {
-    return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteLibrary
+    return createRequire(fileOrProgram())('@photostructure/sqlite') as SqliteLibrary
   } catch (cause) {
     throw new StoreUnusable(
       'SQLITE_MISSING',
       `The server needs SQLite. Node ${process.versions.node} has none, and @photostructure/sqlite is not installed or has no binary for ${process.platform}-${process.arch}. Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.`,
       { cause },
     )
+  }
+}
+
+/** URL of this file, or the program if a bundler made ESM of the server: it leaves CommonJS without a path. */
+function fileOrProgram(): string {
+  try {
+    return import.meta.url
+  } catch {
+    return process.argv[1] ?? ''
   }
 }
 

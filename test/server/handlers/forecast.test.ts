@@ -111,7 +111,6 @@ it('forecast that reads a maximum of rows counts the newest vouchers and is not 
 })
 
 it.each([
-  [{}, '/until'],
   [{ until: at(START_MS + 1), seconds: 1 }, '/until'],
   [{ until: at(START_MS - 1) }, '/until'],
   [{ until: '2027-04-31T00:00:00Z' }, '/until'],

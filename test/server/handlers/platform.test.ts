@@ -213,7 +213,6 @@ describe('injected faults', () => {
     [{ endpoint: 'apps.list', kind: 'delay', times: 1 }, { pointer: '/delay_ms' }],
     [{ endpoint: 'apps.list', kind: 'explode', times: 1 }, { pointer: '/kind' }],
     [{ endpoint: 'apps.list', kind: 'error', times: 0 }, { pointer: '/times' }],
-    [{ endpoint: 'apps.list', kind: 'error' }, { pointer: '/times' }],
     [{ endpoint: 'apps.list', kind: 'error', share: 0 }, { pointer: '/share' }],
     [{ endpoint: 'apps.list', kind: 'error', share: 1.5 }, { pointer: '/share' }],
     [{ endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 60_001 }, { pointer: '/delay_ms' }],

@@ -89,6 +89,7 @@ const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
   body_latin1: { signedBody: '{"update_id":7,"text":"ü"}', body: Buffer.from('{"update_id":7,"text":"ü"}', 'latin1') },
   body_invalid_utf8_replaced: { signedBody: Buffer.from([0x22, 0xff, 0x22]), body: '"\ufffd"' },
   body_object_text: { body: '[object Object]' },
+  body_too_long: { body: 'a'.repeat(65_537) },
   body_empty: { body: '' },
 }
 
