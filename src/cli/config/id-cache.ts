@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { userFolder } from '../../files/data-dir.js'
+import { readText } from '../../files/read-file.js'
 import { asMembers, type Members, parseObject } from '../../values/json.js'
 import type { Host } from '../host/host.js'
 
@@ -118,12 +119,13 @@ export async function rememberIds(host: Host, call: Omit<RecordSet, 'kind'>, dat
 /** Stores entries with mode 0600; a failure only costs the next completion a call. */
 async function write(host: Host, change: (entries: Entries) => Entries): Promise<void> {
   const { replaceFile } = await import('../../files/replace-file.js')
+  const { makeFolder } = await import('../../files/sync-folder.js')
   const file = fileOf(host)
   const newest = Object.entries(change(entriesOf(host)))
     .sort(([, one], [, other]) => other.at - one.at)
     .slice(0, ENTRIES_MAX)
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     replaceFile(file, JSON.stringify(Object.fromEntries(newest)), { flush: false })
   } catch {
     // Ignore a read-only folder and a full disk.
@@ -132,13 +134,12 @@ async function write(host: Host, change: (entries: Entries) => Entries): Promise
 
 type Entries = Readonly<Record<string, Entry>>
 
-const fileOf = ({ env, homeDir }: Pick<Host, 'env' | 'homeDir'>) =>
-  join(env.XDG_CACHE_HOME || join(homeDir, '.cache'), 'voucherctl', 'completion.json')
+const fileOf = (host: Pick<Host, 'env' | 'homeDir'>) => join(userFolder(host, 'CACHE'), 'voucherctl', 'completion.json')
 
 /** Reads the file; entries of another form, such as those of an earlier version, are omitted. */
 function entriesOf(host: Host): Entries {
   try {
-    const entries = parseObject(readFileSync(fileOf(host), 'utf8')) ?? {}
+    const entries = parseObject(readText(fileOf(host))) ?? {}
     const isEntry = ([, it]: readonly [string, unknown]) =>
       typeof asMembers(it)?.at === 'number' && Array.isArray(asMembers(it)?.records)
     return Object.fromEntries(Object.entries(entries).filter(isEntry)) as Entries
