@@ -10,7 +10,6 @@ const inWords = new Map([
   ['EACCES', 'you may not write there'],
   ['EEXIST', 'a file or a broken link is in its place'],
   ['ENOENT', 'the file system allows no folder there'],
-  ['EROFS', 'the file system is read-only'],
 ])
 
 /** Ends a sentence such as `FILE cannot be written` with the reason; for an error of `makeFolder`, names the folder. */

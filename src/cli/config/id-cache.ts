@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { userFolder } from '../../files/data-dir.js'
-import { readText } from '../../files/read-file.js'
+import { findText } from '../../files/read-file.js'
 import { asMembers, type Members, parseObject } from '../../values/json.js'
 import type { Host } from '../host/host.js'
 
@@ -138,12 +138,8 @@ const fileOf = (host: Pick<Host, 'env' | 'homeDir'>) => join(userFolder(host, 'C
 
 /** Reads the file; entries of another form, such as those of an earlier version, are omitted. */
 function entriesOf(host: Host): Entries {
-  try {
-    const entries = parseObject(readText(fileOf(host))) ?? {}
-    const isEntry = ([, it]: readonly [string, unknown]) =>
-      typeof asMembers(it)?.at === 'number' && Array.isArray(asMembers(it)?.records)
-    return Object.fromEntries(Object.entries(entries).filter(isEntry)) as Entries
-  } catch {
-    return {}
-  }
+  const isEntry = ([, it]: readonly [string, unknown]) =>
+    typeof asMembers(it)?.at === 'number' && Array.isArray(asMembers(it)?.records)
+  const entries = parseObject(findText(fileOf(host)) ?? '') ?? {}
+  return Object.fromEntries(Object.entries(entries).filter(isEntry)) as Entries
 }

@@ -5,6 +5,7 @@ import { replaceFile } from '../../../files/replace-file.js'
 import { makeFolder } from '../../../files/sync-folder.js'
 import { asMembers, type Members, parseObject } from '../../../values/json.js'
 import { type Failure, fail } from '../../failures/failure.js'
+import { tryToWrite } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 
 /** Configuration file of a client in the folder of a project, and the member that holds the servers. */
@@ -59,13 +60,10 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
     '\n',
     read.end,
   )
-  try {
+  return tryToWrite(path, BY_HAND, () => {
     makeFolder(dirname(path), 0o777)
     replaceFile(path, content, { isPrivate: false })
-    return undefined
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${path} cannot be written${reasonOf(error)}.`, BY_HAND)
-  }
+  })
 }
 
 const BY_HAND = 'Leave --write out, and add what is printed by hand.'
