@@ -41,7 +41,8 @@ export async function main(version: () => string, document: (path: string) => st
     env: process.env,
     cwd: workingFolder(),
     // With HOME set, save the 0.2 ms of loading node:os.
-    homeDir: process.env.HOME || (await import('node:os')).homedir(),
+    homeDir:
+      process.env.HOME || (await import('node:os').then((os) => os.homedir() || os.userInfo().homedir).catch(() => '')),
     now: Date.now,
     zone: (ms) => -Math.round(new Date(ms).getTimezoneOffset()),
     newId: () => crypto.randomUUID(),

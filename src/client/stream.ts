@@ -8,12 +8,13 @@ import type { Environment } from './proxy.js'
 import { parseBody } from './response.js'
 import type { CallFailure, CallFailureCode, CallResult, CallSuccess } from './result.js'
 import type { CallOptions, CallSettings } from './settings.js'
-import { isTransportError, TransportError } from './transport.js'
+import { isTransportError, maxResponseBytes, TransportError } from './transport.js'
 
 /**
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
  * the connection breaks, or a line is not a document (`cause` is then the failure). Leaving the loop or aborting ends
- * the call. `timeoutMs` limits the whole response, or with `follow` the wait for its head (RULES.md#time-limits).
+ * the call. `timeoutMs` and 64 MiB limit the whole response, or with `follow` only the wait for its head
+ * (RULES.md#time-limits).
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,
@@ -29,7 +30,8 @@ export function createStream(baseUrl: string, settings: CallSettings = {}, env?:
     if (!prepared.ok) return failureOfInput(prepared)
     const endless = (input as { readonly follow?: string }).follow === 'true'
     try {
-      return await readStream<unknown>(await openExchange(base, { ...prepared.request, endless }, env), prepared)
+      const exchange = await openExchange(base, { ...prepared.request, endless }, env)
+      return await readStream<unknown>(exchange, prepared, endless ? Number.POSITIVE_INFINITY : maxResponseBytes)
     } catch (error) {
       if (!isTransportError(error)) throw error
       return failureOfTransport(error, prepared)
@@ -43,10 +45,11 @@ type Exchange = Awaited<ReturnType<typeof openExchange>>
 async function readStream<Document>(
   { status, headers, readChunks, readBytes, hide = (text) => text }: Exchange,
   call: Parameters<typeof failureOfResponse>[1],
+  bytesMax: number,
 ): Promise<CallSuccess<AsyncIterable<Document>> | CallFailure> {
   const failureOf = (body: string) => failureOfResponse({ status, headers, body: hide(body) }, call)
   if (status < 200 || status > 299) return failureOf((await readBytes()).toString('utf8'))
-  const data = readDocuments<Document>(readChunks(), failureOf)
+  const data = readDocuments<Document>(readChunks(), failureOf, bytesMax)
   return { ok: true, data, status, requestId: headers['x-request-id'] ?? null, replayed: false, headers }
 }
 
@@ -56,10 +59,13 @@ const LINE_LENGTH_MAX = 1024 * 1024
 async function* readDocuments<Document>(
   chunks: AsyncIterable<Uint8Array>,
   failureOf: (line: string) => CallFailure,
+  bytesMax: number,
 ): AsyncGenerator<Document> {
   const decoder = new TextDecoder()
-  let rest = ''
+  let [rest, left] = ['', bytesMax]
   for await (const chunk of chunks) {
+    left -= chunk.byteLength
+    if (left < 0) throw new TransportError('lost', `The response is larger than ${bytesMax} bytes`)
     const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = parts.pop() ?? ''
     if (rest.length > LINE_LENGTH_MAX)

@@ -1,16 +1,25 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 interface User {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly homeDir: string
 }
 
+/** Folders below the home folder, unless a variable such as XDG_DATA_HOME names another. */
+const usual = { CONFIG: '.config', DATA: join('.local', 'share'), STATE: join('.local', 'state'), CACHE: '.cache' }
+
+/** The path, unless it is relative or begins with a literal `~`, which a shell did not replace (RULES.md#folders). */
+export const absolute = (path: string | undefined) => (path && isAbsolute(path) ? path : undefined)
+
+export const userFolder = ({ env, homeDir }: User, kind: keyof typeof usual): string =>
+  absolute(env[`XDG_${kind}_HOME`]) ?? join(homeDir, usual[kind])
+
+/** Names of the XDG variables whose values are ignored. */
+export const ignoredFolders = ({ env }: Pick<User, 'env'>): readonly string[] =>
+  Object.keys(usual).flatMap((it) => (absolute(env[`XDG_${it}_HOME`] || '/') ? [] : `XDG_${it}_HOME`))
+
 /** Default data folder of the server (RULES.md#data-folder). */
-export function defaultDataDir({ env, homeDir }: User): string {
-  return join(env.XDG_DATA_HOME || join(homeDir, '.local', 'share'), 'voucherctl')
-}
+export const defaultDataDir = (user: User): string => join(userFolder(user, 'DATA'), 'voucherctl')
 
 /** Folder with one file for each running server of the user (RULES.md#local-server). */
-export function serverRegistryDir({ env, homeDir }: User): string {
-  return join(env.XDG_STATE_HOME || join(homeDir, '.local', 'state'), 'voucherctl', 'servers')
-}
+export const serverRegistryDir = (user: User): string => join(userFolder(user, 'STATE'), 'voucherctl', 'servers')

@@ -7,3 +7,20 @@ export function codeOf(error: unknown, otherwise = 'unknown reason'): string {
 
 /** True if a system error says that the path does not exist. */
 export const isMissing = (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR'
+
+const inWords = new Map([
+  ['EACCES', 'you may not write there'],
+  ['EEXIST', 'a file or a broken link is in its place'],
+  ['ENOENT', 'the file system allows no folder there'],
+])
+
+/** Ends a sentence such as `FILE cannot be written` with the reason; for an error of `makeFolder`, names the folder. */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'FILE_TOO_LARGE') return ': it is larger than 16 MiB'
+  const { syscall, path } = error as Partial<NodeJS.ErrnoException>
+  const words = inWords.get(code)
+  return syscall === 'mkdir'
+    ? `: the folder ${path} cannot be made (${words ? `${words}, ` : ''}${code})`
+    : ` (${code})`
+}

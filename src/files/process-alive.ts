@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { codeOf } from './error-code.js'
+import { findText } from './read-file.js'
 
 /** True if a process with this PID runs. A zombie has ended; without an init process, containers keep zombies. */
 export function isAlive(pid: number): boolean {
@@ -18,13 +18,9 @@ const START_TICKS = 19
 
 /** Fields of /proc/PID/stat after the program name; undefined on systems without /proc. */
 function statOf(pid: number): readonly string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The program name, in parentheses, may contain spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    return undefined
-  }
+  const stat = findText(`/proc/${pid}/stat`)
+  // The program name, in parentheses, may contain spaces and parentheses.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 /** Clock ticks from boot to the start of a process (field 22 of /proc/PID/stat); undefined on systems without /proc. */
@@ -33,10 +29,6 @@ export const startTicks = (pid: number): string | undefined => statOf(pid)?.[STA
 /** Boot id and start ticks of a process, which no other process with its PID has. Undefined without /proc. */
 export function processStart(pid: number): string | undefined {
   const ticks = startTicks(pid)
-  if (ticks === undefined) return undefined
-  try {
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${ticks}`
-  } catch {
-    return undefined
-  }
+  const bootId = findText('/proc/sys/kernel/random/boot_id')
+  return ticks === undefined || bootId === undefined ? undefined : `${bootId.trim()} ${ticks}`
 }

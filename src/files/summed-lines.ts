@@ -64,12 +64,12 @@ export function* readLines(path: string): Generator<SummedLine> {
   }
 }
 
-/** Reads this many bytes at an offset; fewer at the end of the file. */
+/** Reads this many bytes at an offset; fewer at the end of the file. Linux refuses reads of 4 MiB from /proc/sys. */
 export function readAt(file: number, offset: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes)
   let read = 0
   while (read < bytes) {
-    const more = readSync(file, buffer, read, bytes - read, offset + read)
+    const more = readSync(file, buffer, read, Math.min(bytes - read, WINDOW_BYTES), offset + read)
     if (more === 0) break
     read += more
   }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { codeOf } from './error-code.js'
 import { platform } from './platform.js'
@@ -24,10 +24,25 @@ export function syncFolder(path: string, { syncsFolders } = platform): void {
   }
 }
 
-/** Creates a folder and missing parents with mode 0700, so that they survive a power failure. */
-export function makeFolder(path: string): void {
-  const made = mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (made === undefined) return
-  const topmost = dirname(resolve(made))
-  for (let folder = resolve(path); folder !== topmost; folder = dirname(folder)) syncFolder(dirname(folder))
+/**
+ * Creates a folder and missing parents, so that they survive a power failure. Node's recursive mkdir never returns in
+ * /proc, where every new folder is reported as missing.
+ * @returns the topmost new folder; undefined if there is none
+ * @throws errors of mkdir, whose `path` is the folder that cannot be made
+ */
+export function makeFolder(path: string, mode = 0o700): string | undefined {
+  // Only folders have an entry `.`: a file and a broken link are in the way, as mkdir then tells.
+  const isFolder = (it: string) => existsSync(`${it}/.`)
+  const missing: string[] = []
+  for (let it = resolve(path); !isFolder(it) && dirname(it) !== it; it = dirname(it)) missing.unshift(it)
+  for (const it of missing) {
+    try {
+      mkdirSync(it, mode)
+    } catch (error) {
+      // Another process may have made it.
+      if (!isFolder(it)) throw error
+    }
+    syncFolder(dirname(it))
+  }
+  return missing[0]
 }

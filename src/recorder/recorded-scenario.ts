@@ -15,8 +15,8 @@ interface RecordingInput {
   readonly ids?: ReadonlySet<string>
   /** Time of the server before the first line, if it is known. */
   readonly startedAt: string | undefined
-  /** True if the server ended the recording. */
-  readonly isBroken?: boolean
+  /** Says why the recording ended before the user ended it. */
+  readonly ending?: string | undefined
   /** Reads records that existed before the recording. */
   readonly read: ReadRecord
   readonly inPieces?: InPieces
@@ -24,7 +24,7 @@ interface RecordingInput {
 
 /** Makes a scenario of the activity of a server (RULES.md#scenarios). */
 export async function recordedScenario(input: RecordingInput): Promise<RecordedScenario> {
-  const { lines, ids, startedAt, isBroken = false, read, inPieces = (items) => items } = input
+  const { lines, ids, startedAt, read, inPieces = (items) => items } = input
   const all = await eventsOf(lines, inPieces, ids)
   // An empty server has the state after a reset.
   const events = all.slice(
@@ -37,7 +37,7 @@ export async function recordedScenario(input: RecordingInput): Promise<RecordedS
   const existing = unknown.length === 0 ? new Map() : await readExisting(unknown, read, inPieces)
   const prepared = await preparation(events, existing, inPieces)
   const { steps, comments, ...head } = await draftOf(prepared, events, startedAt, inPieces)
-  const ending = isBroken ? [...comments, 'The server ended the recording here.'] : comments
+  const ending = input.ending === undefined ? comments : [...comments, input.ending]
   const remarks = [...steps.flatMap((it) => it.comments), ...ending]
   if (steps.length === 0) return { text: null, steps: 0, remarks }
   const [at = ''] = events.flatMap((it) => (it.kind === 'call' || it.kind === 'attempt' ? it.at : []))

@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
 import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
+import { readText } from '../files/read-file.js'
 import { createFile } from '../files/replace-file.js'
 import { lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
@@ -42,7 +43,7 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
   }
   let file: Partial<KeyFile> | null
   try {
-    file = JSON.parse(readFileSync(path, 'utf8')) as Partial<KeyFile> | null
+    file = JSON.parse(readText(path)) as Partial<KeyFile> | null
   } catch (cause) {
     throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
   }
@@ -102,7 +103,7 @@ export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
  */
 export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
   if (!existsSync(path)) createFile(path, `${makeToken('opk_', random)}\n`, flush)
-  const key = readFileSync(path, 'utf8').trim()
+  const key = readText(path).trim()
   if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
   throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
 }

@@ -11,7 +11,7 @@ export interface ServerOptions {
   readonly port?: number
   /** Stores nothing permanently: SQLite in memory, keys in a private temporary folder that the server deletes. */
   readonly memory?: boolean
-  /** Folder of the database and the keys; created with mode 0700 if absent. */
+  /** Folder of the database and the keys, required without `memory`; created with mode 0700 if absent. */
   readonly dataDir?: string
   /**
    * A PostgreSQL database that any number of servers may share; the folder then holds only the keys. The PG* variables

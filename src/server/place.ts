@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { mkdtempSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { isLoopbackHost } from '../contract/values/loopback.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { makeToken } from '../domain/tokens.js'
-import { defaultDataDir } from '../files/data-dir.js'
 import { processStart } from '../files/process-alive.js'
+import { readText } from '../files/read-file.js'
 import { refuseForeignFile, replaceFile } from '../files/replace-file.js'
+import { makeFolder } from '../files/sync-folder.js'
 import type { SessionStorage } from '../inspector/page-sessions.js'
 import type { Clock } from './clock.js'
 import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
@@ -38,12 +39,10 @@ export interface ServerPlace {
 /** Returns the place in the folder that the options name; with `memory`, in a temporary folder for the keys only. */
 export function placeInFolder(options: ServerOptions): ServerPlace & { readonly dataDir: string } {
   const { memory = false, keyFile, host = '127.0.0.1', operator = isLoopbackHost(host) } = options
-  const dataDir = memory
-    ? mkdtempSync(join(tmpdir(), 'voucherctl-'))
-    : resolve(options.dataDir ?? defaultDataDir({ env: process.env, homeDir: homedir() }))
+  const dataDir = memory ? mkdtempSync(join(tmpdir(), 'voucherctl-')) : resolve(options.dataDir as string)
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
   // Create a new folder for this user only; leave an existing one unchanged.
-  if (!existsSync(dataDir)) mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(dataDir)
   return {
     database: memory ? ':memory:' : join(dataDir, 'voucherctl.db'),
     dataDir,
@@ -85,7 +84,7 @@ function sessionFile(path: string): NonNullable<SessionStorage['file']> {
     read() {
       // Another user could have written the hash of a token that this user did not get.
       refuseForeignFile(path)
-      return readFileSync(path, 'utf8')
+      return readText(path)
     },
     write: (text) => replaceFile(path, text, { flush: false }),
   }
@@ -114,7 +113,7 @@ interface ServerFile {
  */
 export function registerServer(registryDir: string, file: ServerFile): () => void {
   const path = join(registryDir, `${file.instance_id}.json`)
-  const topmost = mkdirSync(registryDir, { recursive: true, mode: 0o700 })
+  const topmost = makeFolder(registryDir)
   writeRunning(path, file)
   return () => {
     rmSync(path, { force: true })
@@ -141,7 +140,7 @@ function writeRunning(path: string, file: ServerFile): void {
 function removeServerFile(dataDir: string, instanceId: string): void {
   const path = join(dataDir, 'server.json')
   try {
-    const { instance_id: other } = JSON.parse(readFileSync(path, 'utf8')) as Partial<ServerFile>
+    const { instance_id: other } = JSON.parse(readText(path)) as Partial<ServerFile>
     if (other !== instanceId) return
   } catch {
     // The file is missing already, or unreadable.

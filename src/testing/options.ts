@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { botScopes, scopes } from '../contract/endpoint.js'
 import { templateBody } from '../contract/openapi/template-body.js'
 import { type RateLimit, rateLimitNames } from '../contract/rate-limits.js'
 import { updateTypes } from '../contract/updates.js'
+import { readText } from '../files/read-file.js'
 import { type Clock, LATEST_TEST_TIME, steadyNow, systemClock, TestClock } from '../server/clock.js'
 import type { ServerOptions } from '../server/options.js'
 import type { Seed } from '../server/seed/schema.js'
@@ -131,7 +131,7 @@ async function readSeedFile(path: string, now: number): Promise<Seed> {
   const { readSeed } = await import('../server/seed/read.js')
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = readText(path)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new RangeError(`options.seed must be the path of a file that can be read, got '${path}' (${code})`, { cause })

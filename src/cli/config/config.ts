@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { codeOf, isMissing } from '../../files/error-code.js'
+import { userFolder } from '../../files/data-dir.js'
+import { codeOf, isMissing, reasonOf } from '../../files/error-code.js'
+import { readText } from '../../files/read-file.js'
 import type { SecureMode } from '../../secure/client/options.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
@@ -60,10 +61,8 @@ export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retr
 /** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
 
-export function configDir({ env, homeDir }: Home): string {
-  if (env.VOUCHERCTL_CONFIG_DIR) return env.VOUCHERCTL_CONFIG_DIR
-  return join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), 'voucherctl')
-}
+export const configDir = (host: Home): string =>
+  host.env.VOUCHERCTL_CONFIG_DIR || join(userFolder(host, 'CONFIG'), 'voucherctl')
 
 export const configFile = (host: Home) => join(configDir(host), 'config.json')
 
@@ -72,14 +71,25 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
 
+/** Refuses a variable from which secrets would follow into the working folder (RULES.md#folders). */
+export function refuseFolders({ env: { VOUCHERCTL_CONFIG_DIR: dir }, homeDir }: Home): Failure | undefined {
+  if (dir?.startsWith('~')) return notAbsolute('VOUCHERCTL_CONFIG_DIR', dir, '/.config/voucherctl')
+  return isAbsolute(homeDir) ? undefined : notAbsolute('HOME', homeDir || 'unset', '')
+}
+
+const notAbsolute = (name: string, value: string, path: string) =>
+  fail('FOLDER_INVALID', `${name} is ${value}, no absolute path.`, `Set it: \`export ${name}=/home/you${path}\`.`)
+
 export function readConfig(host: Home): ConfigResult {
+  const refused = refuseFolders(host)
+  if (refused !== undefined) return refused
   const path = configFile(host)
   let content: string
   try {
-    content = readFileSync(path, 'utf8')
+    content = readText(path)
   } catch (error) {
     if (isMissing(error)) return { ok: true, config: emptyConfig }
-    return fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`, 'Check its owner and permissions.')
+    return fail('CONFIG_INVALID', `${path} cannot be read${reasonOf(error)}.`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined
   if (
@@ -163,7 +173,7 @@ async function underLock(
     const code = codeOf(error)
     const hint =
       unwritable[code] ?? 'Check the permissions of its folder, or choose another with VOUCHERCTL_CONFIG_DIR.'
-    return fail('FILE_UNWRITABLE', `${configFile(host)} cannot be written (${code}).`, hint)
+    return fail('FILE_UNWRITABLE', `${configFile(host)} cannot be written${reasonOf(error)}.`, hint)
   }
 }
 

@@ -1,6 +1,6 @@
 import { accessSync, chmodSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf } from '../../files/error-code.js'
+import { codeOf, reasonOf } from '../../files/error-code.js'
 import { makeFolder } from '../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
 import { closing, othersMay, writableFolder } from '../host/permissions.js'
@@ -24,18 +24,11 @@ export function prepareDataFolder(
     makeFolder(dir)
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
-    return usage(`${dir} cannot be the data folder: ${reasonOf(codeOf(error))}.`, 'Choose another with --data.')
+    return usage(`${dir} cannot be the data folder${reasonOf(error)}.`, 'Choose another with --data.')
   }
   const closed = PRIVATE_FILES.map((name) => close(join(dir, name), 0o600))
   const folder = isNamed ? writableFolder(dir) : close(dir, 0o700)
   return { ok: true, warnings: [folder, ...closed].filter((it) => it !== undefined) }
-}
-
-function reasonOf(code: string): string {
-  if (code === 'EEXIST') return 'it is not a folder'
-  if (code === 'ENOTDIR') return 'it lies below a file'
-  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return `you may not write there (${code})`
-  return `it cannot be made (${code})`
 }
 
 function close(path: string, mode: 0o600 | 0o700): string | undefined {

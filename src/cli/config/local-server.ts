@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { createHttpTransport } from '../../client/http.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
+import { findText } from '../../files/read-file.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
@@ -46,7 +47,7 @@ export function findLocalServer(dataDir: string): LocalServer | undefined {
 }
 
 function readRunning(path: string): LocalServer | undefined {
-  const server = parseObject(readText(path) ?? '') as LocalServer | undefined
+  const server = parseObject(findText(path) ?? '') as LocalServer | undefined
   if (server === undefined || typeof server.pid !== 'number' || !URL.canParse(server.base_url)) return undefined
   return isAlive(server.pid) && isSameProcess(server) !== false ? server : undefined
 }
@@ -158,15 +159,7 @@ export function isSameProcess({ pid, process_start }: LocalServer): boolean | un
 
 export function readOperatorKey(server: Pick<LocalServer, 'operator_key_file'>): string | undefined {
   if (server.operator_key_file === null) return undefined
-  return readText(server.operator_key_file)?.trim()
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
+  return findText(server.operator_key_file)?.trim()
 }
 
 /** Which process responds at an address: `same` is the server that wrote server.json; `silent` means no response. */

@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { looksSecret } from '../../contract/values/secrets.js'
-import { codeOf, isMissing } from '../../files/error-code.js'
+import { isMissing, reasonOf } from '../../files/error-code.js'
 import { platform } from '../../files/platform.js'
+import { readText, realPathOf } from '../../files/read-file.js'
 import { parseObject } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
@@ -79,14 +70,6 @@ export function foldersOf(
   }
 }
 
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
 type OwnFileResult = { readonly content: string } | { readonly why: string } | Failure
 
 /** Opens the file once, so that the checked owner and mode belong to the content even if the file is replaced. */
@@ -99,11 +82,11 @@ function readOwnFile(path: string, dir: string): OwnFileResult | undefined {
     const why = foreignness(path, stats) ?? foreignness(dir, statSync(dir))
     if (why !== undefined) return { why }
     if (!stats.isFile()) return fail('CONFIG_INVALID', `${path} is not a file.`)
-    return { content: readFileSync(file, 'utf8').replace(/^\ufeff/, '') }
+    return { content: readText(file).replace(/^\ufeff/, '') }
   } catch (error) {
     if (isMissing(error)) return undefined
     const why = foreignnessOfClosed(path, dir)
-    return why === undefined ? fail('CONFIG_INVALID', `${path} cannot be read (${codeOf(error)}).`) : { why }
+    return why === undefined ? fail('CONFIG_INVALID', `${path} cannot be read${reasonOf(error)}.`) : { why }
   } finally {
     if (file !== undefined) closeSync(file)
   }

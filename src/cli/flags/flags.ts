@@ -184,8 +184,10 @@ export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
   let failure: Failure | undefined
   for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {
     const texts = given.get(name) ?? []
-    const read: ParseResult<unknown> =
-      texts.length > 1 && flag.value !== undefined && !flag.repeatable
+    const home = /^(?:DIR|FILE|PATH)/.test(flag.value ?? '') && texts.find((it) => /^~[\w.-]*(?:[/\\]|$)/.test(it))
+    const read: ParseResult<unknown> = home
+      ? wrong(`is ${home}, whose ~ no shell replaced`, `Write --${name} ~/… without quotes or =, or ./~ for that name.`)
+      : texts.length > 1 && flag.value !== undefined && !flag.repeatable
         ? wrong(`was given ${texts.length} times; it takes one value`)
         : flag.read(texts)
     const absent = flag.read([])

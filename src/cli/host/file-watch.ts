@@ -1,7 +1,8 @@
 import { EventEmitter, once } from 'node:events'
-import { type FSWatcher, realpathSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pause } from '../../files/pause.js'
+import { realPathOf } from '../../files/read-file.js'
 
 /**
  * Milliseconds after a change in which further changes count as the same: editors write a file in several steps, a few
@@ -49,7 +50,7 @@ export class FileWatch {
   #update(): void {
     this.#places = new Map()
     for (const path of this.#paths) {
-      for (const place of new Set([path, dirname(path), targetOf(path)])) {
+      for (const place of new Set([path, dirname(path), realPathOf(path)])) {
         this.#places.set(place, path)
         try {
           this.#watch(dirname(place))
@@ -81,13 +82,5 @@ export class FileWatch {
   #forget(folder: string): void {
     this.#watchers.get(folder)?.close()
     this.#watchers.delete(folder)
-  }
-}
-
-function targetOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { codeOf } from '../../files/error-code.js'
+import { codeOf, reasonOf } from '../../files/error-code.js'
+import { FILE_BYTES_MAX, readFile, tooLarge } from '../../files/read-file.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
 import { remember } from './secrets.js'
@@ -15,27 +16,34 @@ export async function readTextFile(host: Host, path: string): Promise<TextResult
   return read.ok ? { ok: true, text: read.bytes.toString('utf8') } : read
 }
 
-/** Reads a file as bytes; a relative path starts at the host's working folder. */
+/** Reads at most 16 MiB of a file as bytes; a relative path starts at the host's working folder. */
 export async function readBytes(host: Host, path: string): Promise<BytesResult> {
-  if (path === '-') return readAll(host.stdin, host.signal)
-  const { readFile } = await import('node:fs/promises')
   const absolute = resolve(host.cwd, path)
   try {
+    if (path === '-' || path === '/dev/stdin') return await readAll(host.stdin, host.signal)
     const fifo = await openFifo(absolute)
-    if (fifo !== undefined) return await readAll(fifo, host.signal).finally(() => fifo.destroy())
-    return { ok: true, bytes: await readFile(absolute, { signal: host.signal }) }
+    if (fifo === undefined) return { ok: true, bytes: readFile(absolute) }
+    return await readAll(fifo, host.signal).finally(() => fifo.destroy())
   } catch (error) {
-    if (host.signal.aborted) return interrupted()
-    return unreadable(path, error)
+    return unreadable(nameOf(path), error)
   }
 }
 
 /** @param error thrown by the file system */
 export function unreadable(path: string, error: unknown): Failure {
-  const code = codeOf(error)
-  return code === 'ENOENT'
+  return codeOf(error) === 'ENOENT'
     ? fail('FILE_UNREADABLE', `There is no file ${path}.`, 'Check the path.')
-    : fail('FILE_UNREADABLE', `${path} cannot be read (${code}).`, 'Check the path and its permissions.')
+    : fail('FILE_UNREADABLE', `${path} cannot be read${reasonOf(error)}.`, 'Check the path and its permissions.')
+}
+
+/** Runs a function that writes a file. @returns the failure if the file system refuses it */
+export function tryToWrite(path: string, hint: string, write: () => void): Failure | undefined {
+  try {
+    write()
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written${reasonOf(error)}.`, hint)
+  }
 }
 
 /** Reads a secret from a file of one line, without its line end (LF or CRLF). */
@@ -57,12 +65,14 @@ const interrupted = () => fail('ABORTED', 'Interrupted before the input was read
 
 async function readAll(input: AsyncIterable<Uint8Array | string>, signal: AbortSignal): Promise<BytesResult> {
   const chunks: Buffer[] = []
+  let bytes = 0
   const iterator = input[Symbol.asyncIterator]()
   for (;;) {
     const next = await untilAborted(iterator.next(), signal)
     if (next === undefined) return interrupted()
     if (next.done) return { ok: true, bytes: Buffer.concat(chunks) }
-    chunks.push(Buffer.from(next.value))
+    bytes += chunks[chunks.push(Buffer.from(next.value)) - 1]?.length ?? 0
+    if (bytes > FILE_BYTES_MAX) throw tooLarge()
   }
 }
 

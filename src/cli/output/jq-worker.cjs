@@ -3,10 +3,11 @@
 const { parentPort } = require('node:worker_threads')
 const { loadJq } = require('jq-wasm')
 
-const loaded = loadJq()
+const loaded = loadJq().catch(() => undefined)
 
 parentPort.on('message', async ({ expression, input }) => {
   const jq = await loaded
+  if (jq === undefined) return parentPort.postMessage('not started')
   const text = typeof input === 'string' ? input : Buffer.from(input).toString()
   // After -- an expression may start with a minus.
   parentPort.postMessage(jq.raw(text, expression, ['-c', '--']))

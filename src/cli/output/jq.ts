@@ -9,7 +9,7 @@ interface JqRun {
   readonly exitCode: number
 }
 
-type JqOutcome = JqRun | 'aborted' | 'out of memory'
+type JqOutcome = JqRun | 'aborted' | 'not started' | 'out of memory'
 
 /** Runs jq 1.8 (WebAssembly, without files and environment) in a thread, so that an endless filter can be stopped. */
 export class JqThread {
@@ -97,9 +97,16 @@ export class JqFilter {
   async #run(input: string | Uint8Array): Promise<JqRun | Failure> {
     const ran = await this.#thread.run(this.#expression, input, this.#signal)
     if (ran === 'aborted') return fail('ABORTED', 'The filter was interrupted.')
+    if (ran === 'not started') return jqNotStarted()
     return ran === 'out of memory' ? jqOutOfMemory() : ran
   }
 }
+
+export const jqNotStarted = () =>
+  fail('JQ_NOT_STARTED', 'jq needs 12 GB of address space, and a limit (`ulimit -v`) is lower.', NOT_STARTED_HINT)
+
+const NOT_STARTED_HINT =
+  'Set NODE_OPTIONS=--disable-wasm-trap-handler, or use --fields, or pipe the JSON to the program jq.'
 
 export const jqOutOfMemory = () =>
   fail(

@@ -1,10 +1,11 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
 import { platform } from '../../files/platform.js'
+import { readText } from '../../files/read-file.js'
 import { StoreUnusable } from '../store.js'
 
 export interface PostgresSettings {
@@ -108,7 +109,7 @@ async function tlsOf(
 
 function readFile(path: string, name: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readText(path)
   } catch {
     throw new StoreUnusable('STORE_UNUSABLE', `${name}: ${path} cannot be read.`)
   }
@@ -130,7 +131,7 @@ function passwordFromFile(path: string, { host, port, database, user }: Place): 
   if (found === undefined || !found.isFile()) return undefined
   if (platform.hasOwners && (found.mode & 0o077) !== 0) return undefined
   const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user]
-  for (const line of readFileSync(path, 'utf8').split(/\r?\n/)) {
+  for (const line of readText(path).split(/\r?\n/)) {
     if (line.startsWith('#')) continue
     const fields = [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field)
     const plain = fields.map((field) => field.replaceAll(/\\(.)/g, '$1'))

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, mkdirSync, openSync } from 'node:fs'
+import { closeSync, createReadStream, openSync } from 'node:fs'
 import { open, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { parseLine, withSum } from '../../files/summed-lines.js'
-import { syncFolder } from '../../files/sync-folder.js'
+import { makeFolder, syncFolder } from '../../files/sync-folder.js'
 import { byAge, SnapshotsDamaged, type StoredSnapshot } from '../snapshots.js'
 import { StoreUnavailable } from '../store.js'
 import type { SqliteDatabase } from './engine.js'
@@ -47,7 +47,7 @@ export class FileSnapshots {
     // The next save overwrites the draft of a killed server.
     const draft = join(this.#folder, 'draft')
     return this.#queue(async () => {
-      if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(this.#folder))
+      makeFolder(this.#folder)
       await rm(draft, { force: true })
       try {
         const record = { ...snapshot, vouchers: await this.#alone(() => this.#copyTo(draft)) }

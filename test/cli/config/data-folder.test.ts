@@ -95,10 +95,10 @@ test('server start accepts a group-readable --key-file only as root (mounted sec
 })
 
 test.each([
-  ['file', 'it is not a folder'],
-  ['file/below', 'it lies below a file'],
-  ['dangling', 'it cannot be made (ENOENT)'],
-])('server start exits 2 for the unusable data folder "%s": %s', async (name, reason) => {
+  ['file', 'file'],
+  ['file/below', 'file'],
+  ['dangling', 'dangling'],
+])('server start exits 2 for the unusable data folder "%s" and names %s as its cause', async (name, cause) => {
   const cwd = temporaryDir()
   const { symlinkSync } = await import('node:fs')
   writeFileSync(join(cwd, 'file'), '')
@@ -106,7 +106,9 @@ test.each([
   for (const how of ['', '--detach']) {
     const ran = await start(`--data ${name} ${how} --json`, { cwd })
     expect([ran.exit, ran.stdout]).toEqual([2, ''])
-    expect(JSON.parse(ran.stderr).error.message).toBe(`${join(cwd, name)} cannot be the data folder: ${reason}.`)
+    expect(JSON.parse(ran.stderr).error.message).toBe(
+      `${join(cwd, name)} cannot be the data folder: the folder ${join(cwd, cause)} cannot be made (a file or a broken link is in its place, EEXIST).`,
+    )
   }
   expect(readdirSync(cwd).sort()).toEqual(['dangling', 'file'])
 })
@@ -122,7 +124,9 @@ test('server start exits 2 for a data folder without write permission and prints
     const ran = await start(`--data ${dir} --json`)
     expect([ran.exit, JSON.parse(ran.stderr).error.message]).toEqual([
       2,
-      `${dir} cannot be the data folder: you may not write there (EACCES).`,
+      asRoot
+        ? `${dir} cannot be the data folder: the folder ${dir} cannot be made (you may not write there, EACCES).`
+        : `${dir} cannot be the data folder (EACCES).`,
     ])
   } finally {
     if (asRoot) process.seteuid?.(0)

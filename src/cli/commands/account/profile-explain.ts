@@ -1,5 +1,6 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { redact } from '../../../contract/values/secrets.js'
+import { ignoredFolders } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { configFile } from '../../config/config.js'
 import { findCredential } from '../../config/credentials.js'
@@ -19,7 +20,9 @@ export async function explain({ settings, host, globals }: Context) {
     value: value ?? null,
     source: value === undefined ? 'default' : fromProfile,
   })
-  const folderVariable = ['VOUCHERCTL_CONFIG_DIR', 'XDG_CONFIG_HOME'].find((it) => host.env[it])
+  const folderVariable = ['VOUCHERCTL_CONFIG_DIR', 'XDG_CONFIG_HOME'].find(
+    (it) => host.env[it] && !ignoredFolders(host).includes(it),
+  )
   const items = [
     { setting: 'profile', ...profileName },
     { setting: 'base_url', value: notAllowed?.baseUrl ?? baseUrl.value ?? null, source: baseUrl.source },

@@ -71,7 +71,7 @@ async function readCall(
   if (!methods.includes(method))
     return usage(`METHOD must be one of ${methods.join(', ')}.`, '`voucherctl api routes` lists the routes.')
   const read = readPath(typedPath)
-  if (!read.ok) return usage(read.message)
+  if (!read.ok) return read
   if (input !== undefined && method === 'GET') return usage('A GET has no body; -F NAME=VALUE goes into its query.')
   if (readsStdin(typedFields) + (context.globals['token-file'] === '-' ? 1 : 0) > 1)
     return usage('Only one flag can read stdin.')

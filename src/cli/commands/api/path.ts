@@ -1,9 +1,15 @@
+import { type Failure, usage } from '../../failures/failure.js'
+
 /** Characters that must be percent-encoded: all but unreserved, sub-delims and `: @ / ? %` (RFC 3986). */
 const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
 const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
 const PREFIX = '/api/v1'
 
-type PathResult = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly message: string }
+/** A path that Git Bash or MSYS2 took for a file in the folder of its installation, and the part that was typed. */
+const REWRITTEN = /^[a-z]:[\\/](?!\/)/i
+const TYPED = /(?<=\/)(?:api|_platform|open-platform|bots|secure|healthz|readyz|metrics)\b.*$/
+
+type PathResult = { readonly ok: true; readonly path: string } | Failure
 
 /**
  * Normalises a typed path with its query. `/open-platform/…` gets the prefix /api/v1; `/api/v1/…`, `/_platform/v1/…`,
@@ -12,14 +18,19 @@ type PathResult = { readonly ok: true; readonly path: string } | { readonly ok: 
  */
 export function readPath(typed: string): PathResult {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(typed) || typed.startsWith('//'))
-    return { ok: false, message: 'PATH must not contain the server; --base-url names it.' }
-  if (typed.includes('#')) return { ok: false, message: 'PATH must not hold #; write %23 for the character.' }
+    return usage('PATH must not contain the server; --base-url names it.')
+  if (typed.includes('#')) return usage('PATH must not hold #; write %23 for the character.')
+  if (REWRITTEN.test(typed)) {
+    const part = TYPED.exec(typed.replaceAll('\\', '/'))?.[0] ?? 'open-platform/…'
+    const hint = `Git Bash does so if it begins with a slash. Leave that out: ${part}. Or set MSYS_NO_PATHCONV=1.`
+    return usage(`The shell rewrote PATH to ${typed}.`, hint)
+  }
   const path = typed.startsWith('/') ? typed : `/${typed}`
   try {
     const encoded = path.replace(ENCODED, encodeURIComponent)
     return { ok: true, path: ROOTS.test(encoded) ? encoded : PREFIX + encoded }
   } catch {
-    return { ok: false, message: 'PATH contains an incomplete Unicode character (a lone surrogate).' }
+    return usage('PATH contains an incomplete Unicode character (a lone surrogate).')
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { inSingleQuotes } from '../../../contract/values/shell-word.js'
+import { absolute, userFolder } from '../../../files/data-dir.js'
 import { platform as ownPlatform, type Platform } from '../../../files/platform.js'
 import { configDir } from '../../config/config.js'
 import type { Host } from '../../host/host.js'
@@ -23,13 +24,13 @@ export function installLocation(
   named: string | undefined,
   platform: Platform = ownPlatform,
 ): LocationResult {
-  const data = env.XDG_DATA_HOME || join(homeDir, '.local', 'share')
-  const config = env.XDG_CONFIG_HOME || join(homeDir, '.config')
+  const data = userFolder({ env, homeDir }, 'DATA')
+  const config = userFolder({ env, homeDir }, 'CONFIG')
   const startup = named === undefined ? startupOf(shell, { env, homeDir }, config, platform) : resolve(cwd, named)
   switch (shell) {
     case 'bash': {
       // bash-completion loads the script from this folder; the startup file serves systems without bash-completion.
-      const folder = env.BASH_COMPLETION_USER_DIR?.split(':')[0] || join(data, 'bash-completion')
+      const folder = absolute(env.BASH_COMPLETION_USER_DIR?.split(':')[0]) ?? join(data, 'bash-completion')
       const script = join(folder, 'completions', 'voucherctl')
       const at = inSingleQuotes(script)
       return withStartup(script, startup, [`if [ -n "$BASH_VERSION" ] && [ -r ${at} ]; then . ${at}; fi`])
@@ -65,7 +66,7 @@ function startupOf(
   config: string,
   platform: Platform,
 ): string | undefined {
-  if (shell === 'zsh') return join(env.ZDOTDIR || homeDir, '.zshrc')
+  if (shell === 'zsh') return join(absolute(env.ZDOTDIR) ?? homeDir, '.zshrc')
   // On Windows only PowerShell can tell where the folder of its profile is.
   if (shell === 'powershell')
     return platform.hasFixedPowershellProfile

@@ -1,6 +1,7 @@
-import { appendFileSync, lstatSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, lstatSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Leftover, ProbeResult } from '../../../conform/result.js'
+import { readText } from '../../../files/read-file.js'
 import { asMembers, parseJson } from '../../../values/json.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { unreadable } from '../../host/files.js'
@@ -53,7 +54,7 @@ function readResults(
 ): ResultsFile | Failure {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
     // A killed run may have left part of a line.
     if (!text.endsWith('\n')) appendFileSync(file, '\n')
   } catch (error) {

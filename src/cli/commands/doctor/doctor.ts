@@ -67,6 +67,7 @@ async function diagnose(context: Context, database: string | undefined): Promise
     ['node', () => machine.checkNode(process.versions.node)],
     ['sqlite', () => machine.checkSqlite(machine.loadSqlite)],
     ['extra certificates', () => machine.checkExtraCa(host.env.NODE_EXTRA_CA_CERTS, process.versions.node)],
+    ['folders', () => files.checkFolders(host)],
     ['permissions', () => files.checkPermissions(host)],
     ['profile file', () => files.checkProfileFile(host, diagnosis)],
     ['project file', () => files.checkProjectFile(diagnosis)],

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { defaultDataDir } from '../../../files/data-dir.js'
+import { defaultDataDir, ignoredFolders } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
-import { configDir, configFile } from '../../config/config.js'
+import { configDir, configFile, refuseFolders } from '../../config/config.js'
 import { PRIVATE_FILES } from '../../config/data-folder.js'
 import type { SettingsDiagnosis } from '../../config/diagnosis.js'
 import { findLocalServer } from '../../config/local-server.js'
@@ -13,6 +13,16 @@ import { clients, pathOf, readEntry } from '../mcp/clients.js'
 import { bad, type Check, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
+
+/** Checks the variables that decide where files are (RULES.md#folders). */
+export function checkFolders(host: Host): Check {
+  const name = 'folders'
+  const problem = refuseFolders(host)
+  if (problem !== undefined) return refused(name, problem, '')
+  const ignored = ignoredFolders(host).map((it) => `${it} (${host.env[it]})`)
+  if (ignored.length === 0) return ok(name, `Home folder ${host.homeDir}.`)
+  return warn(name, `Ignored, no absolute path: ${ignored.join(', ')}.`, 'Write the whole path, or unset it.')
+}
 
 export function checkProfileFile(host: Host, { config: problem, settings }: SettingsDiagnosis): Check {
   const name = 'profile file'

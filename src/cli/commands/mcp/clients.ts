@@ -1,9 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf, isMissing } from '../../../files/error-code.js'
+import { isMissing, reasonOf } from '../../../files/error-code.js'
+import { readText } from '../../../files/read-file.js'
 import { replaceFile } from '../../../files/replace-file.js'
+import { makeFolder } from '../../../files/sync-folder.js'
 import { asMembers, type Members, parseObject } from '../../../values/json.js'
 import { type Failure, fail } from '../../failures/failure.js'
+import { tryToWrite } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 
 /** Configuration file of a client in the folder of a project, and the member that holds the servers. */
@@ -58,13 +60,10 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
     '\n',
     read.end,
   )
-  try {
-    mkdirSync(dirname(path), { recursive: true })
+  return tryToWrite(path, BY_HAND, () => {
+    makeFolder(dirname(path), 0o777)
     replaceFile(path, content, { isPrivate: false })
-    return undefined
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`, BY_HAND)
-  }
+  })
 }
 
 const BY_HAND = 'Leave --write out, and add what is printed by hand.'
@@ -76,10 +75,10 @@ type Configuration =
 function readConfiguration(path: string): Configuration {
   let text: string
   try {
-    text = readFileSync(path, 'utf8')
+    text = readText(path)
   } catch (error) {
     if (isMissing(error)) return { ok: true, value: {}, indent: '  ', end: '\n' }
-    return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, BY_HAND)
+    return fail('FILE_UNREADABLE', `${path} cannot be read${reasonOf(error)}.`, BY_HAND)
   }
   const value = parseObject(text)
   // Comments, a repeated name or a number that JavaScript rounds would be lost.

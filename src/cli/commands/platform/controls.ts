@@ -151,7 +151,7 @@ export const faults: Group = {
           'PATH',
           'Only calls with this path, which may contain *',
           (it) => new RegExp(FAULT_PATH).test(it),
-          'must begin with / and have at most 256 visible ASCII characters',
+          'must begin with / and have at most 256 visible ASCII characters; Git Bash rewrites it without MSYS_NO_PATHCONV=1',
         ),
         'match-body': jsonObject,
         'delay-ms': faultNumber('MS', 'delay_ms'),

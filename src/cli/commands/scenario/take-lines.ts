@@ -6,6 +6,8 @@ import type { Context, Ok } from '../../command/context.js'
 import { collect, openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { type Failure, usage } from '../../failures/failure.js'
 
+/** Maximum length of followed lines, for 10,000 calls of 3 KiB; the reference keeps 22 MiB (RULES.md#bounded-reads). */
+const LENGTH_MAX = 32 * 1024 * 1024
 /** Limit of reading again what the server left out, also after Ctrl-C. */
 const READING_MS = 10_000
 
@@ -13,8 +15,8 @@ export interface Taken {
   /** Time of the server before the first line, if it is known. */
   readonly startedAt: string | undefined
   readonly lines: readonly ActivityLine[]
-  /** True if the server ended the recording. */
-  readonly isBroken: boolean
+  /** Says why the recording ended before the user ended it. */
+  readonly ending: string | undefined
 }
 
 type Open = (signal: AbortSignal, given: { follow: boolean; bodies: boolean }) => ReturnType<typeof openLines>
@@ -55,9 +57,9 @@ export async function takeLines(
     )
   const followed = await follow(open, tell, host.signal, until, last, lines)
   if (!followed.ok) return followed
-  const isBroken = followed.value
-  if (isBroken) output.notice('The server ended the connection: what happened after that is not recorded.')
-  return { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq), isBroken } }
+  const { value: ending } = followed
+  if (ending !== undefined) output.warn(`${ending} What happened after that is not recorded.`)
+  return { ok: true, value: { startedAt, lines: [...lines.values()].sort((a, b) => a.seq - b.seq), ending } }
 }
 
 async function serverTime(context: Context): Promise<string> {
@@ -65,7 +67,7 @@ async function serverTime(context: Context): Promise<string> {
   return clock.ok ? clock.data.now : new Date(context.host.now()).toISOString()
 }
 
-/** Adds the lines after `last`. Returns true if the server ended the stream. */
+/** Adds the lines after `last`. Returns why they ended, unless the user ended them. */
 async function follow(
   open: Open,
   tell: () => void,
@@ -73,7 +75,7 @@ async function follow(
   until: string | undefined,
   last: number,
   lines: Map<number, ActivityLine>,
-): Promise<Ok<boolean> | Failure> {
+): Promise<Ok<string | undefined> | Failure> {
   const ms = until === undefined ? undefined : durationMs(until)
   const ended = new AbortController()
   const signal = AbortSignal.any([interruption, ended.signal])
@@ -81,20 +83,25 @@ async function follow(
   if (!opened.ok) return opened
   tell()
   const timer = ms === undefined ? undefined : setTimeout(() => ended.abort(), ms)
+  let length = 0
   for await (const line of untilBroken(opened.value, signal)) {
+    length += JSON.stringify(line).length
     if (line.seq > last) lines.set(line.seq, line)
     if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
-    if (ended.signal.aborted) break
+    if (ended.signal.aborted || length > LENGTH_MAX) break
   }
   clearTimeout(timer)
-  const isBroken = !signal.aborted
+  const ending = signal.aborted ? undefined : endingOf(length)
   // Live lines lack what the server had no time for in a burst; it still has most of it.
   const limit = AbortSignal.timeout(READING_MS)
   const again = await open(limit, { follow: false, bodies: true })
-  if (!again.ok) return { ok: true, value: isBroken }
+  if (!again.ok) return { ok: true, value: ending }
   for await (const line of untilBroken(again.value, limit)) {
     const isBetter = !lines.has(line.seq) || ('exchange' in line && line.exchange !== null)
     if (line.seq > last && isBetter) lines.set(line.seq, line)
   }
-  return { ok: true, value: isBroken }
+  return { ok: true, value: ending }
 }
+
+const endingOf = (length: number) =>
+  length > LENGTH_MAX ? 'The recording reached 32 MiB and ended here.' : 'The server ended the recording here.'

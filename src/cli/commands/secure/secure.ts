@@ -52,7 +52,7 @@ const secureCall = leaf({
     const method = positional.toUpperCase()
     if (!methods.includes(method)) return usage(`METHOD must be one of ${methods.join(', ')}.`)
     const read = readPath(typed)
-    if (!read.ok) return usage(read.message)
+    if (!read.ok) return read
     const path = withoutQuery(read.path)
     if (!isLogicalPath(path))
       return usage('PATH must be below /api/v1, with segments of letters, digits and . _ ~ - only.')

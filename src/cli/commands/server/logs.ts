@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { platformActivity, requestLogEntry } from '../../../contract/platform/activity.js'
 import { closest } from '../../../contract/values/closest.js'
 import type { Context } from '../../command/context.js'
@@ -7,6 +9,7 @@ import { identify, readOperatorKey } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
+import { readTextFile } from '../../host/files.js'
 import { type LogEntry, logLine, readEntry } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { refuseUnknownInContract } from '../../output/select-fields.js'
@@ -139,11 +142,11 @@ async function readLogFile(
   { follow, tail, matches }: Wanted,
 ): Promise<Outcome<LogEntry>> {
   const { globals } = context
-  const { readFile } = await import('node:fs/promises')
-  const { join } = await import('node:path')
-  const content = follow ? undefined : await readFile(join(dir, 'server.log'), 'utf8').catch(() => undefined)
-  if (content === undefined) return notRunning(context, dir)
-  const entries = content
+  const path = join(dir, 'server.log')
+  if (follow || !existsSync(path)) return notRunning(context, dir)
+  const read = await readTextFile(context.host, path)
+  if (!read.ok) return read
+  const entries = read.text
     .split('\n')
     .filter((line) => line !== '')
     .map(readEntry)

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
-import { codeOf } from '../../../files/error-code.js'
 import { leaf } from '../../command/leaf.js'
-import { fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { path } from '../../flags/flags.js'
+import { tryToWrite } from '../../host/files.js'
 
 export const openapi = leaf({
   name: 'openapi',
@@ -36,15 +35,11 @@ export const openapi = leaf({
       import('../../../files/replace-file.js'),
     ])
     const described = reference()
-    try {
-      replaceFile(resolve(host.cwd, html), referenceHtml(described, version), { isPrivate: false })
-    } catch (error) {
-      return fail(
-        'FILE_UNWRITABLE',
-        `${html} cannot be written (${codeOf(error)}).`,
-        'Check its folder, owner and permissions, or name another file.',
-      )
-    }
+    const page = referenceHtml(described, version)
+    const failure = tryToWrite(html, 'Check its folder and permissions, or name another file.', () =>
+      replaceFile(resolve(host.cwd, html), page, { isPrivate: false }),
+    )
+    if (failure !== undefined) return failure
     return { ok: true, data: { html, endpoints: described.groups.flatMap((it) => it.endpoints).length } }
   },
 })

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { codeOf } from '../../../files/error-code.js'
 import { leaf } from '../../command/leaf.js'
 import { fail } from '../../failures/failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
+import { tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/text.js'
 import { delimiter } from './bulk/command.js'
@@ -78,17 +78,13 @@ export const sheet = leaf({
     )
     if (host.signal.aborted) return interrupted
     if (context.dryRun) return context.plan(`write ${number(vouchers, 'voucher')} to ${out}`)
-    try {
-      const { createFile, replaceFile } = await import('../../../files/replace-file.js')
+    const { createFile, replaceFile } = await import('../../../files/replace-file.js')
+    let isNew = true
+    const failure = tryToWrite(out, 'Check its folder and permissions, or name another file.', () => {
       if (force) replaceFile(path, drawn)
-      else if (!createFile(path, drawn, true)) return exists(out)
-    } catch (error) {
-      return fail(
-        'FILE_UNWRITABLE',
-        `${out} cannot be written (${codeOf(error)}).`,
-        'Check its folder, owner and permissions, or name another file.',
-      )
-    }
+      else isNew = createFile(path, drawn, true)
+    })
+    if (failure !== undefined || !isNew) return failure ?? exists(out)
     if (open) {
       const { openBrowser } = await import('../open/browser.js')
       const isOpened = host.stdout.isTTY === true && (await openBrowser(host, pathToFileURL(path).href))

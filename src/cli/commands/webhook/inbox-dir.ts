@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { codeOf } from '../../../files/error-code.js'
+import { codeOf, reasonOf } from '../../../files/error-code.js'
 import { Inbox, type StoredDelivery } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { inboxDirOf } from '../../config/local-server.js'
@@ -20,7 +20,7 @@ export function inboxFailure(error: unknown, dir: string): Failure {
   if (error instanceof Error && code === 'INBOX_FORMAT')
     return fail('INBOX_FORMAT', error.message, 'Move the file away, or choose another folder with --inbox.')
   if (!(error instanceof Error && 'syscall' in error)) throw error
-  return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used (${code}).`, 'Choose another folder with --inbox.')
+  return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used${reasonOf(error)}.`, 'Choose another with --inbox.')
 }
 
 /** Refuses a missing folder only if --inbox names it (RULES.md#named-inboxes-and-types). */

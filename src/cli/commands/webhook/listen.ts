@@ -32,6 +32,7 @@ import {
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
+import { tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { newSecret, openBotSource } from './bot-source.js'
 import { inboxFailure, inboxFlag } from './inbox-dir.js'
@@ -268,12 +269,9 @@ function applicationOf(flags: ListenFlags, { appOf, forwarder }: Tools, signal: 
 
 function writeReady(path: string, { url, port }: Listener): Failure | undefined {
   const ready = `${JSON.stringify({ url, port, pid: process.pid })}\n`
-  try {
-    replaceFile(path, ready, { isPrivate: false, flush: false, follow: false })
-    return undefined
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${path} cannot be written (${codeOf(error)}).`)
-  }
+  return tryToWrite(path, 'Check its folder and permissions.', () =>
+    replaceFile(path, ready, { isPrivate: false, flush: false, follow: false }),
+  )
 }
 
 /** Prints that the listener is ready and what it does, even if stderr is not a terminal. */

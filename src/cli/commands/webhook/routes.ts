@@ -1,6 +1,6 @@
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Flag } from '../../flags/flags.js'
-import { type JqThread, reasonIn } from '../../output/jq.js'
+import { type JqThread, jqNotStarted, reasonIn } from '../../output/jq.js'
 import { readReceiverUrl } from './receiver-url.js'
 
 /** Milliseconds that a jq expression may take for one delivery. */
@@ -62,6 +62,7 @@ export class Router {
     for (const { kind, condition } of this.#routes) {
       if (kind !== 'jq') continue
       const ran = await this.#jq.run(condition, '', this.#signal)
+      if (ran === 'not started') return jqNotStarted()
       if (typeof ran === 'string' || ran.exitCode === 0) continue
       const message = `--route: ${condition} is neither an update type nor a valid jq expression: ${reasonIn(ran.stderr)}.`
       return fail('JQ_INVALID', message)

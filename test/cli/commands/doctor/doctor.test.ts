@@ -136,7 +136,7 @@ describe('doctor', () => {
     expect(lines.filter((line) => [...line].length > 80 && !/\S{40}/.test(line))).toEqual([])
     const wrong = lines.findIndex((line) => line.startsWith('✗ permissions'))
     expect(lines.slice(wrong, wrong + 4).join(' ')).toContain('chmod 600')
-    expect(ran.stdout).toContain('\n23 checks: 2 failed (permissions, server), ')
+    expect(ran.stdout).toContain('\n24 checks: 2 failed (permissions, server), ')
     const coloured = await cli('doctor', { home, terminal: true, columns: 80, now: Date.now() })
     expect(coloured.stdout).toContain('\u001b[')
   })

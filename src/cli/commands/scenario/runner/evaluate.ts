@@ -1,4 +1,4 @@
-import { type JqThread, reasonIn } from '../../../output/jq.js'
+import { type JqThread, jqNotStarted, reasonIn } from '../../../output/jq.js'
 import type { Jq } from './assertion.js'
 import type { Scenario } from './document.js'
 import { filledWith } from './variables.js'
@@ -7,7 +7,7 @@ import { filledWith } from './variables.js'
 export function evaluator(thread: JqThread, signal: AbortSignal): Jq {
   return async (expression, data) => {
     const ran = await thread.run(expression, JSON.stringify(data) ?? 'null', signal)
-    if (typeof ran === 'string') return { ok: false, message: ran }
+    if (typeof ran === 'string') return { ok: false, message: ran === 'not started' ? jqNotStarted().message : ran }
     if (ran.exitCode !== 0) return { ok: false, message: reasonIn(ran.stderr) }
     const lines = ran.stdout.split('\n').filter((it) => it !== '')
     return { ok: true, values: lines.map((it) => JSON.parse(it) as unknown) }

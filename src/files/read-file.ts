@@ -1,0 +1,43 @@
+import { closeSync, constants, openSync, realpathSync } from 'node:fs'
+import { readAt } from './summed-lines.js'
+
+/** Maximum bytes of a file that is read whole (RULES.md#bounded-reads); `reasonOf` names it. */
+export const FILE_BYTES_MAX = 16 * 1024 * 1024
+
+export const tooLarge = () => Object.assign(new Error('The file is too large'), { code: 'FILE_TOO_LARGE' })
+
+/**
+ * Reads a file, or an open descriptor from its start. It counts the bytes that it reads, because devices have no end and
+ * files grow, and never waits for the writer of a named pipe.
+ * @throws errors of the file system, or an error with the code FILE_TOO_LARGE
+ */
+export function readFile(from: string | number): Buffer {
+  const file = typeof from === 'number' ? from : openSync(from, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const bytes = readAt(file, 0, FILE_BYTES_MAX + 1)
+    if (bytes.length > FILE_BYTES_MAX) throw tooLarge()
+    return bytes
+  } finally {
+    if (file !== from) closeSync(file)
+  }
+}
+
+export const readText = (from: string | number): string => readFile(from).toString('utf8')
+
+/** Text of a file; undefined if it cannot be read. */
+export function findText(path: string): string | undefined {
+  try {
+    return readText(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Path behind links; the path itself if it cannot be resolved. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
