@@ -1,3 +1,4 @@
+import { byEncoding } from '../../contract/values/secrets.js'
 import { StoreUnavailable } from '../store.js'
 
 /** Reaction of the store to a database or connection error. */
@@ -46,6 +47,18 @@ function sqlStateOf(error: unknown): string | null {
   return typeof code === 'string' && typeof severity === 'string' ? code : null
 }
 
+/** Every form of the passwords with which this process connects: an engine may repeat what it received. */
+const passwords = new Set<string>()
+
+/** Keeps failures from showing these passwords. */
+export function hideInFailures(secrets: readonly string[]): void {
+  for (const [form] of byEncoding(secrets.filter(Boolean))) passwords.add(form)
+}
+
+/** Hides the whole text of an engine that contains a password: where a short one is replaced in words, it shows. */
+export const withoutPasswords = (text: string): string =>
+  [...passwords].some((it) => text.includes(it)) ? '[hidden: it contains the password]' : text
+
 /** An error of a statement or connection, without PostgreSQL's `detail`, which may contain values of rows. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
@@ -59,7 +72,8 @@ export class DatabaseFailure extends Error {
   constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
-    super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
+    const text = withoutPasswords(String(state === null ? (code ?? message) : message))
+    super(state === null ? `no connection to the database (${text})` : `${/^[0-9A-Z]{5}$/.exec(state) ?? '?'}: ${text}`)
     this.state = typeof code === 'string' ? code : null
     // An error without SQLSTATE means that the connection ended or could not be opened.
     this.problem = silent

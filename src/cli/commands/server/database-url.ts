@@ -1,3 +1,4 @@
+import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../../contract/values/database-url.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
@@ -27,11 +28,13 @@ export function readDatabaseUrl(
   given: string | undefined,
 ): { readonly ok: true; readonly value: string | undefined } | Failure {
   const value = given ?? (env[databaseUrlVariable] || undefined)
-  if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+  if (value === undefined) return { ok: true, value }
+  const parsed = parseDatabaseUrl(value)
+  if (parsed === undefined) {
     const source = given === undefined ? databaseUrlVariable : '--database-url'
-    return usage(`${source} takes a URL such as postgres://user@host:5432/database.`)
+    return usage(`${source} cannot be read: it must be ${DATABASE_URL_FORM}.`, DATABASE_URL_ESCAPES)
   }
-  if (given !== undefined && (/^[^/]*\/\/[^/?#]*:[^/?#]*@/.test(given) || /[?&]password=/.test(given))) {
+  if (given !== undefined && parsed.secrets.length > 0) {
     return usage(
       '--database-url holds a password, which every user of this machine can read while the server runs.',
       `Set PGPASSWORD, write a line into ~/.pgpass, or put the whole URL into ${databaseUrlVariable}.`,

@@ -451,6 +451,17 @@ describe('doctor and time', () => {
       throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
     })
     expect(denied).toMatchObject({ status: 'fail', message: expect.stringContaining('EACCES') })
-    await expect(bounded('disk', 1_000, () => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug')
+    const bugs: unknown[] = []
+    const bug = new Error('a bug with a secret')
+    const failed = await bounded(
+      'disk',
+      1_000,
+      () => {
+        throw bug
+      },
+      (it) => bugs.push(it),
+    )
+    expect(failed).toMatchObject({ status: 'fail', message: 'This check failed unexpectedly.' })
+    expect(bugs).toEqual([bug])
   })
 })
