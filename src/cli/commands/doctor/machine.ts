@@ -63,13 +63,20 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
   )
 }
 
-/** Says through which proxy the server is called, without the credentials of its URL. */
+/** Says through which proxy the server is called, without the credentials of its URL, and what NO_PROXY has in vain. */
 export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
-  if (baseUrl === undefined) return skip('proxy', 'No server is chosen.')
-  const found = await proxyOf(host, baseUrl)
-  if (!found.ok) return bad('proxy', found.message, found.hint ?? '')
-  if (found.proxy !== undefined) return ok('proxy', `The server is called through ${found.proxy.label}.`)
-  return ok('proxy', 'The server is called directly: no proxy variable applies to it.')
+  const found = baseUrl === undefined ? undefined : await proxyOf(host, baseUrl)
+  if (found?.ok === false) return bad('proxy', found.message, found.hint ?? '')
+  const direct = 'The server is called directly: no proxy variable applies to it.'
+  const how = found?.proxy === undefined ? direct : `The server is called through ${found.proxy.label}.`
+  const message = found === undefined ? 'No server is chosen.' : how
+  const { ineffectiveExceptions } = await import('../../../client/proxy.js')
+  const { variable, entries } = ineffectiveExceptions(host.env)
+  if (entries.length > 0) {
+    const fix = 'Write hosts, addresses or blocks of addresses, such as example.org,10.0.0.0/8.'
+    return warn('proxy', `${message} ${variable} has entries that match no host: ${entries.join(', ')}.`, fix)
+  }
+  return found === undefined ? skip('proxy', message) : ok('proxy', message)
 }
 
 export interface Port {

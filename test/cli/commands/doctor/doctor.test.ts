@@ -184,6 +184,24 @@ describe('doctor on this machine', () => {
     expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
   })
 
+  test.each([
+    ['/var/run/docker.sock', '/var/run/docker.sock'],
+    ['127/8', '127/8'],
+    ['10.0.0.0/33', '10.0.0.0/33'],
+    ['http://ann:CANARY@intranet.example', '…@intranet.example'],
+    ['a;b', 'a;b'],
+    ['x*', 'x*'],
+    ['fe80::1%eth0', 'fe80::1%eth0'],
+  ])('doctor names the entry %s of NO_PROXY, which matches no host, and asks the server', async (entry, shown) => {
+    const env = { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: `example.org,${entry}`, ...server.env }
+    const found = await doctor({ env })
+    expect(found.check('proxy')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining(`NO_PROXY has entries that match no host: ${shown}.`),
+    })
+    expect(found.check('server')?.status).toBe('ok')
+  })
+
   test('doctor names the proxy without credentials, and fails for a malformed proxy variable', async () => {
     const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
     const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
