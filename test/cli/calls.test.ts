@@ -288,3 +288,45 @@ test('an unexpected exception exits 1 and its message is not printed', async () 
   expect(ran.stderr).toMatch(/^error: voucherctl failed unexpectedly/)
   expect(ran.stderr).not.toMatch(/No reply is left/)
 })
+
+const token = secrets.VOUCHERCTL_TOKEN
+
+test.each(['\r', '\n', '\r\n'])(
+  'a credential of the environment or a file is sent without its line end %j',
+  async (end) => {
+    const { baseUrl, received } = await stub(() => success(redemption))
+    const args = `${redeem} --base-url ${baseUrl}`
+    expect((await cli(args, { env: { VOUCHERCTL_TOKEN: `${token}${end}` } })).exit).toBe(0)
+    expect((await cli(`${args} --token-file -`, { stdin: `${token}${end}` })).exit).toBe(0)
+    expect(received.map((it) => it.headers.authorization)).toEqual([`Bearer ${token}`, `Bearer ${token}`])
+  },
+)
+
+test.each([
+  [`\ufeff${token}`, 'a byte order mark'],
+  [`\r${token}`, 'a line end'],
+  [`${token}\n\n`, 'a line end'],
+  [`${token.slice(0, 20)}\r\n${token.slice(20)}`, 'a line end'],
+  [`"${token}"`, 'quotes around it'],
+  [`'${token}'`, 'quotes around it'],
+  [`${token} `, 'white space'],
+  [`${token}\u00e9`, 'characters other than ASCII'],
+])('the credential %j is refused with its source and what is wrong, and is not shown', async (value, what) => {
+  const { baseUrl, received } = await stub(() => success(redemption))
+  const args = `${redeem} --base-url ${baseUrl}`
+  const runs = [
+    ['VOUCHERCTL_TOKEN', await cli(args, { env: { VOUCHERCTL_TOKEN: value } })],
+    ['Standard input', await cli(`${args} --token-file -`, { stdin: value })],
+    ['Standard input', await cli(`login --with-token - --json --base-url ${baseUrl}`, { stdin: value })],
+    [
+      'VOUCHERCTL_WEBHOOK_SECRET',
+      await cli('webhook sign --body-file - --json', { stdin: '{}', env: { VOUCHERCTL_WEBHOOK_SECRET: value } }),
+    ],
+  ] as const
+  for (const [source, { exit, stderr }] of runs) {
+    const message = `${source} does not hold one secret on one line: it has ${what}.`
+    expect([exit, JSON.parse(stderr).error]).toEqual([2, expect.objectContaining({ code: 'INVALID_INPUT', message })])
+    expect(stderr).not.toContain('CANARY')
+  }
+  expect(received).toEqual([])
+})

@@ -5,9 +5,9 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
-import { readSecret, type TextResult } from '../host/files.js'
+import { oneSecret, readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
-import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
+import { credentialNames, credentialVariables, remember, withoutLineEnd } from '../host/secrets.js'
 import { changeProfile, type StoredCredential } from './config.js'
 import { bindTo, dataDirOf, findServerAt, identify, isProven, notProven, readOperatorKey } from './local-server.js'
 import { isGivenForCall, type Settings } from './settings.js'
@@ -41,7 +41,10 @@ export async function findCredential(
   }
   const variable = credentialVariables[kind]
   const fromEnvironment = host.env[variable]
-  if (fromEnvironment) return { ok: true, value: fromEnvironment, source: `environment ${variable}` }
+  if (withoutLineEnd(fromEnvironment) !== '') {
+    const secret = oneSecret(host, fromEnvironment ?? '', variable)
+    return secret.ok ? { ok: true, value: secret.text, source: `environment ${variable}` } : secret
+  }
 
   const { origin } = parseBaseUrl(baseUrl)
   const stored = await findStored(host, globals, settings, kind, baseUrl)
@@ -69,8 +72,9 @@ export async function findStored(
   if (stored === undefined) return undefined
   const use = await useOf(host, globals, settings, stored, baseUrl)
   if (use !== 'sent') return use === 'unproven' ? notProven(baseUrl, dataDirOf(host, profile)) : undefined
-  remember(host, stored.value)
-  return { ok: true, value: stored.value, source: `profile ${profileName.value}` }
+  const source = `profile ${profileName.value}`
+  const secret = oneSecret(host, stored.value, `The ${credentialNames[kind]} of ${source}`)
+  return secret.ok ? { ok: true, value: secret.text, source } : secret
 }
 
 async function useOf(

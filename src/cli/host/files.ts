@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
-import { remember } from './secrets.js'
+import { remember, withoutLineEnd } from './secrets.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
 export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
@@ -38,14 +38,33 @@ export function unreadable(path: string, error: unknown): Failure {
     : fail('FILE_UNREADABLE', `${path} cannot be read (${code}).`, 'Check the path and its permissions.')
 }
 
-/** Reads a secret from a file of one line, without its line end (LF or CRLF). */
+/** Reads a secret from a file of one line. */
 export async function readSecret(host: Host, path: string): Promise<TextResult> {
   const read = await readTextFile(host, path)
-  if (!read.ok) return read
-  const text = read.text.replace(/\r?\n$/, '')
-  if (text === '') return fail('INVALID_INPUT', `${nameOf(path)} holds no secret.`)
-  if (/[^!-~]/.test(text) || text.length > SECRET_BYTES_MAX) {
-    return fail('INVALID_INPUT', `${nameOf(path)} does not hold one secret on one line.`)
+  return read.ok ? oneSecret(host, read.text, nameOf(path)) : read
+}
+
+/** Texts that files and shells add to a secret, and their names. */
+const ADDITIONS = [
+  [/^\ufeff/, 'a byte order mark'],
+  [/[\r\n]/, 'a line end'],
+  [/^(["']).*\1$/, 'quotes around it'],
+  [/\s/, 'white space'],
+  [/[^!-~]/, 'characters other than ASCII'],
+] as const
+
+/** Returns a secret without its line end (LF, CR LF or CR). A message names its source, and never shows it. */
+export function oneSecret(host: Pick<Host, 'env'>, given: string, source: string): TextResult {
+  const text = withoutLineEnd(given)
+  if (text === '') return fail('INVALID_INPUT', `${source} holds no secret.`)
+  const [, addition] = ADDITIONS.find(([pattern]) => pattern.test(text)) ?? []
+  if (addition !== undefined || text.length > SECRET_BYTES_MAX) {
+    const why = addition ?? 'too many characters'
+    return fail(
+      'INVALID_INPUT',
+      `${source} does not hold one secret on one line: it has ${why}.`,
+      'Write the secret alone, without quotes, as UTF-8 without a byte order mark, with LF line ends.',
+    )
   }
   remember(host, text)
   return { ok: true, text }

@@ -3,6 +3,7 @@ import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
+import { withoutLineEnd } from '../../host/secrets.js'
 
 /** Settings of a PostgreSQL server on which the safety of acknowledged calls depends. */
 export interface Durability {
@@ -27,7 +28,7 @@ export function readDatabaseUrl(
   { env }: Pick<Host, 'env'>,
   given: string | undefined,
 ): { readonly ok: true; readonly value: string | undefined } | Failure {
-  const value = given ?? (env[databaseUrlVariable] || undefined)
+  const value = given ?? (withoutLineEnd(env[databaseUrlVariable]) || undefined)
   if (value === undefined) return { ok: true, value }
   const parsed = parseDatabaseUrl(value)
   if (parsed === undefined) {
