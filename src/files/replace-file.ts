@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -43,13 +44,23 @@ export function replaceFile(path: string, content: FileContent, options: Replace
   const target = before?.path ?? path
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
-    if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
+    if (before !== undefined && !isPrivate) keepAccess(draft, before)
     renameSync(draft, target)
     if (flush) syncFolder(dirname(target))
   } catch (error) {
     rmSync(draft, { force: true })
     throw error
   }
+}
+
+/** Gives a draft group and mode of the file that it replaces. */
+function keepAccess(draft: string, { gid, mode }: Pick<Stats, 'gid' | 'mode'>): void {
+  try {
+    chownSync(draft, -1, gid)
+  } catch {
+    // Only members of a group and root may do so.
+  }
+  chmodSync(draft, mode & 0o777)
 }
 
 /**
@@ -80,7 +91,7 @@ function existing(path: string) {
     const stats = statSync(real)
     // A rename would put a file in the place of a device, for every program of the machine.
     if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EINVAL' })
-    return { path: real, mode: stats.mode }
+    return { path: real, mode: stats.mode, gid: stats.gid }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -320,7 +320,7 @@ test.each([
     ['Standard input', await cli(`login --with-token - --json --base-url ${baseUrl}`, { stdin: value })],
     [
       'VOUCHERCTL_WEBHOOK_SECRET',
-      await cli('webhook sign --body-file - --json', { stdin: '{}', env: { VOUCHERCTL_WEBHOOK_SECRET: value } }),
+      await cli('webhook sign --body-file - --update-id 1 --json', { stdin: '{}', env: { VOUCHERCTL_WEBHOOK_SECRET: value } }),
     ],
   ] as const
   for (const [source, { exit, stderr }] of runs) {

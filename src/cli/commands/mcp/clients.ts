@@ -1,16 +1,17 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { shellWord } from '../../../contract/values/shell-word.js'
 import { codeOf, isMissing } from '../../../files/error-code.js'
-import { replaceFile } from '../../../files/replace-file.js'
+import { refuseForeignFile, replaceFile } from '../../../files/replace-file.js'
 import { asMembers, type Members, parseObject } from '../../../values/json.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 
-/** Configuration file of a client in the folder of a project, and the member that holds the servers. */
+/** File of a client in the folder of a project, the member that holds the servers, and what it calls the folder. */
 const files = {
-  claude: { path: '.mcp.json', member: 'mcpServers' },
-  cursor: { path: join('.cursor', 'mcp.json'), member: 'mcpServers' },
-  vscode: { path: join('.vscode', 'mcp.json'), member: 'servers' },
+  claude: { path: '.mcp.json', member: 'mcpServers', folder: '' },
+  cursor: { path: join('.cursor', 'mcp.json'), member: 'mcpServers', folder: '${workspaceFolder}/' },
+  vscode: { path: join('.vscode', 'mcp.json'), member: 'servers', folder: '${workspaceFolder}/' },
 } as const
 
 export type Client = keyof typeof files
@@ -21,19 +22,44 @@ const NAME = 'voucherctl'
 interface Command {
   readonly seed: string | undefined
   readonly profile: string | undefined
-  /** True for the path of this installation in place of npx. */
+  /** True for the paths of this installation, which a file that a project shares must not have. */
   readonly isInstalled: boolean
 }
 
 /** Returns the entry of a client's configuration that starts `mcp serve`. */
-export function entryOf({ self, cwd }: Pick<Host, 'self' | 'cwd'>, { seed, profile, isInstalled }: Command) {
-  const [command, ...start] = isInstalled ? self : ['npx', '-y', NAME]
+export function entryOf(host: Host, client: Client, { seed, profile, isInstalled }: Command) {
+  const { cwd, self } = host
+  const [command, ...start] = isInstalled ? self : shared(host)
   const named = profile === undefined ? [] : ['--profile', profile]
-  const seeded = seed === undefined ? [] : ['--seed', resolve(cwd, seed)]
+  const path = isInstalled
+    ? resolve
+    : (from: string, to: string) => files[client].folder + relative(from, resolve(from, to))
+  const seeded = seed === undefined ? [] : ['--seed', path(cwd, seed).replaceAll(sep, isInstalled ? sep : '/')]
   return { command, args: [...start, 'mcp', 'serve', ...named, ...seeded] }
 }
 
-export const configurationOf = (client: Client, entry: object) => ({ [files[client].member]: { [NAME]: entry } })
+/** The command as every member of a project can run it: npx runs only a version that the registry has. */
+function shared(host: Host): readonly [string, ...string[]] {
+  const { version, released } = JSON.parse(host.document('package.json')) as Partial<Record<string, string>>
+  if (isOnPath(host) || released !== version) return [NAME]
+  return ['npx', '-y', `${NAME}@${version}`]
+}
+
+/** True if a client finds the command on PATH. npm adds folders of packages for a run of its own. */
+export const isOnPath = ({ env: { PATH = '' } }: Pick<Host, 'env'>) =>
+  PATH.split(delimiter)
+    .filter((it) => isAbsolute(it) && !/[\\/]node_modules[\\/]/.test(it))
+    .some((it) => statSync(join(it, NAME), { throwIfNoEntry: false })?.isFile())
+
+/** True for a file in the working folder or below; on Windows a path to another drive is absolute. */
+export function isBelow(cwd: string, path: string): boolean {
+  const way = relative(cwd, resolve(cwd, path))
+  return !way.startsWith('..') && !isAbsolute(way)
+}
+
+export type Entry = ReturnType<typeof entryOf>
+
+export const configurationOf = (client: Client, entry: Entry) => ({ [files[client].member]: { [NAME]: entry } })
 
 export const pathOf = ({ cwd }: Pick<Host, 'cwd'>, client: Client) => join(cwd, files[client].path)
 
@@ -44,21 +70,38 @@ export function readEntry(host: Pick<Host, 'cwd'>, client: Client): Members | Fa
   return asMembers(asMembers(read.value[files[client].member])?.[NAME])
 }
 
-/** Merges the entry into a client's configuration. Other members and their order stay. */
-export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: object): Failure | undefined {
+/** The new content of a client's file, and the command that it had for the entry, if that changes. */
+interface Change {
+  readonly ok: true
+  readonly content: string
+  readonly replaced: string | undefined
+}
+
+/** Merges the entry into a client's configuration. Other members of the file and of the entry, and their order, stay. */
+export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: Entry): Change | Failure {
   const path = pathOf(host, client)
   const read = readConfiguration(path)
   if (!read.ok) return read
   const { member } = files[client]
-  const before = asMembers(read.value[member] ?? {})
-  if (before === undefined)
-    return fail('INVALID_INPUT', `${path} was left alone: its ${member} is not an object.`, BY_HAND)
-  const servers = { ...before, [NAME]: entry }
-  const content = `${JSON.stringify({ ...read.value, [member]: servers }, null, read.indent)}\n`.replaceAll(
-    '\n',
-    read.end,
-  )
+  const leftAlone = (why: string) => fail('INVALID_INPUT', `${path} was left alone: ${why}.`, BY_HAND)
+  const servers = asMembers(read.value[member] ?? {})
+  if (servers === undefined) return leftAlone(`its ${member} is not an object`)
+  const before = asMembers(servers[NAME] ?? {})
+  if (before === undefined || 'url' in before) return leftAlone(`its entry ${NAME} starts no command`)
+  const merged = { ...read.value, [member]: { ...servers, [NAME]: { ...before, ...entry } } }
+  const content = `${JSON.stringify(merged, null, read.indent)}\n`.replaceAll('\n', read.end)
+  const lines = [before as Partial<Entry>, entry].map(({ command = '', args = [] }) => [command, ...[args].flat()])
+  const [old = '', now] = lines.map((it) => it.map((word) => shellWord(String(word))).join(' '))
+  return { ok: true, content, replaced: servers[NAME] === undefined || old === now ? undefined : old }
+}
+
+/** Writes a client's file, unless it is read-only or of another user. It keeps its mode. */
+export function writeFile(path: string, content: string): Failure | undefined {
   try {
+    refuseForeignFile(path)
+    // Root may write to every file.
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? OWNER_WRITES
+    if ((mode & OWNER_WRITES) === 0) throw Object.assign(new Error('The file is read-only'), { code: 'EACCES' })
     mkdirSync(dirname(path), { recursive: true })
     replaceFile(path, content, { isPrivate: false })
     return undefined
@@ -67,6 +110,7 @@ export function writeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: objec
   }
 }
 
+const OWNER_WRITES = 0o200
 const BY_HAND = 'Leave --write out, and add what is printed by hand.'
 
 type Configuration =
