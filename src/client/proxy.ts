@@ -130,19 +130,14 @@ function readEntry(entry: string): ((host: string, port: number) => boolean) | u
   }
 }
 
-function exceptions(env: Environment) {
-  const [variable, value] = read(env, 'no_proxy')
-  return { variable, entries: value.split(/[\s,]+/).filter(Boolean) }
-}
+const exceptionsIn = (env: Environment) => read(env, 'no_proxy')[1].split(/[\s,]+/)
 
 const isExcepted = ({ hostname, port }: BaseUrl, env: Environment) =>
-  exceptions(env).entries.some((it) => readEntry(it)?.(hostname.replace(/\.$/, ''), port))
+  exceptionsIn(env).some((it) => readEntry(it)?.(hostname.replace(/\.$/, ''), port))
 
-/** The entries of NO_PROXY that name no host and so match none, without credentials, and the name of the variable. */
-export function ineffectiveExceptions(env: Environment): { readonly variable: string; readonly entries: string[] } {
-  const { variable, entries } = exceptions(env)
-  return { variable, entries: entries.filter((it) => !readEntry(it)).map((it) => it.replace(/^.*@/, '…@')) }
-}
+/** The entries of NO_PROXY that name no host and so match none, without credentials. */
+export const ineffectiveExceptions = (env: Environment): readonly string[] =>
+  exceptionsIn(env).flatMap((it) => (it === '' || readEntry(it) ? [] : it.replace(/^.*@/, '…@')))
 
 /** Returns a block of addresses, by default of one; undefined for a malformed one. */
 function blockOf(address: string, bits: string | undefined): BlockList | undefined {
@@ -154,8 +149,7 @@ function blockOf(address: string, bits: string | undefined): BlockList | undefin
 }
 
 /** A host, a bracketed or plain address, or a block; a port follows a colon. */
-const form =
-  /^(?:\*?\.)?\[?([\p{L}\p{N}\p{M}._-]+?|[\da-f:]*:[\da-f:.]*:[\da-f:.]*)\.?\]?(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/u
+const form = /^(?:\*?\.)?\[?([\p{L}\p{N}._-]+?|[\da-f:]*:[\da-f:.]*:[\da-f:.]*)\.?\]?(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/u
 
 function decode(text: string, variable: string): string {
   try {

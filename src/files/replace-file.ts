@@ -44,23 +44,14 @@ export function replaceFile(path: string, content: FileContent, options: Replace
   const target = before?.path ?? path
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
-    if (before !== undefined && !isPrivate) keepAccess(draft, before)
+    if (before !== undefined && process.geteuid?.() === 0) chownSync(draft, before.uid, before.gid)
+    if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
     renameSync(draft, target)
     if (flush) syncFolder(dirname(target))
   } catch (error) {
     rmSync(draft, { force: true })
     throw error
   }
-}
-
-/** Gives a draft group and mode of the file that it replaces. */
-function keepAccess(draft: string, { gid, mode }: Pick<Stats, 'gid' | 'mode'>): void {
-  try {
-    chownSync(draft, -1, gid)
-  } catch {
-    // Only members of a group and root may do so.
-  }
-  chmodSync(draft, mode & 0o777)
 }
 
 /**
@@ -91,7 +82,7 @@ function existing(path: string) {
     const stats = statSync(real)
     // A rename would put a file in the place of a device, for every program of the machine.
     if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EINVAL' })
-    return { path: real, mode: stats.mode, gid: stats.gid }
+    return { path: real, mode: stats.mode, uid: stats.uid, gid: stats.gid }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

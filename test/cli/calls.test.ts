@@ -290,6 +290,7 @@ test('an unexpected exception exits 1 and its message is not printed', async () 
 })
 
 const token = secrets.VOUCHERCTL_TOKEN
+const others = 'quotes, white space or other characters'
 
 test.each(['\r', '\n', '\r\n'])(
   'a credential of the environment or a file is sent without its line end %j',
@@ -307,10 +308,10 @@ test.each([
   [`\r${token}`, 'a line end'],
   [`${token}\n\n`, 'a line end'],
   [`${token.slice(0, 20)}\r\n${token.slice(20)}`, 'a line end'],
-  [`"${token}"`, 'quotes around it'],
-  [`'${token}'`, 'quotes around it'],
-  [`${token} `, 'white space'],
-  [`${token}\u00e9`, 'characters other than ASCII'],
+  [`"${token}"`, others],
+  [`'${token}'`, others],
+  [`${token} `, others],
+  [`${token}\u00e9`, others],
 ])('the credential %j is refused with its source and what is wrong, and is not shown', async (value, what) => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const args = `${redeem} --base-url ${baseUrl}`
@@ -320,7 +321,10 @@ test.each([
     ['Standard input', await cli(`login --with-token - --json --base-url ${baseUrl}`, { stdin: value })],
     [
       'VOUCHERCTL_WEBHOOK_SECRET',
-      await cli('webhook sign --body-file - --update-id 1 --json', { stdin: '{}', env: { VOUCHERCTL_WEBHOOK_SECRET: value } }),
+      await cli('webhook sign --body-file - --update-id 1 --json', {
+        stdin: '{}',
+        env: { VOUCHERCTL_WEBHOOK_SECRET: value },
+      }),
     ],
   ] as const
   for (const [source, { exit, stderr }] of runs) {

@@ -77,7 +77,7 @@ test('webhook bridge refuses a dead letter file of another user before its first
   expectUntouched(join(home, 'dead.ndjson'))
 })
 
-test('mcp install --write refuses a file of another user, also behind a link, and keeps its owner', async (context) => {
+test('mcp install --write refuses a file of another user, also behind a link', async (context) => {
   const home = temporaryDir()
   foreignFile(context, join(home, 'theirs.json'), '{}')
   symlinkSync('theirs.json', join(home, '.mcp.json'))

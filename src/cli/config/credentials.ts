@@ -18,6 +18,9 @@ interface FoundCredential {
   readonly source: string
 }
 
+const from = (source: string, secret: TextResult): FoundCredential | Failure =>
+  secret.ok ? { ok: true, value: secret.text, source } : secret
+
 /** Content of --token-file by command line: a pipe is readable only once, and a command may make several calls. */
 const read = new WeakMap<Globals, Promise<TextResult>>()
 
@@ -36,15 +39,11 @@ export async function findCredential(
   if (file !== undefined) {
     const reading = read.get(globals) ?? readSecret(host, file)
     read.set(globals, reading)
-    const secret = await reading
-    return secret.ok ? { ok: true, value: secret.text, source: `flag --token-file` } : secret
+    return from(`flag --token-file`, await reading)
   }
   const variable = credentialVariables[kind]
-  const fromEnvironment = host.env[variable]
-  if (withoutLineEnd(fromEnvironment) !== '') {
-    const secret = oneSecret(host, fromEnvironment ?? '', variable)
-    return secret.ok ? { ok: true, value: secret.text, source: `environment ${variable}` } : secret
-  }
+  const given = host.env[variable] ?? ''
+  if (withoutLineEnd(given) !== '') return from(`environment ${variable}`, oneSecret(host, given, variable))
 
   const { origin } = parseBaseUrl(baseUrl)
   const stored = await findStored(host, globals, settings, kind, baseUrl)
@@ -73,8 +72,7 @@ export async function findStored(
   const use = await useOf(host, globals, settings, stored, baseUrl)
   if (use !== 'sent') return use === 'unproven' ? notProven(baseUrl, dataDirOf(host, profile)) : undefined
   const source = `profile ${profileName.value}`
-  const secret = oneSecret(host, stored.value, `The ${credentialNames[kind]} of ${source}`)
-  return secret.ok ? { ok: true, value: secret.text, source } : secret
+  return from(source, oneSecret(host, stored.value, `The ${credentialNames[kind]} of ${source}`))
 }
 
 async function useOf(

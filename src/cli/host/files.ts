@@ -44,27 +44,16 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
   return read.ok ? oneSecret(host, read.text, nameOf(path)) : read
 }
 
-/** Texts that files and shells add to a secret, and their names. */
-const ADDITIONS = [
-  [/^\ufeff/, 'a byte order mark'],
-  [/[\r\n]/, 'a line end'],
-  [/^(["']).*\1$/, 'quotes around it'],
-  [/\s/, 'white space'],
-  [/[^!-~]/, 'characters other than ASCII'],
-] as const
-
 /** Returns a secret without its line end (LF, CR LF or CR). A message names its source, and never shows it. */
 export function oneSecret(host: Pick<Host, 'env'>, given: string, source: string): TextResult {
   const text = withoutLineEnd(given)
   if (text === '') return fail('INVALID_INPUT', `${source} holds no secret.`)
-  const [, addition] = ADDITIONS.find(([pattern]) => pattern.test(text)) ?? []
-  if (addition !== undefined || text.length > SECRET_BYTES_MAX) {
-    const why = addition ?? 'too many characters'
-    return fail(
-      'INVALID_INPUT',
-      `${source} does not hold one secret on one line: it has ${why}.`,
-      'Write the secret alone, without quotes, as UTF-8 without a byte order mark, with LF line ends.',
-    )
+  const others = /^["']|[^!-~]/.test(text) ? 'quotes, white space or other characters' : undefined
+  const end = /[\r\n]/.test(text) ? 'a line end' : others
+  const extra = text.startsWith('\ufeff') ? 'a byte order mark' : end
+  if (extra !== undefined || text.length > SECRET_BYTES_MAX) {
+    const message = `${source} does not hold one secret on one line: it has ${extra ?? 'too many characters'}.`
+    return fail('INVALID_INPUT', message, 'Write the secret alone: without quotes, a byte order mark or CR line ends.')
   }
   remember(host, text)
   return { ok: true, text }

@@ -1,4 +1,3 @@
-import { byEncoding } from '../../contract/values/secrets.js'
 import { StoreUnavailable } from '../store.js'
 
 /** Reaction of the store to a database or connection error. */
@@ -48,12 +47,7 @@ function sqlStateOf(error: unknown): string | null {
 }
 
 /** Every form of the passwords with which this process connects: an engine may repeat what it received. */
-const passwords = new Set<string>()
-
-/** Keeps failures from showing these passwords. */
-export function hideInFailures(secrets: readonly string[]): void {
-  for (const [form] of byEncoding(secrets.filter(Boolean))) passwords.add(form)
-}
+export const passwords = new Set<string>()
 
 /** Hides the whole text of an engine that contains a password: where a short one is replaced in words, it shows. */
 export const withoutPasswords = (text: string): string =>

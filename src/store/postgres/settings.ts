@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
 import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../contract/values/database-url.js'
+import { byEncoding } from '../../contract/values/secrets.js'
 import { platform } from '../../files/platform.js'
 import { StoreUnusable } from '../store.js'
-import { hideInFailures } from './errors.js'
+import { passwords } from './errors.js'
 
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; missing parts come from the environment. */
@@ -33,19 +34,20 @@ export async function connectionOf({
   // Do not quote the URL in the message: it may contain a password.
   const malformed = `The database URL cannot be read: it must be ${DATABASE_URL_FORM}. ${DATABASE_URL_ESCAPES}`
   if (parsed === undefined) throw new StoreUnusable('STORE_UNUSABLE', malformed)
-  const query: ParameterLookup = (parameter) => parsed.parameters.get(parameter)
-  const user = parsed.user ?? query('user') ?? env.PGUSER ?? userInfo().username
-  const host = parsed.host ?? query('host') ?? env.PGHOST ?? 'localhost'
-  const port = Number(parsed.port ?? query('port') ?? env.PGPORT ?? 5432)
+  const query: ParameterLookup = (parameter) => parsed.get(parameter)
+  const user = query('user') ?? env.PGUSER ?? userInfo().username
+  const host = query('host') ?? env.PGHOST ?? 'localhost'
+  const port = Number(query('port') ?? env.PGPORT ?? 5432)
   if (host.includes(',') || !(port > 0 && port < 65_536)) {
     throw new StoreUnusable('STORE_UNUSABLE', 'The database needs one host, and a port from 1 to 65535.')
   }
-  const database = parsed.database ?? query('dbname') ?? env.PGDATABASE ?? user
+  const database = query('dbname') ?? env.PGDATABASE ?? user
   const password =
-    parsed.password ??
+    query('password') ??
     env.PGPASSWORD ??
     passwordFromFile(query('passfile') ?? env.PGPASSFILE ?? join(homedir(), '.pgpass'), { host, port, database, user })
-  hideInFailures([...parsed.secrets, password ?? ''])
+  const secrets = [password ?? '', query('sslpassword') ?? ''].filter(Boolean)
+  for (const [form] of byEncoding(secrets)) passwords.add(form)
   const name = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
   const given = query('options') ?? env.PGOPTIONS
@@ -85,7 +87,11 @@ async function tlsOf(
     const named = query(parameter) ?? env[variable]
     const path = named ?? join(homedir(), '.postgresql', usual)
     if (named === 'system' || (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined)) return
-    return readFile(path, `${name}: the file of ${parameter}${named === env[variable] ? ` (${variable})` : ''}`)
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {
+      throw new StoreUnusable('STORE_UNUSABLE', `${name}: the file of ${parameter} or ${variable} cannot be read.`)
+    }
   }
   const ca = file('sslrootcert', 'PGSSLROOTCERT', 'root.crt')
   const [cert, key] = [file('sslcert', 'PGSSLCERT', 'postgresql.crt'), file('sslkey', 'PGSSLKEY', 'postgresql.key')]
@@ -99,20 +105,7 @@ async function tlsOf(
   }
 }
 
-function readFile(path: string, what: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new StoreUnusable('STORE_UNUSABLE', `${what} cannot be read.`)
-  }
-}
-
-interface Place {
-  readonly host: string
-  readonly port: number
-  readonly database: string
-  readonly user: string
-}
+type Place = Readonly<Record<'host' | 'database' | 'user', string>> & { readonly port: number }
 
 /**
  * Returns the password of the first matching line `host:port:database:user:password`; `*` matches all, and a backslash

@@ -8,7 +8,7 @@ import type { Outcome } from '../../output/outcome.js'
 import { plainLine, wrap, wrapMessage } from '../../output/text.js'
 import { databaseUrlFlag, readDatabaseUrl } from '../server/database-url.js'
 import { checkCredential } from './access.js'
-import { bad, bounded, type Check, skip } from './check.js'
+import { bad, bounded, type Check, type NamedCheck, skip } from './check.js'
 import { checkDatabase } from './database.js'
 import * as files from './files.js'
 import * as machine from './machine.js'
@@ -85,11 +85,9 @@ async function diagnose(context: Context, databaseUrl: string | undefined): Prom
     ['bot token', () => asked((it) => checkCredential(context, 'bot', it))],
     ['operator key', () => asked((it) => checkCredential(context, 'operator', it))],
   ]
-  const onBug = (error: unknown) => context.globals.debug && context.output.trace((error as Error).stack ?? '')
-  return Promise.all(all.map(([name, look]) => bounded(name, LIMIT_MS, look, onBug)))
+  const onBug = (error: unknown) => void (context.globals.debug && context.output.trace(String((error as Error).stack)))
+  return Promise.all(all.map((it) => bounded(it, LIMIT_MS, onBug)))
 }
-
-type NamedCheck = [name: string, look: () => Promise<Check> | Check]
 
 function databaseChecks({ host, dryRun }: Context, given: string | undefined): readonly NamedCheck[] {
   const name = 'database'

@@ -67,16 +67,13 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
 export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
   const found = baseUrl === undefined ? undefined : await proxyOf(host, baseUrl)
   if (found?.ok === false) return bad('proxy', found.message, found.hint ?? '')
-  const direct = 'The server is called directly: no proxy variable applies to it.'
-  const how = found?.proxy === undefined ? direct : `The server is called through ${found.proxy.label}.`
-  const message = found === undefined ? 'No server is chosen.' : how
   const { ineffectiveExceptions } = await import('../../../client/proxy.js')
-  const { variable, entries } = ineffectiveExceptions(host.env)
-  if (entries.length > 0) {
-    const fix = 'Write hosts, addresses or blocks of addresses, such as example.org,10.0.0.0/8.'
-    return warn('proxy', `${message} ${variable} has entries that match no host: ${entries.join(', ')}.`, fix)
-  }
-  return found === undefined ? skip('proxy', message) : ok('proxy', message)
+  const entries = ineffectiveExceptions(host.env).join(', ')
+  const fix = 'Write hosts, addresses or blocks of addresses, such as example.org,10.0.0.0/8.'
+  if (entries !== '') return warn('proxy', `NO_PROXY has entries that match no host: ${entries}.`, fix)
+  if (found === undefined) return skip('proxy', 'No server is chosen.')
+  if (found.proxy !== undefined) return ok('proxy', `The server is called through ${found.proxy.label}.`)
+  return ok('proxy', 'The server is called directly: no proxy variable applies to it.')
 }
 
 export interface Port {

@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { shellWord } from '../../../contract/values/shell-word.js'
 import { codeOf, isMissing } from '../../../files/error-code.js'
 import { refuseForeignFile, replaceFile } from '../../../files/replace-file.js'
 import { asMembers, type Members, parseObject } from '../../../values/json.js'
@@ -28,21 +27,18 @@ interface Command {
 
 /** Returns the entry of a client's configuration that starts `mcp serve`. */
 export function entryOf(host: Host, client: Client, { seed, profile, isInstalled }: Command) {
-  const { cwd, self } = host
-  const [command, ...start] = isInstalled ? self : shared(host)
+  const [command = NAME, ...start] = isInstalled ? host.self : shared(host)
   const named = profile === undefined ? [] : ['--profile', profile]
-  const path = isInstalled
-    ? resolve
-    : (from: string, to: string) => files[client].folder + relative(from, resolve(from, to))
-  const seeded = seed === undefined ? [] : ['--seed', path(cwd, seed).replaceAll(sep, isInstalled ? sep : '/')]
+  const path = resolve(host.cwd, seed ?? '')
+  const inProject = files[client].folder + relative(host.cwd, path).replaceAll(sep, '/')
+  const seeded = seed === undefined ? [] : ['--seed', isInstalled ? path : inProject]
   return { command, args: [...start, 'mcp', 'serve', ...named, ...seeded] }
 }
 
 /** The command as every member of a project can run it: npx runs only a version that the registry has. */
-function shared(host: Host): readonly [string, ...string[]] {
+function shared(host: Host): readonly string[] {
   const { version, released } = JSON.parse(host.document('package.json')) as Partial<Record<string, string>>
-  if (isOnPath(host) || released !== version) return [NAME]
-  return ['npx', '-y', `${NAME}@${version}`]
+  return isOnPath(host) || released !== version ? [NAME] : ['npx', '-y', `${NAME}@${version}`]
 }
 
 /** True if a client finds the command on PATH. npm adds folders of packages for a run of its own. */
@@ -51,15 +47,7 @@ export const isOnPath = ({ env: { PATH = '' } }: Pick<Host, 'env'>) =>
     .filter((it) => isAbsolute(it) && !/[\\/]node_modules[\\/]/.test(it))
     .some((it) => statSync(join(it, NAME), { throwIfNoEntry: false })?.isFile())
 
-/** True for a file in the working folder or below; on Windows a path to another drive is absolute. */
-export function isBelow(cwd: string, path: string): boolean {
-  const way = relative(cwd, resolve(cwd, path))
-  return !way.startsWith('..') && !isAbsolute(way)
-}
-
-export type Entry = ReturnType<typeof entryOf>
-
-export const configurationOf = (client: Client, entry: Entry) => ({ [files[client].member]: { [NAME]: entry } })
+export const configurationOf = (client: Client, entry: object) => ({ [files[client].member]: { [NAME]: entry } })
 
 export const pathOf = ({ cwd }: Pick<Host, 'cwd'>, client: Client) => join(cwd, files[client].path)
 
@@ -70,29 +58,21 @@ export function readEntry(host: Pick<Host, 'cwd'>, client: Client): Members | Fa
   return asMembers(asMembers(read.value[files[client].member])?.[NAME])
 }
 
-/** The new content of a client's file, and the command that it had for the entry, if that changes. */
-interface Change {
-  readonly ok: true
-  readonly content: string
-  readonly replaced: string | undefined
-}
-
-/** Merges the entry into a client's configuration. Other members of the file and of the entry, and their order, stay. */
-export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: Entry): Change | Failure {
+/** Merges the entry into a client's configuration, in which all else stays. Returns also a command that it replaces. */
+export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: ReturnType<typeof entryOf>) {
   const path = pathOf(host, client)
   const read = readConfiguration(path)
   if (!read.ok) return read
   const { member } = files[client]
-  const leftAlone = (why: string) => fail('INVALID_INPUT', `${path} was left alone: ${why}.`, BY_HAND)
   const servers = asMembers(read.value[member] ?? {})
-  if (servers === undefined) return leftAlone(`its ${member} is not an object`)
-  const before = asMembers(servers[NAME] ?? {})
-  if (before === undefined || 'url' in before) return leftAlone(`its entry ${NAME} starts no command`)
+  const before = servers && asMembers(servers[NAME] ?? {})
+  if (before === undefined || 'url' in before)
+    return fail('INVALID_INPUT', `${path} was left alone: ${member} or its ${NAME} has another form.`, BY_HAND)
   const merged = { ...read.value, [member]: { ...servers, [NAME]: { ...before, ...entry } } }
   const content = `${JSON.stringify(merged, null, read.indent)}\n`.replaceAll('\n', read.end)
-  const lines = [before as Partial<Entry>, entry].map(({ command = '', args = [] }) => [command, ...[args].flat()])
-  const [old = '', now] = lines.map((it) => it.map((word) => shellWord(String(word))).join(' '))
-  return { ok: true, content, replaced: servers[NAME] === undefined || old === now ? undefined : old }
+  const { command, args } = before
+  const isChanged = servers?.[NAME] != null && JSON.stringify([command, args]) !== JSON.stringify(Object.values(entry))
+  return { ok: true as const, content, replaced: isChanged ? [command, args].flat().join(' ') : undefined }
 }
 
 /** Writes a client's file, unless it is read-only or of another user. It keeps its mode. */
@@ -100,8 +80,8 @@ export function writeFile(path: string, content: string): Failure | undefined {
   try {
     refuseForeignFile(path)
     // Root may write to every file.
-    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? OWNER_WRITES
-    if ((mode & OWNER_WRITES) === 0) throw Object.assign(new Error('The file is read-only'), { code: 'EACCES' })
+    if (((statSync(path, { throwIfNoEntry: false })?.mode ?? 0o200) & 0o200) === 0)
+      throw Object.assign(new Error('The file is read-only'), { code: 'EACCES' })
     mkdirSync(dirname(path), { recursive: true })
     replaceFile(path, content, { isPrivate: false })
     return undefined
@@ -110,19 +90,14 @@ export function writeFile(path: string, content: string): Failure | undefined {
   }
 }
 
-const OWNER_WRITES = 0o200
 const BY_HAND = 'Leave --write out, and add what is printed by hand.'
 
-type Configuration =
-  | { readonly ok: true; readonly value: Members; readonly indent: string; readonly end: string }
-  | Failure
-
-function readConfiguration(path: string): Configuration {
+function readConfiguration(path: string) {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    if (isMissing(error)) return { ok: true, value: {}, indent: '  ', end: '\n' }
+    if (isMissing(error)) return { ok: true as const, value: {} as Members, indent: '  ', end: '\n' }
     return fail('FILE_UNREADABLE', `${path} cannot be read (${codeOf(error)}).`, BY_HAND)
   }
   const value = parseObject(text)
@@ -131,5 +106,5 @@ function readConfiguration(path: string): Configuration {
   if (value === undefined || JSON.stringify(value) !== written)
     return fail('INVALID_INPUT', `${path} is not plain JSON, and was left alone.`, BY_HAND)
   const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  '
-  return { ok: true, value, indent, end: text.includes('\r\n') ? '\r\n' : '\n' }
+  return { ok: true as const, value, indent, end: text.includes('\r\n') ? '\r\n' : '\n' }
 }

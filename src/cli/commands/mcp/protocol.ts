@@ -16,13 +16,19 @@ export async function serveTools(session: Session, guides: readonly string[]): P
       void (host.stdout.settled?.() ?? Promise.resolve()).then(() => done())
     },
   })
-  // The library adds listeners for each response that waits for the client.
-  stdout.setMaxListeners(0)
   const unanswered = new Set<unknown>()
   const stdin = Readable.from(messagesOf(host, unanswered), { objectMode: false })
   const transport = new StdioServerTransport(stdin, stdout)
   const handle = serveStdio(() => newServer(session, guides), { transport, onerror: () => {} })
-  track(transport, unanswered)
+  // A cancelled request gets no response, and a subscription only at the end.
+  const { onmessage } = transport
+  transport.onmessage = (message) => {
+    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id)
+    if ('method' in message && message.method.endsWith('/cancelled')) unanswered.delete(message.params?.requestId)
+    onmessage?.(message)
+  }
+  const send = transport.send.bind(transport)
+  transport.send = (message) => send(message).finally(() => 'method' in message || unanswered.delete(message.id))
   const ended = new Promise<void>((resolve) => {
     const { onclose } = transport
     transport.onclose = () => {
@@ -41,34 +47,15 @@ export async function serveTools(session: Session, guides: readonly string[]): P
   await untilAborted(new Promise<void>((resolve) => stdout.end(resolve)), host.signal)
 }
 
-const LOOK_MS = 10
-const PROBE_MS = 500
-
-/** Reads what the client writes. Its end waits for the responses to the requests before it, while the client reads. */
+/** The messages of the client. Their end waits for the responses to the requests, while the client reads them. */
 async function* messagesOf({ stdin, stdout, signal }: Host, unanswered: ReadonlySet<unknown>) {
   yield* stdin
-  // The last line may lack its end.
   yield '\n'
-  const isOver = () => unanswered.size === 0 || signal.aborted || stdout.gone?.aborted
-  await pause(0, signal)
-  for (let ms = LOOK_MS; !isOver(); ms += LOOK_MS) {
-    await pause(LOOK_MS, signal)
+  for (let turn = 1; turn === 1 || (unanswered.size > 0 && !signal.aborted && !stdout.gone?.aborted); turn++) {
     // Only a write tells that the client was killed. JSON allows white space before the next message.
-    if (ms % PROBE_MS === 0 && !isOver()) stdout.write(' ')
+    if (turn % 50 === 0) stdout.write(' ')
+    await pause(10, signal)
   }
-}
-
-/** Keeps the ids of requests without a response; a cancelled one gets none, a subscription only at the end. */
-function track(transport: StdioServerTransport, unanswered: Set<unknown>): void {
-  const { onmessage } = transport
-  transport.onmessage = (message) => {
-    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id)
-    if ('method' in message && message.method === 'notifications/cancelled')
-      unanswered.delete(message.params?.requestId)
-    onmessage?.(message)
-  }
-  const send = transport.send.bind(transport)
-  transport.send = (message) => send(message).finally(() => 'method' in message || unanswered.delete(message.id))
 }
 
 const INSTRUCTIONS =

@@ -5,15 +5,6 @@ import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
 import { withoutLineEnd } from '../../host/secrets.js'
 
-/** Settings of a PostgreSQL server on which the safety of acknowledged calls depends. */
-export interface Durability {
-  readonly database: string
-  readonly isStandby: boolean
-  readonly fsync: string
-  readonly synchronousCommit: string
-  readonly standbys: string
-}
-
 export const databaseUrlVariable = 'VOUCHERCTL_DATABASE_URL'
 
 export const databaseUrlFlag = {
@@ -35,7 +26,7 @@ export function readDatabaseUrl(
     const source = given === undefined ? databaseUrlVariable : '--database-url'
     return usage(`${source} cannot be read: it must be ${DATABASE_URL_FORM}.`, DATABASE_URL_ESCAPES)
   }
-  if (given !== undefined && parsed.secrets.length > 0) {
+  if (given !== undefined && (parsed.has('password') || parsed.has('sslpassword'))) {
     return usage(
       '--database-url holds a password, which every user of this machine can read while the server runs.',
       `Set PGPASSWORD, write a line into ~/.pgpass, or put the whole URL into ${databaseUrlVariable}.`,
@@ -44,14 +35,11 @@ export function readDatabaseUrl(
   return { ok: true, value }
 }
 
+type Reader = typeof import('../../../server/maintenance/migrate.js').readDatabaseDurability
+export type Durability = Awaited<ReturnType<Reader>>
+
 /** Reads the settings that decide whether PostgreSQL may lose acknowledged calls. */
-export async function readDurability(
-  url: string,
-): Promise<{ readonly ok: true; readonly value: Durability } | Failure> {
+export async function readDurability(url: string): Promise<Durability | Failure> {
   const { readDatabaseDurability } = await import('../../../server/maintenance/migrate.js')
-  try {
-    return { ok: true, value: await readDatabaseDurability(url) }
-  } catch (error) {
-    return failureOfServer(error)
-  }
+  return readDatabaseDurability(url).catch(failureOfServer)
 }

@@ -52,7 +52,7 @@ export async function verifyingSecrets(
   for (const file of files) {
     const read = await readBytes(context.host, file)
     if (!read.ok) return read
-    const secret = bytesOfLine(read.bytes)
+    const secret = Buffer.from(withoutLineEnd(read.bytes.toString('latin1')), 'latin1')
     if (secret.length === 0) {
       return fail('INVALID_INPUT', `${file === '-' ? 'Standard input' : file} holds no secret.`)
     }
@@ -73,10 +73,4 @@ async function askedSecret(context: Context): Promise<SecretsResult<string>> {
   const asked = await context.ask(missing, (questions) => questions.secret('Webhook secret (hidden)'))
   if (!asked.ok) return asked
   return asked.value === '' ? missing() : { ok: true, value: [asked.value] }
-}
-
-/** Removes one line end (LF or CRLF) at the end. */
-function bytesOfLine(bytes: Buffer): Buffer {
-  if (bytes.at(-1) !== 0x0a) return bytes
-  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1)
 }

@@ -463,22 +463,17 @@ describe('doctor and time', () => {
   })
 
   test('a check of doctor that times out or lacks permission fails with a message', async () => {
-    const late = await bounded('disk', 1, () => new Promise(() => {}))
+    const late = await bounded(['disk', () => new Promise(() => {})], 1)
     expect(late).toMatchObject({ status: 'fail', message: 'No result within 0.001 s.' })
-    const denied = await bounded('disk', 1_000, async () => {
-      throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
-    })
-    expect(denied).toMatchObject({ status: 'fail', message: expect.stringContaining('EACCES') })
+    const failing = (error: Error) => (): never => {
+      throw error
+    }
+    const denied = Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
+    const message = expect.stringContaining('EACCES')
+    expect(await bounded(['disk', failing(denied)], 1_000)).toMatchObject({ status: 'fail', message })
     const bugs: unknown[] = []
     const bug = new Error('a bug with a secret')
-    const failed = await bounded(
-      'disk',
-      1_000,
-      () => {
-        throw bug
-      },
-      (it) => bugs.push(it),
-    )
+    const failed = await bounded(['disk', failing(bug)], 1_000, (it) => bugs.push(it))
     expect(failed).toMatchObject({ status: 'fail', message: 'This check failed unexpectedly.' })
     expect(bugs).toEqual([bug])
   })
