@@ -98,7 +98,8 @@ function changedFiles() {
   const lastVersion = new RegExp(`(?<![\\d.])${last.replaceAll('.', '\\.')}(?!\\.?\\d)`, 'g')
   return {
     'CHANGELOG.md': changelog,
-    'package.json': json({ ...manifest, version, ...Object.fromEntries(missing) }),
+    // `mcp install` writes npx only for a version that was released.
+    'package.json': json({ ...manifest, version, released: version, ...Object.fromEntries(missing) }),
     'package-lock.json': json({
       ...lock,
       version,

@@ -116,22 +116,28 @@ function read(env: Environment, name: string): readonly [variable: string, value
   return [variable, env[variable]?.trim() ?? '']
 }
 
-/** True if an entry of NO_PROXY names the server: `*`, a host with its subdomains, an address or block, with a port. */
-function isExcepted({ hostname, port }: BaseUrl, env: Environment): boolean {
-  const [variable, value] = read(env, 'no_proxy')
-  const host = hostname.replace(/\.$/, '')
-  return value.split(/[\s,]+/).some((entry) => {
-    if (entry === '*' || entry === '') return entry === '*'
-    const [, name = '', bits, entryPort = port] = form.exec(entry.toLowerCase()) ?? []
-    const block = blockOf(name, bits)
-    if (name === '' || (bits !== undefined && block === undefined))
-      throw invalid(variable, 'must be a list of hosts, such as example.org,10.0.0.0/8')
-    if (Number(entryPort) !== port) return false
+/** Reads an entry of NO_PROXY: `*`, a host with its subdomains, an address or block, with a port; else undefined. */
+function readEntry(entry: string): ((host: string, port: number) => boolean) | undefined {
+  if (entry === '*') return () => true
+  const [, name = '', bits, only] = form.exec(entry.toLowerCase()) ?? []
+  const block = blockOf(name, bits)
+  if (name === '' || (bits !== undefined && block === undefined)) return undefined
+  return (host, port) => {
+    if (Number(only ?? port) !== port) return false
     const family = isIP(host)
     if (family > 0) return block?.check(host, family === 6 ? 'ipv6' : 'ipv4') ?? false
     return host === name || host.endsWith(`.${name}`)
-  })
+  }
 }
+
+const exceptionsIn = (env: Environment) => read(env, 'no_proxy')[1].split(/[\s,]+/)
+
+const isExcepted = ({ hostname, port }: BaseUrl, env: Environment) =>
+  exceptionsIn(env).some((it) => readEntry(it)?.(hostname.replace(/\.$/, ''), port))
+
+/** The entries of NO_PROXY that name no host and so match none, without credentials. */
+export const ineffectiveExceptions = (env: Environment): readonly string[] =>
+  exceptionsIn(env).flatMap((it) => (it === '' || readEntry(it) ? [] : it.replace(/^.*@/, '…@')))
 
 /** Returns a block of addresses, by default of one; undefined for a malformed one. */
 function blockOf(address: string, bits: string | undefined): BlockList | undefined {
@@ -143,7 +149,7 @@ function blockOf(address: string, bits: string | undefined): BlockList | undefin
 }
 
 /** A host, a bracketed or plain address, or a block; a port follows a colon. */
-const form = /^(?:\*?\.)?\[?([^\s/:@[\]]+?|[\da-f:]*:[\da-f:.]*:[\da-f:.]*)\.?\]?(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/
+const form = /^(?:\*?\.)?\[?([\p{L}\p{N}._-]+?|[\da-f:]*:[\da-f:.]*:[\da-f:.]*)\.?\]?(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/u
 
 function decode(text: string, variable: string): string {
   try {

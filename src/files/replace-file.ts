@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -43,6 +44,7 @@ export function replaceFile(path: string, content: FileContent, options: Replace
   const target = before?.path ?? path
   const draft = writeDraft(target, content, isPrivate, flush)
   try {
+    if (before !== undefined && process.geteuid?.() === 0) chownSync(draft, before.uid, before.gid)
     if (before !== undefined && !isPrivate) chmodSync(draft, before.mode & 0o777)
     renameSync(draft, target)
     if (flush) syncFolder(dirname(target))
@@ -80,7 +82,7 @@ function existing(path: string) {
     const stats = statSync(real)
     // A rename would put a file in the place of a device, for every program of the machine.
     if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EINVAL' })
-    return { path: real, mode: stats.mode }
+    return { path: real, mode: stats.mode, uid: stats.uid, gid: stats.gid }
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

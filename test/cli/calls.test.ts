@@ -298,3 +298,49 @@ test('templates create with one date as start and end sends and prints the whole
   expect(received[0]?.body).toMatchObject({ validity })
   expect(stderr).toContain('Valid from 2027-01-31 00:00:00Z until 2027-02-01 00:00:00Z.')
 })
+
+const token = secrets.VOUCHERCTL_TOKEN
+const others = 'quotes, white space or other characters'
+
+test.each(['\r', '\n', '\r\n'])(
+  'a credential of the environment or a file is sent without its line end %j',
+  async (end) => {
+    const { baseUrl, received } = await stub(() => success(redemption))
+    const args = `${redeem} --base-url ${baseUrl}`
+    expect((await cli(args, { env: { VOUCHERCTL_TOKEN: `${token}${end}` } })).exit).toBe(0)
+    expect((await cli(`${args} --token-file -`, { stdin: `${token}${end}` })).exit).toBe(0)
+    expect(received.map((it) => it.headers.authorization)).toEqual([`Bearer ${token}`, `Bearer ${token}`])
+  },
+)
+
+test.each([
+  [`\ufeff${token}`, 'a byte order mark'],
+  [`\r${token}`, 'a line end'],
+  [`${token}\n\n`, 'a line end'],
+  [`${token.slice(0, 20)}\r\n${token.slice(20)}`, 'a line end'],
+  [`"${token}"`, others],
+  [`'${token}'`, others],
+  [`${token} `, others],
+  [`${token}\u00e9`, others],
+])('the credential %j is refused with its source and what is wrong, and is not shown', async (value, what) => {
+  const { baseUrl, received } = await stub(() => success(redemption))
+  const args = `${redeem} --base-url ${baseUrl}`
+  const runs = [
+    ['VOUCHERCTL_TOKEN', await cli(args, { env: { VOUCHERCTL_TOKEN: value } })],
+    ['Standard input', await cli(`${args} --token-file -`, { stdin: value })],
+    ['Standard input', await cli(`login --with-token - --json --base-url ${baseUrl}`, { stdin: value })],
+    [
+      'VOUCHERCTL_WEBHOOK_SECRET',
+      await cli('webhook sign --body-file - --update-id 1 --json', {
+        stdin: '{}',
+        env: { VOUCHERCTL_WEBHOOK_SECRET: value },
+      }),
+    ],
+  ] as const
+  for (const [source, { exit, stderr }] of runs) {
+    const message = `${source} does not hold one secret on one line: it has ${what}.`
+    expect([exit, JSON.parse(stderr).error]).toEqual([2, expect.objectContaining({ code: 'INVALID_INPUT', message })])
+    expect(stderr).not.toContain('CANARY')
+  }
+  expect(received).toEqual([])
+})

@@ -76,3 +76,12 @@ test('webhook bridge refuses a dead letter file of another user before its first
   expect(ran.stderr).toContain('dead.ndjson cannot be written (OWNED_BY_ANOTHER_USER).')
   expectUntouched(join(home, 'dead.ndjson'))
 })
+
+test('mcp install --write refuses a file of another user, also behind a link', async (context) => {
+  const home = temporaryDir()
+  foreignFile(context, join(home, 'theirs.json'), '{}')
+  symlinkSync('theirs.json', join(home, '.mcp.json'))
+  const ran = await built.run(['mcp', 'install', 'claude', '--write', '--yes'], home)
+  expect([ran.exit, ran.stderr]).toEqual([1, expect.stringContaining('cannot be written (OWNED_BY_ANOTHER_USER).')])
+  expectUntouched(join(home, 'theirs.json'), '{}')
+})

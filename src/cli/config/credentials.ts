@@ -5,9 +5,9 @@ import type { CredentialKind } from '../../contract/endpoint.js'
 import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
-import { readSecret, type TextResult } from '../host/files.js'
+import { oneSecret, readSecret, type TextResult } from '../host/files.js'
 import type { Host } from '../host/host.js'
-import { credentialNames, credentialVariables, remember } from '../host/secrets.js'
+import { credentialNames, credentialVariables, remember, withoutLineEnd } from '../host/secrets.js'
 import { changeProfile, type StoredCredential } from './config.js'
 import { bindTo, dataDirOf, findServerAt, identify, isProven, notProven, readOperatorKey } from './local-server.js'
 import { isGivenForCall, type Settings } from './settings.js'
@@ -17,6 +17,9 @@ interface FoundCredential {
   readonly value: string
   readonly source: string
 }
+
+const from = (source: string, secret: TextResult): FoundCredential | Failure =>
+  secret.ok ? { ok: true, value: secret.text, source } : secret
 
 /** Content of --token-file by command line: a pipe is readable only once, and a command may make several calls. */
 const read = new WeakMap<Globals, Promise<TextResult>>()
@@ -36,12 +39,11 @@ export async function findCredential(
   if (file !== undefined) {
     const reading = read.get(globals) ?? readSecret(host, file)
     read.set(globals, reading)
-    const secret = await reading
-    return secret.ok ? { ok: true, value: secret.text, source: `flag --token-file` } : secret
+    return from(`flag --token-file`, await reading)
   }
   const variable = credentialVariables[kind]
-  const fromEnvironment = host.env[variable]
-  if (fromEnvironment) return { ok: true, value: fromEnvironment, source: `environment ${variable}` }
+  const given = host.env[variable] ?? ''
+  if (withoutLineEnd(given) !== '') return from(`environment ${variable}`, oneSecret(host, given, variable))
 
   const { origin } = parseBaseUrl(baseUrl)
   const stored = await findStored(host, globals, settings, kind, baseUrl)
@@ -69,8 +71,8 @@ export async function findStored(
   if (stored === undefined) return undefined
   const use = await useOf(host, globals, settings, stored, baseUrl)
   if (use !== 'sent') return use === 'unproven' ? notProven(baseUrl, dataDirOf(host, profile)) : undefined
-  remember(host, stored.value)
-  return { ok: true, value: stored.value, source: `profile ${profileName.value}` }
+  const source = `profile ${profileName.value}`
+  return from(source, oneSecret(host, stored.value, `The ${credentialNames[kind]} of ${source}`))
 }
 
 async function useOf(

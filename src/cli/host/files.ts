@@ -3,7 +3,7 @@ import { codeOf, reasonOf } from '../../files/error-code.js'
 import { FILE_BYTES_MAX, readFile, tooLarge } from '../../files/read-file.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Host } from './host.js'
-import { remember } from './secrets.js'
+import { remember, withoutLineEnd } from './secrets.js'
 
 export type TextResult = { readonly ok: true; readonly text: string } | Failure
 export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Failure
@@ -46,14 +46,22 @@ export function tryToWrite(path: string, hint: string, write: () => void): Failu
   }
 }
 
-/** Reads a secret from a file of one line, without its line end (LF or CRLF). */
+/** Reads a secret from a file of one line. */
 export async function readSecret(host: Host, path: string): Promise<TextResult> {
   const read = await readTextFile(host, path)
-  if (!read.ok) return read
-  const text = read.text.replace(/\r?\n$/, '')
-  if (text === '') return fail('INVALID_INPUT', `${nameOf(path)} holds no secret.`)
-  if (/[^!-~]/.test(text) || text.length > SECRET_BYTES_MAX) {
-    return fail('INVALID_INPUT', `${nameOf(path)} does not hold one secret on one line.`)
+  return read.ok ? oneSecret(host, read.text, nameOf(path)) : read
+}
+
+/** Returns a secret without its line end (LF, CR LF or CR). A message names its source, and never shows it. */
+export function oneSecret(host: Pick<Host, 'env'>, given: string, source: string): TextResult {
+  const text = withoutLineEnd(given)
+  if (text === '') return fail('INVALID_INPUT', `${source} holds no secret.`)
+  const others = /^["']|[^!-~]/.test(text) ? 'quotes, white space or other characters' : undefined
+  const end = /[\r\n]/.test(text) ? 'a line end' : others
+  const extra = text.startsWith('\ufeff') ? 'a byte order mark' : end
+  if (extra !== undefined || text.length > SECRET_BYTES_MAX) {
+    const message = `${source} does not hold one secret on one line: it has ${extra ?? 'too many characters'}.`
+    return fail('INVALID_INPUT', message, 'Write the secret alone: without quotes, a byte order mark or CR line ends.')
   }
   remember(host, text)
   return { ok: true, text }

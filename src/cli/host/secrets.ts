@@ -19,6 +19,9 @@ export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
 
 export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
 
+/** Removes one line end, which a file with CR LF leaves in a variable. */
+export const withoutLineEnd = (text = '') => text.replace(/(?:\r\n|\r|\n)$/, '')
+
 /** Describes a credential for an error: its kind, its first characters, where it came from and its server. */
 export function describeCredential(
   kind: CredentialKind,
@@ -72,7 +75,7 @@ function hidden(secret: string): string {
 
 function secretsOf(host: Pick<Host, 'env'>): Set<string> {
   const names = [...Object.values(credentialVariables), webhookSecretVariable]
-  const secrets = known.get(host) ?? new Set(names.map((name) => host.env[name] ?? ''))
+  const secrets = known.get(host) ?? new Set(names.map((name) => withoutLineEnd(host.env[name])))
   known.set(host, secrets)
   return secrets
 }

@@ -46,6 +46,13 @@ function sqlStateOf(error: unknown): string | null {
   return typeof code === 'string' && typeof severity === 'string' ? code : null
 }
 
+/** Every form of the passwords with which this process connects: an engine may repeat what it received. */
+export const passwords = new Set<string>()
+
+/** Hides the whole text of an engine that contains a password: where a short one is replaced in words, it shows. */
+export const withoutPasswords = (text: string): string =>
+  [...passwords].some((it) => text.includes(it)) ? '[hidden: it contains the password]' : text
+
 /** An error of a statement or connection, without PostgreSQL's `detail`, which may contain values of rows. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
@@ -59,7 +66,8 @@ export class DatabaseFailure extends Error {
   constructor(error: unknown, silent = false) {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
-    super(state === null ? `no connection to the database (${code ?? message})` : `${state}: ${message}`)
+    const text = withoutPasswords(String(state === null ? (code ?? message) : message))
+    super(state === null ? `no connection to the database (${text})` : `${/^[0-9A-Z]{5}$/.exec(state) ?? '?'}: ${text}`)
     this.state = typeof code === 'string' ? code : null
     // An error without SQLSTATE means that the connection ended or could not be opened.
     this.problem = silent

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg'
 import { StoreUnusable } from '../store.js'
-import { DatabaseFailure } from './errors.js'
+import { DatabaseFailure, withoutPasswords } from './errors.js'
 import { migrations } from './migrations.js'
 import { PrimaryGuard } from './primary.js'
 
@@ -96,7 +96,7 @@ export async function versionOf(client: Client, name: string, known = migrations
     if (tables.length === 0) return 0
     throw new StoreUnusable(
       'STORE_UNUSABLE',
-      `${name} has tables of another program, such as ${tables[0]}. Make a database for voucherctl alone, or choose an empty schema with PGOPTIONS='-c search_path=NAME'.`,
+      `${name} has tables of another program, such as ${withoutPasswords(String(tables[0]))}. Make a database for voucherctl alone, or choose an empty schema with PGOPTIONS='-c search_path=NAME'.`,
     )
   }
   const version =

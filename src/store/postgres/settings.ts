@@ -4,9 +4,12 @@ import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import type { ClientConfig } from 'pg'
+import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../contract/values/database-url.js'
+import { byEncoding } from '../../contract/values/secrets.js'
 import { platform } from '../../files/platform.js'
 import { readText } from '../../files/read-file.js'
 import { StoreUnusable } from '../store.js'
+import { passwords } from './errors.js'
 
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; missing parts come from the environment. */
@@ -28,20 +31,25 @@ export async function connectionOf({
   env,
   schema,
 }: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
-  const parsed = parse(url)
-  const query: ParameterLookup = (parameter) => parsed.searchParams.get(parameter) ?? undefined
-  const part = (text: string) => (text === '' ? undefined : decodeURIComponent(text))
-  const user = part(parsed.username) ?? query('user') ?? env.PGUSER ?? userInfo().username
-  const named = parsed.hostname === NO_HOST ? '' : parsed.hostname.replace(/^\[(.+)\]$/, '$1')
-  const host = part(named) ?? query('host') ?? env.PGHOST ?? 'localhost'
-  const port = Number(part(parsed.port) ?? query('port') ?? env.PGPORT ?? 5432)
-  const database = part(parsed.pathname.slice(1)) ?? query('dbname') ?? env.PGDATABASE ?? user
+  const parsed = parseDatabaseUrl(url)
+  // Do not quote the URL in the message: it may contain a password.
+  const malformed = `The database URL cannot be read: it must be ${DATABASE_URL_FORM}. ${DATABASE_URL_ESCAPES}`
+  if (parsed === undefined) throw new StoreUnusable('STORE_UNUSABLE', malformed)
+  const query: ParameterLookup = (parameter) => parsed.get(parameter)
+  const user = query('user') ?? env.PGUSER ?? userInfo().username
+  const host = query('host') ?? env.PGHOST ?? 'localhost'
+  const port = Number(query('port') ?? env.PGPORT ?? 5432)
+  if (host.includes(',') || !(port > 0 && port < 65_536)) {
+    throw new StoreUnusable('STORE_UNUSABLE', 'The database needs one host, and a port from 1 to 65535.')
+  }
+  const database = query('dbname') ?? env.PGDATABASE ?? user
   const password =
-    part(parsed.password) ??
     query('password') ??
     env.PGPASSWORD ??
     passwordFromFile(query('passfile') ?? env.PGPASSFILE ?? join(homedir(), '.pgpass'), { host, port, database, user })
-  const name = `postgres://${encodeURIComponent(user)}@${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
+  const secrets = [password ?? '', query('sslpassword') ?? ''].filter(Boolean)
+  for (const [form] of byEncoding(secrets)) passwords.add(form)
+  const name = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
   const given = query('options') ?? env.PGOPTIONS
   const options = schema === undefined ? given : `${given ?? ''} -c search_path=${schema}`
@@ -59,19 +67,6 @@ export async function connectionOf({
       ...(options === undefined ? {} : { options }),
     },
   }
-}
-
-/** Placeholder for the missing host in `postgres://user@/database`, which URL parsers reject. */
-const NO_HOST = 'no-host.invalid'
-
-/** Do not quote the URL in the message: it may contain a password. */
-function parse(url: string): URL {
-  const text = url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/, `$1${NO_HOST}`)
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return new URL(text)
-  throw new StoreUnusable(
-    'STORE_UNUSABLE',
-    'The database URL cannot be read: it looks like postgres://user@host:5432/database, with one host.',
-  )
 }
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
@@ -93,7 +88,11 @@ async function tlsOf(
     const named = query(parameter) ?? env[variable]
     const path = named ?? join(homedir(), '.postgresql', usual)
     if (named === 'system' || (named === undefined && statSync(path, { throwIfNoEntry: false }) === undefined)) return
-    return readFile(path, name)
+    try {
+      return readText(path)
+    } catch {
+      throw new StoreUnusable('STORE_UNUSABLE', `${name}: the file of ${parameter} or ${variable} cannot be read.`)
+    }
   }
   const ca = file('sslrootcert', 'PGSSLROOTCERT', 'root.crt')
   const [cert, key] = [file('sslcert', 'PGSSLCERT', 'postgresql.crt'), file('sslkey', 'PGSSLKEY', 'postgresql.key')]
@@ -107,20 +106,7 @@ async function tlsOf(
   }
 }
 
-function readFile(path: string, name: string): string {
-  try {
-    return readText(path)
-  } catch {
-    throw new StoreUnusable('STORE_UNUSABLE', `${name}: ${path} cannot be read.`)
-  }
-}
-
-interface Place {
-  readonly host: string
-  readonly port: number
-  readonly database: string
-  readonly user: string
-}
+type Place = Readonly<Record<'host' | 'database' | 'user', string>> & { readonly port: number }
 
 /**
  * Returns the password of the first matching line `host:port:database:user:password`; `*` matches all, and a backslash

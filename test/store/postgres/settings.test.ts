@@ -22,7 +22,7 @@ describe('database URL', () => {
       password: 'p@ss',
     })
     const { name } = await connectionOf({ url, env: { PGSSLMODE: 'disable' } })
-    expect(name).toBe('postgres://ann@db.example:6000/shop')
+    expect(name).toBe('postgres://db.example:6000/shop')
   })
 
   it('PG environment variables set the connection settings that the database URL omits', async () => {
@@ -45,14 +45,41 @@ describe('database URL', () => {
     expect(await configOf('postgres://[::1]:6000/shop')).toMatchObject({ host: '::1', port: 6000 })
   })
 
-  it.each(['http://h/d', 'postgres://ann:secret@a,b:1:2/d', 'postgres:h', ''])(
-    'refusal of the database URL %j does not quote the URL',
-    async (url) => {
-      const refused = await configOf(url).then(String, (error: Error) => error.message)
-      expect(refused).toMatch(/cannot be read/)
-      expect(refused).not.toMatch(/secret/)
-    },
-  )
+  it.each([
+    'http://h/d',
+    'postgres://ann:secret@a,b:1:2/d',
+    'postgres://ann:secret@h/d?x=%zz',
+    'postgres://ann:secret@h:123456/d',
+    'postgres://ann:1?application_name=secret@h/d',
+    'postgres:h',
+    '',
+  ])('refusal of the database URL %j does not quote the URL', async (url) => {
+    const refused = await configOf(url).then(String, (error: Error) => error.message)
+    expect(refused).toMatch(/cannot be read/)
+    expect(refused).not.toMatch(/secret/)
+  })
+
+  it.each([
+    ['postgres://a/b:1/2@h/d', 'a/b', '1/2', 'h', 'd'],
+    ['postgres://a:1?b=2#3@h/d?sslmode=disable', 'a', '1?b=2#3', 'h', 'd'],
+    ['postgres://a:1@2:3@h/d', 'a', '1@2:3', 'h', 'd'],
+    ['postgres://a:b c+d@h/d', 'a', 'b c+d', 'h', 'd'],
+    ['postgres://a:%2520@h/d', 'a', '%20', 'h', 'd'],
+    ['postgres://a@h/d?password=b+c%26=', 'a', 'b+c&=', 'h', 'd'],
+    ['postgres://:1/2@/d?host=/run/pg&user=a', 'a', '1/2', '/run/pg', 'd'],
+  ])('database URL %s is not split within its password', async (url, user, password, host, database) => {
+    expect(await configOf(url)).toMatchObject({ user, password, host, database })
+  })
+
+  it('database URL and PGPORT are refused with a port or hosts that no connection can use', async () => {
+    for (const [url, env] of [
+      ['postgres://h:70000/d', {}],
+      ['postgres://h/d?port=x', {}],
+      ['postgres://h/d', { PGPORT: 'x' }],
+      ['postgres:///d?host=a,b', {}],
+    ] as const)
+      await expect(configOf(url, env)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+  })
 })
 
 describe('password file', () => {
@@ -116,6 +143,6 @@ describe('sslmode', () => {
 
   it('unknown sslmode and an unreadable certificate are refused by name', async () => {
     await expect(sslOf('sslmode=maybe')).rejects.toThrow(/sslmode is one of disable/)
-    await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/no-such-file cannot be read/)
+    await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/the file of sslrootcert or PGSSLROOTCERT cannot be read/)
   })
 })

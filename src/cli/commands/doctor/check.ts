@@ -20,8 +20,10 @@ export const skip = (name: string, message: string, fix: string | null = null): 
 export const warn = (name: string, message: string, fix: string): Check => ({ name, status: 'warn', message, fix })
 export const bad = (name: string, message: string, fix: string): Check => ({ name, status: 'fail', message, fix })
 
-/** Runs a check with a time limit; a timeout or system error becomes a failed check. */
-export async function bounded(name: string, timeoutMs: number, check: () => Promise<Check> | Check): Promise<Check> {
+export type NamedCheck = readonly [name: string, look: () => Promise<Check> | Check]
+
+/** Runs a check with a time limit; a timeout or error becomes a failed check, so that the others are shown. */
+export async function bounded([name, look]: NamedCheck, timeoutMs: number, onBug = (_: unknown) => {}): Promise<Check> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Check>((resolve) => {
     const message = `No result within ${timeoutMs / 1000} s.`
@@ -29,11 +31,12 @@ export async function bounded(name: string, timeoutMs: number, check: () => Prom
     timer = setTimeout(() => resolve(bad(name, message, fix)), timeoutMs)
   })
   try {
-    return await Promise.race([check(), late])
+    return await Promise.race([look(), late])
   } catch (error) {
-    // Any other error is a bug.
-    if (!(error instanceof Error && 'syscall' in error)) throw error
-    return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check who owns the folder, and its permissions.')
+    if (error instanceof Error && 'syscall' in error)
+      return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check the owner and mode of the folder.')
+    onBug(error)
+    return bad(name, 'This check failed unexpectedly.', 'Run `voucherctl doctor --debug` to see where, and report it.')
   } finally {
     clearTimeout(timer)
   }

@@ -6,7 +6,7 @@ const name = 'database'
 /** Checks whether the settings of PostgreSQL may lose acknowledged calls (src/store/README.md). */
 export async function checkDatabase(url: string): Promise<Check> {
   const read = await readDurability(url)
-  return read.ok ? durabilityOf(read.value) : bad(name, read.message, read.hint ?? 'Check --database-url.')
+  return 'code' in read ? bad(name, read.message, 'Check --database-url.') : durabilityOf(read)
 }
 
 export function durabilityOf({ database, isStandby, fsync, synchronousCommit, standbys }: Durability): Check {

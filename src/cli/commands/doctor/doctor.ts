@@ -3,13 +3,12 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { diagnoseSettings } from '../../config/diagnosis.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
-import type { Failure } from '../../failures/failure.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, wrap, wrapMessage } from '../../output/text.js'
 import { databaseUrlFlag, readDatabaseUrl } from '../server/database-url.js'
 import { checkCredential } from './access.js'
-import { bounded, type Check, skip } from './check.js'
+import { bad, bounded, type Check, type NamedCheck, skip } from './check.js'
 import { checkDatabase } from './database.js'
 import * as files from './files.js'
 import * as machine from './machine.js'
@@ -35,10 +34,8 @@ export const doctor = leaf({
     { command: 'voucherctl doctor --json', comment: '{ ok, checks: [{ name, status, message, fix }] }' },
   ],
   diagnoses: true,
-  run: async (context, { flags }): Promise<Outcome<Diagnosis> | Failure> => {
-    const database = readDatabaseUrl(context.host, flags['database-url'])
-    if (!database.ok) return database
-    const checks = await diagnose(context, database.value)
+  run: async (context, { flags }): Promise<Outcome<Diagnosis>> => {
+    const checks = await diagnose(context, flags['database-url'])
     const data = { ok: checks.every((it) => it.status !== 'fail'), checks }
     const exit = data.ok ? 0 : 1
     const { output } = context
@@ -50,7 +47,7 @@ export const doctor = leaf({
   },
 })
 
-async function diagnose(context: Context, database: string | undefined): Promise<readonly Check[]> {
+async function diagnose(context: Context, databaseUrl: string | undefined): Promise<readonly Check[]> {
   const { host } = context
   const diagnosis = diagnoseSettings(host, context.globals)
   const { settings } = diagnosis
@@ -75,7 +72,7 @@ async function diagnose(context: Context, database: string | undefined): Promise
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],
     ['MCP clients', () => files.checkMcpClients(host)],
-    ...databaseChecks(context, database),
+    ...databaseChecks(context, databaseUrl),
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
     ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
     ['proxy', () => machine.checkProxy(host, diagnosis.values === undefined ? baseUrl : undefined)],
@@ -89,14 +86,17 @@ async function diagnose(context: Context, database: string | undefined): Promise
     ['bot token', () => asked((it) => checkCredential(context, 'bot', it))],
     ['operator key', () => asked((it) => checkCredential(context, 'operator', it))],
   ]
-  return Promise.all(all.map(([name, look]) => bounded(name, LIMIT_MS, look)))
+  const onBug = (error: unknown) => void (context.globals.debug && context.output.trace(String((error as Error).stack)))
+  return Promise.all(all.map((it) => bounded(it, LIMIT_MS, onBug)))
 }
 
-type NamedCheck = [name: string, look: () => Promise<Check> | Check]
-
-function databaseChecks({ dryRun }: Context, url: string | undefined): readonly NamedCheck[] {
+function databaseChecks({ host, dryRun }: Context, given: string | undefined): readonly NamedCheck[] {
+  const name = 'database'
+  const read = readDatabaseUrl(host, given)
+  if (!read.ok) return [[name, () => bad(name, read.message, read.hint ?? 'Correct the URL.')]]
+  const { value: url } = read
   if (url === undefined) return []
-  return [['database', () => (dryRun ? skip('database', 'Not asked with --dry-run.') : checkDatabase(url))]]
+  return [[name, () => (dryRun ? skip(name, 'Not asked with --dry-run.') : checkDatabase(url))]]
 }
 
 const SERVER_PORT = 8420

@@ -63,11 +63,15 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
   )
 }
 
-/** Says through which proxy the server is called, without the credentials of its URL. */
+/** Says through which proxy the server is called, without the credentials of its URL, and what NO_PROXY has in vain. */
 export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
-  if (baseUrl === undefined) return skip('proxy', 'No server is chosen.')
-  const found = await proxyOf(host, baseUrl)
-  if (!found.ok) return bad('proxy', found.message, found.hint ?? '')
+  const found = baseUrl === undefined ? undefined : await proxyOf(host, baseUrl)
+  if (found?.ok === false) return bad('proxy', found.message, found.hint ?? '')
+  const { ineffectiveExceptions } = await import('../../../client/proxy.js')
+  const entries = ineffectiveExceptions(host.env).join(', ')
+  const fix = 'Write hosts, addresses or blocks of addresses, such as example.org,10.0.0.0/8.'
+  if (entries !== '') return warn('proxy', `NO_PROXY has entries that match no host: ${entries}.`, fix)
+  if (found === undefined) return skip('proxy', 'No server is chosen.')
   if (found.proxy !== undefined) return ok('proxy', `The server is called through ${found.proxy.label}.`)
   return ok('proxy', 'The server is called directly: no proxy variable applies to it.')
 }

@@ -1,7 +1,9 @@
 import { Readable, Writable } from 'node:stream'
-import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { isJSONRPCRequest, McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { pause } from '../../../files/pause.js'
 import { untilAborted } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
 import { registerResources } from './resources.js'
 import { isReadOnly, type Session } from './session.js'
 
@@ -14,9 +16,19 @@ export async function serveTools(session: Session, guides: readonly string[]): P
       void (host.stdout.settled?.() ?? Promise.resolve()).then(() => done())
     },
   })
-  const stdin = Readable.from(host.stdin, { objectMode: false })
+  const unanswered = new Set<unknown>()
+  const stdin = Readable.from(messagesOf(host, unanswered), { objectMode: false })
   const transport = new StdioServerTransport(stdin, stdout)
   const handle = serveStdio(() => newServer(session, guides), { transport, onerror: () => {} })
+  // A cancelled request gets no response, and a subscription only at the end.
+  const { onmessage } = transport
+  transport.onmessage = (message) => {
+    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id)
+    if ('method' in message && message.method.endsWith('/cancelled')) unanswered.delete(message.params?.requestId)
+    onmessage?.(message)
+  }
+  const send = transport.send.bind(transport)
+  transport.send = (message) => send(message).finally(() => 'method' in message || unanswered.delete(message.id))
   const ended = new Promise<void>((resolve) => {
     const { onclose } = transport
     transport.onclose = () => {
@@ -32,6 +44,18 @@ export async function serveTools(session: Session, guides: readonly string[]): P
   await handle.close()
   stdin.destroy()
   await Promise.allSettled(session.running)
+  await untilAborted(new Promise<void>((resolve) => stdout.end(resolve)), host.signal)
+}
+
+/** The messages of the client. Their end waits for the responses to the requests, while the client reads them. */
+async function* messagesOf({ stdin, stdout, signal }: Host, unanswered: ReadonlySet<unknown>) {
+  yield* stdin
+  yield '\n'
+  for (let turn = 1; turn === 1 || (unanswered.size > 0 && !signal.aborted && !stdout.gone?.aborted); turn++) {
+    // Only a write tells that the client was killed. JSON allows white space before the next message.
+    if (turn % 50 === 0) stdout.write(' ')
+    await pause(10, signal)
+  }
 }
 
 const INSTRUCTIONS =

@@ -1,16 +1,9 @@
+import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../../contract/values/database-url.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 import type { Host } from '../../host/host.js'
-
-/** Settings of a PostgreSQL server on which the safety of acknowledged calls depends. */
-export interface Durability {
-  readonly database: string
-  readonly isStandby: boolean
-  readonly fsync: string
-  readonly synchronousCommit: string
-  readonly standbys: string
-}
+import { withoutLineEnd } from '../../host/secrets.js'
 
 export const databaseUrlVariable = 'VOUCHERCTL_DATABASE_URL'
 
@@ -26,12 +19,14 @@ export function readDatabaseUrl(
   { env }: Pick<Host, 'env'>,
   given: string | undefined,
 ): { readonly ok: true; readonly value: string | undefined } | Failure {
-  const value = given ?? (env[databaseUrlVariable] || undefined)
-  if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+  const value = given ?? (withoutLineEnd(env[databaseUrlVariable]) || undefined)
+  if (value === undefined) return { ok: true, value }
+  const parsed = parseDatabaseUrl(value)
+  if (parsed === undefined) {
     const source = given === undefined ? databaseUrlVariable : '--database-url'
-    return usage(`${source} takes a URL such as postgres://user@host:5432/database.`)
+    return usage(`${source} cannot be read: it must be ${DATABASE_URL_FORM}.`, DATABASE_URL_ESCAPES)
   }
-  if (given !== undefined && (/^[^/]*\/\/[^/?#]*:[^/?#]*@/.test(given) || /[?&]password=/.test(given))) {
+  if (given !== undefined && (parsed.has('password') || parsed.has('sslpassword'))) {
     return usage(
       '--database-url holds a password, which every user of this machine can read while the server runs.',
       `Set PGPASSWORD, write a line into ~/.pgpass, or put the whole URL into ${databaseUrlVariable}.`,
@@ -40,14 +35,11 @@ export function readDatabaseUrl(
   return { ok: true, value }
 }
 
+type Reader = typeof import('../../../server/maintenance/migrate.js').readDatabaseDurability
+export type Durability = Awaited<ReturnType<Reader>>
+
 /** Reads the settings that decide whether PostgreSQL may lose acknowledged calls. */
-export async function readDurability(
-  url: string,
-): Promise<{ readonly ok: true; readonly value: Durability } | Failure> {
+export async function readDurability(url: string): Promise<Durability | Failure> {
   const { readDatabaseDurability } = await import('../../../server/maintenance/migrate.js')
-  try {
-    return { ok: true, value: await readDatabaseDurability(url) }
-  } catch (error) {
-    return failureOfServer(error)
-  }
+  return readDatabaseDurability(url).catch(failureOfServer)
 }

@@ -1,8 +1,8 @@
 import type { Context } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { readBytes, readSecret } from '../../host/files.js'
+import { oneSecret, readBytes, readSecret } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
-import { remember } from '../../host/secrets.js'
+import { remember, webhookSecretVariable, withoutLineEnd } from '../../host/secrets.js'
 
 type SecretsResult<T> = { readonly ok: true; readonly value: readonly T[] } | Failure
 
@@ -32,7 +32,9 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
     secrets.push(read.text)
   }
   const { VOUCHERCTL_WEBHOOK_SECRET: variable } = host.env
-  return { ok: true, value: secrets.length > 0 || !variable ? secrets : [variable] }
+  if (secrets.length > 0 || withoutLineEnd(variable) === '') return { ok: true, value: secrets }
+  const secret = oneSecret(host, variable ?? '', webhookSecretVariable)
+  return secret.ok ? { ok: true, value: [secret.text] } : secret
 }
 
 /** Reads webhook secrets for signing from files, the environment or a prompt (RULES.md#workbench-secrets). */
@@ -50,7 +52,7 @@ export async function verifyingSecrets(
   for (const file of files) {
     const read = await readBytes(context.host, file)
     if (!read.ok) return read
-    const secret = withoutLineEnd(read.bytes)
+    const secret = Buffer.from(withoutLineEnd(read.bytes.toString('latin1')), 'latin1')
     if (secret.length === 0) {
       return fail('INVALID_INPUT', `${file === '-' ? 'Standard input' : file} holds no secret.`)
     }
@@ -71,10 +73,4 @@ async function askedSecret(context: Context): Promise<SecretsResult<string>> {
   const asked = await context.ask(missing, (questions) => questions.secret('Webhook secret (hidden)'))
   if (!asked.ok) return asked
   return asked.value === '' ? missing() : { ok: true, value: [asked.value] }
-}
-
-/** Removes one line end (LF or CRLF) at the end. */
-function withoutLineEnd(bytes: Buffer): Buffer {
-  if (bytes.at(-1) !== 0x0a) return bytes
-  return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1)
 }

@@ -184,6 +184,24 @@ describe('doctor on this machine', () => {
     expect((await checkPort({ ...asked, port: await closedPort(), holder: () => undefined })).status).toBe('ok')
   })
 
+  test.each([
+    ['/var/run/docker.sock', '/var/run/docker.sock'],
+    ['127/8', '127/8'],
+    ['10.0.0.0/33', '10.0.0.0/33'],
+    ['http://ann:CANARY@intranet.example', '…@intranet.example'],
+    ['a;b', 'a;b'],
+    ['x*', 'x*'],
+    ['fe80::1%eth0', 'fe80::1%eth0'],
+  ])('doctor names the entry %s of NO_PROXY, which matches no host, and asks the server', async (entry, shown) => {
+    const env = { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: `example.org,${entry}`, ...server.env }
+    const found = await doctor({ env })
+    expect(found.check('proxy')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining(`NO_PROXY has entries that match no host: ${shown}.`),
+    })
+    expect(found.check('server')?.status).toBe('ok')
+  })
+
   test('doctor names the proxy without credentials, and fails for a malformed proxy variable', async () => {
     const env = { HTTPS_PROXY: 'http://user:CANARY@127.0.0.1:1' }
     const far = await doctor({ env: { ...env, ...at('https://vouchers.invalid') } }, '--dry-run')
@@ -445,12 +463,18 @@ describe('doctor and time', () => {
   })
 
   test('a check of doctor that times out or lacks permission fails with a message', async () => {
-    const late = await bounded('disk', 1, () => new Promise(() => {}))
+    const late = await bounded(['disk', () => new Promise(() => {})], 1)
     expect(late).toMatchObject({ status: 'fail', message: 'No result within 0.001 s.' })
-    const denied = await bounded('disk', 1_000, async () => {
-      throw Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
-    })
-    expect(denied).toMatchObject({ status: 'fail', message: expect.stringContaining('EACCES') })
-    await expect(bounded('disk', 1_000, () => Promise.reject(new Error('a bug')))).rejects.toThrow('a bug')
+    const failing = (error: Error) => (): never => {
+      throw error
+    }
+    const denied = Object.assign(new Error('denied'), { code: 'EACCES', syscall: 'stat' })
+    const message = expect.stringContaining('EACCES')
+    expect(await bounded(['disk', failing(denied)], 1_000)).toMatchObject({ status: 'fail', message })
+    const bugs: unknown[] = []
+    const bug = new Error('a bug with a secret')
+    const failed = await bounded(['disk', failing(bug)], 1_000, (it) => bugs.push(it))
+    expect(failed).toMatchObject({ status: 'fail', message: 'This check failed unexpectedly.' })
+    expect(bugs).toEqual([bug])
   })
 })

@@ -1,9 +1,21 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { entryOf } from '../../../../src/cli/commands/mcp/clients.js'
+import type { Host } from '../../../../src/cli/host/host.js'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
-const npx = { command: 'npx', args: ['-y', 'voucherctl', 'mcp', 'serve'] }
+const entry = { command: 'voucherctl', args: ['mcp', 'serve'] }
+
+/** Writes the file of Claude Code with an entry that an earlier version made. */
+function withEntry(more: object = {}) {
+  const home = temporaryDir()
+  const file = join(home, '.mcp.json')
+  const before = { command: 'npx', args: ['-y', 'voucherctl', 'mcp', 'serve'], ...more }
+  writeFileSync(file, JSON.stringify({ mcpServers: { voucherctl: before } }, null, 2))
+  const entryNow = () => JSON.parse(readFileSync(file, 'utf8')).mcpServers.voucherctl
+  return { home, file, before, entryNow }
+}
 
 describe('mcp install', () => {
   test.each([
@@ -13,7 +25,7 @@ describe('mcp install', () => {
   ])('%s gets its configuration, printed or written to its file', async (client, path, member) => {
     const home = temporaryDir()
     const printed = await cli(`mcp install ${client}`, { home })
-    expect(JSON.parse(printed.stdout)).toEqual({ [member]: { voucherctl: npx } })
+    expect(JSON.parse(printed.stdout)).toEqual({ [member]: { voucherctl: entry } })
     expect(existsSync(join(home, path))).toBe(false)
     expect((await cli(`mcp install ${client} --write --dry-run`, { home })).stdout).toContain(
       `write ${join(home, path)}`,
@@ -21,7 +33,7 @@ describe('mcp install', () => {
     expect(existsSync(join(home, path))).toBe(false)
     const { exit, stdout } = await cli(`mcp install ${client} --write --json`, { home })
     expect([exit, JSON.parse(stdout)]).toEqual([0, { path: join(home, path) }])
-    expect(JSON.parse(readFileSync(join(home, path), 'utf8'))).toEqual({ [member]: { voucherctl: npx } })
+    expect(JSON.parse(readFileSync(join(home, path), 'utf8'))).toEqual({ [member]: { voucherctl: entry } })
   })
 
   test('--write keeps other entries, their order, the indentation and the mode of the file', async () => {
@@ -29,12 +41,13 @@ describe('mcp install', () => {
     const file = join(home, '.mcp.json')
     const before = {
       note: 1,
-      mcpServers: { b: { command: 'b' }, voucherctl: { command: 'old' }, a: { command: 'a' } },
+      mcpServers: { b: { command: 'b' }, voucherctl: { command: 'old', env: { A: 'b' } }, a: { command: 'a' } },
       z: [],
     }
     writeFileSync(file, `${JSON.stringify(before, null, '\t')}\n`, { mode: 0o640 })
-    expect((await cli('mcp install claude --write', { home })).exit).toBe(0)
-    const after = { ...before, mcpServers: { ...before.mcpServers, voucherctl: npx } }
+    expect((await cli('mcp install claude --write --yes', { home })).exit).toBe(0)
+    const servers = { ...before.mcpServers, voucherctl: { command: 'voucherctl', env: { A: 'b' }, args: entry.args } }
+    const after = { ...before, mcpServers: servers }
     expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify(after, null, '\t')}\n`)
     expect(statSync(file).mode & 0o777).toBe(0o640)
   })
@@ -75,6 +88,92 @@ describe('mcp install', () => {
     expect(JSON.parse(stdout)).toEqual({ mcpServers: { voucherctl: { command: '/usr/bin/node', args } } })
   })
 
+  const members = {
+    env: { VOUCHERCTL_TOKEN: 'sop_once' },
+    envFile: '.env',
+    disabled: true,
+    autoApprove: ['rule'],
+    x: 1,
+  }
+
+  test('--write keeps the other members of its entry, shows what changes, and asks', async () => {
+    const { home, before, entryNow } = withEntry(members)
+    const unasked = await cli('mcp install claude --write', { home })
+    const change = "It starts 'npx -y voucherctl mcp serve', and will start 'voucherctl mcp serve'."
+    expect([unasked.exit, unasked.stderr]).toEqual([3, expect.stringContaining(change)])
+    const no = await cli('mcp install claude --write', { home, terminal: true, replies: [false] })
+    expect([no.exit, no.asked, entryNow()]).toEqual([3, [expect.stringContaining('.mcp.json: go on?')], before])
+    const yes = await cli('mcp install claude --write', { home, terminal: true, replies: [true] })
+    expect([yes.exit, yes.stderr]).toEqual([0, expect.stringContaining(change)])
+    expect(entryNow()).toEqual({ ...before, ...entry })
+    expect((await cli('mcp install claude --write', { home })).exit).toBe(0)
+  })
+
+  test.each([
+    ['another kind of server', { url: 'https://example.org' }],
+    ['a name in place of an entry', undefined],
+  ])('--write --yes leaves %s alone', async (_what, more) => {
+    const { home, file } = withEntry(more)
+    if (more === undefined) writeFileSync(file, '{"mcpServers":{"voucherctl":"x"}}')
+    const before = readFileSync(file, 'utf8')
+    const { exit, stderr } = await cli('mcp install claude --write --yes', { home })
+    expect([exit, stderr, readFileSync(file, 'utf8')]).toEqual([2, expect.stringContaining('.mcp.json'), before])
+  })
+
+  test('--write refuses a read-only file, also as root, and keeps it', async () => {
+    const { home, file, before, entryNow } = withEntry()
+    chmodSync(file, 0o444)
+    const { exit, stderr } = await cli('mcp install claude --write --yes', { home })
+    expect([exit, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written (EACCES).`)])
+    expect([entryNow(), statSync(file).mode & 0o777]).toEqual([before, 0o444])
+  })
+
+  test('a warning names a voucherctl that no client finds on PATH; npm run adds none', async () => {
+    const home = temporaryDir()
+    const [modules, bin] = [join(home, 'node_modules', '.bin'), join(home, 'bin')]
+    for (const folder of [modules, bin]) {
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, 'voucherctl'), '', { mode: 0o755 })
+    }
+    const warningOf = async (PATH: string) => (await cli('mcp install claude', { home, env: { PATH } })).stderr
+    expect(await warningOf(modules)).toContain('voucherctl is not on PATH')
+    expect(await warningOf(`/none${delimiter}${bin}`)).toBe('')
+  })
+
+  test('a released version that is not on PATH is started with npx by its version, a clone is not', () => {
+    const hostOf = (manifest: object) => ({
+      env: {},
+      cwd: '/',
+      self: ['', ''],
+      document: () => JSON.stringify(manifest),
+    })
+    const of = (manifest: object) =>
+      entryOf(hostOf(manifest) as unknown as Host, 'claude', {
+        seed: undefined,
+        profile: undefined,
+        isInstalled: false,
+      })
+    const npx = { command: 'npx', args: ['-y', 'voucherctl@1.2.3', 'mcp', 'serve'] }
+    expect(of({ version: '1.2.3', released: '1.2.3' })).toEqual(npx)
+    expect(of({ version: '1.2.3' })).toEqual(entry)
+  })
+
+  test.each([
+    ['claude', 'data/seed.yaml'],
+    ['cursor', `\${workspaceFolder}/data/seed.yaml`],
+    ['vscode', `\${workspaceFolder}/data/seed.yaml`],
+  ])('the file of %s names a seed of the project without a path of this machine', async (client, seed) => {
+    const home = temporaryDir()
+    const { stdout } = await cli(`mcp install ${client} --seed ${join(home, 'data', 'seed.yaml')}`, { home })
+    expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify([...entry.args, '--seed', seed]))
+  })
+
+  test.each(['--seed /seed.yaml', '--seed ../seed.yaml', '--installed'])('--write refuses %s', async (flag) => {
+    const home = temporaryDir()
+    expect((await cli(`mcp install claude --write ${flag}`, { home })).exit).toBe(2)
+    expect(existsSync(join(home, '.mcp.json'))).toBe(false)
+  })
+
   test.each(['install claude', 'serve'])('%s refuses a seed on standard input', async (command) => {
     const { exit, stderr, stdout } = await cli(`mcp ${command} --seed -`)
     expect([exit, stdout, stderr]).toEqual([2, '', expect.stringContaining('--seed cannot be standard input')])
@@ -110,7 +209,11 @@ describe('doctor checks MCP clients', () => {
 
   test('a path that does not exist is a failure, and a file that does not parse a warning', async () => {
     const home = temporaryDir()
-    await cli('mcp install claude --write --installed', { home, self: ['/none/node', '/none/voucherctl.js'] })
+    const { stdout } = await cli('mcp install claude --installed', {
+      home,
+      self: ['/none/node', '/none/voucherctl.js'],
+    })
+    writeFileSync(join(home, '.mcp.json'), stdout)
     expect(await check(home)).toMatchObject({ status: 'fail', message: expect.stringContaining('/none/node') })
     writeFileSync(join(home, '.mcp.json'), '{')
     expect(await check(home)).toMatchObject({ status: 'warn', message: expect.stringContaining('.mcp.json') })

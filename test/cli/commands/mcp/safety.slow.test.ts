@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { built } from '../../../support/cli/built-cli.js'
+import { built, firstLine } from '../../../support/cli/built-cli.js'
 import { stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { hasEnded, type McpClient, mcpClient } from '../../../support/cli/mcp.js'
 import { cliServer } from '../../../support/cli/server.js'
@@ -242,7 +242,10 @@ describe('the end of a session', () => {
   })
 })
 
-/** Sends lines to the built command and returns the lines of its stdout, once stdin has ended. */
+/**
+ * Sends lines to the built command and returns the lines of its stdout. It ends stdin once as many lines have arrived;
+ * for 0 immediately, and without the end of the last line.
+ */
 async function exchange(
   lines: readonly string[],
   until: number,
@@ -256,8 +259,11 @@ async function exchange(
       if (received().length >= until) resolve()
     })
   })
-  for (const line of lines) child.stdin.write(`${line}\n`)
-  await enough
+  child.stdin.write(lines.join('\n'))
+  if (until > 0) {
+    child.stdin.write('\n')
+    await enough
+  }
   child.stdin.end()
   const exit = await new Promise<number | null>((resolve) => child.on('close', resolve))
   return { exit, received: received().map((it) => JSON.parse(it)) }
@@ -292,6 +298,35 @@ describe('raw lines of JSON-RPC', () => {
     expect(byId.get(2)).toMatchObject({ result: { structuredContent: { third_party: false, source: 'voucherctl' } } })
     expect(byId.get(3)).toMatchObject({ error: { code: -32602 } })
     expect(byId.get(4)).toMatchObject({ error: { code: -32601 } })
+  })
+
+  test('requests before the end of stdin get their responses, also long calls and a cut last line', async () => {
+    const call = (id: number, name: string, input: object) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } })
+    const lines = [
+      JSON.stringify(initialize),
+      JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
+      call(2, 'run_scenario', { yaml: 'scenario: s\nsteps:\n  - call: bots.list\n' }),
+      ...Array.from({ length: 20 }, (_, i) => call(4 + i, 'rule', { anchor: 'lists' })),
+      JSON.stringify({ jsonrpc: '2.0', id: 'last', method: 'tools/list' }),
+    ]
+    const { exit, received } = await exchange(lines, 0)
+    expect(exit).toBe(0)
+    const expected = [1, 2, ...Array.from({ length: 20 }, (_, i) => 4 + i), 'last']
+    expect(new Set((received as { id: unknown }[]).map((it) => it.id))).toEqual(new Set(expected))
+  })
+
+  test('a client that is killed while a call runs after the end of stdin leaves no process', async () => {
+    const home = temporaryDir()
+    writeFileSync(join(home, 'seed.yaml'), 'account: shop\n', { mode: 0o600 })
+    const child = built.start(['mcp', 'serve', '--seed', 'seed.yaml'], home)
+    const params = { name: 'activity', arguments: { wait_seconds: 50, only: 'problems' } }
+    child.stdin.end(
+      `${JSON.stringify(initialize)}\n${JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params })}\n`,
+    )
+    await firstLine(child)
+    child.stdout.destroy()
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
   })
 
   test('a line longer than 10 MiB ends the process with a notice', async () => {

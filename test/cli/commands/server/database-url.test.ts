@@ -1,10 +1,30 @@
+import { createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { cli } from '../../../support/cli/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
+import { listen } from '../../../support/listen.js'
 
 const errorOf = (stderr: string) =>
   (JSON.parse(stderr) as { error: { code: string; message: string; hint: string } }).error
 const secret = 'hunter2'
+
+/** A server that asks for a password in plain text, and repeats it in each field of its refusal. */
+async function repeatingPostgres() {
+  const received: string[] = []
+  const respond = (socket: Socket) => (bytes: Buffer) => {
+    if (bytes.length === 8) return socket.write('N')
+    if (bytes[0] !== 'p'.charCodeAt(0)) return socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]))
+    const password = bytes.subarray(5, -1).toString()
+    received.push(password)
+    const fields = ['SFATAL', 'C28P01', `MThe password ${password} is wrong`, `D${password}`, `H${password}`, '']
+    const body = Buffer.from(fields.map((it) => `${it}\0`).join(''))
+    const head = Buffer.from([0x45, 0, 0, 0, 0])
+    head.writeInt32BE(4 + body.length, 1)
+    return socket.end(Buffer.concat([head, body]))
+  }
+  const port = await listen(createServer((socket) => socket.on('data', respond(socket))))
+  return { port, received }
+}
 
 describe('--database-url', () => {
   it.each([
@@ -44,9 +64,46 @@ describe('--database-url', () => {
       expect(exit).toBe(1)
       expect(errorOf(stderr)).toMatchObject({
         code: 'DATABASE_UNREACHABLE',
-        message: expect.stringContaining('postgres://ann@127.0.0.1:'),
+        message: expect.stringContaining('postgres://127.0.0.1:'),
       })
       expect(stderr).not.toContain(secret)
+    }
+  })
+
+  it.each(['20/24', 'a?b=c', 'a#b', 'a@b', 'a:b', 'a b', 'a%2Fb', 'a'])(
+    'the password %s reaches PostgreSQL, and no message shows it when PostgreSQL repeats it',
+    async (password) => {
+      const { port, received } = await repeatingPostgres()
+      const url = `postgres://an/n:${password}${secret}@127.0.0.1:${port}/shop`
+      for (const command of ['server migrate', 'server export --out x', 'doctor --debug']) {
+        const { exit, stdout, stderr } = await cli(command, { env: { VOUCHERCTL_DATABASE_URL: url } })
+        expect([command, exit]).toEqual([command, 1])
+        expect(stdout + stderr).toContain(`postgres://127.0.0.1:${port}/shop cannot be used (28P01: [hidden`)
+        expect(stdout + stderr).not.toContain(secret)
+      }
+      expect(received[0]).toBe(decodeURIComponent(password) + secret)
+    },
+  )
+
+  it('no message replaces a short password in a text of PostgreSQL, which would show it', async () => {
+    const { port } = await repeatingPostgres()
+    const env = { VOUCHERCTL_DATABASE_URL: `postgres://ann:e@127.0.0.1:${port}/shop` }
+    expect((await cli('server migrate', { env })).stderr).toContain('(28P01: [hidden: it contains the password])')
+  })
+
+  it.each([
+    `postgres://ann:5%${secret}@db/shop`,
+    `postgres://ann:${secret}@a,b/shop`,
+    `postgres://ann:${secret}`,
+    `postgres://ann:1?user=${secret}@db/shop`,
+    `postgres://db/shop?password=a@${secret}`,
+    `"postgres://ann:${secret}@db/shop"`,
+  ])('VOUCHERCTL_DATABASE_URL=%s is refused with its name and how to escape, and is not shown', async (url) => {
+    for (const command of ['server start', 'server migrate', 'server export --out x', 'server import x', 'doctor']) {
+      const { exit, stdout, stderr } = await cli(command, { env: { VOUCHERCTL_DATABASE_URL: url } })
+      expect([command, exit]).toEqual([command, command === 'doctor' ? 1 : 2])
+      expect(stdout + stderr).toMatch(/VOUCHERCTL_DATABASE_URL cannot be read.*%25/s)
+      expect(stdout + stderr).not.toContain(secret)
     }
   })
 
