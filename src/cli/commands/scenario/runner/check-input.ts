@@ -10,7 +10,6 @@ interface InputMistake {
   readonly message: string
 }
 
-/** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
 export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputMistake[]
 
 /** True unless the step expects a refusal that precedes the handler, such as for invalid input. */
