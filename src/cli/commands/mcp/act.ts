@@ -128,7 +128,7 @@ export const plantSeed = tool({
     'Plants a seed file, an inline seed, or the example into an empty store: an application, an active template, a bot. Returns ids; tokens are hidden, use application_id of `call`.',
   effect: 'changes',
   isIdempotent: true,
-  input: { file: optional('path of a seed, YAML or JSON'), seed: Type.Optional(open) },
+  input: { file: optional('path of a seed below the working folder: .yaml, .yml or .json'), seed: Type.Optional(open) },
   output: platformActing.seedStore.output,
   async run(call, { file, seed: given }) {
     const { readSeedFile } = await import('../server/seed.js')
@@ -180,7 +180,7 @@ export const runScenario = tool({
   effect: 'either',
   msMax: HALF_AN_HOUR,
   input: {
-    file: optional('path of the file'),
+    file: optional('path below the working folder: .yaml, .yml or .json'),
     yaml: Type.Optional(Type.String({ maxLength: 200_000 })),
     on_server: Type.Optional(Type.Boolean()),
   },

@@ -27,8 +27,8 @@ export const serve = (guides: readonly string[]): Leaf =>
     run: async (context, { flags }): Promise<Outcome<unknown>> => {
       if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')
       if (context.dryRun) return context.plan('serve tools to an MCP client on stdin and stdout')
-      const secret = flags.env.find((it) => isCredential(it))
-      if (secret !== undefined) return usage(`--env ${secret} names a credential, which no tool gets.`, 'Leave it out.')
+      const wrong = flags.env.find((it) => !/^[A-Za-z_]\w*$/.test(it) || isCredential(it))?.replace(/=.*/s, '=…')
+      if (wrong !== undefined) return usage(`--env ${wrong} is no variable without a credential.`, 'Leave it out.')
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {

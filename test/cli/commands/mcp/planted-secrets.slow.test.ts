@@ -102,9 +102,10 @@ describe('a secret of the user', () => {
       expect((await call('run_scenario', { yaml: using(`\${env.${name}}`) })).text).toMatch(
         /"other\\", got \\"(shop-of|planted-secret)/,
       )
-    for (const name of names.slice(1)) {
+    for (const name of [...names.slice(1), 'SHOP=shop-of-the-user']) {
       const { exit, stderr } = await built.run(['mcp', 'serve', '--env', name], home)
-      expect([exit, stderr]).toEqual([2, expect.stringContaining(`${name} names a credential`)])
+      expect(stderr).not.toContain('shop-of')
+      expect([exit, stderr]).toEqual([2, expect.stringContaining('without a credential')])
     }
   })
 
