@@ -71,8 +71,10 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
   const operatorKey = place.loadOperatorKey(random)
   const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
   const isLoopback = isLoopbackHost(options.host ?? '127.0.0.1')
+  const named = new Set(options.webhookLoopbackPorts)
+  const onlyLoopback = { has: (port: number) => port >= 1_024 || named.has(port), only: true }
   const webhooks = {
-    loopbackPorts: options.loopbackPorts ?? new Set(options.webhookLoopbackPorts),
+    loopbackPorts: options.loopbackPorts ?? (options.webhookLoopbackOnly ? onlyLoopback : named),
     egressIps: options.egressIps ?? [],
     lends: isLoopback,
     lookup: createLookup(),

@@ -8,7 +8,7 @@ import type { AccountKeys } from './account-keys.js'
 import type { BotCalls, TokenUses } from './background/counts.js'
 import type { Clock } from './clock.js'
 import type { AttemptLog } from './delivery/attempt-log.js'
-import type { Lookup } from './delivery/guard.js'
+import type { Lookup, UrlPolicy } from './delivery/guard.js'
 import type { Sender } from './delivery/sender.js'
 import type { Faults } from './faults.js'
 import type { Gate } from './gate.js'
@@ -23,7 +23,7 @@ import type { TransportKeys } from './transport/keys.js'
 /** Server settings that restrict or extend the allowed webhook URLs (RULES.md#webhook-urls). */
 interface WebhookPolicy {
   /** Loopback ports that webhooks may use, for local development. */
-  readonly loopbackPorts: Pick<ReadonlySet<number>, 'has'>
+  readonly loopbackPorts: NonNullable<UrlPolicy['loopbackPorts']>
   /** Source addresses of deliveries, which getWebhookInfo reports. */
   readonly egressIps: readonly string[]
   /** True if listeners on this machine may borrow webhooks: the server itself is bound to loopback. */

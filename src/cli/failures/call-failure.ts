@@ -148,7 +148,9 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   WEBHOOK_URL_REFUSED: (id) =>
     id('reason') === 'scheme'
       ? 'The URL must begin with https://. A server on this machine also accepts http://127.0.0.1:PORT: `voucherctl server start --dev-webhook-loopback PORT`.'
-      : undefined,
+      : id('reason') === 'not_loopback'
+        ? 'This temporary server delivers only on this machine: use http://127.0.0.1:PORT.'
+        : undefined,
   TEMPLATE_NOT_ACTIVE: (id) =>
     id('status') === 'reviewing'
       ? 'Wait for its approval; on a local server you decide: `voucherctl platform templates approve {template_id}`.'

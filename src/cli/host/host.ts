@@ -47,6 +47,8 @@ export interface Host {
   readonly stdout: Out
   readonly stderr: Out
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Variables to which scenarios may refer, if not all. */
+  readonly referable?: Host['env']
   readonly cwd: string
   readonly homeDir: string
   /** Current time in milliseconds since 1970. */

@@ -15,6 +15,7 @@ export type UrlRefusalReason =
   | 'malformed'
   | 'userinfo'
   | 'fragment'
+  | 'not_loopback'
   | 'scheme'
   | 'port'
   | 'local_name'
@@ -28,8 +29,8 @@ type AddressRefusalReason = 'forbidden_address' | 'allowed_ips_excludes_host'
 export interface UrlPolicy {
   /** Addresses and CIDRs that deliveries may use, all public. An empty list allows every public address. */
   readonly allowedIps?: readonly string[] | undefined
-  /** Allowed ports of 127.0.0.1, [::1] and localhost, with http or https, for local development. */
-  readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'> | undefined
+  /** Allowed ports of 127.0.0.1, [::1] and localhost, with http or https; `only`: no other host is allowed. */
+  readonly loopbackPorts?: (Pick<ReadonlySet<number>, 'has'> & { readonly only?: boolean }) | undefined
 }
 
 export interface CheckedUrl {
@@ -161,6 +162,7 @@ export function checkUrl(text: string, policy: UrlPolicy = {}): CheckedUrl | Url
     return { ok: true, url, host, port, addresses: loopback, refuseAddress }
   }
 
+  if (policy.loopbackPorts?.only) return refuse('not_loopback')
   if (url.protocol !== 'https:') return refuse('scheme')
   if (port !== 443 && port < 1024) return refuse('port')
   const refusedHost = refuseHost(host)

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Connection, EndpointResponse, Exchange, Post } from './connection.js'
 import { AttemptLimit, type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
-import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve } from './guard.js'
+import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve, type UrlPolicy } from './guard.js'
 
 export interface Delivery {
   readonly url: string
@@ -31,7 +31,7 @@ export interface SenderOptions {
   /** DNS look-up of webhook hosts. Default: the name servers of the system. */
   readonly lookup?: Lookup
   /** Ports of `--dev-webhook-loopback`. */
-  readonly loopbackPorts?: Pick<ReadonlySet<number>, 'has'>
+  readonly loopbackPorts?: UrlPolicy['loopbackPorts']
   /** True if deliveries may go to listeners that borrow a webhook. */
   readonly lends?: boolean
   /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */

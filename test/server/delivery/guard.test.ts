@@ -296,3 +296,32 @@ describe('address check after the DNS lookup', () => {
     expect((await lookUp(respond)).resolved).toEqual({ ok: false, reason: 'unresolved' })
   })
 })
+
+describe('a policy of loopback only', () => {
+  const policy = { loopbackPorts: { has: (port: number) => port >= 1_024, only: true } }
+
+  it.each([
+    'https://hooks.example.com/',
+    'https://hooks.example.com:8443/',
+    'http://hooks.example.com:8787/',
+    'https://localhost.example.com:8787/',
+    'https://93.184.216.34/',
+    'https://1572395042:8787/',
+    'https://[2606:4700::1]:8787/',
+    'https://[::ffff:93.184.216.34]:8787/',
+    'http://127.0.0.2:8787/',
+    'http://localhost.:8787/',
+    'http://127.0.0.1:80/',
+    'https://localhost/',
+    'http://10.0.0.1:8787/',
+  ])('%s is refused before a look-up', (url) => {
+    expect(checkUrl(url, policy)).toEqual({ ok: false, reason: 'not_loopback' })
+  })
+
+  it.each(['http://127.0.0.1:8787/a', 'https://localhost:1024/', 'http://[::1]:65535/', 'http://0x7f.1:8787/'])(
+    '%s is accepted',
+    (url) => {
+      expect(checkUrl(url, policy)).toMatchObject({ ok: true, addresses: expect.any(Array) })
+    },
+  )
+})

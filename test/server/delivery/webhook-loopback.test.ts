@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
+import { createSender } from '../../../src/server/delivery/sender.js'
 import { startServer } from '../../../src/server/listen.js'
 import { newReceiver, until } from '../../support/server/deliveries.js'
 import { standaloneServer } from '../../support/server/server.js'
@@ -26,6 +27,35 @@ it('server delivers to the configured loopback ports only and reports its egress
     expect(await info()).toMatchObject({ pending_update_count: 0, platform_egress_ips: ['93.184.215.14'] })
     expect(unnamed.calls).toEqual([])
     expect(server.logs.join('')).not.toContain('/hook')
+  } finally {
+    await server.close()
+  }
+})
+
+it('server for loopback only refuses every other host, also an earlier one, without a look-up', async () => {
+  const lookups: string[] = []
+  const lookup = async (host: string) => {
+    lookups.push(host)
+    return []
+  }
+  const delivery = { url: 'https://hooks.example.com/x', body: Buffer.from('{}'), headers: {}, allowedIps: [] }
+  const sender = createSender({ lookup, loopbackPorts: { has: () => true, only: true } })
+  const { error } = await sender.send(delivery)
+  expect([error?.code, error?.message, lookups]).toEqual(['url_refused', expect.stringContaining('not_loopback'), []])
+  await sender.close()
+  const receiver = await newReceiver()
+  const server = await standaloneServer({ webhookLoopbackOnly: true })
+  try {
+    const tenant = await newTenant(server)
+    const bot = await tenant.bot()
+    const set = (url: string) => bot.call(contract.webhook.setByBot, { url })
+    expect(await set('https://hooks.example.com/x')).toMatchObject({
+      code: 'WEBHOOK_URL_REFUSED',
+      details: { reason: 'not_loopback' },
+    })
+    expect((await set(receiver.url)).status).toBe(200)
+    await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
+    await until(() => receiver.calls.length === 1)
   } finally {
     await server.close()
   }

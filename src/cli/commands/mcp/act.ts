@@ -6,15 +6,16 @@ import { platformActing } from '../../../contract/platform/acting.js'
 import { fault, faultInput, platformControls } from '../../../contract/platform/controls.js'
 import { Type } from '../../../contract/schema.js'
 import type { Members } from '../../../values/json.js'
-import type { Context, Ok } from '../../command/context.js'
-import type { Leaf } from '../../command/leaf.js'
+import type { Ok } from '../../command/context.js'
 import { collect } from '../../command/stream-lines.js'
 import { explanationOf } from '../../failures/codes.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
+import type { Outcome } from '../../output/outcome.js'
 import type { ConformReport } from '../conform/report.js'
+import { readAgentFile, withoutQuotes } from './agent-access.js'
 import { unknownEndpoint } from './explain.js'
 import { items, open, optional, text } from './fields.js'
-import { send, succeed, suggest, type ToolCall, tool } from './tool.js'
+import { otherForm, send, succeed, suggest, type ToolCall, tool } from './tool.js'
 
 export const callEndpoint = tool({
   name: 'call',
@@ -79,6 +80,7 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
   const made = await send(call, platformActing.callAsApp, { appId, ...body })
   if (!made.ok) return made
   const { status, code, body: envelope } = made.value
+  if (!Number.isInteger(status)) return otherForm
   const { data = null, message = '', details = {}, requestId = null } = (envelope ?? {}) as Members
   if (code === null) {
     const id = String((data as Members | null)?.id)
@@ -126,12 +128,12 @@ export const plantSeed = tool({
     'Plants a seed file, an inline seed, or the example into an empty store: an application, an active template, a bot. Returns ids; tokens are hidden, use application_id of `call`.',
   effect: 'changes',
   isIdempotent: true,
-  input: { file: optional('path of a seed, YAML or JSON'), seed: Type.Optional(open) },
+  input: { file: optional('path of a seed below the working folder: .yaml, .yml or .json'), seed: Type.Optional(open) },
   output: platformActing.seedStore.output,
   async run(call, { file, seed: given }) {
     const { readSeedFile } = await import('../server/seed.js')
-    const read = file === undefined ? undefined : await readSeedFile(call.context.host, file)
-    if (read?.ok === false) return read
+    const read = file === undefined ? undefined : await readSeedFile(call.context.host, file, readAgentFile)
+    if (read?.ok === false) return withoutQuotes(read, file ?? '')
     const seed = read?.seed ?? given
     const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
     if (!planted.ok) return planted
@@ -162,12 +164,10 @@ export const triggerUpdate = tool({
   },
 })
 
-/** Runs a command and returns its data; a failed check is data too. */
-async function runLeaf<Data>(leaf: Leaf, context: Context, positional: string | undefined, flags: Members) {
-  const outcome = await leaf.run(context, { positional, second: '', rest: [], flags } as never)
+/** The data of a command; a failed check is data too. */
+function dataOf<Data>(outcome: Outcome<unknown>): Ok<Data> | Failure {
   if ('code' in outcome) return outcome
-  const value = 'data' in outcome ? (outcome.data as Data) : undefined
-  return value === undefined ? fail('ABORTED', 'Nothing was run.') : ({ ok: true, value } satisfies Ok<Data>)
+  return 'data' in outcome ? { ok: true, value: outcome.data as Data } : fail('ABORTED', 'Nothing was run.')
 }
 
 const HALF_AN_HOUR = 1_800_000
@@ -180,25 +180,26 @@ export const runScenario = tool({
   effect: 'either',
   msMax: HALF_AN_HOUR,
   input: {
-    file: optional('path of the file'),
+    file: optional('path below the working folder: .yaml, .yml or .json'),
     yaml: Type.Optional(Type.String({ maxLength: 200_000 })),
     on_server: Type.Optional(Type.Boolean()),
   },
   output: Type.Object({ items: Type.Array(open), passed: Type.Integer(), failed: Type.Integer() }),
-  async run(call, { file = '-', yaml = '', on_server: isOnServer }) {
+  async run(call, { file, yaml = '', on_server: isOnServer }) {
     const base = isOnServer ? (call.refuseWrite() ?? call.context.baseUrl()) : undefined
     if (base?.ok === false) return base
+    const read = file === undefined ? { ok: true as const, text: yaml } : await readAgentFile(call.context.host, file)
+    if (!read.ok) return read
     const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
-    const stdin = Readable.from([yaml])
+    const stdin = Readable.from([read.text])
     const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
     const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
     if ('code' in context) return context
-    const { scenario } = await import('../scenario/scenario.js')
-    const leaf = scenario.commands.find((it): it is Leaf => it.name === 'run')
-    if (leaf === undefined) throw new Error('scenario run must exist')
-    type Report = { items: Members[]; passed: number; failed: number }
-    const ran = await runLeaf<Report>(leaf, context, file, { watch: false })
-    return ran.ok ? succeed(`The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, ran.value) : ran
+    const { runFiles } = await import('../scenario/scenario.js')
+    const ran = dataOf<{ items: Members[]; passed: number; failed: number }>(await runFiles(context, ['-'], {}))
+    if (!ran.ok) return file === undefined ? ran : withoutQuotes(ran, file)
+    const items = ran.value.items.map((it) => ({ ...it, file: file ?? 'yaml' }))
+    return succeed(`The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, { ...ran.value, items })
   },
 })
 
@@ -220,7 +221,8 @@ export const runConform = tool({
     if (refused !== undefined) return refused
     const { conform } = await import('../conform/conform.js')
     const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-    const ran = await runLeaf<ConformReport>(conform, call.context, undefined, flags)
+    const line = { positional: undefined, second: '', rest: [], flags } as never
+    const ran = dataOf<ConformReport>(await conform.run(call.context, line))
     if (!ran.ok) return ran
     const { items: results, ...counts } = ran.value
     const differences = results.filter((it) => it.result === 'differs' || it.result === 'failed')

@@ -1,6 +1,8 @@
+import { explanationOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
+import type { Host } from '../../host/host.js'
 import { plain, plainLine } from '../../output/text.js'
-import type { Next } from './tool.js'
+import { type Next, suggest } from './tool.js'
 
 /** Bounds of a result: characters of one text, of all together, of the name of a member, and depth. */
 export const TEXT_MAX = 4_000
@@ -83,15 +85,18 @@ export function textOf({ text, data, next, source }: Part, mark: string): string
   return [plainLine(text), ...block, ...steps].join('\n')
 }
 
-/** A failure as a model reads it; message and details of a response are data of a third party. */
-export function failureText(failure: Failure, source: string | undefined, mark: string): string {
+/** True if no id in the arguments of a next tool, which stand outside the marks, can be a sentence of a server. */
+export const isSafe = ({ arguments: input }: Next) =>
+  Object.entries(input).every(([name, it]) => !name.endsWith('_id') || /^[a-z]{2,5}_[^\W_]{1,40}$/.test(String(it)))
+
+/** A failure as a model reads it. Outside the marks is only text of the table: a message of voucherctl may quote others. */
+export function failureText(failure: Failure, from: string | undefined, host: Pick<Host, 'env' | 'newId'>): string {
   const { code, message, status, hint, details, requestId, about } = failure
-  const isOurs = status === null
-  const refused = (status ?? 0) >= 400
-  const verb = refused ? 'refused the call' : 'did not respond as a voucher service,'
-  const head = isOurs ? message : `The server ${verb} with status ${status}.`
-  const text = [head, hint === null ? '' : hint].filter((it) => it !== '').join(' ')
-  const { value } = bounded({ code, ...(isOurs ? {} : { message }), status, request_id: requestId, details, about })
-  const next = [{ tool: 'explain_code', arguments: { code: (value as Failure).code }, why: 'meaning, causes and fix' }]
-  return textOf({ text, data: value, next, source: isOurs ? undefined : (source ?? 'a server') }, mark)
+  const known = explanationOf(code, host.env)
+  const verb = (status ?? 0) >= 400 ? 'refused the call' : 'did not respond as a voucher service,'
+  const ours = code === 'USAGE' ? 'The input of the tool is wrong.' : `${known?.meaning} ${known?.fix}`
+  const text = status === null ? ours : `The server ${verb} with status ${status}.`
+  const { value: data } = bounded({ code, message, hint, status, request_id: requestId, details, about })
+  const next = known === undefined ? [] : [suggest('explain_code', { code: known.code }, 'meaning, causes and fix')]
+  return textOf({ text, data, next, source: from && (status === null ? 'quoted by voucherctl' : from) }, host.newId())
 }

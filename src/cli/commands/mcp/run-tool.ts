@@ -1,13 +1,12 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
 import type { Members } from '../../../values/json.js'
 import { withLocalAdvice } from '../../command/local-advice.js'
-import { START_HINT } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { untilAborted } from '../../host/files.js'
 import { scrubAll } from '../../host/secrets.js'
-import { bounded, failureText, textOf } from './present.js'
+import { bounded, failureText, isSafe, textOf } from './present.js'
 import { limited, openCall, type Session } from './session.js'
-import type { Tool, ToolCall, ToolResult } from './tool.js'
+import { otherForm, type Tool, type ToolCall, type ToolResult } from './tool.js'
 
 /** A request of the client, which can cancel it and ask for progress. */
 type Request = ServerContext['mcpReq']
@@ -17,14 +16,14 @@ export async function runTool(session: Session, tool: Tool, input: Members, requ
   const { context } = session
   const { signal, end } = limited(tool.msMax, request.signal, context.host.signal)
   const endProgress = reportProgress(request, tool)
-  let source: string | undefined
+  let source: string | undefined = 'this machine'
   try {
     const call = openCall(session, signal)
     if ('code' in call) return await failed(session, call, source)
-    source = call.context.settings.baseUrl.value
+    source = tool.isOwn ? undefined : (call.context.settings.baseUrl.value ?? source)
     const result = await untilAborted(tracked(session, run(call, tool, input)), signal)
     if (result === undefined || signal.aborted) return await failed(session, tooLong(tool), source)
-    return result.ok ? succeeded(session, tool, result, source) : await failed(session, result, source)
+    return result.ok ? succeeded(session, result, source) : await failed(session, result, source)
   } catch (error) {
     if (context.globals.debug && error instanceof Error) context.output.trace(error.stack ?? error.message)
     // A TypeError comes from data without the members that the contract promises; any other error is a bug.
@@ -52,18 +51,15 @@ async function run(call: ToolCall, tool: Tool, input: Members): Promise<Result |
   return lazyValidator(tool.output)(value) === null ? { ...result, data: value, isCut } : otherForm
 }
 
-/** Without the names of members, which a server may have chosen. */
-const otherForm = fail('INVALID_RESPONSE', 'The server sent data of another form.')
-
 const tooLong = ({ name, msMax }: Tool) =>
   fail('TIMEOUT', `${name} ended at its time limit of ${msMax / 1000} s. It may have done a part.`)
 
-function succeeded({ context }: Session, { isOwn }: Tool, result: Result, baseUrl: string | undefined): CallToolResult {
-  const { text, data, next, isCut } = result
-  const source = isOwn ? undefined : baseUrl
+function succeeded({ context }: Session, result: Result, source: string | undefined): CallToolResult {
+  const { text, data, isCut } = result
+  const next = result.next.filter(isSafe)
   return {
     content: [{ type: 'text', text: textOf({ text, data, next, source }, context.host.newId()) }],
-    structuredContent: { third_party: !isOwn, source: source ?? 'voucherctl', cut: isCut, data, next },
+    structuredContent: { third_party: source !== undefined, source: source ?? 'voucherctl', cut: isCut, data, next },
   }
 }
 
@@ -91,16 +87,14 @@ function reportProgress({ _meta, notify }: Request, { name, msMax }: Tool): () =
   return () => clearInterval(timer)
 }
 
-const OWN_SERVER = 'Or restart this one as `voucherctl mcp serve --seed FILE`, with a server of its own in memory.'
+const START = 'Start one: `voucherctl server start --detach`, or for this session `voucherctl mcp serve --seed FILE`.'
 
 /** Failures that say that no server runs. */
 const withoutServer = ['BASE_URL_REQUIRED', 'LOCAL_SERVER_NOT_RUNNING', 'NETWORK_ERROR']
 
 async function failed({ context }: Session, failure: Failure, source: string | undefined): Promise<CallToolResult> {
   const advised = await withLocalAdvice(context, failure)
-  const start = advised.hint?.includes('server start') ? '' : START_HINT
-  const isWithoutServer = withoutServer.includes(failure.code)
-  const hint = isWithoutServer ? [advised.hint, start, OWN_SERVER].filter(Boolean).join(' ') : advised.hint
+  const hint = withoutServer.includes(failure.code) ? [advised.hint ?? [], START].flat().join(' ') : advised.hint
   const shown = scrubAll(context.host, { ...advised, hint }) as Failure
-  return { isError: true, content: [{ type: 'text', text: failureText(shown, source, context.host.newId()) }] }
+  return { isError: true, content: [{ type: 'text', text: failureText(shown, source, context.host) }] }
 }

@@ -2,9 +2,10 @@ import { serverRegistryDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
-import { text, toggle } from '../../flags/flags.js'
+import { list, text, toggle } from '../../flags/flags.js'
 import { credentialVariables } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
+import { agentEnvironment, isCredential } from './agent-access.js'
 
 /** @param guides names of the guides, which are resources */
 export const serve = (guides: readonly string[]): Leaf =>
@@ -17,6 +18,7 @@ export const serve = (guides: readonly string[]): Leaf =>
     flags: {
       seed: text('FILE', 'Start a server in memory with these records; it ends with the client'),
       'allow-write': toggle('Let tools change a server on another machine'),
+      env: list('NAME', 'Variable that scenarios of tools may use besides VOUCHERCTL_…'),
     },
     examples: [
       { command: 'voucherctl mcp serve' },
@@ -25,22 +27,22 @@ export const serve = (guides: readonly string[]): Leaf =>
     run: async (context, { flags }): Promise<Outcome<unknown>> => {
       if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')
       if (context.dryRun) return context.plan('serve tools to an MCP client on stdin and stdout')
+      const wrong = flags.env.find((it) => !/^[A-Za-z_]\w*$/.test(it) || isCredential(it))?.replace(/=.*/s, '=…')
+      if (wrong !== undefined) return usage(`--env ${wrong} is no variable without a credential.`, 'Leave it out.')
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {
         const { serveTools } = await import('./protocol.js')
         const running = new Set<Promise<unknown>>()
-        await serveTools({ context, allowWrite: flags['allow-write'], ownServer, running }, guides)
+        const referable = { value: agentEnvironment(context.host.env, flags.env) }
+        const own = { ...context, host: Object.create(context.host, { referable }) as typeof context.host }
+        await serveTools({ context: own, allowWrite: flags['allow-write'], ownServer, running }, guides)
       } finally {
         await ownServer?.close()
       }
       return { ok: true, printed: true }
     },
   })
-
-/** Ports from which applications on this machine may receive the webhooks of the session's own server. */
-const FIRST_PORT = 1_024
-const PORTS = 65_536
 
 async function startOwnServer({ host }: Context, file: string) {
   if (file === '-') return usage('--seed cannot be standard input, which carries the protocol.', 'Name a file.')
@@ -57,7 +59,7 @@ async function startOwnServer({ host }: Context, file: string) {
       inspect: true,
       logLevel: 'silent',
       registryDir: serverRegistryDir(host),
-      webhookLoopbackPorts: Array.from({ length: PORTS - FIRST_PORT }, (_, i) => FIRST_PORT + i),
+      webhookLoopbackOnly: true,
     })
     const { credentialsOf } = await import('../server/env.js')
     const credentials: Partial<Record<string, string>> = credentialsOf(read.seed)

@@ -41,6 +41,9 @@ export const succeed = <Data>(text: string, data: Data, next: readonly Next[] = 
   return { ok: true, text, data, next }
 }
 
+/** Without the names of members, which a server may have chosen. */
+export const otherForm = fail('INVALID_RESPONSE', 'The server sent data of another form.')
+
 export interface Tool {
   readonly name: string
   readonly title: string

@@ -34,7 +34,7 @@ const runFlags = {
     65_535,
   ),
 }
-type RunFlags = ValuesOf<typeof runFlags>
+type RunFlags = Partial<ValuesOf<typeof runFlags>>
 
 export const scenario: Group = {
   name: 'scenario',
@@ -72,7 +72,7 @@ export const scenario: Group = {
 }
 
 /** Runs all scenario files once. */
-async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
+export async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const read = await readScenarios(context, files)
   if (!read.ok) return read
   const { scenarios } = read

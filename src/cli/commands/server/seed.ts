@@ -19,8 +19,8 @@ interface SeedFile {
 }
 
 /** Reads a seed file. A file that holds tokens must be private (RULES.md#seeds). */
-export async function readSeedFile(host: Host, path: string): Promise<SeedFile | Failure> {
-  const file = await readTextFile(host, path)
+export async function readSeedFile(host: Host, path: string, readText = readTextFile): Promise<SeedFile | Failure> {
+  const file = await readText(host, path)
   if (!file.ok) return file
   const { readSeed } = await import('../../../server/seed/read.js')
   const read = await readSeed(file.text)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { bounded, TEXT_MAX, TOTAL_MAX, textOf } from '../../../../src/cli/commands/mcp/present.js'
+import { bounded, failureText, isSafe, TEXT_MAX, TOTAL_MAX, textOf } from '../../../../src/cli/commands/mcp/present.js'
 import { limited } from '../../../../src/cli/commands/mcp/session.js'
 
 describe('the bounds of a result', () => {
@@ -63,6 +63,45 @@ test('data of a third party stands between marks, and the sentence of a result i
     '--- end of the data MARK ---',
   ])
   expect(textOf({ ...part, source: undefined }, 'MARK')).not.toContain('MARK')
+})
+
+test('a failure with unknown code, message and hint has only text of the table outside the marks', () => {
+  const host = { newId: () => 'MARK', env: {} }
+  for (const status of [null, 200, 404]) {
+    const failure = {
+      code: 'PLANTED CODE',
+      message: 'PLANTED',
+      hint: 'PLANTED',
+      requestId: 'PLANTED',
+      about: ['PLANTED'],
+    }
+    for (const code of [failure.code, 'NETWORK_ERROR', 'USAGE', 'VOUCHER_EXPIRED']) {
+      const given = { ...failure, code, ok: false, status, retryable: false, details: { PLANTED: 'PLANTED' } } as const
+      const [before = '', , after = ''] = failureText(given, 'http://127.0.0.1:1', host).split(
+        /up to the mark MARK ---|--- end of the data MARK/,
+      )
+      expect(`${before}${after}`).not.toContain('PLANTED')
+      expect(after.includes('Next: explain_code')).toBe(code !== failure.code)
+    }
+  }
+})
+
+test('the next tool is offered only with ids that cannot be a sentence', () => {
+  const offered = (input: Record<string, unknown>) => isSafe({ tool: 'explain_delivery', arguments: input, why: '' })
+  expect(offered({ delivery_id: 'dlv_01JD0Z6Q3WN9Z7Q0Q4W9T0GQ3V', send: 'probe' })).toBe(true)
+  expect(offered({ since: 12, only: 'deliveries' })).toBe(true)
+  for (const it of [
+    'Ignore this',
+    'dlv_a b',
+    'dlv_a\nb',
+    'dlv_a-b',
+    `dlv_${'a'.repeat(41)}`,
+    '',
+    'planted',
+    null,
+    ['x'],
+  ])
+    expect([it, offered({ delivery_id: it })]).toEqual([it, false])
 })
 
 describe('the time limit of a call', () => {

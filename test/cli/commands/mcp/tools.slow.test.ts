@@ -4,10 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { temporaryDir } from '../../../support/cli/cli.js'
 import { mcpClient } from '../../../support/cli/mcp.js'
 import { cliServer } from '../../../support/cli/server.js'
+import { order, toolSuccesses as successes } from '../../../support/cli/tool-inputs.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { seed, seedToken } from '../../../support/server/seed.js'
-
-const order = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
 
 /** Starts a session with a server of its own in memory. */
 async function ownSession(planted: object = seed, env: Record<string, string> = {}) {
@@ -16,28 +15,6 @@ async function ownSession(planted: object = seed, env: Record<string, string> = 
   writeFileSync(file, JSON.stringify(planted), { mode: 0o600 })
   return mcpClient(['--seed', file], { home, env })
 }
-
-const scenario = 'name: x\nsteps:\n  - name: clock\n    call: platform.getClock\n'
-
-/** Input of each tool with which it succeeds, in this order, on a server with the seed. */
-const successes: readonly (readonly [tool: string, input: Record<string, unknown>])[] = [
-  ['server_state', {}],
-  ['find', { text: 'Coffee' }],
-  ['describe_endpoint', { endpoint: 'vouchers.redeem' }],
-  ['snapshot_save', { name: 'before' }],
-  ['call', { endpoint: 'vouchers.issue', application_id: 'app_coffee', input: order }],
-  ['activity', { bodies: true }],
-  ['explain_code', { code: 'voucher_expired' }],
-  ['trigger_update', { bot_id: 'bot_coffee', type: 'ping' }],
-  ['faults', { action: 'add', fault: { endpoint: 'vouchers.redeem', kind: 'status', status: 503, times: 1 } }],
-  ['faults', { action: 'clear' }],
-  ['clock_forecast', { seconds: 3600 }],
-  ['clock_advance', { seconds: 3600 }],
-  ['snapshot_restore', { name: 'before' }],
-  ['run_scenario', { yaml: scenario }],
-  ['conform', { group: 'lists' }],
-  ['rule', { anchor: 'retry-schedule' }],
-]
 
 /** Input of each tool that the server, or the tool itself, refuses, with the code. */
 const refusals: readonly (readonly [tool: string, input: Record<string, unknown>, code: string])[] = [

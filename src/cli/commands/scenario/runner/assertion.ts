@@ -1,4 +1,4 @@
-import { asMembers } from '../../../../values/json.js'
+import { asMembers, type Members } from '../../../../values/json.js'
 import type { StepExpectation } from './document.js'
 
 /** Function that evaluates a jq expression on a JSON value. */
@@ -53,7 +53,8 @@ function isExpected({ status, code }: StepExpectation, outcome: StepOutcome): bo
 
 /** Describes on one line each member of the input that the server refused. */
 function refusedMembers(outcome: StepOutcome): string[] {
-  const errors = outcome.ok ? undefined : outcome.details.errors
+  const { errors, reason }: Members = outcome.ok ? {} : outcome.details
+  if (reason === 'not_loopback') return ['with.url: this temporary server delivers only to ${webhook.url} and loopback']
   if (!Array.isArray(errors)) return []
   return errors.flatMap((error) => {
     const { pointer, message, suggestion } = asMembers(error) ?? {}

@@ -60,6 +60,7 @@ export async function openFixture(
       logLevel: 'silent',
       rateLimits: 'off',
       webhookLoopbackPorts: [inbox.value.port],
+      webhookLoopbackOnly: true,
       ...wanted,
     })
   } catch (error) {

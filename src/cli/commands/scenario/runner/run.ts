@@ -1,9 +1,10 @@
 import type { Context } from '../../../command/context.js'
-import type { Failure } from '../../../failures/failure.js'
+import { type Failure, fail } from '../../../failures/failure.js'
 import { JqThread } from '../../../output/jq.js'
 import type { Scenario, ScenarioStep } from './document.js'
 import { openFixture } from './fixture.js'
 import { StepRunner } from './step-runner.js'
+import { UnknownVariable } from './variables.js'
 
 export interface StepReport {
   readonly name: string
@@ -69,6 +70,9 @@ export async function runScenario(
     const { file, name } = scenario
     const report = { file, name, passed, duration_ms: since(startedAt), steps, teardown }
     return { ok: true, report, environment: stepRunner.environment }
+  } catch (error) {
+    if (error instanceof UnknownVariable) return fail('INVALID_INPUT', `${scenario.file}, vars: ${error.message}.`)
+    throw error
   } finally {
     jq.close()
     await opened.value.close()

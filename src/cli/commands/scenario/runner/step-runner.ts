@@ -48,7 +48,8 @@ export class StepRunner {
     const { inbox } = fixture
     this.#reachesReceiver = fixture.reachesReceiver
     this.#secrets.add(inbox.secret)
-    for (const [name, value] of Object.entries(context.host.env)) this.#variables.set(`env.${name}`, value)
+    const { env, referable = env } = context.host
+    for (const [name, value] of Object.entries(referable)) this.#variables.set(`env.${name}`, value)
     this.#variables.set('run', context.host.newId().replaceAll('-', '').slice(-12))
     this.#variables.set('webhook.url', inbox.url).set('webhook.secret', inbox.secret)
     for (const [name, value] of Object.entries(vars)) this.#variables.set(name, filled(value, this.#variables))

@@ -57,7 +57,7 @@ const replaceReferences = (text: string, replace: (name: string) => string) =>
 function valueOf(name: string, variables: Variables): unknown {
   if (!variables.has(name)) {
     const reason = name.startsWith('env.')
-      ? `set ${name.slice(4)} in the environment`
+      ? `set ${name.slice(4)} in the environment; for a tool also name it: \`voucherctl mcp serve --env NAME\``
       : 'the step that captures it has not passed'
     throw new UnknownVariable(`\${${name}} has no value: ${reason}`)
   }

@@ -1,0 +1,53 @@
+import { constants, lstat, open, realpath } from 'node:fs/promises'
+import { isAbsolute, parse, relative, resolve } from 'node:path'
+import { looksSecret } from '../../../contract/values/secrets.js'
+import { type Failure, fail } from '../../failures/failure.js'
+import type { Host } from '../../host/host.js'
+
+const BYTES_MAX = 1024 * 1024
+const HINT = `Tools read regular files of at most 1 MiB below the folder in which \`voucherctl mcp serve\` was started, ending in .yaml, .yml or .json.`
+
+/** Reads a file for a model (RULES.md#tools-for-models). Every refusal is alike: it tells nothing of other files. */
+export async function readAgentFile(host: Host, path: string) {
+  const read = await bytesOf(host.cwd, path).catch(() => undefined)
+  return read ? { ok: true as const, text: String(read) } : fail('FILE_UNREADABLE', `Tools cannot read ${path}.`, HINT)
+}
+
+async function bytesOf(cwd: string, path: string): Promise<Buffer | undefined> {
+  const absolute = resolve(cwd, path)
+  // Windows would log in at another share.
+  if (parse(absolute).root !== parse(cwd).root) return undefined
+  const real = await realpath(absolute)
+  const below = relative(await realpath(cwd), real)
+  if (/^\.\.(?:[/\\]|$)/.test(below) || isAbsolute(below) || !/\.(?:yaml|yml|json)$/.test(real)) return undefined
+  // Opening a device can have an effect.
+  if (!(await lstat(real)).isFile()) return undefined
+  const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    const [opened, named, again] = [await file.stat(), await lstat(real), await realpath(absolute)]
+    // Another process may have replaced the file, or a folder above it, before it was opened.
+    if (!opened.isFile() || opened.ino !== named.ino || opened.dev !== named.dev || again !== real) return undefined
+    const bytes = Buffer.concat(await file.createReadStream({ end: BYTES_MAX, autoClose: false }).toArray())
+    return bytes.length > BYTES_MAX ? undefined : bytes
+  } finally {
+    await file.close()
+  }
+}
+
+/** The places of the mistakes in a file, without their messages, which quote it. */
+export function withoutQuotes(failure: Failure, file: string): Failure {
+  const message = 'There is a mistake here. Tools quote no file: give its text as input to see the mistake.'
+  const errors = (failure.details.errors ?? []) as readonly { pointer: string }[]
+  const places = errors.map((it) => ({ pointer: it.pointer.replace(/^-(?=:)/, () => file), message }))
+  return { ...failure, details: { errors: places } }
+}
+
+/** True for a variable of voucherctl or its PostgreSQL driver that holds a secret. */
+export const isCredential = (name: string, value: unknown = '') =>
+  /^(?:VOUCHERCTL_DATABASE_URL|PGPASSWORD)$/i.test(name) || (/^VOUCHERCTL_/i.test(name) && looksSecret(name, value))
+
+/** The variables to which scenarios of a model may refer. @param named names of `--env` */
+export function agentEnvironment(env: Host['env'], named: readonly string[]): Host['env'] {
+  const isAllowed = (name: string) => name.startsWith('VOUCHERCTL_') || named.includes(name)
+  return Object.fromEntries(Object.entries(env).filter(([name, it]) => isAllowed(name) && !isCredential(name, it)))
+}

@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { agentEnvironment, isCredential, readAgentFile } from '../../../../src/cli/commands/mcp/agent-access.js'
+import { databaseUrlVariable } from '../../../../src/cli/commands/server/database-url.js'
+import type { Host } from '../../../../src/cli/host/host.js'
+import { credentialVariables, webhookSecretVariable } from '../../../../src/cli/host/secrets.js'
+import { temporaryDir } from '../../../support/cli/cli.js'
+
+const TEXT = 'name: x\n'
+const MIB = 1024 * 1024
+
+/** A working folder with a file of each kind, beside a folder with a secret. */
+function folders() {
+  const outside = temporaryDir()
+  const cwd = join(outside, 'work')
+  mkdirSync(join(cwd, 'sub'), { recursive: true })
+  for (const it of ['a.yaml', 'b.yml', 'c.json', 'sub/d.yaml', 'UPPER.YAML', 'notes.txt', '.env', 'yaml', 'a.yaml.bak'])
+    writeFileSync(join(cwd, it), TEXT)
+  writeFileSync(join(outside, 'secret.yaml'), TEXT)
+  mkdirSync(join(outside, 'work-beside'))
+  writeFileSync(join(outside, 'work-beside', 'secret.yaml'), TEXT)
+  writeFileSync(join(cwd, 'full.yaml'), 'a'.repeat(MIB))
+  writeFileSync(join(cwd, 'large.yaml'), 'a'.repeat(MIB + 1))
+  mkdirSync(join(cwd, 'folder.yaml'))
+  execFileSync('mkfifo', [join(cwd, 'fifo.yaml')])
+  symlinkSync('a.yaml', join(cwd, 'inner.yaml'))
+  symlinkSync('notes.txt', join(cwd, 'renamed.yaml'))
+  symlinkSync('../secret.yaml', join(cwd, 'outer.yaml'))
+  symlinkSync('/dev/zero', join(cwd, 'zero.yaml'))
+  symlinkSync('missing.yaml', join(cwd, 'dangling.yaml'))
+  symlinkSync('loop.yaml', join(cwd, 'loop.yaml'))
+  symlinkSync('..', join(cwd, 'up'))
+  linkSync(join(cwd, 'a.yaml'), join(cwd, 'hard.yaml'))
+  return { outside, cwd, read: (path: string) => readAgentFile({ cwd } as Host, path) }
+}
+
+const readable = [
+  'a.yaml',
+  'b.yml',
+  'c.json',
+  './sub/../a.yaml',
+  'sub/d.yaml',
+  'inner.yaml',
+  'hard.yaml',
+  'full.yaml',
+  'a.yaml/',
+]
+
+const refused = [
+  ...['../secret.yaml', 'sub/../../secret.yaml', '../work-beside/secret.yaml', 'up/secret.yaml', 'outer.yaml'],
+  ...['notes.txt', '.env', 'yaml', 'a.yaml.bak', 'UPPER.YAML', 'renamed.yaml', 'a.yaml\0.txt', 'a\0.yaml'],
+  ...[
+    'large.yaml',
+    'folder.yaml',
+    'fifo.yaml',
+    'zero.yaml',
+    'dangling.yaml',
+    'loop.yaml',
+    'missing.yaml',
+    '.',
+    '',
+    '-',
+  ],
+  ...['/dev/zero', '/etc/passwd', '/proc/self/environ', '/dev/stdin', '\\\\host\\share\\a.yaml', 'file:///a.yaml'],
+]
+
+test('a tool reads regular files of at most 1 MiB below the working folder, and no other file', async () => {
+  const { cwd, outside, read } = folders()
+  for (const path of [...readable, join(cwd, 'a.yaml'), join(cwd, 'up', 'work', 'a.yaml')])
+    expect([path, await read(path)]).toMatchObject([path, { ok: true }])
+  const hints = new Set<unknown>()
+  for (const path of [...refused, join(outside, 'secret.yaml'), join(outside, 'missing.yaml')]) {
+    const result = await read(path)
+    expect([path, result]).toMatchObject([path, { code: 'FILE_UNREADABLE', message: `Tools cannot read ${path}.` }])
+    hints.add(result.ok || result.hint)
+  }
+  // A different answer would tell which files exist.
+  expect(hints.size).toBe(1)
+})
+
+test('a working folder that is the root of the system has files below it', async () => {
+  const { cwd } = folders()
+  expect(await readAgentFile({ cwd: '/' } as Host, join(cwd, 'a.yaml'))).toMatchObject({ ok: true })
+  expect(await readAgentFile({ cwd: '/' } as Host, '/dev/zero')).toMatchObject({ ok: false })
+})
+
+test('scenarios of a tool get named variables and those of voucherctl, but no credential', () => {
+  const secrets = [...Object.values(credentialVariables), webhookSecretVariable, databaseUrlVariable, 'PGPASSWORD']
+  const others = ['VOUCHERCTL_STAGING_TOKEN', 'Voucherctl_Jwt', 'VOUCHERCTL_MY_KEY', 'voucherctl_database_url']
+  for (const it of [...secrets, ...others]) expect([it, isCredential(it)]).toEqual([it, true])
+  const hidden = ['PATH', 'GITHUB_TOKEN', 'XVOUCHERCTL_A', 'voucherctl_a']
+  const all = [...secrets, ...others, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP', 'SHOP_KEY']
+  const env = { ...Object.fromEntries(all.map((it) => [it, 'x'])), VOUCHERCTL_A: 'sop_abcdefgh', VOUCHERCTL_B: 'b' }
+  const named = ['SHOP', 'SHOP_KEY', 'MISSING', ...secrets, ...others]
+  expect(Object.keys(agentEnvironment(env, named)).sort()).toEqual([
+    'SHOP',
+    'SHOP_KEY',
+    'VOUCHERCTL_B',
+    'VOUCHERCTL_BASE_URL',
+  ])
+})
