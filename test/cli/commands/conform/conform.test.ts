@@ -145,9 +145,9 @@ test.each([
 })
 
 test('conform exits with 2 and names the template that has no vouchers left', async () => {
-  const [first] = defaultSeed.applications ?? []
   const templates = [{ ...templateBody, id: 'tpl_coffee', issue_limit: 1 }]
-  const used = await cliServer({ seed: { ...defaultSeed, applications: [{ ...first, name: 'Shop', templates }] } })
+  const applications = (defaultSeed.applications ?? []).map((it) => ({ ...it, templates }))
+  const used = await cliServer({ seed: { ...defaultSeed, applications } })
   const probes = 'issue/three-members,issue/external_issue_id-of-128,lists/limit-of-100'
   const { exit, stdout, stderr } = await cli(`conform --template tpl_coffee --only ${probes}`, { env: used.env })
   expect([exit, stderr]).toEqual([2, expect.stringContaining('--template tpl_coffee has no voucher left (1 of 1')])
