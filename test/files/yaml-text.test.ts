@@ -119,13 +119,13 @@ test('-o yaml quotes values and names that YAML 1.1 takes for other types', asyn
   expect(stdout).toContain('    rate: 1.0e+21\n    small: 5.0e-7\n')
 })
 
-test('a recorded scenario reads alike in YAML 1.1 and 1.2', () => {
+test('a recorded scenario reads alike in YAML 1.1 and 1.2', async () => {
   const steps = texts.map((text) => ({
     members: { call: 'api', with: { name: text, deep: { [text]: text } }, key: text },
     ...{ comments: [], capture: { a: text }, use: {} },
   }))
   const draft = { autoApprove: false, respond: '500,200', steps, comments: [] }
-  const text = scenarioText('no', draft as never, yaml)
+  const text = await scenarioText('no', draft as never, yaml, (items) => items)
   const [first, ...others] = readings(text)
   expect(first.steps.map((it: { key: string }) => it.key)).toEqual(texts)
   for (const read of others) expect(read).toEqual(first)

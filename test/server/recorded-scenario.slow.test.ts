@@ -123,7 +123,7 @@ describe('scenario record', () => {
       await server.send(contract.apps.create, { name: 'Shop' }, server.jwt)
       await open.pop()?.()
     })
-    expect(stderr).toContain('The server ended the connection')
+    expect(stderr).toContain('The server ended the recording here. What happened after that is not recorded.')
     expect(text).toContain('call: apps.create')
     expect(text.trimEnd().split('\n').at(-1)).toBe('# The server ended the recording here.')
   })
