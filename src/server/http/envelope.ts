@@ -18,7 +18,7 @@ export function failureResponse(
   const envelope: FailureEnvelope = {
     success: false,
     code,
-    message: messages?.[code] ?? message,
+    message: messages?.[code] ?? refusal.message ?? message,
     retryable,
     ...(details === undefined ? {} : { details: { ...details } }),
     requestId,
