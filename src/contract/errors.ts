@@ -215,6 +215,8 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly ok: false
   readonly code: Code
   readonly details?: FailureDetails
+  /** More exact than the message of the failure table. */
+  readonly message?: string
   /** Whole seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number
   /** Voucher of the refused call, for the log. */

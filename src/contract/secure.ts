@@ -17,7 +17,7 @@ type OpenEndpoint = Pick<
 const binary = (description: string) => Type.String({ description: `${description}; unpadded base64url` })
 const KEY = '65 bytes, an uncompressed point of P-256'
 const publicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: `${KEY}; unpadded base64url` })
-const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'alias of clientPublicKey' })
+const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'instead of clientPublicKey' })
 const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
 export const bootstrap: OpenEndpoint = {
@@ -45,17 +45,13 @@ export const session: OpenEndpoint = {
   path: '/api/v1/secure/session',
   media: 'application/json',
   limit: 'secure_session',
-  body: input(
-    {
-      clientPublicKey: Type.Optional(publicKey),
-      publicKey: Type.Optional(alias),
-      kid: Type.Optional(Type.String()),
-      v: Type.Optional(Type.Integer()),
-      suite: Type.Optional(oneOf([SUITE])),
-    },
-    // Exactly one of the two names is allowed.
-    { oneOf: [{ required: ['clientPublicKey'] }, { required: ['publicKey'] }] },
-  ),
+  body: input({
+    clientPublicKey: Type.Optional(publicKey),
+    publicKey: Type.Optional(alias),
+    kid: Type.Optional(Type.String()),
+    v: Type.Optional(Type.Integer()),
+    suite: Type.Optional(oneOf([SUITE])),
+  }),
   status: 200,
   output: Type.Object({
     sid: Type.String(),

@@ -6,10 +6,9 @@ export const SUITE = 'P256-HKDF-SHA256-A256GCM'
 /** Content-Type of dispatch requests and responses. */
 export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
 
-/** True for the media type of a dispatch; parameters are ignored. */
-export function isMediaType(contentType: string | undefined): boolean {
-  if (contentType === MEDIA_TYPE) return true
-  return contentType?.split(';', 1)[0]?.trim().toLowerCase() === MEDIA_TYPE
+/** True for a media type, by default that of a dispatch; parameters are ignored. */
+export function isMediaType(contentType: string | undefined, type: string = MEDIA_TYPE): boolean {
+  return contentType === type || contentType?.split(';', 1)[0]?.trim().toLowerCase() === type
 }
 
 export const paths = {

@@ -11,7 +11,7 @@ import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
 import { type Call, type CallAs, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
-import { readJson } from './http/body.js'
+import { readJson, refuseEncoding } from './http/body.js'
 import type { EndpointCodec } from './http/endpoint-codec.js'
 import {
   type Caller,
@@ -19,7 +19,6 @@ import {
   type Cut,
   type Exchange,
   headerValues,
-  isPlainUtf8,
   type Result,
   refuseBody,
   streamReply,
@@ -60,10 +59,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
     exchange.caller = caller
     if (caller.kind === 'token' && caller.tokenId !== '') deps.tokenUses.note(caller.tokenId, deps.clock.now())
-    return (
-      takeRateLimit(deps, endpoint, caller, exchange) ??
-      (isPlainUtf8(exchange) ? null : refuse('UNSUPPORTED_MEDIA_TYPE'))
-    )
+    return takeRateLimit(deps, endpoint, caller, exchange) ?? refuseEncoding(exchange)
   }
 
   async function respond(exchange: Exchange): Promise<Result> {

@@ -206,6 +206,8 @@ describe('request bodies', () => {
     ['application/json', 201],
     ['application/json; charset=utf-8', 201],
     ['application/json;charset="UTF-8"', 201],
+    ['application/json; charset=utf8', 201],
+    ['application/json; Charset = "UTF8" ; v=1', 201],
     ['Application/JSON', 201],
     ['application/json; charset=iso-8859-1', 415],
     ['application/jsonp', 415],
@@ -220,6 +222,24 @@ describe('request bodies', () => {
     })
     expect(response.status).toBe(status)
     if (status === 415) expect(response.code).toBe('UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  it.each([
+    [
+      { 'content-type': 'application/json; v=1; charset="latin1"' },
+      'The body has the charset latin1. Send it in UTF-8.',
+    ],
+    [
+      { 'content-type': `application/json; charset=${'x'.repeat(25)}` },
+      'The body has an unsupported charset. Send it in UTF-8.',
+    ],
+    [{ 'content-type': 'application/json; charset=<b>' }, 'The body has an unsupported charset. Send it in UTF-8.'],
+    [{ 'content-type': 'text/plain; charset=latin1' }, 'The body is not application/json.'],
+    [{ 'content-encoding': 'gzip, br' }, 'The body has the content encoding gzip, br. Send it without one.'],
+    [{ 'content-encoding': '<b>' }, 'The body has an unsupported content encoding. Send it without one.'],
+  ])('message of 415 names the charset or the encoding for the headers %j', async (headers, message) => {
+    const response = await tenant.runtime(contract.templates.create, templateBody(), { headers })
+    expect([response.status, response.envelope]).toMatchObject([415, { code: 'UNSUPPORTED_MEDIA_TYPE', message }])
   })
 
   it('request body with Content-Encoding gzip is refused, and one with identity is accepted', async () => {

@@ -2,6 +2,7 @@ import type { CallFailure } from '../../client/result.js'
 import { readRetryAfter } from '../../client/retry.js'
 import { type CredentialKind, scopes } from '../../contract/endpoint.js'
 import { type FailureCode, failures, isFailureCode } from '../../contract/errors.js'
+import { updateTypes } from '../../contract/updates.js'
 import { shellWord } from '../../contract/values/shell-word.js'
 import type { Failure } from './failure.js'
 import { idAsCode, missingId } from './ids.js'
@@ -122,6 +123,11 @@ function wider(id: Ids, { kind, source = '', owner }: Partial<UsedCredential> = 
 type Ids = (name: string) => string | undefined
 type Hint = string | ((id: Ids, used?: UsedCredential) => string | undefined)
 
+/** Hint for an update type that the allowed_updates of a bot leave out. */
+export const leftOut = (type: string | undefined): string | undefined =>
+  type &&
+  `Its allowed_updates leave out ${type}. \`voucherctl bots updates --allowed-update ${type}\` chooses only that; repeat the flag for others. With a webhook: \`voucherctl webhook set --help\`.`
+
 /** Hints by code, or functions that choose one. Text in braces stands for a member of the response or the call. */
 const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
@@ -158,7 +164,9 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   BOT_ALREADY_LINKED: 'Unlink it first: `voucherctl apps unlink-bot {application_id} --bot {botId}`.',
   BOT_NOT_APPROVED:
     'See its review: `voucherctl bots get {botId}`; on a local server you decide: `voucherctl platform bots approve {botId}`.',
-  BOT_STATE_CONFLICT: 'Its review_status and status: `voucherctl bots get {botId}`.',
+  BOT_STATE_CONFLICT: (id) =>
+    leftOut(updateTypes.find((it) => it === id('type'))) ??
+    'Its review_status and status: `voucherctl bots get {botId}`.',
   // Only the operator uses the id of a voucher; others use its code.
   VOUCHER_NOT_FOUND: (id) => id('voucherId') && 'The vouchers of this server: `voucherctl platform vouchers list`.',
   // A server may send any path, so suggest deletion only of a file with this name.

@@ -566,7 +566,7 @@ const data: Readonly<Record<string, Json>> = {
     remarks: [],
   },
   'platform.find': { items: [{ kind: 'voucher', id: ids.voucherId, name: 'One free coffee', detail: USER }] },
-  'platform.borrowWebhook': { url: 'http://127.0.0.1:8787/', expires_in_seconds: 30 },
+  'platform.borrowWebhook': { url: 'http://127.0.0.1:8787/', expires_in_seconds: 30, allowed_updates: ['ping'] },
   'platform.returnWebhook': { returned: true },
   'platform.clearFaults': { removed: 1 },
   'platform.reset': { now: at },

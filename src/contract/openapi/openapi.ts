@@ -134,7 +134,10 @@ const requestBody = (endpoint: Pick<Endpoint, 'id' | 'body'>, media: string, req
 
 function operationOf(endpoint: Endpoint): JsonObject {
   const { id, summary, caller, scope, bodyOptional } = endpoint
-  const responses = { ...successesOf(endpoint), ...failureResponses(failuresOf(endpoint), rateHeaders(endpoint)) }
+  const codes = failuresOf(endpoint)
+  // An open poll checks its credential again.
+  const late = id === 'bots.updates' ? codes : endpoint.failures
+  const responses = { ...successesOf(endpoint), ...failureResponses(codes, rateHeaders(endpoint), late) }
   return operation(id, summary, responses, {
     ...(scope === undefined ? {} : { description: `${summary}. The token needs the scope \`${scope}\`.` }),
     security: [{ [caller]: [] }],
@@ -192,12 +195,15 @@ function successesOf(endpoint: Endpoint): JsonObject {
 }
 
 /** Returns one response per status, with its failure codes. Refusals before the rate limit lack rate-limit headers. */
-function failureResponses(codes: readonly FailureCode[], rate: readonly HeaderName[] = []): JsonObject {
+type Codes = readonly FailureCode[]
+
+/** @param late codes of checks after the rate limit */
+function failureResponses(codes: Codes, rate: readonly HeaderName[] = [], late: Codes = []): JsonObject {
   const statuses = new Set(codes.map((code) => failures[code].status))
   return Object.fromEntries(
     [...statuses].map((status) => {
       const group = codes.filter((code) => failures[code].status === status)
-      const isBeforeLimit = status === 401 || status === 403 || status === 426
+      const isBeforeLimit = [401, 403, 426].includes(status) && !group.some((it) => late.includes(it))
       const names: HeaderName[] = ['X-Request-Id', ...(isBeforeLimit ? [] : rate), ...(ownHeaders[status] ?? [])]
       if (group.includes('IDEMPOTENCY_KEY_IN_PROGRESS')) names.push('Retry-After')
       return [String(status), failureResponse(group, names)]

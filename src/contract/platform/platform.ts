@@ -17,7 +17,7 @@ import {
 } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
-import { update } from '../updates.js'
+import { allowedUpdates, update } from '../updates.js'
 import { secretToken } from '../webhook.js'
 
 // The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
@@ -216,7 +216,7 @@ export const platform = group('platform', {
       secret_token: secretToken,
       holder: Type.String({ minLength: 1, maxLength: 512, description: 'who listens, for others who try' }),
     }),
-    output: Type.Object({ url: Type.String(), expires_in_seconds: Type.Integer() }),
+    output: Type.Object({ url: Type.String(), expires_in_seconds: Type.Integer(), allowed_updates: allowedUpdates }),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE', 'WEBHOOK_BORROWED', 'WEBHOOK_URL_REFUSED'],
   }),
 

@@ -64,7 +64,8 @@ export const leaseHandlers = ((deps, { write }) => {
         const lease = { leaseId, holder, url, secret, leaseNow: now, until: now + LEASE_SECONDS * 1000 }
         const maker = { now: clock.now(), newDeliveryId: () => newId('dlv') }
         const refusal = yield* webhooks.borrow({ botId, ...lease, ...maker }, { keys, random })
-        return refusal ?? { url, expires_in_seconds: LEASE_SECONDS }
+        const chosen = wantedTypes(yield* webhooks.allowedUpdatesOf(botId))
+        return refusal ?? { url, expires_in_seconds: LEASE_SECONDS, allowed_updates: [...chosen] }
       }),
 
     returnWebhook: ({ botId, leaseId }) =>

@@ -4,12 +4,14 @@ import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { closest } from '../../contract/values/closest.js'
 import { mapTexts } from '../../contract/values/map-texts.js'
+import { isMediaType } from '../../secure/suite.js'
 import { depthExceeds } from '../../values/json.js'
 import type { Exchange } from './exchange.js'
 
 /** Limits of a body (RULES.md#bodies). */
 const BODY_BYTES_MAX = 65_536
 const DEPTH_MAX = 16
+const JSON_TYPE = 'application/json'
 
 type ParsedBody = { readonly ok: true; readonly value: unknown } | Refusal<'INVALID_JSON' | 'VALIDATION_FAILED'>
 
@@ -48,7 +50,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
 export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, carrier } = exchange
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
-  const isJson = isJsonType(headers['content-type'])
+  const isJson = isMediaType(headers['content-type'], JSON_TYPE)
   if (inner !== null) {
     if (inner.body === undefined) return { ok: true, value: undefined }
     return isJson ? checkInnerBody(inner.body, inner.text, inner.textBytes) : refuse('UNSUPPORTED_MEDIA_TYPE')
@@ -65,10 +67,26 @@ function parse(exchange: Exchange, bytes: BodyBytes, isJson: boolean): JsonBody 
   return parseBody(bytes)
 }
 
-/** True for the media type application/json with any parameters; isPlainUtf8 checks the charset. */
-function isJsonType(type: string | undefined): boolean {
-  if (type === 'application/json') return true
-  return type?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
+/** Refuses a body with a content encoding or a charset other than UTF-8, of which `utf8` is a common name. */
+export function refuseEncoding({ inner, method, headers }: Exchange): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
+  const empty =
+    inner === null
+      ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+      : inner.body === undefined
+  if (empty || method === 'GET' || method === 'HEAD') return null
+  const encoding = headers['content-encoding'] ?? ''
+  if (!/^(identity)?$/i.test(encoding)) return unsupported('content encoding', encoding, 'without one')
+  const type = headers['content-type']
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type ?? '')?.[1] ?? ''
+  if (/^(utf-?8)?$/i.test(charset)) return null
+  if (!isMediaType(type, JSON_TYPE)) return refuse('UNSUPPORTED_MEDIA_TYPE')
+  return unsupported('charset', charset, 'in UTF-8')
+}
+
+/** Quotes only short names, because a header may have any text. */
+function unsupported(what: string, name: string, instead: string): Refusal<'UNSUPPORTED_MEDIA_TYPE'> {
+  const named = /^[\w.:+, -]{1,24}$/.test(name) ? `the ${what} ${name}` : `an unsupported ${what}`
+  return { ...refuse('UNSUPPORTED_MEDIA_TYPE'), message: `The body has ${named}. Send it ${instead}.` }
 }
 
 /**

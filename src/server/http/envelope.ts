@@ -10,7 +10,7 @@ export function failureResponse(refusal: Refusal, requestId: string, keepAlive: 
   const envelope: FailureEnvelope = {
     success: false,
     code,
-    message,
+    message: refusal.message ?? message,
     retryable,
     ...(details === undefined ? {} : { details: { ...details } }),
     requestId,

@@ -264,16 +264,3 @@ export function headerValues({ rawHeaders }: Pick<Exchange, 'rawHeaders'>, name:
   }
   return values
 }
-
-/** False for a body with a content encoding or a charset other than UTF-8; true without a body. */
-export function isPlainUtf8({ inner, method, headers }: Exchange): boolean {
-  const empty =
-    inner === null
-      ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
-      : inner.body === undefined
-  if (empty || method === 'GET' || method === 'HEAD') return true
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return false
-  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  return charset === undefined || charset.toLowerCase() === 'utf-8'
-}

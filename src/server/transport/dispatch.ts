@@ -101,7 +101,8 @@ export function createDispatchListener(
       refuseWithoutHost(request) ??
       (secure.enabled ? undefined : refuse('SECURE_TRANSPORT_DISABLED')) ??
       checkDispatchHead(request.headers as Record<string, string | undefined>)
-    if (early !== undefined) return early
+    const message = `The body is not ${MEDIA_TYPE} without a content encoding.`
+    if (early !== undefined) return early.code === 'UNSUPPORTED_MEDIA_TYPE' ? { ...early, message } : early
     const take = (bytes: Buffer | 'too_large' | 'broken') => {
       if (typeof bytes !== 'string') return bytes
       response.shouldKeepAlive = false

@@ -4,8 +4,8 @@ import { createServerSession, describeServer } from '../../secure/server/session
 import { asMembers } from '../../values/json.js'
 import type { Deps } from '../deps.js'
 import { invalid } from '../handler.js'
-import { ISSUES_MAX, readJson, unknownMember } from '../http/body.js'
-import { type Exchange, headerValues, isPlainUtf8, jsonReply, refuseBody } from '../http/exchange.js'
+import { ISSUES_MAX, readJson, refuseEncoding, unknownMember } from '../http/body.js'
+import { type Exchange, headerValues, jsonReply, refuseBody } from '../http/exchange.js'
 import type { Routes } from '../http/routes.js'
 import { rateLimited } from '../limits.js'
 
@@ -29,7 +29,8 @@ export function bindSecureGateway(routes: Routes, deps: Deps): void {
     admit: (exchange) => {
       const refusal = secure.enabled ? refuseOverLimit(exchange) : refuse('SECURE_TRANSPORT_DISABLED')
       if (refusal !== null) return refusal
-      return isPlainUtf8(exchange) ? null : malformed(exchange, refuse('UNSUPPORTED_MEDIA_TYPE'))
+      const unread = refuseEncoding(exchange)
+      return unread && malformed(exchange, unread)
     },
     handle: async (exchange) => {
       const read = await readJson(exchange)

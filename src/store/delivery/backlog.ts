@@ -1,6 +1,6 @@
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { all, notify, type Op, one, run, runEach } from '../operation.js'
-import { countedTotal } from './counts.js'
+import { countedTotal, DELIVERY_KIND, IN_FLIGHT } from './counts.js'
 
 /**
  * Changes to all pending updates of a bot. The transaction of the API call sets markers in the bot's queue, which makes
@@ -90,8 +90,7 @@ export function* endDeliveries(queue: UpdateQueueRow): Op<void> {
   const { bot_id: botId } = queue
   yield* run(
     `update deliveries set status = resume_status, resume_status = null, ready = 0, lease_until = null
-     where bot_id = $1 and resume_status is not null and status in ('pending', 'delivering')
-       and resume_status in ('dead_letter', 'delivered')`,
+     where bot_id = $1 and ${DELIVERY_KIND} = 'manual'`,
     [botId],
   )
   yield* cancelInFlight(botId, 'webhook_deleted')
@@ -231,7 +230,7 @@ function* cancelWaiting(botId: string, ids: readonly number[]): Op<void> {
 
 /** Cancels deliveries in flight immediately, without a backlog: the bot's connections limit their number. */
 function* cancelInFlight(botId: string, reason: CancelReason): Op<void> {
-  yield* run(`${CANCEL} and lease_until is not null and ${IS_FIRST_ROUND}`, [botId, reason])
+  yield* run(`${CANCEL} and ${IN_FLIGHT} and ${IS_FIRST_ROUND}`, [botId, reason])
 }
 
 /** Stores the markers and notifies other processes of a new backlog, which they may apply. */

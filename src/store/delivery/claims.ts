@@ -4,6 +4,7 @@ import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
 import type { Attempt } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
+import { IN_FLIGHT } from './counts.js'
 
 /** Free slots for attempts, and the present time. */
 export interface FreeSlots {
@@ -91,10 +92,8 @@ function* claim(
   const { account_id: accountId } = webhook
   const share = shareOf(accountId)
   if (share <= 0) return { waiting: accountId }
-  const busy = (yield* all<{ chat_key: string }>(
-    'select chat_key from deliveries where bot_id = $1 and lease_until is not null',
-    [botId],
-  )).map((it) => it.chat_key)
+  const inFlight = `select chat_key from deliveries where bot_id = $1 and ${IN_FLIGHT}`
+  const busy = (yield* all<{ chat_key: string }>(inFlight, [botId])).map((it) => it.chat_key)
   const connections = (webhook.failing === 1 ? 1 : webhook.max_connections) - busy.length
   let free = Math.min(share, connections)
   let expired = 0

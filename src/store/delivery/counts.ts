@@ -18,6 +18,9 @@ export interface BlockCount {
 
 export const DELIVERY_KIND = deliveryKind('deliveries')
 
+/** SQL for deliveries in flight. The condition on the chat makes SQLite use the index of leases. */
+export const IN_FLIGHT = "chat_key >= '' and lease_until is not null"
+
 const DELIVERY_KINDS = "'pending', 'manual', 'failed', 'delivered', 'dead_letter', 'cancelled'"
 
 /** SQL for the rows with ids from `from` to below `to`, for use of the indexes. @param params gets parameters */
@@ -75,10 +78,9 @@ export function* deliveryPage(
   { page = 1, limit = 0 }: PageRequest = {},
 ): Op<{ readonly total: number; readonly ids: readonly number[] }> {
   let skipped = (page - 1) * limit
-  // The condition on the chat makes the engine use the index of leases.
   const inFlight = yield* all<{ update_id: number; kind: string }>(
     `select update_id, ${DELIVERY_KIND} as kind from deliveries
-     where bot_id = $1 and chat_key >= '' and lease_until is not null and status = 'delivering'`,
+     where bot_id = $1 and ${IN_FLIGHT} and status = 'delivering'`,
     [botId],
   )
   if (status === 'delivering') {

@@ -7,7 +7,7 @@ import { approved } from '../bots/bots.js'
 import { type Condition, equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
-import { deliveryPage } from './counts.js'
+import { deliveryPage, IN_FLIGHT } from './counts.js'
 import { webhookOf } from './webhooks.js'
 
 type BotRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
@@ -103,7 +103,7 @@ export function* show(deliveryId: string): Op<DeliveryWithUpdate | Refusal<'DELI
     bot: bot as BotRow,
     webhook: yield* webhookOf(botId),
     body: yield* bodyOf(stored),
-    inFlight: yield* count('deliveries where bot_id = $1 and lease_until is not null', [botId]),
+    inFlight: yield* count(`deliveries where bot_id = $1 and ${IN_FLIGHT}`, [botId]),
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import { blockCounts, deliveryPage } from '../../../src/store/delivery/counts.js'
 import * as deliveries from '../../../src/store/delivery/deliveries.js'
 import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
+import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, count, type Op, run } from '../../../src/store/operation.js'
 import { addUpdate } from '../../../src/store/outbox.js'
 import { plantBot, plantWebhook } from '../../support/server/webhooks.js'
@@ -226,6 +227,25 @@ describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () =
       plan.filter((it) => /SCAN|deliveries USING INDEX sqlite_autoindex_deliveries_2 \(bot_id=\?\)/.test(it)),
     ).toEqual([])
     if (status !== undefined) expect(plan.join()).toContain('INDEX deliveries_leased')
+  })
+
+  it('claims, removals of a webhook and one delivery read only the rows in flight of the bot', async () => {
+    await passes.plant('bot_9', ['c1', 'c2'])
+    const [delivery] = await passes.deliveries()
+    const plan = await planOf(passes.store, function* () {
+      yield* runWorkerPass({
+        ended: [],
+        bots: new Map([['bot_9', null]]),
+        lostBefore: null,
+        room: 1,
+        now: NOW,
+        trueNow: 1,
+      })
+      yield* deliveries.show(delivery?.id as string)
+      yield* endDeliveries(yield* lockQueue('bot_9'))
+    })
+    expect(plan.filter((it) => /INDEX deliveries_leased \(bot_id=\? AND chat_key>\?\)/.test(it))).toHaveLength(3)
+    expect(plan.filter((it) => /deliveries_by_kind \(bot_id=\?\)$/.test(it))).toEqual([])
   })
 
   it('ids and counts of a kind come from the index of kinds', async () => {

@@ -8,6 +8,7 @@ import { parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
+import { keepLog, LOG_FILE } from './log-rotation.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */
@@ -39,7 +40,8 @@ export async function startDetached(
   const logFile = flags.memory ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')
   let log: number
   try {
-    log = openSync(logFile, 'w', 0o600)
+    keepLog(logFile)
+    log = openSync(logFile, 'a', 0o600)
   } catch (error) {
     const hint = 'Choose another folder with --data.'
     return fail('FILE_UNWRITABLE', `${logFile} cannot be written (${codeOf(error)}).`, hint)
@@ -54,7 +56,7 @@ export async function startDetached(
   const child = spawn(program, [...before, 'server', 'start', ...repeated, '--json', '--no-input'], {
     detached: true,
     stdio: [seed === undefined ? 'ignore' : 'pipe', 'pipe', log],
-    env: withoutSecrets(host.env),
+    env: { ...withoutSecrets(host.env), [LOG_FILE]: logFile },
     windowsHide: true,
   })
   closeSync(log)

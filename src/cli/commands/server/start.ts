@@ -18,6 +18,7 @@ import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
 import { serverFolder } from './folder.js'
 import { isWatching } from './log-filter.js'
+import { LOG_FILE, rotating } from './log-rotation.js'
 import { readSeedFile } from './seed.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
@@ -159,6 +160,8 @@ function otherPort({ host, settings }: Context, { port }: StartFlags, { base_url
 /** Log format on stderr: lines for people on a terminal, otherwise JSON; always JSON with JSON output. */
 async function logFormatOf({ host, globals, output }: Context): Promise<Pick<ServerOptions, 'formatLog'>> {
   const { stderr, env } = host
+  const file = env[LOG_FILE]
+  if (file !== undefined) return { formatLog: rotating(file) }
   if (stderr.isTTY !== true || output.options.format !== 'table') return {}
   const paint = await loadPaint(isColoured(stderr, env, globals['no-color']))
   const shown = (line: string) => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { platform } from '../../../contract/platform/platform.js'
+import type { UpdateType } from '../../../contract/updates.js'
+import { webhook } from '../../../contract/webhook.js'
 import { pause } from '../../../files/pause.js'
 import { bridge, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
 import type { Listener } from '../../../workbench/listener.js'
@@ -19,7 +21,9 @@ const RENEW_MS = 10_000
 const CALL_MS = 5_000
 
 /** Delivers updates to the listener until the signal aborts. Resolves with the failure that ends it early. */
-type Source = () => Promise<Failure | undefined>
+type Source = (() => Promise<Failure | undefined>) & Allowed
+/** The bot's allowed_updates, if the server says them. */
+type Allowed = { readonly allowed: readonly UpdateType[] | undefined }
 
 export function newSecret({ host }: Context): string {
   const secret = randomBytes(32).toString('base64url')
@@ -37,7 +41,7 @@ export async function openBotSource(
   secret: string,
   listener: Listener,
   onFailure: (failure: Failure) => void,
-): Promise<{ readonly close: () => Promise<void> } | Failure> {
+): Promise<(Allowed & { readonly close: () => Promise<void> }) | Failure> {
   const base = context.baseUrl()
   if (!base.ok) return base
   const closing = new AbortController()
@@ -54,7 +58,7 @@ export async function openBotSource(
     closing.abort()
     await running
   }
-  return { close }
+  return { close, allowed: source.allowed }
 }
 
 async function borrow(
@@ -68,15 +72,17 @@ async function borrow(
   const lease = { botId: found.value, leaseId: context.host.newId() }
   const holder = `webhook listen, process ${process.pid} on ${hostname()}`
   let by = context
+  let allowed: Allowed['allowed']
   // Ctrl-C aborts no renewal: the server could process it after the end of the lease.
   const limits = () => ({ timeoutMs: CALL_MS, signal: AbortSignal.timeout(CALL_MS), progress: 'Listening' })
   const renew = async () => {
     const renewed = await by.call(platform.borrowWebhook, { ...lease, ...listener, holder }, limits())
+    if (renewed.ok) allowed ??= renewed.data.allowed_updates
     return renewed.ok || 'plan' in renewed ? undefined : renewed
   }
   const refused = await renew()
   if (refused !== undefined) return refused
-  return async () => {
+  const run = async () => {
     let failure: Failure | undefined
     while (!signal.aborted && failure === undefined) {
       await pause(RENEW_MS, signal)
@@ -90,6 +96,7 @@ async function borrow(
     if (!ended.ok) context.output.notice('warning: the server did not confirm that the earlier webhook is back.')
     return failure
   }
+  return Object.assign(run, { allowed })
 }
 
 /** Polls the updates of the bot whose token is stored, and posts them to the listener. */
@@ -100,10 +107,12 @@ async function poll(context: Context, target: BridgeTarget, signal: AbortSignal)
   // The first poll confirms nothing: its response shows whether this bot may poll.
   const first = await options.poll(undefined, 'none')
   if (!first.ok) return first.failure
-  return async () => {
+  const info = await context.call(webhook.info, {}, { timeoutMs: CALL_MS })
+  const run = async () => {
     const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined, ready: () => undefined })
     let next = await lines.next()
     while (!next.done) next = await lines.next()
     return next.value
   }
+  return Object.assign(run, { allowed: info.ok ? info.data.allowed_updates : undefined })
 }

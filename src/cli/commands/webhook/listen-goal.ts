@@ -8,6 +8,8 @@ export class Goal {
   /** Update ids that have arrived, by expected type. */
   readonly #arrived: ReadonlyMap<string, Set<string>>
   #events = 0
+  /** Why an update that is expected cannot arrive. */
+  hint: string | undefined
 
   constructor(expected: ReadonlyMap<string, number>, eventsMax: number | undefined) {
     this.#expected = expected
@@ -30,7 +32,7 @@ export class Goal {
       return fail(
         'NOT_ALL_ARRIVED',
         `Timed out after ${limitMs / 1000} s; arrived: ${inWords}.`,
-        'List what arrived with `voucherctl webhook inbox list`.',
+        this.hint ?? 'List what arrived with `voucherctl webhook inbox list`.',
         { missing },
       )
     }

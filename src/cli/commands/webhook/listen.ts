@@ -19,6 +19,7 @@ import { parseScript, type ScriptedResponse, scriptedResponses } from '../../../
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { inboxDirOf } from '../../config/local-server.js'
+import { leftOut } from '../../failures/call-failure.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import {
   excluding,
@@ -232,9 +233,12 @@ async function listenUntilEnd(
   const hasLimit = expect.size > 0 || context.globals.timeout !== undefined
   const timer = hasLimit ? setTimeout(() => ended.abort(), settings.timeoutMs.value) : undefined
   try {
-    const opened = bot && (await openBotSource(context, bot, secrets[0] as string, listener, onFailure))
+    const opened =
+      bot === undefined ? undefined : await openBotSource(context, bot, secrets[0] as string, listener, onFailure)
     if (opened && 'code' in opened) return opened
     if (opened) source = opened
+    goal.hint = leftOut(updateTypes.find((it) => expect.has(it) && opened?.allowed?.includes(it) === false))
+    if (goal.hint) context.output.warn(goal.hint)
     const unwritable = readyFile === undefined ? undefined : writeReady(readyFile, listener)
     if (unwritable !== undefined) return unwritable
     showReady(context, flags, listener.url, tools.dir)

@@ -127,3 +127,16 @@ test('webhook listen --bot prints "Ready" only after a successful first poll', a
   })
   expect([exit, stderr.includes('WEBHOOK_ACTIVE'), stderr.includes('Ready')]).toEqual([6, true, false])
 })
+
+test('listener and trigger say that the allowed_updates of the bot leave out a type', async () => {
+  const { home, env, bot, listen, output } = await scene()
+  const allowed_updates = ['message'] as const
+  await bot.call(contract.webhook.setByBot, { url: OWN, allowed_updates: [...allowed_updates] })
+  const child = listen(['--bot', bot.id, '--expect', 'my_chat_member=1', '--port', '0', '--timeout', '1s'])
+  const [exit] = await once(child, 'close')
+  expect(exit).toBe(124)
+  expect(output.text).toMatch(/^warning: Its allowed_updates leave out my_chat_member\./m)
+  expect(output.text).toMatch(/^hint: Its allowed_updates leave out my_chat_member\./m)
+  const { stderr } = await built.run(['webhook', 'trigger', 'ping', '--bot', bot.id], home, env)
+  expect(stderr).toMatch(/^hint: Its allowed_updates leave out ping\./m)
+})
