@@ -329,13 +329,6 @@ test.each([
     ['VOUCHERCTL_TOKEN', await cli(args, { env: { VOUCHERCTL_TOKEN: value } })],
     ['Standard input', await cli(`${args} --token-file -`, { stdin: value })],
     ['Standard input', await cli(`login --with-token - --json --base-url ${baseUrl}`, { stdin: value })],
-    [
-      'VOUCHERCTL_WEBHOOK_SECRET',
-      await cli('webhook sign --body-file - --update-id 1 --json', {
-        stdin: '{}',
-        env: { VOUCHERCTL_WEBHOOK_SECRET: value },
-      }),
-    ],
   ] as const
   for (const [source, { exit, stderr }] of runs) {
     const message = `${source} does not hold one secret on one line: it has ${what}.`
@@ -344,3 +337,13 @@ test.each([
   }
   expect(received).toEqual([])
 })
+
+test.each(['\ufeffCANARY', 'CANARY\n\n', '"CANARY"', 'CANARY\r7'])(
+  'VOUCHERCTL_WEBHOOK_SECRET=%j is refused with its name, and is not shown',
+  async (value) => {
+    const given = { stdin: '{}', env: { VOUCHERCTL_WEBHOOK_SECRET: value } }
+    const { exit, stderr } = await cli('webhook sign --body-file - --update-id 1', given)
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('VOUCHERCTL_WEBHOOK_SECRET does not hold one secret')])
+    expect(stderr).not.toContain('CANARY')
+  },
+)

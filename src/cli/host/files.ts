@@ -53,11 +53,11 @@ export async function readSecret(host: Host, path: string): Promise<TextResult> 
 }
 
 /** Returns a secret without its line end (LF, CR LF or CR). A message names its source, and never shows it. */
-export function oneSecret(host: Pick<Host, 'env'>, given: string, source: string): TextResult {
+export function oneSecret(host: Pick<Host, 'env'>, given: string, source: string, foreign = /[^!-~]/): TextResult {
   const text = withoutLineEnd(given)
   if (text === '') return fail('INVALID_INPUT', `${source} holds no secret.`)
-  const others = /^["']|[^!-~]/.test(text) ? 'quotes, white space or other characters' : undefined
-  const end = /[\r\n]/.test(text) ? 'a line end' : others
+  const isOther = /^(["']).*\1$/.test(text) || foreign.test(text)
+  const end = /[\r\n]/.test(text) ? 'a line end' : isOther ? 'quotes, white space or other characters' : undefined
   const extra = text.startsWith('\ufeff') ? 'a byte order mark' : end
   if (extra !== undefined || text.length > SECRET_BYTES_MAX) {
     const message = `${source} does not hold one secret on one line: it has ${extra ?? 'too many characters'}.`

@@ -47,7 +47,7 @@ export async function connectionOf({
     query('password') ??
     env.PGPASSWORD ??
     passwordFromFile(query('passfile') ?? env.PGPASSFILE ?? join(homedir(), '.pgpass'), { host, port, database, user })
-  const secrets = [password ?? '', query('sslpassword') ?? ''].filter(Boolean)
+  const secrets = [password, query('sslpassword')].flatMap((it) => it || [])
   for (const [form] of byEncoding(secrets)) passwords.add(form)
   const name = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)

@@ -33,7 +33,7 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   }
   const { VOUCHERCTL_WEBHOOK_SECRET: variable } = host.env
   if (secrets.length > 0 || withoutLineEnd(variable) === '') return { ok: true, value: secrets }
-  const secret = oneSecret(host, variable ?? '', webhookSecretVariable)
+  const secret = oneSecret(host, variable ?? '', webhookSecretVariable, /\p{Cc}/u)
   return secret.ok ? { ok: true, value: [secret.text] } : secret
 }
 
