@@ -317,14 +317,12 @@ export const equivalents = {
   ],
   'src/secure/suite.ts': [
     {
-      from: 'if (contentType === MEDIA_TYPE) return true',
-      to: 'if (false) return true',
-      reason: 'only chooses between a fast and a slow way to the same result',
-    },
-    {
-      from: "return contentType?.split(';', 1)[0]?.trim().toLowerCase() === MEDIA_TYPE",
-      to: "return contentType?.split(';', 1)[0].trim().toLowerCase() === MEDIA_TYPE",
-      reason: 'the first part always exists; only the types need the operator',
+      from: "return contentType === type || contentType?.split(';', 1)[0]?.trim().toLowerCase() === type",
+      to: [
+        "return false || contentType?.split(';', 1)[0]?.trim().toLowerCase() === type",
+        "return contentType === type || contentType?.split(';', 1)[0].trim().toLowerCase() === type",
+      ],
+      reason: 'the first comparison only saves the second one; the first part always exists',
     },
   ],
   'src/server/delivery/guard.ts': [

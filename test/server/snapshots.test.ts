@@ -122,7 +122,7 @@ describe('borrowed webhook', () => {
     await borrow('a')
     await (how === 'reset' ? snapshots.reset() : snapshots.restore('before'))
     expect(await urlInEffect()).toBeNull()
-    expect((await borrow('a')).data).toEqual({ url: BORROWED, expires_in_seconds: 30 })
+    expect((await borrow('a')).data).toMatchObject({ url: BORROWED, expires_in_seconds: 30 })
     expect(await urlInEffect()).toBe(BORROWED)
     await operator(contract.platform.returnWebhook, { botId: 'bot_coffee', leaseId: 'a' })
     expect(await urlInEffect()).toBeNull()

@@ -163,8 +163,8 @@ export const defects = [
   defect(
     claims,
     'chats in flight are not known to a claim',
-    "'select chat_key from deliveries where bot_id = $1 and lease_until is not null'",
-    "'select chat_key from deliveries where bot_id = $1 and lease_until = 0'",
+    '`select chat_key from deliveries where bot_id = $1 and ${IN_FLIGHT}`',
+    '`select chat_key from deliveries where bot_id = $1 and lease_until = 0`',
   ),
   defect(
     claims,
@@ -321,8 +321,8 @@ export const defects = [
   defect(
     backlog,
     'a manual retry survives the deletion of the webhook',
-    "and status in ('pending', 'delivering')\n",
-    "and status = 'none'\n",
+    "${DELIVERY_KIND} = 'manual'",
+    "${DELIVERY_KIND} = 'none'",
   ),
   defect(
     backlog,

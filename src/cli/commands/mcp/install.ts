@@ -29,9 +29,9 @@ export const install = leaf({
       return usage('--seed must name a file below the working folder, whose file of the client is for others too.')
     const entry = entryOf(host, client, { seed, profile: context.globals.profile, isInstalled: installed })
     const path = pathOf(host, client)
+    if (context.dryRun) return context.plan(write ? `write ${path}` : 'print the configuration')
     if (entry.command === 'voucherctl' && !isOnPath(host))
       output.warn('voucherctl is not on PATH, where the client looks for it: `npm install --global .` in its clone.')
-    if (context.dryRun) return context.plan(write ? `write ${path}` : 'print the configuration')
     if (!write) {
       output.printBytes(Buffer.from(`${JSON.stringify(configurationOf(client, entry), null, 2)}\n`))
       return { ok: true, printed: true }

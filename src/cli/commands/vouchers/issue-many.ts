@@ -23,7 +23,7 @@ export const issueMany = bulkLeaf({
   ],
   flags: {
     template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
-    'allow-spreadsheet-values': toggle('Keep ids such as 8.61391E+12, #REF! and dates, which spreadsheets make'),
+    'allow-spreadsheet-values': toggle('Keep ids such as 8.61391E+12, #REF! and dates'),
   },
   outSummary: 'Results with their codes',
   examples: [

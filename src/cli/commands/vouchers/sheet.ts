@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url'
 import { leaf } from '../../command/leaf.js'
 import { fail } from '../../failures/failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
-import { tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/text.js'
 import { delimiter } from './bulk/command.js'
@@ -79,6 +78,7 @@ export const sheet = leaf({
     if (host.signal.aborted) return interrupted
     if (context.dryRun) return context.plan(`write ${number(vouchers, 'voucher')} to ${out}`)
     const { createFile, replaceFile } = await import('../../../files/replace-file.js')
+    const { tryToWrite } = await import('../../host/files.js')
     let isNew = true
     const failure = tryToWrite(out, 'Check its folder and permissions, or name another file.', () => {
       if (force) replaceFile(path, drawn)

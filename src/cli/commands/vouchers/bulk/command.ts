@@ -43,7 +43,7 @@ const delimiters: Readonly<Record<string, string>> = {
 }
 
 /** Flag of all commands that read rows. */
-export const delimiter = one('CHAR', 'Delimiter of CSV: comma, semicolon or tab; default: as in the header', (text) => {
+export const delimiter = one('CHAR', 'Comma, semicolon or tab; default as in the header', (text) => {
   const value = Object.hasOwn(delimiters, text) ? delimiters[text] : undefined
   return value === undefined ? { ok: false, message: 'must be comma, semicolon or tab' } : { ok: true, value }
 })
