@@ -8,7 +8,6 @@ const refusal = expect.stringContaining('is larger than 16 MiB')
 
 linux.each([
   'server start --memory --port 0 --seed /dev/zero',
-  'server start --memory --port 0 --differences /dev/zero',
   'scenario run /dev/zero',
   'templates apply --file /dev/zero',
   'templates create --file /dev/zero',

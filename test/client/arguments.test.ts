@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { type CallOptions, type ClientOptions, createClient, createPoolTransport } from '../../src/client/index.js'
 import { startServer } from '../../src/testing/index.js'

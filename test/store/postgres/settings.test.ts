@@ -143,6 +143,8 @@ describe('sslmode', () => {
 
   it('unknown sslmode and an unreadable certificate are refused by name', async () => {
     await expect(sslOf('sslmode=maybe')).rejects.toThrow(/sslmode is one of disable/)
-    await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(/the file of sslrootcert or PGSSLROOTCERT cannot be read/)
+    await expect(sslOf(`sslmode=verify-full&sslrootcert=${none}`)).rejects.toThrow(
+      /the file of sslrootcert or PGSSLROOTCERT cannot be read/,
+    )
   })
 })
