@@ -19,7 +19,7 @@ test.each<[object, string]>([
 
 test.each<[object, string]>([
   [{ idempotency_key: 'a' }, 'options.idempotency_key is unknown: did you mean idempotencyKey?'],
-  [{ retry: { trys: 1 } }, 'options.retry.trys is unknown: did you mean tries?'],
+  [{ retry: { trie: 1 } }, 'options.retry.trie is unknown: did you mean tries?'],
   [{ secure: { mode: 'off' } }, 'options.secure is unknown: its members are '],
 ])('methods, pages and streams of a client reject an unknown call option in %j', async (options, message) => {
   const { templates, platform } = createClient({ baseUrl })
