@@ -48,7 +48,7 @@ const groups = [
   { name: 'match', test: /[\\/]testing[\\/]match\.ts$/, priority: 4 },
 ]
 
-/** Globals that a test's environment may lack or replace (files/node-globals.ts), by the module that has Node's own. */
+/** Globals that a test's environment may lack or replace (files/node-globals.ts), by the module that exports Node's. */
 const ofNode = {
   'node:buffer': ['Buffer', 'Blob', 'atob', 'btoa'],
   'node:util': ['TextEncoder', 'TextDecoder'],
@@ -143,7 +143,7 @@ const parsedOnce = {
   renderChunk: (code) => code.replaceAll(/(rolldown_runtime\.\w+\(\()\((.*?)\) => \{/g, '$1function($2) {'),
 }
 
-/** Bundlers that make ESM of a CommonJS library leave `require` of Node's modules in it, which fails there. */
+/** A bundler that turns a CommonJS library into ESM keeps `require` of Node's modules, which fails in ESM. */
 const builtIn = {
   name: 'built-in',
   renderChunk: (code) =>

@@ -44,7 +44,7 @@ interface OpenResponse {
 /** A request that may have several headers with the same name. */
 type HttpRequest = Omit<TransportRequest, 'headers'> & {
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** Limits the wait for the response head by `timeoutMs`, not the body. */
+  /** True if `timeoutMs` limits only the wait for the response head, not the body. */
   readonly endless?: boolean
 }
 

@@ -59,7 +59,7 @@ export interface ClientOptions extends CallSettings {
   readonly secure?: SecureOptions
 }
 
-/** The library omits members that are undefined. */
+/** Allows undefined for optional members, which the library then omits. */
 type OrUndefined<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
 
 type Arguments<E extends Endpoint> =
@@ -95,7 +95,7 @@ export type Client = {
  * @throws TypeError for an invalid base URL, origin or pin, and an unknown option.
  */
 export function createClient(options: ClientOptions): Client {
-  requireOptions(options, [...ofClient, ...ofCalls])
+  requireOptions(options, [...ofClient, ...ofSettings])
   const sending = options.transport ?? createHttpTransport(options.baseUrl)
   const trustedChannel = isTrustedChannel(options.baseUrl)
   const secure: SecureOptions = { mode: 'off', trustedChannel, ...options.secure }
@@ -125,7 +125,7 @@ export function createClient(options: ClientOptions): Client {
 
 type Names<T> = readonly (keyof T)[]
 const ofClient: Names<ClientOptions> = ['baseUrl', 'transport', 'retry', 'secure']
-const ofCalls: Names<CallSettings> = ['token', 'userAgent', 'timeoutMs', 'newIdempotencyKey']
+const ofSettings: Names<CallSettings> = ['token', 'userAgent', 'timeoutMs', 'newIdempotencyKey']
 const ofCall: Names<CallOptions> = ['idempotencyKey', 'signal', 'timeoutMs', 'headers', 'retry']
 const ofRetry: Names<RetryOptions> = ['tries', 'random', 'sleep', 'monotonicMs', 'now', 'onRetry']
 const ofTransport: Names<SecureOptions> = ['mode', 'origin', 'pins', 'trustedChannel', 'downgradeProtection']

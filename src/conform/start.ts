@@ -79,7 +79,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
     const credential = options.credentials[kind]
     if (credential === undefined || !probes.some(({ needs }) => needs.includes(kind))) continue
     const headers = { accept: 'application/json', authorization: `Bearer ${credential}` }
-    // The probes report an outage.
+    // Ignore an outage here: the probes report it.
     const response = await wire.send({ method: 'GET', path: reads[kind].path, headers }).catch(() => undefined)
     if (response?.status === 401) throw new CredentialRefused(`The platform refuses ${missing[kind]}.`)
   }

@@ -99,7 +99,7 @@ export class Wire {
    */
   async send(request: WireRequest): Promise<WireResponse> {
     const first = await this.#sendOnce(request)
-    // A gateway writes these two for a platform that does not respond; the call may have had its effect.
+    // A gateway sends these two if the platform does not respond; the call may have had its effect.
     if (first.status === 502 || first.status === 504) throw new NotReachable(`Status ${first.status}.`)
     if (!isBusy(first)) return first
     const { maxWaitMs, pause } = this.#options

@@ -215,7 +215,7 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly ok: false
   readonly code: Code
   readonly details?: FailureDetails
-  /** More exact than the message of the failure table. */
+  /** Replaces the message of the failure table by a more exact one. */
   readonly message?: string
   /** Whole seconds after which a retry may succeed. */
   readonly retryAfterSeconds?: number

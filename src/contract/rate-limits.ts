@@ -28,7 +28,7 @@ export const defaultRateLimits: Readonly<Record<RateLimitName, RateLimit>> = {
 export const rateLimitNames = Object.keys(defaultRateLimits) as readonly RateLimitName[]
 
 /** Form of `CALLS/SECONDS`, such as `5/60`. */
-export const rateLimitForm = /^(\d{1,9})\/(\d{1,6})$/
+const rateLimitForm = /^(\d{1,9})\/(\d{1,6})$/
 
 /** Parses `CALLS/SECONDS`, both at least 1. */
 export function parseRateLimit(text: string): RateLimit | undefined {

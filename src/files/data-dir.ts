@@ -6,7 +6,7 @@ interface User {
 }
 
 /** Folders below the home folder, unless a variable such as XDG_DATA_HOME names another. */
-const usual = { CONFIG: '.config', DATA: join('.local', 'share'), STATE: join('.local', 'state'), CACHE: '.cache' }
+const usual = { CONFIG: '.config', DATA: join('.local', 'share'), STATE: join('.local', 'state') }
 
 /** The path, unless it is relative or begins with a literal `~`, which a shell did not replace (RULES.md#folders). */
 export const absolute = (path: string | undefined) => (path && isAbsolute(path) ? path : undefined)

@@ -31,7 +31,7 @@ export function syncFolder(path: string, { syncsFolders } = platform): void {
  * @throws errors of mkdir, whose `path` is the folder that cannot be made
  */
 export function makeFolder(path: string, mode = 0o700): string | undefined {
-  // Only folders have an entry `.`: a file and a broken link are in the way, as mkdir then tells.
+  // Only folders have an entry `.`. For a file or a broken link in the way, mkdir fails with EEXIST.
   const isFolder = (it: string) => existsSync(`${it}/.`)
   const missing: string[] = []
   for (let it = resolve(path); !isFolder(it) && dirname(it) !== it; it = dirname(it)) missing.unshift(it)

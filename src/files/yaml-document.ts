@@ -20,7 +20,7 @@ export interface Problem extends Place {
 /** Maximum number of YAML aliases: with nested aliases a small file expands to gigabytes. */
 const ALIASES_MAX = 100
 
-/** Explains a value of a file that is no text; empty for a text, record or list. @param root value of the file */
+/** Returns a hint for a number or boolean in place of a text, otherwise ''. @param root value of the file */
 export function typeHint(root: unknown, path: Path): string {
   const value = path.reduce<unknown>((it, name) => (it as Readonly<Record<string, unknown>> | null)?.[name], root)
   if (typeof value !== 'number' && typeof value !== 'boolean') return ''

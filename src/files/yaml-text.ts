@@ -10,7 +10,7 @@ export const escapeControls = (text: string) =>
 /** Texts that a reader of YAML 1.1 or 1.2 takes for a boolean, null, number, date, merge key, default or symbol. */
 const OTHER_TYPE = /^(?:[-+]?\.?(?:[\d_].*|e?[-+]?\d*|inf|nan)|[~=:<].*|y|n|yes|no|on|off|true|false|null)$/is
 
-/** True for a text that YAML must hold in double quotes; some readers end it at `?` or `:` between brackets. */
+/** True for a text that needs double quotes. Between brackets, some readers end a text without quotes at `?` or `:`. */
 const mustQuote = (text: string, inFlow: boolean | null) =>
   OTHER_TYPE.test(text) || text.includes('\t') || text.search(UNESCAPED) >= 0 || (inFlow && /[?:]/.test(text))
 

@@ -7,7 +7,7 @@ import { readTarget } from '../contract/values/path-part.js'
 import { parseJson } from '../values/json.js'
 
 export type Members = Readonly<Record<string, unknown>>
-/** Divides a loop into pieces, between which other work of the process has its turn. */
+/** Divides a loop into pieces, between which the process can do other work. */
 export type InPieces = <T>(items: Iterable<T>) => Iterable<T> | AsyncIterable<T>
 export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'>
 

@@ -10,7 +10,7 @@ const LINE_LENGTH_MAX = 90
 const LEVELS_MAX = 12
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 
-/** Formats a scenario file, each step by itself. */
+/** Formats a scenario file, step by step. */
 export async function scenarioText(
   name: string,
   draft: ScenarioDraft,
@@ -24,7 +24,7 @@ export async function scenarioText(
     ...(respond === undefined ? {} : { webhook: { respond } }),
   }
   let text = `${yaml.stringify(head, format)}steps:\n`
-  // Some other characters than \n end a line for ^, but not in YAML.
+  // Not the flag m: its ^ also matches after characters that end no line in YAML.
   for await (const it of inPieces(steps)) text += stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
   return comments.length === 0 ? text : `${text}\n${commentOf(comments)}`
 }

@@ -38,7 +38,7 @@ export interface ServerOptions {
   readonly jwksUrl?: string
   /** Ports of 127.0.0.1, [::1] and localhost that webhooks may use, even with http; only when bound to loopback. */
   readonly webhookLoopbackPorts?: readonly number[]
-  /** For temporary servers: webhooks may use these ports, those from 1024, and no other host. */
+  /** For temporary servers: webhooks may use only loopback hosts, with these ports or any from 1024. */
   readonly webhookLoopbackOnly?: boolean
   /** Source addresses of deliveries, which getWebhookInfo reports. Default: none. */
   readonly egressIps?: readonly string[]

@@ -138,15 +138,15 @@ export interface ClockControl {
   set(to: Date | string): void
 }
 
-/** Contract ids of the endpoints that are not the operator's. */
-type Faultable = {
+/** Contract ids of all endpoints except the operator's. */
+type FaultableEndpoint = {
   [G in keyof Contract]: {
     [N in keyof Contract[G]]: Contract[G][N] extends { caller: 'operator' } ? never : `${G}.${N & string}`
   }[keyof Contract[G]]
 }[keyof Contract]
 
 export interface NewFault extends AnyFault {
-  readonly endpoint: Faultable
+  readonly endpoint: FaultableEndpoint
 }
 
 export interface FaultControl {

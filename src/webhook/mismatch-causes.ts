@@ -130,7 +130,7 @@ export const mismatchCauses = {
     fix: rawBytes,
   },
   body_too_long: {
-    explanation: 'The body here is longer than 64 KiB, so the mistakes of secret and body were not tried.',
+    explanation: 'The body here is longer than 64 KiB, so only mistakes in the signature were tried.',
     fix: 'Check the sender and the secret. Only a shorter body is examined, because anybody can send a long one.',
   },
   body_empty: {

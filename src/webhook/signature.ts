@@ -229,7 +229,7 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
   return values
 }
 
-/** False for an object that can hold no headers, or holds them in a member: a promise, a request, an event. */
+/** False for an object that cannot be headers, or has them in a member: a promise, a request, an event. */
 function isHeaders(headers: object): boolean {
   if (Symbol.iterator in headers) return true
   const isValue = (it: unknown) => typeof it !== 'function' && ![it].flat().some(isObject)

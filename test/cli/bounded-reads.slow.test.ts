@@ -21,7 +21,7 @@ function inBash(line: string, home: string, limit = '', env: Record<string, stri
   })
 }
 
-linux.each(['<(cat /dev/zero)', '- < /dev/zero', '/dev/zero'])('a seed of %s is too large', async (input) => {
+linux.each(['<(cat /dev/zero)', '- < /dev/zero', '/dev/zero'])('an endless seed of %s is refused', async (input) => {
   const { exit, stderr } = await inBash(`vc server start --memory --port 0 --json --seed ${input}`, temporaryDir())
   expect([exit, JSON.parse(stderr).error.message]).toEqual([2, expect.stringContaining(TOO_LARGE)])
 })
@@ -44,7 +44,7 @@ linux('a file of 16 MiB is read, also from a process substitution, and one byte 
     expect([input, (await inBash(`${call} ${input} > /dev/null`, home)).exit]).toEqual([input, exit])
 })
 
-linux('a watched seed that becomes a link to /dev/zero is reported, and the server goes on', async () => {
+linux('server start --watch reports a seed that becomes a link to /dev/zero, and keeps running', async () => {
   const home = temporaryDir()
   const seed = join(home, 'seed.yaml')
   writeFileSync(seed, 'account: ci\n')

@@ -8,7 +8,7 @@ const set = ['profiles', 'set', 'a', '--base-url', 'https://a.example']
 
 test('a detached server keeps its files below the home folder if XDG variables are relative', async () => {
   const home = temporaryDir()
-  const env = { XDG_DATA_HOME: 'data', XDG_STATE_HOME: '~/state', XDG_CACHE_HOME: 'cache' }
+  const env = { XDG_DATA_HOME: 'data', XDG_STATE_HOME: '~/state' }
   const started = await built.run(['server', 'start', '--detach', '--port', '0', '--json'], home, env)
   expect(JSON.parse(started.stdout).data_dir).toBe(join(home, '.local', 'share', 'voucherctl'))
   const stopped = await built.run(['server', 'stop'], home, env)
@@ -18,7 +18,7 @@ test('a detached server keeps its files below the home folder if XDG variables a
 test('a process with a relative HOME is refused, and its completion is silent', async () => {
   const cwd = temporaryDir()
   const ran = await built.run(set, cwd, { HOME: '~/x' })
-  expect([ran.exit, ran.stderr]).toEqual([2, expect.stringContaining('HOME is ~/x, no absolute path.')])
+  expect([ran.exit, ran.stderr]).toEqual([2, expect.stringContaining('HOME must be absolute, not ~/x.')])
   const completed = await built.run(['__complete', 'bash', '--', 'voucherctl', 'vouchers', 'get', ''], cwd, {
     HOME: 'x',
   })

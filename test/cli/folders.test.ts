@@ -17,7 +17,7 @@ test.each(['.config', '~/.config', './x', '~', '../x'])(
     expect([readdirSync(given.cwd), readdirSync(join(home, '.config', 'voucherctl'))]).toEqual([[], ['config.json']])
     expect(foldersOf(await cli('doctor --json --dry-run', given))).toMatchObject({
       status: 'warn',
-      message: `Ignored, no absolute path: XDG_CONFIG_HOME (${folder}).`,
+      message: `Ignored, because not absolute: XDG_CONFIG_HOME (${folder}).`,
     })
   },
 )
@@ -27,7 +27,7 @@ test.each([
   ['HOME', '~/x'],
   ['HOME', ''],
   ['VOUCHERCTL_CONFIG_DIR', '~/.voucherctl'],
-])('commands refuse %s=%s and write nothing, and doctor goes on', async (name, value) => {
+])('commands refuse %s=%s without writing a file, and doctor still runs its other checks', async (name, value) => {
   const cwd = temporaryDir()
   const given = name === 'HOME' ? { home: value, cwd } : { home: cwd, cwd, env: { [name]: value } }
   for (const args of [
@@ -39,7 +39,7 @@ test.each([
   ]) {
     const ran = await cli(`${args} --json`, given)
     expect([ran.exit, errorOf(ran).code]).toEqual([2, 'FOLDER_INVALID'])
-    expect(errorOf(ran).message).toBe(`${name} is ${value || 'unset'}, no absolute path.`)
+    expect(errorOf(ran).message).toBe(`${name} must be absolute, not ${value || 'unset'}.`)
     expect(errorOf(ran).hint).toContain(`export ${name}=/home/you`)
   }
   const ran = await cli('doctor --json --dry-run', given)
@@ -77,7 +77,7 @@ test.runIf(process.platform === 'linux').each([
   ])
 })
 
-test.runIf(process.platform === 'linux')('profile, inbox and completion end and name /proc/none', async () => {
+test.runIf(process.platform === 'linux')('profile, inbox and completion name the refused folder', async () => {
   const secret = { VOUCHERCTL_WEBHOOK_SECRET: 'x'.repeat(32) }
   for (const [args, env] of [
     [set, { VOUCHERCTL_CONFIG_DIR: '/proc/none' }],

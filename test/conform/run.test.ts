@@ -28,7 +28,7 @@ const read = (it: ProbeContext) =>
   it.send({ method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} })
 const code = (name: string) => JSON.stringify({ success: false, code: name })
 
-test('object of a run that an outage prevented is made again for the next probe', async () => {
+test('RunResources.once calls its function again after an outage, but not after a refusal', async () => {
   const offer = { credentials: {}, quota: 0, maxWaitMs: 0, hasSecure: false }
   const resources = new RunResources({ ...offer, run: 'test', secrets: new Secrets(), pause: async () => {} })
   let calls = 0

@@ -16,7 +16,7 @@ test.each(tenants)('the leak of %s alone is a difference, and specified', async 
   expect(found).toMatchObject({ result: 'differs', basis: 'specified' })
 })
 
-test('an open tenant is a difference of the order of checks too, and specified', async () => {
+test('a platform that shows the redemption of another tenant differs in order-of-checks too', async () => {
   const only = ['order-of-checks/object-of-another-tenant']
   const [, deviate] = tenants.find(([id]) => id === 'tenants/redemption') ?? []
   const { results } = await reference.run({ only, deviate: deviate ?? ((it) => it) })

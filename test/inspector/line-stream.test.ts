@@ -54,7 +54,7 @@ it('line stream yields to other work after 2 ms of formatting', async () => {
   expect([...seen]).toEqual([2, 4, 5])
 })
 
-it('work in pieces yields to other work after 2 ms, and ends when its client has gone', async () => {
+it('pieces pauses a loop after 2 ms, and rejects when its signal aborts', async () => {
   let now = 0
   const client = new AbortController()
   const done: number[] = []

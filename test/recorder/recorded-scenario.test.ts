@@ -140,13 +140,13 @@ describe('recorded scenario', () => {
     ])
   })
 
-  it('a malformed escape in a path stays as it is', async () => {
+  it('recordedScenario keeps a malformed escape of a path', async () => {
     const refused = { url: '/_platform/v1/bots/%ZZ/approve', code: 'BOT_NOT_FOUND', status: 404 }
     const { steps } = await recorded([apply, call('platform.approveBot', refused)])
     expect(steps[1]).toMatchObject({ call: 'platform.approveBot', with: { botId: '%ZZ' } })
   })
 
-  it('a call with more than 1,000 values becomes a comment', async () => {
+  it('recordedScenario turns a call with more than 1,000 values into a comment', async () => {
     const update = (count: number) =>
       call('platform.addUpdate', {
         url: `/_platform/v1/bots/${BOT}/updates`,
@@ -158,7 +158,7 @@ describe('recorded scenario', () => {
     expect([steps.length, remarks]).toEqual([2, [expect.stringContaining('it has more than 1,000 values.')]])
   })
 
-  it('a recording goes through its lines in pieces at each stage', async () => {
+  it('recordedScenario divides its loops over lines and calls into pieces', async () => {
     const sizes: number[] = []
     const inPieces = <T>(items: Iterable<T>) => {
       const all = [...items]

@@ -22,7 +22,7 @@ test.each(["receive('ping'", "requests.wait({ endpoint: 'a' }"])(
   },
 )
 
-test('libraries that a bundler made ESM of sign, call, encrypt and serve', async () => {
+test('libraries that a bundler turned into ESM sign, call, encrypt and serve', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'voucherctl-esm-'))
   const input = join(folder, 'input.mjs')
   const load = (library: string) => JSON.stringify(join(dist, library, 'index.js'))

@@ -313,7 +313,7 @@ describe('header containers', () => {
     expect(verify({ headers })).toEqual(refusal('missing_header'))
   })
 
-  it('verifyWebhook accepts signed headers among members that are no headers', () => {
+  it('verifyWebhook accepts signed headers beside members that are not headers', () => {
     const headers = { ...signed(), cookies: { a: 1 }, get: () => '' } as unknown as WebhookHeaders
     expect(verify({ headers })).toMatchObject({ ok: true })
   })

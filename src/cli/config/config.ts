@@ -71,14 +71,14 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
 
-/** Refuses a variable from which secrets would follow into the working folder (RULES.md#folders). */
+/** Refuses variables that would put secrets into the working folder (RULES.md#folders). */
 export function refuseFolders({ env: { VOUCHERCTL_CONFIG_DIR: dir }, homeDir }: Home): Failure | undefined {
   if (dir?.startsWith('~')) return notAbsolute('VOUCHERCTL_CONFIG_DIR', dir, '/.config/voucherctl')
   return isAbsolute(homeDir) ? undefined : notAbsolute('HOME', homeDir || 'unset', '')
 }
 
 const notAbsolute = (name: string, value: string, path: string) =>
-  fail('FOLDER_INVALID', `${name} is ${value}, no absolute path.`, `Set it: \`export ${name}=/home/you${path}\`.`)
+  fail('FOLDER_INVALID', `${name} must be absolute, not ${value}.`, `Set it: \`export ${name}=/home/you${path}\`.`)
 
 export function readConfig(host: Home): ConfigResult {
   const refused = refuseFolders(host)

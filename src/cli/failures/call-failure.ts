@@ -126,7 +126,7 @@ type Hint = string | ((id: Ids, used?: UsedCredential) => string | undefined)
 /** Hint for an update type that the allowed_updates of a bot leave out. */
 export const leftOut = (type: string | undefined): string | undefined =>
   type &&
-  `Its allowed_updates leave out ${type}. \`voucherctl bots updates --allowed-update ${type}\` chooses only that; repeat the flag for others. With a webhook: \`voucherctl webhook set --help\`.`
+  `The allowed_updates of the bot leave out ${type}. \`voucherctl bots updates --allowed-update ${type}\` chooses only that; repeat the flag for others. With a webhook: \`voucherctl webhook set --help\`.`
 
 /** Hints by code, or functions that choose one. Text in braces stands for a member of the response or the call. */
 const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {

@@ -9,7 +9,7 @@ interface TypedTime {
   readonly hasZone: boolean
 }
 
-/** Parses a date or time as a person types it (RULES.md#typed-times); undefined if invalid. @param isEnd a date ends then */
+/** Parses a date or time as a person types it (RULES.md#typed-times); undefined if invalid. @param isEnd true if a date means its end */
 export function parseTime(text: string, isEnd = false): TypedTime | undefined {
   const [, day = '', clock, zone] = TIME.exec(text.trim()) ?? []
   // Date.parse accepts a 31st of any month.
@@ -30,7 +30,7 @@ export function zoneNotice(name: string, text: string, isEnd = false): string | 
   return `${name} ${text} is read in UTC, as ${time.instant}; write an offset such as +08:00 for another zone.`
 }
 
-/** Defines a flag that takes a date or time; its value is RFC 3339. @param isEnd a date is the whole day */
+/** Defines a flag that takes a date or time; its value is RFC 3339. @param isEnd true if a date means its end */
 export const instant = (summary: string, isEnd = false): Flag<string | undefined> => ({
   ...one('TIME', summary, (text) => {
     const time = parseTime(text, isEnd)

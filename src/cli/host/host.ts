@@ -47,7 +47,7 @@ export interface Host {
   readonly stdout: Out
   readonly stderr: Out
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Variables to which scenarios may refer, if not all. */
+  /** Variables that scenarios may use; default: all of `env`. */
   readonly referable?: Host['env']
   readonly cwd: string
   readonly homeDir: string

@@ -24,9 +24,9 @@ export class Source {
     return undefined
   }
 
-  /** Refuses numbers and booleans below a member that lose digits or spelling where they become texts. */
+  /** Refuses numbers and booleans below a member whose digits or spelling change when they become texts. */
   exact(path: Path): void {
-    const message = `A value of ${nameOf(path)} would change as a text, like 0123, which is the number 123: put a text in quotes, or write the number or boolean as JSON does.`
+    const message = `A value of ${nameOf(path)} would change when it becomes a text, as 0123 becomes 123: put it in quotes, or write it as in JSON.`
     for (const place of this.#document.changedAsText(path)) this.problems.push({ ...place, message })
   }
 

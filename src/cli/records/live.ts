@@ -50,7 +50,7 @@ export interface IdTarget {
 const LIMIT = 100
 
 export interface Limits {
-  /** Milliseconds to wait for ids, counted from the request; 0 sends none. */
+  /** Milliseconds to wait for ids, counted from the request; with 0 none is sent. */
   readonly waitMs: number
   /** Maximum number of pages to fetch; default: 1. */
   readonly pages?: number

@@ -1,14 +1,14 @@
 const PLACE = /^(\[[^\]]*\]|[^:/,[\]\s]*)(?::(\d{0,5}))?(?:\/(.*))?$/s
-/** Where parameters begin: before another word, `?` may be a character of the password. */
+/** Where parameters begin. A `?` before any other word may be a character of the password. */
 const PARAMETERS = /\?(?:[a-z]+_[a-z_]+|ssl[a-z]+|user|pass(?:word|file)|host(?:addr)?|port|dbname|options|service)=/
 
 export const DATABASE_URL_FORM = 'a URL such as postgres://user@host:5432/database, with one host and without quotes'
 export const DATABASE_URL_ESCAPES = 'In user, password and parameters write % as %25, @ as %40, / as %2F and : as %3A.'
 
 /**
- * Reads a PostgreSQL URL. Its password reaches from the first colon to the last `@`, so that no unescaped character moves
- * a part of it into a part that messages show.
- * @returns the parameters of libpq that the URL sets; undefined if it is malformed, or an `@` may be of a parameter
+ * Reads a PostgreSQL URL. Its password reaches from the first colon to the last `@`: an unescaped character in it must
+ * not make a piece of the password part of the host or database, which messages show.
+ * @returns the parameters of libpq that the URL sets; undefined if it is malformed or an `@` may belong to a parameter
  */
 export function parseDatabaseUrl(url: string): ReadonlyMap<string, string> | undefined {
   const [, rest = ','] = /^postgres(?:ql)?:\/\/(.*)$/s.exec(url) ?? []

@@ -7,7 +7,7 @@ export function decodePart(part: string): string {
   }
 }
 
-/** Reads parameters and query of the target of a request, which need not be part of a URL. @param pattern of its path */
+/** Reads path parameters and query of a request target, which may be malformed. @param pattern such as /bots/:botId */
 export function readTarget(pattern: string, target: string) {
   const own = target.replace(/^[^/]+\/\/[^/?#]*/, '')
   const [path = ''] = own.split(/[?#]/, 1)

@@ -17,7 +17,7 @@ const UUID_START = '[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-'
 const UUID_END = '[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9A-Za-z])'
 const NO_UUID = `(?!${UUID_START}${UUID_END})(?<!(?<![0-9A-Za-z])${UUID_START}(?=${UUID_END}))`
 const FOURS = `[0-9A-Za-z]{4}(?:${GAP}*[0-9A-Za-z]{4}){3}`
-/** Never begins within a separator such as %20: otherwise each of many separators would read all that follow it. */
+/** Never begins within a separator such as %20: otherwise a text of many separators would take quadratic time. */
 const PAIRS = `(?<!%(?=2[0Dd]${GAP}))[0-9A-Za-z]{2}(?:${GAP}+[0-9A-Za-z]{2}){7}`
 /** Letters, digits, dashes and invisible characters of any script. */
 const SIGN = String.raw`[\p{L}\p{N}\p{Dash}\p{Default_Ignorable_Code_Point}]`
@@ -58,7 +58,7 @@ export const secretForms: readonly SecretForm[] = [
     example: 'm9s3 46q3%20d25v-t4fj',
     // Tries each group as the first one, because the text before a code may look like part of the code.
     pattern: new RegExp(`${BEFORE}${NO_SPAN}${NO_UUID}(?=(${FOURS}|${PAIRS})(?![0-9A-Za-z]))`, 'gu'),
-    // Most candidates are words without a digit.
+    // Test for a digit first: most candidates are words without one.
     startIn: (text) => (ISSUED_CODE.test(text) || (/\d/.test(text) && isCode(text.replace(GAPS, ''))) ? 0 : -1),
     isCode: true,
   },

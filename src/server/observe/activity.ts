@@ -157,7 +157,7 @@ export class Activity {
     return stream
   }
 
-  /** Yields the lines that are stored now, with names of secrets of their own. @param ids lines that need their exchange */
+  /** Yields the lines that are stored now; names of secrets are valid only among them. @param ids lines with exchanges */
   *lines(ids?: ReadonlySet<string>): Generator<ActivityLine> {
     const names = new SecretNumbers()
     // Copies, because later lines evict exchanges.

@@ -2,14 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { hasCheckSymbol, readRedeemCode } from '../../contract/credential-symbols.js'
 import { HIDDEN } from '../../contract/platform/activity.js'
 
-/** Number of secrets, about 150 bytes each, after which those that nobody has named since lose their names. */
+/** After this many secrets (about 150 bytes each), those that were not used since get a new number. */
 const NAMED_MAX = 5_000
 
 /** Names for secrets, such as `[hidden 3]`. A name is a number, so that no reader can derive the secret. */
 export class SecretNumbers {
   readonly #key = randomBytes(32)
   #numbers = new Map<string, number>()
-  /** Full map before `#numbers`. A single map with deletions takes time for each deleted entry before the oldest. */
+  /** The previous, full map. A single map would need time for each deleted entry before the oldest one. */
   #older: ReadonlyMap<string, number> = new Map()
   #last = 0
 

@@ -46,10 +46,10 @@ function sqlStateOf(error: unknown): string | null {
   return typeof code === 'string' && typeof severity === 'string' ? code : null
 }
 
-/** Every form of the passwords with which this process connects: an engine may repeat what it received. */
+/** The passwords of this process in every encoding: PostgreSQL may repeat in an error what it received. */
 export const passwords = new Set<string>()
 
-/** Hides the whole text of an engine that contains a password: where a short one is replaced in words, it shows. */
+/** Hides a whole text that contains a password: replacing a short one, such as `e`, in words would reveal it. */
 export const withoutPasswords = (text: string): string =>
   [...passwords].some((it) => text.includes(it)) ? '[hidden: it contains the password]' : text
 

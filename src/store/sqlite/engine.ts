@@ -70,7 +70,7 @@ function loadSqlite(): SqliteLibrary {
   }
 }
 
-/** URL of this file, or the program if a bundler made ESM of the server: it leaves CommonJS without a path. */
+/** URL of this file, or path of the program if that fails, because a bundler turned the CommonJS server into ESM. */
 function fileOrProgram(): string {
   try {
     return import.meta.url

@@ -297,7 +297,7 @@ describe('address check after the DNS lookup', () => {
   })
 })
 
-describe('a policy of loopback only', () => {
+describe('loopback-only policy', () => {
   const policy = { loopbackPorts: { has: (port: number) => port >= 1_024, only: true } }
 
   it.each([
@@ -314,12 +314,12 @@ describe('a policy of loopback only', () => {
     'http://127.0.0.1:80/',
     'https://localhost/',
     'http://10.0.0.1:8787/',
-  ])('%s is refused before a look-up', (url) => {
+  ])('a loopback-only policy refuses %s before a look-up', (url) => {
     expect(checkUrl(url, policy)).toEqual({ ok: false, reason: 'not_loopback' })
   })
 
   it.each(['http://127.0.0.1:8787/a', 'https://localhost:1024/', 'http://[::1]:65535/', 'http://0x7f.1:8787/'])(
-    '%s is accepted',
+    'a loopback-only policy accepts %s',
     (url) => {
       expect(checkUrl(url, policy)).toMatchObject({ ok: true, addresses: expect.any(Array) })
     },

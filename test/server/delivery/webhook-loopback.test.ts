@@ -32,7 +32,7 @@ it('server delivers to the configured loopback ports only and reports its egress
   }
 })
 
-it('server for loopback only refuses every other host, also an earlier one, without a look-up', async () => {
+it('loopback-only server refuses other hosts, also of stored webhooks, without a look-up', async () => {
   const lookups: string[] = []
   const lookup = async (host: string) => {
     lookups.push(host)

@@ -5,7 +5,7 @@ const ENCODED = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]+/g
 const ROOTS = /^\/(?:api\/v1|_platform\/v1)(?:\/|$)|^\/(?:healthz|readyz|metrics)(?:\?|$)/
 const PREFIX = '/api/v1'
 
-/** A path that Git Bash or MSYS2 took for a file in the folder of its installation, and the part that was typed. */
+/** A path that Git Bash or MSYS2 changed to one in its installation, and the part of it that the user typed. */
 const REWRITTEN = /^[a-z]:[\\/](?!\/)/i
 const TYPED = /(?<=\/)(?:api|_platform|open-platform|bots|secure|healthz|readyz|metrics)\b.*$/
 
@@ -22,7 +22,7 @@ export function readPath(typed: string): PathResult {
   if (typed.includes('#')) return usage('PATH must not hold #; write %23 for the character.')
   if (REWRITTEN.test(typed)) {
     const part = TYPED.exec(typed.replaceAll('\\', '/'))?.[0] ?? 'open-platform/…'
-    const hint = `Git Bash does so if it begins with a slash. Leave that out: ${part}. Or set MSYS_NO_PATHCONV=1.`
+    const hint = `Git Bash rewrites a path that begins with a slash. Type ${part}, or set MSYS_NO_PATHCONV=1.`
     return usage(`The shell rewrote PATH to ${typed}.`, hint)
   }
   const path = typed.startsWith('/') ? typed : `/${typed}`

@@ -43,7 +43,7 @@ export const conform = leaf({
   summary: 'Test whether a platform behaves like the reference, rule by rule',
   notes: [
     'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or it was not tested and why. Exit code 1 for a difference from what the interface specifies, 12 for differences from decisions only, 9 or 2 if probes were not tested, 4 for a credential that is missing or refused.',
-    'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. Whatever is made has a name that begins with conform-; the report lists what could not be removed. The rules: `voucherctl help rules`.',
+    'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. The names of all records that it creates begin with conform-; the report lists those that it could not remove. The rules: `voucherctl help rules`.',
   ],
   flags,
   examples: [

@@ -6,7 +6,7 @@ import { plain, plainLine, wrap } from '../../output/text.js'
 
 /** The result of a run. */
 export interface ConformReport {
-  /** True if no probe found a difference or failed, and the platform was there for all. */
+  /** True if no probe found a difference or failed, and none was left untested. */
   readonly ok: boolean
   readonly base_url: string
   /** True if the run was interrupted: probes are missing. */
@@ -15,7 +15,7 @@ export interface ConformReport {
   readonly differs: number
   readonly not_applicable: number
   readonly not_reachable: number
-  /** Probes without a result because what the user offered cannot be used. */
+  /** Probes that were not tested because the offered template or bot cannot be used. */
   readonly not_usable: number
   /** Probes that failed by an error of their own. */
   readonly failed: number

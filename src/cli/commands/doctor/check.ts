@@ -34,7 +34,7 @@ export async function bounded([name, look]: NamedCheck, timeoutMs: number, onBug
     return await Promise.race([look(), late])
   } catch (error) {
     if (error instanceof Error && 'syscall' in error)
-      return bad(name, `It could not be looked at (${codeOf(error)}).`, 'Check the owner and mode of the folder.')
+      return bad(name, `The system refused to show it (${codeOf(error)}).`, 'Check the owner and mode of the folder.')
     onBug(error)
     return bad(name, 'This check failed unexpectedly.', 'Run `voucherctl doctor --debug` to see where, and report it.')
   } finally {

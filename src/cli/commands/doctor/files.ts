@@ -21,7 +21,7 @@ export function checkFolders(host: Host): Check {
   if (problem !== undefined) return refused(name, problem, '')
   const ignored = ignoredFolders(host).map((it) => `${it} (${host.env[it]})`)
   if (ignored.length === 0) return ok(name, `Home folder ${host.homeDir}.`)
-  return warn(name, `Ignored, no absolute path: ${ignored.join(', ')}.`, 'Write the whole path, or unset it.')
+  return warn(name, `Ignored, because not absolute: ${ignored.join(', ')}.`, 'Write the whole path, or unset it.')
 }
 
 export function checkProfileFile(host: Host, { config: problem, settings }: SettingsDiagnosis): Check {

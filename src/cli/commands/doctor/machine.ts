@@ -63,7 +63,7 @@ export function checkExtraCa(path: string | undefined, nodeVersion: string): Che
   )
 }
 
-/** Says through which proxy the server is called, without the credentials of its URL, and what NO_PROXY has in vain. */
+/** Reports the proxy of the server, without credentials, and entries of NO_PROXY that match no host. */
 export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
   const found = baseUrl === undefined ? undefined : await proxyOf(host, baseUrl)
   if (found?.ok === false) return bad('proxy', found.message, found.hint ?? '')

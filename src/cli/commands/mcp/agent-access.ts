@@ -7,7 +7,7 @@ import type { Host } from '../../host/host.js'
 const BYTES_MAX = 1024 * 1024
 const HINT = `Tools read regular files of at most 1 MiB below the folder in which \`voucherctl mcp serve\` was started, ending in .yaml, .yml or .json.`
 
-/** Reads a file for a model (RULES.md#tools-for-models). Every refusal is alike: it tells nothing of other files. */
+/** Reads a file for a model (RULES.md#tools-for-models). All refusals are alike, so that they do not reveal which files exist. */
 export async function readAgentFile(host: Host, path: string) {
   const read = await bytesOf(host.cwd, path).catch(() => undefined)
   return read ? { ok: true as const, text: String(read) } : fail('FILE_UNREADABLE', `Tools cannot read ${path}.`, HINT)
@@ -15,7 +15,7 @@ export async function readAgentFile(host: Host, path: string) {
 
 async function bytesOf(cwd: string, path: string): Promise<Buffer | undefined> {
   const absolute = resolve(cwd, path)
-  // Windows would log in at another share.
+  // On Windows, a path to a share would send the user's credentials to another machine.
   if (parse(absolute).root !== parse(cwd).root) return undefined
   const real = await realpath(absolute)
   const below = relative(await realpath(cwd), real)
@@ -34,9 +34,9 @@ async function bytesOf(cwd: string, path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** The places of the mistakes in a file, without their messages, which quote it. */
+/** Keeps where a file has mistakes, but not the messages, because they quote the file. */
 export function withoutQuotes(failure: Failure, file: string): Failure {
-  const message = 'There is a mistake here. Tools quote no file: give its text as input to see the mistake.'
+  const message = 'There is a mistake here. Tools do not quote files: to see the mistake, pass the text as input.'
   const errors = (failure.details.errors ?? []) as readonly { pointer: string }[]
   const places = errors.map((it) => ({ pointer: it.pointer.replace(/^-(?=:)/, () => file), message }))
   return { ...failure, details: { errors: places } }
@@ -46,7 +46,7 @@ export function withoutQuotes(failure: Failure, file: string): Failure {
 export const isCredential = (name: string, value: unknown = '') =>
   /^(?:VOUCHERCTL_DATABASE_URL|PGPASSWORD)$/i.test(name) || (/^VOUCHERCTL_/i.test(name) && looksSecret(name, value))
 
-/** The variables to which scenarios of a model may refer. @param named names of `--env` */
+/** Returns the variables that scenarios of a model may use. @param named names of `--env` */
 export function agentEnvironment(env: Host['env'], named: readonly string[]): Host['env'] {
   const isAllowed = (name: string) => name.startsWith('VOUCHERCTL_') || named.includes(name)
   return Object.fromEntries(Object.entries(env).filter(([name, it]) => isAllowed(name) && !isCredential(name, it)))

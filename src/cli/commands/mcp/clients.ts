@@ -9,7 +9,7 @@ import { type Failure, fail } from '../../failures/failure.js'
 import { tryToWrite } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 
-/** File of a client in the folder of a project, the member that holds the servers, and what it calls the folder. */
+/** By client: its file in a project, the member that holds the servers, and the prefix that stands for the folder. */
 const files = {
   claude: { path: '.mcp.json', member: 'mcpServers', folder: '' },
   cursor: { path: join('.cursor', 'mcp.json'), member: 'mcpServers', folder: '${workspaceFolder}/' },
@@ -24,7 +24,7 @@ const NAME = 'voucherctl'
 interface Command {
   readonly seed: string | undefined
   readonly profile: string | undefined
-  /** True for the paths of this installation, which a file that a project shares must not have. */
+  /** True to use paths of this installation, which a file shared by a project must not contain. */
   readonly isInstalled: boolean
 }
 
@@ -38,13 +38,13 @@ export function entryOf(host: Host, client: Client, { seed, profile, isInstalled
   return { command, args: [...start, 'mcp', 'serve', ...named, ...seeded] }
 }
 
-/** The command as every member of a project can run it: npx runs only a version that the registry has. */
+/** Returns a command that works on every machine; npx is used only for a released version, which a registry has. */
 function shared(host: Host): readonly string[] {
   const { version, released } = JSON.parse(host.document('package.json')) as Partial<Record<string, string>>
   return isOnPath(host) || released !== version ? [NAME] : ['npx', '-y', `${NAME}@${version}`]
 }
 
-/** True if a client finds the command on PATH. npm adds folders of packages for a run of its own. */
+/** True if a client finds the command on PATH. Skips folders of packages, which npm adds only while it runs a script. */
 export const isOnPath = ({ env: { PATH = '' } }: Pick<Host, 'env'>) =>
   PATH.split(delimiter)
     .filter((it) => isAbsolute(it) && !/[\\/]node_modules[\\/]/.test(it))
@@ -61,7 +61,7 @@ export function readEntry(host: Pick<Host, 'cwd'>, client: Client): Members | Fa
   return asMembers(asMembers(read.value[files[client].member])?.[NAME])
 }
 
-/** Merges the entry into a client's configuration, in which all else stays. Returns also a command that it replaces. */
+/** Merges the entry into a client's configuration, keeping all else. Also returns a command that it replaces. */
 export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: ReturnType<typeof entryOf>) {
   const path = pathOf(host, client)
   const read = readConfiguration(path)
@@ -70,7 +70,7 @@ export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: Retur
   const servers = asMembers(read.value[member] ?? {})
   const before = servers && asMembers(servers[NAME] ?? {})
   if (before === undefined || 'url' in before)
-    return fail('INVALID_INPUT', `${path} was left alone: ${member} or its ${NAME} has another form.`, BY_HAND)
+    return fail('INVALID_INPUT', `${path} is unchanged: ${member} or its ${NAME} has another form.`, BY_HAND)
   const merged = { ...read.value, [member]: { ...servers, [NAME]: { ...before, ...entry } } }
   const content = `${JSON.stringify(merged, null, read.indent)}\n`.replaceAll('\n', read.end)
   const { command, args } = before
@@ -78,18 +78,18 @@ export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: Retur
   return { ok: true as const, content, replaced: isChanged ? [command, args].flat().join(' ') : undefined }
 }
 
-/** Writes a client's file, unless it is read-only or of another user. It keeps its mode. */
+/** Writes a client's file and keeps its mode. Refuses a file that is read-only or belongs to another user. */
 export const writeFile = (path: string, content: string): Failure | undefined =>
   tryToWrite(path, BY_HAND, () => {
     refuseForeignFile(path)
-    // Root may write to every file.
+    // Check the mode: root could write even to a read-only file.
     if (((statSync(path, { throwIfNoEntry: false })?.mode ?? 0o200) & 0o200) === 0)
       throw Object.assign(new Error('The file is read-only'), { code: 'EACCES' })
     makeFolder(dirname(path), 0o777)
     replaceFile(path, content, { isPrivate: false })
   })
 
-const BY_HAND = 'Leave --write out, and add what is printed by hand.'
+const BY_HAND = 'Run the command without --write, and add the printed entry by hand.'
 
 function readConfiguration(path: string) {
   let text: string
@@ -103,7 +103,7 @@ function readConfiguration(path: string) {
   // Comments, a repeated name or a number that JavaScript rounds would be lost.
   const written = text.trim().replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
   if (value === undefined || JSON.stringify(value) !== written)
-    return fail('INVALID_INPUT', `${path} is not plain JSON, and was left alone.`, BY_HAND)
+    return fail('INVALID_INPUT', `${path} is unchanged, because it is not plain JSON.`, BY_HAND)
   const indent = /^\{\r?\n([ \t]+)/.exec(text)?.[1] ?? '  '
   return { ok: true as const, value, indent, end: text.includes('\r\n') ? '\r\n' : '\n' }
 }

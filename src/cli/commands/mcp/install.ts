@@ -12,7 +12,7 @@ export const install = leaf({
   positional: { name: 'CLIENT', summary: 'The client', ask: 'Client', choices: clients },
   flags: {
     write: toggle("Merge it into the client's file; asks before it changes a command, and keeps all else"),
-    installed: excluding(toggle('Print paths of this machine, for a file of your own'), 'write'),
+    installed: excluding(toggle('Print paths of this machine, for a file that only you use'), 'write'),
     seed: text('FILE', 'Seed of a server in memory, for `mcp serve --seed`'),
   },
   examples: [{ command: 'voucherctl mcp install claude --write' }, { command: 'voucherctl mcp install vscode' }],
@@ -26,12 +26,12 @@ export const install = leaf({
       return usage('--seed cannot be standard input: the client starts the command.', 'Name a file.')
     const { seed, write, installed } = flags
     if (seed !== undefined && !installed && relative(host.cwd, resolve(host.cwd, seed)).startsWith('..'))
-      return usage('--seed must name a file below the working folder, whose file of the client is for others too.')
+      return usage('--seed must be below the working folder: others use the client file too.', 'Or add --installed.')
     const entry = entryOf(host, client, { seed, profile: context.globals.profile, isInstalled: installed })
     const path = pathOf(host, client)
     if (context.dryRun) return context.plan(write ? `write ${path}` : 'print the configuration')
     if (entry.command === 'voucherctl' && !isOnPath(host))
-      output.warn('voucherctl is not on PATH, where the client looks for it: `npm install --global .` in its clone.')
+      output.warn('voucherctl is not on PATH, so the client cannot start it: `npm install --global .` in its clone.')
     if (!write) {
       output.printBytes(Buffer.from(`${JSON.stringify(configurationOf(client, entry), null, 2)}\n`))
       return { ok: true, printed: true }

@@ -85,11 +85,11 @@ export function textOf({ text, data, next, source }: Part, mark: string): string
   return [plainLine(text), ...block, ...steps].join('\n')
 }
 
-/** True if no id in the arguments of a next tool, which stand outside the marks, can be a sentence of a server. */
+/** True if no id of a suggested call can be a sentence of a server: its arguments stand outside the marks. */
 export const isSafe = ({ arguments: input }: Next) =>
   Object.entries(input).every(([name, it]) => !name.endsWith('_id') || /^[a-z]{2,5}_[^\W_]{1,40}$/.test(String(it)))
 
-/** A failure as a model reads it. Outside the marks is only text of the table: a message of voucherctl may quote others. */
+/** Formats a failure for a model. Outside the marks is only text of the failure table: a message may quote a server. */
 export function failureText(failure: Failure, from: string | undefined, host: Pick<Host, 'env' | 'newId'>): string {
   const { code, message, status, hint, details, requestId, about } = failure
   const known = explanationOf(code, host.env)

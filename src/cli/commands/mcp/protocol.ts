@@ -20,7 +20,7 @@ export async function serveTools(session: Session, guides: readonly string[]): P
   const stdin = Readable.from(messagesOf(host, unanswered), { objectMode: false })
   const transport = new StdioServerTransport(stdin, stdout)
   const handle = serveStdio(() => newServer(session, guides), { transport, onerror: () => {} })
-  // A cancelled request gets no response, and a subscription only at the end.
+  // A cancelled request gets no response, and a subscription gets one only when the session ends.
   const { onmessage } = transport
   transport.onmessage = (message) => {
     if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') unanswered.add(message.id)
@@ -47,12 +47,12 @@ export async function serveTools(session: Session, guides: readonly string[]): P
   await untilAborted(new Promise<void>((resolve) => stdout.end(resolve)), host.signal)
 }
 
-/** The messages of the client. Their end waits for the responses to the requests, while the client reads them. */
+/** Yields the client's messages. After the end of stdin it waits for open responses, as long as the client reads. */
 async function* messagesOf({ stdin, stdout, signal }: Host, unanswered: ReadonlySet<unknown>) {
   yield* stdin
   yield '\n'
   for (let turn = 1; turn === 1 || (unanswered.size > 0 && !signal.aborted && !stdout.gone?.aborted); turn++) {
-    // Only a write tells that the client was killed. JSON allows white space before the next message.
+    // Only a write detects that the client was killed; JSON allows white space between messages.
     if (turn % 50 === 0) stdout.write(' ')
     await pause(10, signal)
   }

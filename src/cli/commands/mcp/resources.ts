@@ -2,7 +2,7 @@ import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelc
 import type { Host } from '../../host/host.js'
 import { rulesOf } from './rules.js'
 
-const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json', 'differences.schema.json']
+const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json']
 
 /** Registers the documents of the package: OpenAPI document, rules, guides, schemas of files. */
 export function registerResources(server: McpServer, host: Host, guides: readonly string[]): void {
@@ -20,7 +20,7 @@ export function registerResources(server: McpServer, host: Host, guides: readonl
     names: () => guides,
     read: (name) => (guides.includes(name) ? host.document(`src/guides/${name}.md`) : undefined),
   })
-  register(server, 'schemas', 'Schemas of seeds, scenarios and other files', 'application/schema+json', {
+  register(server, 'schemas', 'Schemas of seeds, scenarios and templates', 'application/schema+json', {
     names: () => schemas,
     read: (name) => (schemas.includes(name) ? host.document(`dist/schemas/${name}`) : undefined),
   })

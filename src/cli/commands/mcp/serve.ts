@@ -28,7 +28,7 @@ export const serve = (guides: readonly string[]): Leaf =>
       if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')
       if (context.dryRun) return context.plan('serve tools to an MCP client on stdin and stdout')
       const wrong = flags.env.find((it) => !/^[A-Za-z_]\w*$/.test(it) || isCredential(it))?.replace(/=.*/s, '=…')
-      if (wrong !== undefined) return usage(`--env ${wrong} is no variable without a credential.`, 'Leave it out.')
+      if (wrong !== undefined) return usage(`--env ${wrong} must be a variable without a credential.`, 'Leave it out.')
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {

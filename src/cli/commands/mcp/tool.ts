@@ -41,7 +41,7 @@ export const succeed = <Data>(text: string, data: Data, next: readonly Next[] = 
   return { ok: true, text, data, next }
 }
 
-/** Without the names of members, which a server may have chosen. */
+/** Names no members, because a server may have chosen their names. */
 export const otherForm = fail('INVALID_RESPONSE', 'The server sent data of another form.')
 
 export interface Tool {

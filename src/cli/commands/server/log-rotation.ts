@@ -1,6 +1,6 @@
 import { constants, copyFileSync, existsSync, fstatSync, ftruncateSync, renameSync, rmSync, statSync } from 'node:fs'
 
-/** Environment variable with the log file of a detached server, which is its stderr. */
+/** Environment variable that names the log file, to which the stderr of a detached server goes. */
 export const LOG_FILE = 'VOUCHERCTL_DETACHED_LOG'
 const BYTES_MAX = 10 * 1024 * 1024
 const UNCHECKED_BYTES_MAX = 64 * 1024
@@ -13,8 +13,8 @@ export function keepLog(path: string, file = path): void {
 }
 
 /**
- * Rotates a log file while lines are written. Copies and empties it, because Node cannot redirect stderr to another
- * file; libraries such as pino-roll open one, which misses crash reports. The log writes synchronously: no line is lost.
+ * Rotates a log file before a line is written. Copies and empties it, because Node cannot redirect stderr, to which it
+ * writes crash reports. Lines are written synchronously, so none is lost.
  */
 export function rotating(path: string): (line: string) => string {
   let unchecked = 0

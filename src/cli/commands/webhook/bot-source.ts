@@ -22,7 +22,7 @@ const CALL_MS = 5_000
 
 /** Delivers updates to the listener until the signal aborts. Resolves with the failure that ends it early. */
 type Source = (() => Promise<Failure | undefined>) & Allowed
-/** The bot's allowed_updates, if the server says them. */
+/** The bot's allowed_updates, if the server reports them. */
 type Allowed = { readonly allowed: readonly UpdateType[] | undefined }
 
 export function newSecret({ host }: Context): string {

@@ -8,7 +8,7 @@ export class Goal {
   /** Update ids that have arrived, by expected type. */
   readonly #arrived: ReadonlyMap<string, Set<string>>
   #events = 0
-  /** Why an update that is expected cannot arrive. */
+  /** Why an expected update cannot arrive. */
   hint: string | undefined
 
   constructor(expected: ReadonlyMap<string, number>, eventsMax: number | undefined) {

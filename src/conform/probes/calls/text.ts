@@ -92,7 +92,7 @@ export const text = [
   moneyProbe('case-of-an-issue-id', 'An external_issue_id in upper case is another id.', async (run) => {
     const { id, externalIssueId } = await unredeemed(run)
     const other = run.succeeds(await tryIssue(run, { external_issue_id: externalIssueId.toUpperCase() }))
-    run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the id in lower case')
+    run.holds(other.id !== id, 'another voucher', 'the voucher of the id in lower case')
   }),
   moneyProbe('case-of-a-recipient', 'A recipient_user_id in upper case is another recipient.', async (run) => {
     const one = await unredeemed(run)

@@ -125,8 +125,8 @@ const refusals = [
     faulty((through) => tsOf(through, 65_000)),
   ),
   refused('unknown-session', 'An unknown session is 409.', SESSION, single.session),
-  refused('kid', 'A kid other than that of the session is 409.', KID, single.kid),
-  refused('origin', 'An origin other than that of the session is 403.', ORIGIN, single.origin),
+  refused('kid', 'A kid that differs from the session is 409.', KID, single.kid),
+  refused('origin', 'An origin that differs from the session is 403.', ORIGIN, single.origin),
   refused('tag', 'A changed tag is 400.', TAG, single.tag),
   refused('additional-data', 'A rid that was changed on its way is 400.', TAG, (run, through) => {
     const { rid } = sealed(through, '{}')

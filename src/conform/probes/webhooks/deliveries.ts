@@ -82,7 +82,7 @@ export const signatures = [
   ),
   signature(
     'signature-of-bytes',
-    'The signature of a body with other letters than ASCII is that of its bytes.',
+    'The signature of a body with other letters than ASCII covers its bytes.',
     async (run) => {
       await delivered(run)
       const metadata = { origin: 'conform: é, \u2615, \u{1f600}' }

@@ -44,7 +44,7 @@ export const target = (run: ProbeContext): Promise<Target> =>
     if (botId === undefined) return run.resources.lacking('bot id')
     // Read the list: the first read of the bot's record would show its token, once.
     const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
-    const found = items.find((one) => one.id === botId) ?? run.notUsable(`--bot ${botId} is none of the account.`)
+    const found = items.find((one) => one.id === botId) ?? run.notUsable(`--bot ${botId} is not a bot of the account.`)
     const hasNone = found.delivery_mode === undefined ? await readsNone(run, found) : found.delivery_mode === 'polling'
     if (!hasNone) return run.notUsable(`--bot ${botId} has a webhook.`)
     const { fault, data } = await removeWebhook(run, botId, true)

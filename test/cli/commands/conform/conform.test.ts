@@ -119,7 +119,7 @@ test('conform exits with 9 if the platform does not respond, and leaves no file'
   expect(existsSync(join(cwd, 'results.ndjson'))).toBe(false)
 })
 
-/** A platform that responds with empty lists, and with a status of its own from a call on. */
+/** A platform that responds with empty lists, and with `status` from the call with the index `from`. */
 const failing = (status: number, from: number, headers: Record<string, string> = {}) =>
   stub((_request, index) => (index < from ? emptyList : { status, headers, body: {} }))
 

@@ -192,7 +192,7 @@ describe('doctor on this machine', () => {
     ['a;b', 'a;b'],
     ['x*', 'x*'],
     ['fe80::1%eth0', 'fe80::1%eth0'],
-  ])('doctor names the entry %s of NO_PROXY, which matches no host, and asks the server', async (entry, shown) => {
+  ])('doctor warns of the NO_PROXY entry %s, which matches no host, and checks the server', async (entry, shown) => {
     const env = { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: `example.org,${entry}`, ...server.env }
     const found = await doctor({ env })
     expect(found.check('proxy')).toMatchObject({

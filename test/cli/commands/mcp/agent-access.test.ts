@@ -76,11 +76,11 @@ test('a tool reads regular files of at most 1 MiB below the working folder, and 
     expect([path, result]).toMatchObject([path, { code: 'FILE_UNREADABLE', message: `Tools cannot read ${path}.` }])
     hints.add(result.ok || result.hint)
   }
-  // A different answer would tell which files exist.
+  // A different hint would reveal which files exist.
   expect(hints.size).toBe(1)
 })
 
-test('a working folder that is the root of the system has files below it', async () => {
+test('a tool reads files below a working folder that is the root of the file system', async () => {
   const { cwd } = folders()
   expect(await readAgentFile({ cwd: '/' } as Host, join(cwd, 'a.yaml'))).toMatchObject({ ok: true })
   expect(await readAgentFile({ cwd: '/' } as Host, '/dev/zero')).toMatchObject({ ok: false })

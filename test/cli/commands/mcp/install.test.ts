@@ -96,7 +96,7 @@ describe('mcp install', () => {
     x: 1,
   }
 
-  test('--write keeps the other members of its entry, shows what changes, and asks', async () => {
+  test('mcp install --write keeps other members of its entry, shows the change, and asks', async () => {
     const { home, before, entryNow } = withEntry(members)
     const unasked = await cli('mcp install claude --write', { home })
     const change = "It starts 'npx -y voucherctl mcp serve', and will start 'voucherctl mcp serve'."
@@ -112,7 +112,7 @@ describe('mcp install', () => {
   test.each([
     ['another kind of server', { url: 'https://example.org' }],
     ['a name in place of an entry', undefined],
-  ])('--write --yes leaves %s alone', async (_what, more) => {
+  ])('mcp install --write --yes leaves %s unchanged', async (_what, more) => {
     const { home, file } = withEntry(more)
     if (more === undefined) writeFileSync(file, '{"mcpServers":{"voucherctl":"x"}}')
     const before = readFileSync(file, 'utf8')
@@ -120,7 +120,7 @@ describe('mcp install', () => {
     expect([exit, stderr, readFileSync(file, 'utf8')]).toEqual([2, expect.stringContaining('.mcp.json'), before])
   })
 
-  test('--write refuses a read-only file, also as root, and keeps it', async () => {
+  test('mcp install --write refuses a read-only file, also as root', async () => {
     const { home, file, before, entryNow } = withEntry()
     chmodSync(file, 0o444)
     const { exit, stderr } = await cli('mcp install claude --write --yes', { home })
@@ -128,7 +128,7 @@ describe('mcp install', () => {
     expect([entryNow(), statSync(file).mode & 0o777]).toEqual([before, 0o444])
   })
 
-  test('a warning names a voucherctl that no client finds on PATH; npm run adds none', async () => {
+  test('mcp install warns if PATH has voucherctl only in a folder of packages, as in npm run', async () => {
     const home = temporaryDir()
     const [modules, bin] = [join(home, 'node_modules', '.bin'), join(home, 'bin')]
     for (const folder of [modules, bin]) {
@@ -140,7 +140,7 @@ describe('mcp install', () => {
     expect(await warningOf(`/none${delimiter}${bin}`)).toBe('')
   })
 
-  test('a released version that is not on PATH is started with npx by its version, a clone is not', () => {
+  test('mcp install starts a released version that is not on PATH with npx, but not a clone', () => {
     const hostOf = (manifest: object) => ({
       env: {},
       cwd: '/',
@@ -168,7 +168,7 @@ describe('mcp install', () => {
     expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify([...entry.args, '--seed', seed]))
   })
 
-  test.each(['--seed /seed.yaml', '--seed ../seed.yaml', '--installed'])('--write refuses %s', async (flag) => {
+  test.each(['--seed /seed.yaml', '--seed ../seed.yaml', '--installed'])('install --write refuses %s', async (flag) => {
     const home = temporaryDir()
     expect((await cli(`mcp install claude --write ${flag}`, { home })).exit).toBe(2)
     expect(existsSync(join(home, '.mcp.json'))).toBe(false)

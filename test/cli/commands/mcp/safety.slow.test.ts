@@ -243,8 +243,8 @@ describe('the end of a session', () => {
 })
 
 /**
- * Sends lines to the built command and returns the lines of its stdout. It ends stdin once as many lines have arrived;
- * for 0 immediately, and without the end of the last line.
+ * Sends lines to the built command and returns the lines of its stdout. It ends stdin when `until` lines have
+ * arrived; with 0 immediately, and without a line end after the last line.
  */
 async function exchange(
   lines: readonly string[],
@@ -300,7 +300,7 @@ describe('raw lines of JSON-RPC', () => {
     expect(byId.get(4)).toMatchObject({ error: { code: -32601 } })
   })
 
-  test('requests before the end of stdin get their responses, also long calls and a cut last line', async () => {
+  test('requests before the end of stdin get responses, also a long call and an unfinished line', async () => {
     const call = (id: number, name: string, input: object) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: input } })
     const lines = [

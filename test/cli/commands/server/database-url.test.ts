@@ -85,7 +85,7 @@ describe('--database-url', () => {
     },
   )
 
-  it('no message replaces a short password in a text of PostgreSQL, which would show it', async () => {
+  it('a text of PostgreSQL with a short password is hidden as a whole', async () => {
     const { port } = await repeatingPostgres()
     const env = { VOUCHERCTL_DATABASE_URL: `postgres://ann:e@127.0.0.1:${port}/shop` }
     expect((await cli('server migrate', { env })).stderr).toContain('(28P01: [hidden: it contains the password])')

@@ -26,14 +26,14 @@ async function start(): Promise<{ base_url: string; log_file: string }> {
   return JSON.parse(stdout)
 }
 
-/** Makes requests whose log lines are more than the server writes between two looks at the size of the file. */
+/** Makes enough requests that the server checks the size of its log file. */
 async function call(baseUrl: string, count = 400): Promise<void> {
   for (let n = 0; n < count; n++) await (await fetch(`${baseUrl}/none/${n}`)).arrayBuffer()
 }
 
 const idsIn = (text: string) => [...text.matchAll(/"request_id":"(\w+)"/g)].map(([, id]) => id)
 
-it('log of a detached server moves aside at 10 MiB with all its lines, and three are kept', async () => {
+it('log of a detached server is rotated at 10 MiB without losing a line, and three are kept', async () => {
   const { base_url, log_file } = await start()
   expect(log_file).toBe(log())
   for (const n of [1, 2, 3]) writeFileSync(log(`.${n}`), `log ${n}`)
@@ -55,7 +55,7 @@ it('log of a detached server moves aside at 10 MiB with all its lines, and three
   if (process.platform !== 'win32') expect(statSync(log('.1')).mode & 0o777).toBe(0o600)
 }, 60_000)
 
-it('start of a detached server keeps the log of the run before', async () => {
+it('server start --detach keeps the log of the previous run', async () => {
   await start()
   await built.run(['server', 'stop', '--data', 'data'], home)
   const before = readFileSync(log(), 'utf8')

@@ -649,7 +649,7 @@ test('issue-many issues ids that only resemble values of a spreadsheet', async (
   expect([...issued.keys()].toSorted()).toEqual(sound.toSorted())
 })
 
-test('issue-many refuses dates in a column that has only digits otherwise, with their number', async () => {
+test('issue-many refuses dates in a column that otherwise has only digits', async () => {
   const { baseUrl, received } = await issuer()
   const dates = [
     '2027-01-31',

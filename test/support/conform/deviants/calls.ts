@@ -111,7 +111,7 @@ const codes = [
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
 ]
-/** Lists by what they contain. */
+/** Paths of lists, by the records that they contain. */
 const listPaths: Readonly<Record<string, string>> = {
   templates: `${runtime}/templates`,
   applications: `${open}/applications`,

@@ -9,11 +9,11 @@ import { referencesIn } from './variables.js'
 interface InputMistake {
   readonly path: readonly string[]
   readonly message: string
-  /** True for a text of a URL that is a number, a boolean or null: a URL would carry it as another text. */
+  /** True for a number, boolean or null in place of a text of the URL, which would be sent as a different text. */
   readonly isChanged: boolean
 }
 
-/** Finds the mistakes in `with`. `input` has the values of `vars` in place of their names. */
+/** Finds the mistakes in `with`. In `input`, values replace references to `vars`. */
 export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputMistake[]
 
 /** True unless the step expects a refusal that precedes the handler, such as for invalid input. */

@@ -105,7 +105,7 @@ function bundledCredentials(transport: Transport, server: RunningServer): Fixtur
   }
   return async (kind) => {
     if (kind === 'operator') return { ok: true, value: operator }
-    // Not kept: a step may move the clock beyond its end.
+    // Log in for each use: a step may move the clock beyond the expiry of the JWT.
     if (kind === 'jwt') return logIn()
     const name = kind === 'token' ? 'tokens.create' : 'bots.get'
     return fail('CREDENTIAL_REQUIRED', `No ${kind} is known: capture it from ${name} and name it under "use".`)

@@ -18,7 +18,7 @@ interface BulkCommand<F extends Flags> extends BulkAction {
   readonly outSummary: string
   readonly examples: readonly GivenExample[]
   parameters(flags: ValuesOf<F>): Parameters
-  /** Returns the members in which values that a spreadsheet made are refused. */
+  /** Returns members with ids, which must not be values that a spreadsheet made, such as 8.61391E+12. */
   ids?(flags: ValuesOf<F>): readonly string[] | undefined
   /** Returns the word that a user types to confirm the run on a production server; absent if nothing is changed. */
   word?(flags: ValuesOf<F>): string

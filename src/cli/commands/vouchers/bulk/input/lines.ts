@@ -67,7 +67,7 @@ async function* fromFirstLine(chunks: AsyncIterable<Uint8Array | string>) {
   if (lineEnd === undefined) yield { bytes: withoutMark(held), lineEnd: LF }
 }
 
-/** Byte that ends the first line; undefined if it has not been read. */
+/** Byte that ends the first line; undefined until it has arrived. */
 function lineEndIn(bytes: Buffer): number | undefined {
   const [cr, lf] = [bytes.indexOf(CR), bytes.indexOf(LF)]
   const isLong = bytes.length > ROW_BYTES_MAX

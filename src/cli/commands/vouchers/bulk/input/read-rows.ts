@@ -31,10 +31,10 @@ export async function* readRows(
   yield* known.ids === undefined ? rows : refuseSpreadsheetValues(rows, known.ids)
 }
 
-/** Excel's line `sep=;`, which may be a cell of a file with another delimiter that a spreadsheet saved again. */
+/** Excel's line `sep=;`. A spreadsheet that saves the file with another delimiter keeps the line as a cell. */
 const SEP = /^"?sep=([^"\w\r])"?([,;\t]?)[,;\t]*\r?$/i
 
-/** Finds the delimiter of CSV and drops the line that names it. A value in quotes has no delimiter. */
+/** Finds the delimiter of CSV and drops the line that names it. Ignores delimiters inside quotes. */
 function delimited(lines: readonly ReadLine[], given: string | undefined) {
   const texts = lines.map((it) => ('text' in it ? it.text : ''))
   const [, named, cell] = SEP.exec(texts[0] ?? '') ?? []

@@ -14,7 +14,7 @@ export interface RowMembers {
   readonly spellings: Readonly<Record<string, string>>
   /** Delimiter of CSV; undefined if the header decides. */
   readonly delimiter?: string | undefined
-  /** Members in which values that a spreadsheet made are refused. */
+  /** Members with ids, which must not be values that a spreadsheet made. */
   readonly ids?: readonly string[]
   /** True if a redeem code with a wrong check symbol is refused before it is sent. */
   readonly checksCodes?: true

@@ -2,7 +2,7 @@ import { bad, isBad, type ReadRow } from './row.js'
 
 /** Errors such as `#REF!`, `#¡REF!`, `#N/A` and `#NV` in any language, `####` of a narrow column, and `Err:502`. */
 const ERROR = /^(?:#[\p{L}¡¿].*[!?]|#\p{L}{1,2}\/\p{L}|#NV|#GETTING_DATA|##+|Err:\d+)$/u
-/** Rounded numbers such as 8.61391E+12; an id such as 12e34 or 4e-12 is none. */
+/** Rounded numbers such as 8.61391E+12, but not ids such as 12e34 or 4e-12. */
 const ROUNDED = /^[-+]?\d+(?:[.,]\d+e[-+]?\d+|e\+\d+)$/i
 /** Dates such as 2027-01-31, 31.1.27, 5-Mar and Jan-27, with or without a time. */
 const DATE =
@@ -20,8 +20,8 @@ const formOf = (value: string | undefined) =>
           : 'other'
 
 /**
- * Refuses rows whose ids a spreadsheet replaced (RULES.md#bulk-commands). A date is refused in a column that has only
- * digits otherwise, up to the end of its block.
+ * Refuses rows whose ids a spreadsheet replaced (RULES.md#bulk-commands). A date is refused if all other values of its
+ * column, up to the end of its block, are digits.
  */
 export async function* refuseSpreadsheetValues(
   blocks: AsyncIterable<readonly ReadRow[]>,
