@@ -14,7 +14,7 @@ export const readQrData = (value: string): string =>
   value
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .trim()
-    .replace(/^\](?:Q[0-6]|d[12])/, '')
+    .replace(/^\](?:Q[0-6]|d[12])/i, '')
     .toUpperCase()
 
 /** Returns the 16 symbols of a typed or scanned redeem code; null if it is malformed. */

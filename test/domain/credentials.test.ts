@@ -160,6 +160,7 @@ describe('QR token', () => {
     ['lower case', good.toLowerCase()],
     ['one lower-case symbol', good.replace('N', 'n')],
     ...['Q0', 'Q1', 'Q6', 'd1', 'd2'].map((it): [string, string] => [`the scanner prefix ${it}`, `]${it}${good}`]),
+    ['a scanner prefix and symbols in lower case', `]q1${good.toLowerCase()}`],
     ['a scanner prefix, lower case and a line end', `]Q3${good.toLowerCase()}\r\n`],
     ['marks of direction', `\u200e\u202a${good}\u202c\u200f`],
     ['a zero-width space and a byte order mark', `\ufeff VQ1-\u200b${good.slice(4)} \u2060`],
@@ -169,7 +170,7 @@ describe('QR token', () => {
   })
 
   it.each<[string, string]>([
-    ...['Q7', 'q1', 'd3', 'C1', 'Q'].map((it): [string, string] => [`the prefix ]${it}`, `]${it}${good}`]),
+    ...['Q7', 'd3', 'C1', 'Q'].map((it): [string, string] => [`the prefix ]${it}`, `]${it}${good}`]),
     ['two scanner prefixes', `]Q1]Q1${good}`],
     ['a space inside', good.replace('-', '- ')],
     ['a dash inside', good.replace('HY', 'H-Y')],

@@ -15,7 +15,8 @@ export function parseTime(text: string, isEnd = false): TypedTime | undefined {
   // Date.parse accepts a 31st of any month.
   const date = new Date(`${day}T00:00:00Z`)
   if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== day) return undefined
-  if (isEnd && clock === undefined) date.setUTCDate(date.getUTCDate() + 1)
+  // RFC 3339 has no later year.
+  if (isEnd && clock === undefined && day !== '9999-12-31') date.setUTCDate(date.getUTCDate() + 1)
   const time = clock === undefined ? '00:00:00' : clock.length === 5 ? `${clock}:00` : clock
   const instant = `${date.toISOString().slice(0, 10)}T${time}${(zone ?? 'Z').toUpperCase()}`
   return Number.isNaN(Date.parse(instant)) ? undefined : { instant, hasZone: zone !== undefined }

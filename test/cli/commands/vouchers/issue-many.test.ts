@@ -623,6 +623,7 @@ const sound = [
   '5-Mar',
   '#1',
   '#abc',
+  '#winner!',
   'a!',
   'o#N/A',
   'E+12',
@@ -666,6 +667,16 @@ test('issue-many refuses dates in a column that otherwise has only digits', asyn
   const { exit, stderr } = await new Bulk(`${head}\n${rows.join('')}`).run(baseUrl)
   expect([exit, received.length]).toEqual([2, 0])
   expect(stderr).toContain('line 2 and 8 more: recipient_user_id ')
+})
+
+test.each([
+  ['dates alone', ['2027-01-31', '2027-02-01', '1/31/27']],
+  ['digits, and one that ends like a year', ['1001', '1002', 'VIP-27']],
+  ['digits, and one of digits and dashes', ['1001', '1002', '12-34-56']],
+])('issue-many issues ids of %s', async (_what, ids) => {
+  const { baseUrl, issued } = await issuer()
+  expect((await new Bulk(rowsWith(ids)).run(baseUrl)).exit).toBe(0)
+  expect([...issued.keys()].toSorted()).toEqual(ids.toSorted())
 })
 
 test('issue-many refuses rows of a pipe whose ids a spreadsheet made, and issues the others', async () => {

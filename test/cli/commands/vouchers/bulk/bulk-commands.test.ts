@@ -362,7 +362,7 @@ test('verify-many says that the header lacks the delimiter of --delimiter', asyn
   const { run } = folderWith('qr_token,recipient_user_id\nT,u\n')
   const { exit, stderr } = await run('verify-many', 'http://127.0.0.1:1', ['--delimiter', ';'])
   expect([exit, stderr]).toEqual([2, expect.stringContaining('not separated by semicolons.')])
-  expect(stderr).toContain('hint: Leave out --delimiter.')
+  expect(stderr).toContain('hint: Leave out --delimiter or the line sep=.')
 })
 
 test('redeem-many says 1,000 equal mistakes in one line with their count', async () => {

@@ -40,6 +40,8 @@ test.each([
   ['lone CR and none at the end', `${head}\ra,u\rb,v`, ['2 a u', '3 b v']],
   ['lone CR and a value in quotes with LF', `${head},metadata.a\ra,u,"x\ny"\rb,v,\r`, ['2 a u', '3 b v']],
   ['semicolons', 'external_issue_id;recipient_user_id;metadata.a,b\na;u;x\n', ['2 a u']],
+  ['more semicolons than commas', 'metadata.a,b;external_issue_id;recipient_user_id\nx;a;u\n', ['2 a u']],
+  ['a lone CR in quotes in the header', `"metadata.a\rb",${head}\nx,a,u\n`, ['2 a u']],
   ['tabs', 'external_issue_id\trecipient_user_id\na\tu\nb\t"v;w"\n', ['2 a u', '3 b v;w']],
   ['a header in quotes with semicolons', '"external_issue_id";"recipient_user_id"\n"a";"u"\n', ['2 a u']],
   ['the line sep=;', 'sep=;\r\nexternal_issue_id;recipient_user_id\r\na;u,v\r\n', ['3 a u,v']],
@@ -173,9 +175,15 @@ test.each([
   ],
   ['a column without a name in between', 'external_issue_id,,recipient_user_id\n', 'unknown column ""'],
   ['a metadata column and a metadata.a column', `${head},metadata,metadata.a\n`, 'both as one column and as several'],
-  ['a header that is not UTF-8', Buffer.from('external_issue_id,r\xe9\n', 'latin1'), 'header on line 1 is not UTF-8'],
+  [
+    'a header that is not UTF-8',
+    Buffer.from('external_issue_id,r\xe9\n', 'latin1'),
+    'header on line 1 is not UTF-8: save',
+  ],
+  ['the line sep=; and commas', `sep=;\n${head}\na,u\n`, 'not separated by semicolons'],
   ['UTF-16 text', Buffer.from(`\ufeff${head}\n`, 'utf16le'), 'UTF-16'],
   ['UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le'), 'UTF-16'],
+  ['UTF-16 text without a mark that begins in Cyrillic', Buffer.from(`код,${head}\n`, 'utf16le'), 'UTF-16'],
   ['big-endian UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le').swap16(), 'UTF-16'],
 ])('readRows throws for CSV with %s', async (_what, input, message) => {
   await expect(rowsOf(input, 'csv')).rejects.toThrow(message)

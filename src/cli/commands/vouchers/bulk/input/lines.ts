@@ -23,11 +23,12 @@ const CR = 0x0d
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
   let held: Buffer = Buffer.alloc(0)
   let number = 1
-  let lastEnd = LF
+  let lineEnd: number | undefined
   let skipping = false
-  for await (const { bytes, lineEnd } of fromFirstLine(chunks)) {
-    held = Buffer.concat([held, bytes])
-    lastEnd = lineEnd
+  for await (const chunk of chunks) {
+    held = Buffer.concat([held, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    lineEnd ??= lineEndIn(held)
+    if (lineEnd === undefined) continue
     if (skipping) {
       const end = held.indexOf(lineEnd)
       held = end < 0 ? Buffer.alloc(0) : held.subarray(end + 1)
@@ -48,44 +49,27 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
       held = Buffer.alloc(0)
     }
   }
-  if (held.length > 0 && !skipping) yield linesOf(held, number, lastEnd)
+  if (held.length > 0 && !skipping) yield linesOf(held, number, lineEnd ?? LF)
 }
 
-/** Holds back the first chunks until they show the byte that ends lines. */
-async function* fromFirstLine(chunks: AsyncIterable<Uint8Array | string>) {
-  let held: Buffer = Buffer.alloc(0)
-  let lineEnd: number | undefined
-  for await (const chunk of chunks) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    if (lineEnd !== undefined) yield { bytes, lineEnd }
-    else {
-      held = Buffer.concat([held, bytes])
-      lineEnd = lineEndIn(held)
-      if (lineEnd !== undefined) yield { bytes: withoutMark(held), lineEnd }
-    }
-  }
-  if (lineEnd === undefined) yield { bytes: withoutMark(held), lineEnd: LF }
-}
-
-/** Byte that ends the first line; undefined until it has arrived. */
+/** Byte that ends the first line; undefined if it has not been read. A lone CR inside quotes ends no line. */
 function lineEndIn(bytes: Buffer): number | undefined {
   const [cr, lf] = [bytes.indexOf(CR), bytes.indexOf(LF)]
-  const isLong = bytes.length > ROW_BYTES_MAX
-  if (cr < 0 || (lf >= 0 && lf <= cr + 1)) return lf >= 0 || isLong ? LF : undefined
+  if (cr < 0 || (lf >= 0 && lf <= cr + 1)) return lf >= 0 || bytes.length > ROW_BYTES_MAX ? LF : undefined
+  if (bytes.toString('latin1', 0, cr).split('"').length % 2 === 0) return LF
   return cr + 1 < bytes.length ? CR : undefined
 }
 
 /**
- * Drops a UTF-8 byte order mark.
- * @throws UnreadableInput for UTF-16, in which Excel saves "Unicode Text": it has a mark, or a zero byte in each letter
+ * Drops a UTF-8 byte order mark of the first line.
+ * @throws UnreadableInput for UTF-16, in which Excel saves "Unicode Text": it has a mark, or a zero byte in each Latin letter
  */
-function withoutMark(start: Buffer): Buffer {
-  const [first, second] = start
+function withoutMark(header: Buffer): Buffer {
+  const [first, second] = header
   const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
-  if (hasMark || first === 0 || second === 0) {
+  if (hasMark || header.includes(0))
     throw new UnreadableInput('The input is UTF-16.', 'Save it as UTF-8, in a spreadsheet as "CSV UTF-8".')
-  }
-  return first === 0xef && second === 0xbb && start[2] === 0xbf ? start.subarray(3) : start
+  return first === 0xef && second === 0xbb && header[2] === 0xbf ? header.subarray(3) : header
 }
 
 const tooLarge = (number: number) => bad(number, 'TOO_LARGE', 'is larger than 1 MiB')
@@ -103,5 +87,7 @@ function linesOf(block: Buffer, first: number, lineEnd: number): ReadLine[] {
 
 function lineOf(bytes: Buffer, line: number): ReadLine {
   if (bytes.length > ROW_BYTES_MAX) return tooLarge(line)
-  return isUtf8(bytes) ? { line, text: bytes.toString('utf8') } : bad(line, 'NOT_UTF8', 'is not UTF-8')
+  const text = line === 1 ? withoutMark(bytes) : bytes
+  if (isUtf8(text)) return { line, text: text.toString('utf8') }
+  return bad(line, 'NOT_UTF8', 'is not UTF-8: save the file as UTF-8, in a spreadsheet as "CSV UTF-8"')
 }

@@ -34,15 +34,15 @@ export async function* readRows(
 /** Excel's line `sep=;`. A spreadsheet that saves the file with another delimiter keeps the line as a cell. */
 const SEP = /^"?sep=([^"\w\r])"?([,;\t]?)[,;\t]*\r?$/i
 
-/** Finds the delimiter of CSV and drops the line that names it. Ignores delimiters inside quotes. */
+/** Returns the most frequent delimiter of the header outside quotes, or the one of the `sep=` line, which it drops. */
 function delimited(lines: readonly ReadLine[], given: string | undefined) {
   const texts = lines.map((it) => ('text' in it ? it.text : ''))
   const [, named, cell] = SEP.exec(texts[0] ?? '') ?? []
-  const header = texts.find((it) => it.trim() !== '')?.replace(/"[^"]*"/g, '')
-  return {
-    delimiter: given ?? (cell || named) ?? header?.match(/[,;\t]/)?.[0] ?? ',',
-    lines: lines.slice(named === undefined ? 0 : 1),
-  }
+  const [header = ''] = /.*\S.*/.exec(texts.join('\n').replace(/"[^"]*"/g, '')) ?? []
+  const countOf = (it: string) => header.split(it).length
+  const [most] = [',', ';', '\t'].sort((a, b) => countOf(b) - countOf(a))
+  const said = given ?? (cell || named)
+  return { said, delimiter: said ?? most, lines: lines.slice(named === undefined ? 0 : 1) }
 }
 
 async function* again(first: readonly ReadLine[], rest: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
@@ -104,14 +104,14 @@ async function* csvRows(
   blocks: AsyncGenerator<ReadLine[]>,
   known: RowMembers,
 ): AsyncGenerator<ReadRow[]> {
-  const { delimiter, lines } = delimited(first, known.delimiter)
+  const { said, delimiter, lines } = delimited(first, known.delimiter)
   let header: readonly string[] | undefined
   for await (const records of readCsv(again(lines, blocks), delimiter)) {
     const rows: ReadRow[] = []
     for (const record of records) {
       if ('fault' in record && header === undefined) throw noHeader(record, known)
       if ('fault' in record) rows.push(record)
-      else if (header === undefined) header = headerOf(record.values, known)
+      else if (header === undefined) header = headerOf(record.values, { ...known, delimiter: said })
       // Skip rows without any value, which spreadsheets leave below a table.
       else if (record.values.some((it) => it !== '')) rows.push(csvRow(header, record, known))
     }
@@ -139,7 +139,7 @@ const noHeader = ({ line, fault }: BadRow, known: RowMembers) =>
 function otherDelimiter(known: RowMembers): UnreadableInput {
   const words = { ',': 'commas', ';': 'semicolons', '\t': 'tabs' }[known.delimiter ?? '']
   const message = `The columns of the header are not separated by ${words ?? 'commas, semicolons or tabs'}.`
-  return new UnreadableInput(message, `${words ? 'Leave out --delimiter. ' : ''}${headerHint(known)}`)
+  return new UnreadableInput(message, `${words ? 'Leave out --delimiter or the line sep=. ' : ''}${headerHint(known)}`)
 }
 
 const METADATA = 'metadata.'

@@ -1,12 +1,17 @@
 import { bad, isBad, type ReadRow } from './row.js'
 
 /** Errors such as `#REF!`, `#¡REF!`, `#N/A` and `#NV` in any language, `####` of a narrow column, and `Err:502`. */
-const ERROR = /^(?:#[\p{L}¡¿].*[!?]|#\p{L}{1,2}\/\p{L}|#NV|#GETTING_DATA|##+|Err:\d+)$/u
+const ERROR = /^(?:#[\p{Lu}¡¿][^\p{Ll}]*[!?]|#\p{Lu}{1,2}\/\p{Lu}|#NV|#YOK|#GETTING_DATA|##+|Err:\d+)$/u
 /** Rounded numbers such as 8.61391E+12, but not ids such as 12e34 or 4e-12. */
 const ROUNDED = /^[-+]?\d+(?:[.,]\d+e[-+]?\d+|e\+\d+)$/i
-/** Dates such as 2027-01-31, 31.1.27, 5-Mar and Jan-27, with or without a time. */
-const DATE =
-  /^(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[-/. ]+\p{L}{3,4}\.?(?:[-/. ]\d{2,4})?|\p{L}{3,4}\.?[-/ ]\d{1,4}|\d+[年月].+)(?:[ T]\d.*)?$/u
+const MONTHS =
+  'jan|gen|ene|feb|fév|mar|mär|maa|mrt|apr|avr|abr|may|mai|mei|mag|jun|jui|giu|jul|lug|aug|aoû|ago|sep|set|oct|okt|ott|nov|dec|dez|déc|dic'
+const [GAP, DAY, MONTH, YEAR] = ['[-./ ]+', '(?:0?[1-9]|[12]\\d|3[01])', `(?:${MONTHS})\\p{L}*`, '(?:\\d{4}|\\d\\d)']
+/** Dates such as 2027-01-31, 31.1.27, 5-Mar and Jan-27, with or without a time. An id such as VIP-27 is none. */
+const DATE = new RegExp(
+  `^(?:\\d{4}${GAP}${DAY}${GAP}${DAY}|${DAY}${GAP}(?:${DAY}${GAP}${YEAR}|${MONTH}(?:${GAP}${YEAR})?)|${MONTH}${GAP}\\d{1,4}|\\d+[年月].+)\\.?(?:[ T]\\d.*)?$`,
+  'iu',
+)
 
 const formOf = (value: string | undefined) =>
   value === undefined
