@@ -77,16 +77,18 @@ create index templates_of_all_by_age on templates (created_at, id);
 create index templates_by_any_external_id on templates (application_id, external_template_id, id);
 `
 
-const added = ({ kind, block }: Counted, row: string) => `
-  insert into bot_counts select ${row}.bot_id, ${kind(row)}, ${block(row)}, 1 where ${kind(row)} is not null
-    on conflict (bot_id, kind, block) do update set n = n + 1;`
+const ofRow = ({ kind, block }: Counted, row: string) =>
+  `where bot_id = ${row}.bot_id and kind = ${kind(row)} and block = ${block(row)}`
 
-const removed = ({ kind, block }: Counted, row: string) => {
-  const where = `where bot_id = ${row}.bot_id and kind = ${kind(row)} and block = ${block(row)}`
-  return `
-  update bot_counts set n = n - 1 ${where};
-  delete from bot_counts ${where} and n = 0;`
-}
+/** Not `do update`, which may abort the statement: SQLite would copy each page before a change (sqlite/engine.ts). */
+const added = (it: Counted, row: string) => `
+  insert into bot_counts select ${row}.bot_id, ${it.kind(row)}, ${it.block(row)}, 0 where ${it.kind(row)} is not null
+    on conflict do nothing;
+  update bot_counts set n = n + 1 ${ofRow(it, row)};`
+
+const removed = (it: Counted, row: string) => `
+  update bot_counts set n = n - 1 ${ofRow(it, row)};
+  delete from bot_counts ${ofRow(it, row)} and n = 0;`
 
 export const sqliteTriggers = counted
   .map((counted, index) => {

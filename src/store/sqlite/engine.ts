@@ -123,14 +123,19 @@ export interface PreparedStatement {
 /**
  * Prepares SQL with `$1` parameters. Binding by name and building row objects cost SQLite about twice as much as
  * positions and arrays, so this turns `$1` into `?` and reads rows as arrays where the library supports it.
+ *
+ * To undo a statement that fails halfway, SQLite copies each page before a statement with triggers changes it. With
+ * `or fail` it does not; the caller must roll back.
  */
 export function prepareStatement(db: SqliteDatabase, sql: string): PreparedStatement {
   const order: number[] = []
   const statement = db.prepare(
-    sql.replaceAll(/\$(\d+)/g, (_, number) => {
-      order.push(Number(number) - 1)
-      return '?'
-    }),
+    sql
+      .replaceAll(/\$(\d+)/g, (_, number) => {
+        order.push(Number(number) - 1)
+        return '?'
+      })
+      .replace(/^\s*(?:insert|update)\b/i, '$& or fail'),
   )
   const inOrder = order.every((number, index) => number === index)
   const valuesOf = (params: readonly Value[]): readonly Value[] => {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { all, run } from '../../../src/store/operation.js'
-import { openDatabase } from '../../../src/store/sqlite/engine.js'
+import { openDatabase, prepareStatement } from '../../../src/store/sqlite/engine.js'
 import { migrations } from '../../../src/store/sqlite/migrations.js'
 import { openSqliteStore } from '../../../src/store/sqlite/store.js'
 import { temporaryFolder } from '../../support/server/server.js'
@@ -75,4 +75,39 @@ it('second store in memory of a process has the schema of the first and none of 
   await second.write(insert)
   expect(await second.read(wrongCounts)).toEqual({})
   await Promise.all([first.close(), second.close()])
+})
+
+// SQLite keeps a journal of a statement that runs triggers if the statement or a trigger may halt with "abort" (2).
+it.each([
+  "update deliveries set status = 'delivered', attempt_count = $2, lease_until = null where id = $1",
+  'update updates set pending = 0 where bot_id = $1 and update_id = $2 and pending = 1',
+  'insert into updates (bot_id, update_id, type, body, created_at, pending) values ($1, $2, $1, $1, $2, $2)',
+  'insert into delivery_attempts values ($1, $2, $1, $2, $2, $2, $2, null, null)',
+])('statement of a delivery needs no journal of its own: %s', (sql) => {
+  const db = openDatabase(':memory:')
+  for (const migration of migrations) db.exec(migration)
+  const prepared: string[] = []
+  prepareStatement({ ...db, prepare: (text) => (prepared.push(text), db.prepare(text)), exec() {}, close() {} }, sql)
+  const steps = db.prepare(`explain ${prepared[0]}`).all() as { opcode: string; p2: number }[]
+  expect(steps.filter((it) => it.opcode === 'Program')).not.toEqual([])
+  expect(steps.filter((it) => it.opcode === 'Halt' && it.p2 === 2)).toEqual([])
+  db.close()
+})
+
+it('statement that fails halfway leaves no row and no count of its operation', async () => {
+  const store = openSqliteStore(':memory:')
+  const row = (id: number, pending: number) => `('bot_1', ${id}, 'ping', null, '{}', 1, ${pending}, null)`
+  const insert = (...rows: string[]) => store.write(() => run(`insert into updates values ${rows.join(', ')}`))
+  const [one, failed, other] = await Promise.allSettled([
+    insert(row(1, 1)),
+    insert(row(2, 1), row(3, 7)),
+    insert(row(4, 0)),
+  ])
+  expect([one.status, failed.status, other.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await store.read(() => all('select update_id from updates order by 1'))).toEqual([
+    { update_id: 1 },
+    { update_id: 4 },
+  ])
+  expect(await store.read(wrongCounts)).toEqual({})
+  await store.close()
 })
