@@ -20,7 +20,7 @@ test.each<[object, string]>([
 
 test.each<[object, string]>([
   [{ idempotency_key: 'a' }, 'options.idempotency_key is unknown: did you mean idempotencyKey?'],
-  [{ retry: { trys: 1 } }, 'options.retry.trys is unknown: did you mean tries?'],
+  [{ retry: { tires: 1 } }, 'options.retry.tires is unknown: did you mean tries?'],
   [{ secure: { mode: 'off' } }, 'options.secure is unknown: its members are '],
 ])('methods, pages and streams of a client reject an unknown call option in %j', async (options, message) => {
   const { templates, platform } = createClient({ baseUrl })
@@ -33,6 +33,7 @@ test.each([
   ['an AbortController', new AbortController()],
   ['a number', 5],
   ['an event target', new EventTarget()],
+  ['an object that takes no listener away', { aborted: false, addEventListener() {} }],
 ])('a call with %s as signal rejects with TypeError before it opens a connection', async (_, signal) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -44,7 +45,11 @@ test.each([
   const url = `http://127.0.0.1:${port}`
   const pool = await createPoolTransport(url)
   const options = { signal: signal as AbortSignal }
-  for (const client of [createClient({ baseUrl: url }), createClient({ baseUrl: url, transport: pool.send })]) {
+  const settings: ClientOptions[] = [{ transport: pool.send }, { secure: { mode: 'required' } }, {}].map((it) => ({
+    baseUrl: url,
+    ...it,
+  }))
+  for (const client of settings.map(createClient)) {
     await expect(client.templates.list({}, options)).rejects.toThrow('signal must be an AbortSignal')
     await expect(client.platform.activity({}, options)).rejects.toThrow(TypeError)
   }
