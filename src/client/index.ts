@@ -49,14 +49,14 @@ export interface ClientOptions extends CallSettings {
   /** http or https, optionally with a path prefix. */
   readonly baseUrl: string
   /** Default: node:http with one connection per call. `createPoolTransport` reuses connections. */
-  readonly transport?: Transport
+  readonly transport?: Transport | undefined
   /** Retry settings for failed calls; `{ tries: 1 }` never retries. */
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | undefined
   /**
    * Encrypted transport; default off. `{ mode: 'required' }` sends no call to the voucher API in plain text.
    * The default of `trustedChannel` follows from the base URL.
    */
-  readonly secure?: SecureOptions
+  readonly secure?: SecureOptions | undefined
 }
 
 /** Allows undefined for optional members, which the library then omits. */

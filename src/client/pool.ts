@@ -17,7 +17,7 @@ import {
 
 export interface PoolOptions {
   /** Maximum number of connections; default 32. */
-  readonly connections?: number
+  readonly connections?: number | undefined
 }
 
 export interface PoolTransport {

@@ -12,6 +12,7 @@ import {
   TransportError,
   type TransportRequest,
   type TransportResponse,
+  throwIfAborted,
 } from './transport.js'
 
 export type { DowngradeProtection, SecureMode } from '../secure/client/options.js'
@@ -58,6 +59,7 @@ export function withSecure(transport: Transport, options: SecureOptions): Transp
       if (refusal !== undefined) throw refusal
       return transport(request)
     }
+    throwIfAborted(request)
     opening ??= openSession(transport, options)
     const outcome = await (await opening).send(request)
     if (outcome.ok) return outcome.response

@@ -29,25 +29,25 @@ export interface RetryOptions {
 export interface CallOptions {
   /** The Idempotency-Key header. Default: a new key for endpoints that accept one. */
   readonly idempotencyKey?: string | undefined
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Milliseconds for the call including all retries; default 30,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Further headers. An encrypted call cannot carry them, and those of the library cannot be replaced. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Replaces members of the client's `retry` for this call. A stream is never retried. */
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | undefined
 }
 
 /** A credential for all calls, or a function that returns one by credential kind; undefined sends no credential. */
 export type TokenSource = string | ((kind: CredentialKind) => string | undefined | Promise<string | undefined>)
 
 export interface CallSettings {
-  readonly token?: TokenSource
-  readonly userAgent?: string
+  readonly token?: TokenSource | undefined
+  readonly userAgent?: string | undefined
   /** Milliseconds for a call including all retries; default 30,000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Returns a new idempotency key. Default: a random UUID. */
-  readonly newIdempotencyKey?: () => string
+  readonly newIdempotencyKey?: (() => string) | undefined
 }
 
 export interface PreparedCall {

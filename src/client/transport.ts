@@ -77,7 +77,9 @@ interface CallLimits {
 
 /** @throws TransportError if the caller has already aborted, and TypeError unless the signal is an AbortSignal */
 export function throwIfAborted({ signal }: CallLimits): void {
-  if (signal && (typeof signal.addEventListener !== 'function' || typeof signal.aborted !== 'boolean'))
+  const isSignal =
+    signal && [signal.addEventListener, signal.removeEventListener].every((it) => typeof it === 'function')
+  if (signal && !(isSignal && typeof signal.aborted === 'boolean'))
     throw new TypeError('signal must be an AbortSignal, such as the signal of new AbortController()')
   if (signal?.aborted) throw new TransportError('aborted', 'The call was aborted', { maybeProcessed: false })
 }

@@ -44,7 +44,10 @@ export class Requests {
     })
   }
 
-  #wait(match: Parameters<ReceivedCalls['wait']>[0], options: { readonly within?: number }): Promise<ReceivedCall> {
+  #wait(
+    match: Parameters<ReceivedCalls['wait']>[0],
+    options: { readonly within?: number | undefined },
+  ): Promise<ReceivedCall> {
     if (typeof match !== 'function' && (typeof match !== 'object' || match === null))
       throw wrongType('match', 'a function or an object such as { endpoint: "vouchers.redeem" }', match)
     requireMembers('options', options, ['within'])

@@ -20,22 +20,22 @@ export type StartServer = (options?: StartOptions) => Promise<TestServer>
 
 export interface StartOptions {
   /** Initial records, or the path of a seed file. Default: `app_shop` with `tpl_coffee` and `bot_shop`. */
-  readonly seed?: Seed | string
+  readonly seed?: Seed | string | undefined
   /** Approves templates and bots on submission; default false. */
-  readonly autoApprove?: boolean
+  readonly autoApprove?: boolean | undefined
   /**
    * The test clock, which `clock.advance` moves. True starts it at the system time; a Date or an RFC 3339 instant
    * starts it at that time. Default: true; with `databaseUrl` only false is allowed.
    */
-  readonly clock?: boolean | Date | string
+  readonly clock?: boolean | Date | string | undefined
   /** The encrypted transport; default true. With `required` the server refuses voucher calls in plain text. */
-  readonly secure?: boolean | 'required'
+  readonly secure?: boolean | 'required' | undefined
   /** A PostgreSQL database. The server creates its own schema there and drops it at the end. Default: SQLite. */
-  readonly databaseUrl?: string
+  readonly databaseUrl?: string | undefined
   /** True sets the default rate limits of a server, an object replaces some of them; default false: no limits. */
-  readonly rateLimit?: boolean | Partial<Record<RateLimitName, RateLimit>>
+  readonly rateLimit?: boolean | Partial<Record<RateLimitName, RateLimit>> | undefined
   /** False opens no port: only `client`, `operator` and `transport` reach the server. Default true: a free port. */
-  readonly listen?: boolean
+  readonly listen?: boolean | undefined
 }
 
 export interface TestServer extends AsyncDisposable {
@@ -122,9 +122,9 @@ export interface FailedCall {
 
 export interface ReceiveOptions {
   /** Maximum wait in ms; default 5,000. */
-  readonly within?: number
+  readonly within?: number | undefined
   /** Id of the bot; default: the first approved bot of the seed that is linked to an application. */
-  readonly bot?: string
+  readonly bot?: string | undefined
 }
 
 /** The body of a delivery; the member named like `type` has the payload. */

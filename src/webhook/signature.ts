@@ -36,9 +36,9 @@ export interface VerifyWebhookInput {
   /** Secrets with which the platform may sign, current one first. The list and the secrets must not be empty. */
   readonly secrets: readonly WebhookSecret[]
   /** Current time as milliseconds since 1970, or a function that returns it. Default: `Date.now`. */
-  readonly now?: number | (() => number)
+  readonly now?: (number | (() => number)) | undefined
   /** Maximum whole seconds between the timestamp and `now`, in either direction. Default: 300. */
-  readonly toleranceSeconds?: number
+  readonly toleranceSeconds?: number | undefined
 }
 
 /** All reasons for which a delivery can be refused, in the order of the checks. */
@@ -224,7 +224,7 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
     const strings = [value].flat().filter((it): it is string => typeof it === 'string')
     values.set(name.toLowerCase(), [...known, ...strings])
   }
-  const isSigned = Object.values(webhookHeaders).some((name) => values.has(name.toLowerCase()))
+  const isSigned = Object.values(webhookHeaders).some((name) => values.get(name.toLowerCase())?.length)
   if (!isSigned && !isHeaders(headers)) throw noHeaders(headers)
   return values
 }
@@ -233,7 +233,7 @@ function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
 function isHeaders(headers: object): boolean {
   if (Symbol.iterator in headers) return true
   const isValue = (it: unknown) => typeof it !== 'function' && ![it].flat().some(isObject)
-  const holdsHeaders = 'headers' in headers && !isValue(headers.headers)
+  const holdsHeaders = 'headers' in headers && (headers.headers === null || !isValue(headers.headers))
   const prototype = Object.getPrototypeOf(headers)
   // Requests and promises have their members in a class. No `instanceof`: other realms have other classes.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null

@@ -32,6 +32,7 @@ test.each([
   ['an AbortController', new AbortController()],
   ['a number', 5],
   ['an event target', new EventTarget()],
+  ['an object that takes no listener away', { aborted: false, addEventListener() {} }],
 ])('a call with %s as signal rejects with TypeError before it opens a connection', async (_, signal) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -43,7 +44,11 @@ test.each([
   const url = `http://127.0.0.1:${port}`
   const pool = await createPoolTransport(url)
   const options = { signal: signal as AbortSignal }
-  for (const client of [createClient({ baseUrl: url }), createClient({ baseUrl: url, transport: pool.send })]) {
+  const settings: ClientOptions[] = [{ transport: pool.send }, { secure: { mode: 'required' } }, {}].map((it) => ({
+    baseUrl: url,
+    ...it,
+  }))
+  for (const client of settings.map(createClient)) {
     await expect(client.templates.list({}, options)).rejects.toThrow('signal must be an AbortSignal')
     await expect(client.platform.activity({}, options)).rejects.toThrow(TypeError)
   }

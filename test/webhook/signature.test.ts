@@ -280,6 +280,7 @@ describe('header containers', () => {
 
   const needsHeaders =
     'headers must be the headers themselves, such as request.headers, event.headers or await headers(), not '
+  const edgeHeaders = Object.fromEntries(Object.entries(signed()).map(([key, value]) => [key, [{ key, value }]]))
   class Incoming {
     readonly #headers = signed()
     get headers() {
@@ -293,8 +294,10 @@ describe('header containers', () => {
     ['a request of a class', new Incoming(), 'an object of the class Incoming'],
     ['the event of a function host', { headers: signed(), body: '' }, 'an object that has headers'],
     ['an event without headers', { headers: null, requestContext: {} }, 'an object that has headers'],
+    ['the event of a request without headers', { headers: null, body: '' }, 'an object that has headers'],
     ['an event that holds a request', { request: new Request('http://a/'), env: {} }, 'a plain object'],
     ['headers of an edge function', { host: [{ key: 'Host', value: 'a' }] }, 'a plain object'],
+    ['signed headers of an edge function', edgeHeaders, 'a plain object'],
     ['an object with a function get', { get: () => '1' }, 'a plain object'],
     ['a function', () => signed(), 'a function'],
     ['a URL', new URL('http://a/'), 'an object of the class URL'],

@@ -39,8 +39,8 @@ export function within<Value>(
       abort.abort()
     }
     const onAbort = () => end('aborted')
-    const cancel = setTimer(() => end('timeout'), timeoutMs)
     signal?.addEventListener('abort', onAbort, { once: true })
+    const cancel = setTimer(() => end('timeout'), timeoutMs)
     work(abort.signal).then(
       (value) => {
         stop()
