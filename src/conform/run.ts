@@ -17,6 +17,8 @@ interface RunOptions {
   /** Ms of a clock that only moves forward. */
   now(): number
   onResult(result: ProbeResult): void
+  /** Throws if the platform no longer serves the callers of a probe, so that its responses say nothing about the rule. */
+  assertServes?(probe: Probe): Promise<void>
 }
 
 /** Number of successive probes without a response after which the platform counts as not reachable. */
@@ -59,18 +61,26 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
   try {
     await probe.run(context)
     return { result: 'holds' }
-  } catch (error) {
+  } catch (thrown) {
+    const { last } = context.wire
+    const outage =
+      thrown instanceof NotReachable ? null : await options.assertServes?.(probe).catch((it: unknown) => it)
+    context.wire.last = last
+    const error = outage ?? thrown
     if (error instanceof Difference) return differenceOf(probe, error, context.wire, options)
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
     if (error instanceof NotUsable) return { result: 'not_usable', reason: hide(error.message) }
     const what = hide(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
-    const { last } = context.wire
     const isForm = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
     // Without a response, the platform cannot be the cause: the error is one of the probe itself.
     if (!isForm || last === undefined) return { result: 'failed', reason: what }
-    const form = new Difference('a response of the form of the contract', what, last)
-    return differenceOf(probe, form, context.wire, options)
+    return differenceOf(
+      probe,
+      new Difference('a response of the form of the contract', what, last),
+      context.wire,
+      options,
+    )
   }
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Transport } from '../client/transport.js'
 import { contract } from '../contract/index.js'
-import { groups } from './group.js'
+import { groups, type Need } from './group.js'
 import type { Paths } from './paths.js'
-import { ruleOf } from './probe.js'
+import { type Probe, ruleOf } from './probe.js'
 import { allProbes } from './probes/index.js'
-import { CredentialRefused, type Leftover, type ProbeResult } from './result.js'
+import { CredentialRefused, type Leftover, NotReachable, NotUsable, type ProbeResult } from './result.js'
 import { runProbes } from './run.js'
 import { missing, type Offer, RunResources } from './run-resources.js'
 import { Secrets } from './secrets.js'
@@ -32,6 +32,8 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   onExchange?(exchange: Exchange): void
   /** Learns which endpoints the platform has, to settle the results after the run. */
   readonly paths?: Paths
+  /** Learns which credentials the platform stopped accepting. */
+  readonly refused?: Set<Need>
 }
 
 /** Returns the probes that `only` names, and the unknown names. */
@@ -61,7 +63,7 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
   const wire = new Wire({
     baseUrl,
     plain,
-    ...(encrypted === undefined ? {} : { encrypted }),
+    encrypted,
     rate,
     maxWaitMs: options.maxWaitMs,
     signal,
@@ -75,13 +77,27 @@ export async function conform(options: ConformOptions): Promise<readonly Leftove
   const hasSecure = membersOrNone(bootstrap.json).enabled === true
   const resources = new RunResources({ ...options, run, secrets, pause, hasSecure })
   const probes = selectProbes(only).probes.filter((it) => !done?.has(it.id))
+  const serves = new Map<Need, () => Promise<void>>()
   for (const kind of ['token', 'jwt', 'bot'] as const) {
     const credential = options.credentials[kind]
     if (credential === undefined || !probes.some(({ needs }) => needs.includes(kind))) continue
     const headers = { accept: 'application/json', authorization: `Bearer ${credential}` }
-    // Ignore an outage here: the probes report it.
-    const response = await wire.send({ method: 'GET', path: reads[kind].path, headers }).catch(() => undefined)
-    if (response?.status === 401) throw new CredentialRefused(`The platform refuses ${missing[kind]}.`)
+    const read = () => wire.send({ method: 'GET', path: reads[kind].path, headers })
+    // The probes report an outage.
+    const first = await read().catch(() => undefined)
+    if (first?.status === 401) throw new CredentialRefused(`The platform refuses ${missing[kind]}.`)
+    serves.set(kind, async () => {
+      const { status, json } = await read()
+      if (first === undefined || (status === first.status && typeof json === typeof first.json)) return
+      const form = json === undefined ? ' without JSON' : ''
+      if (status !== 401) throw new NotReachable(`${reads[kind].path} now has status ${status}${form}.`)
+      options.refused?.add(kind)
+      throw new NotUsable(`The platform no longer accepts ${missing[kind]}.`)
+    })
   }
-  return runProbes({ baseUrl, probes, resources, wire, readOnly, signal, now, onResult })
+  const assertServes = async ({ needs }: Probe) => {
+    const own = [...serves].filter(([kind]) => needs.includes(kind))
+    for (const [, repeat] of own.length > 0 ? own : [...serves].slice(0, 1)) await repeat()
+  }
+  return runProbes({ baseUrl, probes, resources, wire, readOnly, signal, now, onResult, assertServes })
 }

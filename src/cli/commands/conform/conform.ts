@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Need } from '../../../conform/group.js'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
 import type { ProbeResult } from '../../../conform/result.js'
 import { isLoopbackHost } from '../../../contract/values/loopback.js'
@@ -127,11 +128,13 @@ function exitOf(report: ConformReport, failOn: ConformFlags['fail-on']): number 
 }
 
 /** The failure of a run that could not test some probes; undefined if it tested all that apply. */
-function untestedIn({ items, not_reachable, not_usable, reasons }: ConformReport): Failure | undefined {
+function untestedIn({ items, not_reachable, not_usable, refused, reasons }: ConformReport): Failure | undefined {
   if (not_usable > 0) {
     const causes = reasons.filter((it) => it.result === 'not_usable').map((it) => it.reason)
+    const message = `${not_usable} of ${items.length} probes were not tested: ${causes.join(' ')}`
+    if (refused.length > 0) return fail('PROBES_SKIPPED', message, STORE_EACH)
     const hint = 'Offer another: `voucherctl bots list` shows bots; without --template the run makes its own.'
-    return fail('OFFER_UNUSABLE', `${not_usable} of ${items.length} probes were not tested: ${causes.join(' ')}`, hint)
+    return fail('OFFER_UNUSABLE', message, hint)
   }
   if (not_reachable === 0) return undefined
   const message = `${not_reachable} of ${items.length} probes were not tested: the platform was not reachable.`
@@ -185,6 +188,7 @@ async function run(
   const access = await platformAccess(context, baseUrl, { ...flags, template: template.value, bot: bot.value })
   const results: ProbeResult[] = [...(file?.results ?? [])]
   const paths = new Paths()
+  const refused = new Set<Need>()
   const endProgress = showProgress(context, results, total)
   try {
     const left = await conform({
@@ -197,6 +201,7 @@ async function run(
       readOnly: flags['read-only'],
       run: randomBytes(4).toString('hex'),
       paths,
+      refused,
       onResult: (result) => {
         results.push(result)
         file?.append(result)
@@ -205,7 +210,7 @@ async function run(
     file?.append({ left })
     const lacking = (['token', 'jwt', 'bot'] as const).filter((kind) => access.credentials[kind] === undefined)
     const settled = results.map((it) => paths.settle(it))
-    return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking)
+    return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking, [...refused])
   } catch (error) {
     if (error instanceof CredentialRefused) return fail('PROBES_SKIPPED', error.message, STORE_EACH)
     if (!(error instanceof NotReachable)) throw error

@@ -21,6 +21,8 @@ export interface ConformReport {
   readonly failed: number
   /** Kinds of credentials that the run did not have. */
   readonly lacking: readonly ('token' | 'jwt' | 'bot')[]
+  /** Kinds of credentials that the platform stopped accepting during the run. */
+  readonly refused: readonly string[]
   readonly items: readonly ProbeResult[]
   /** Why probes have neither held nor differed, each reason once. */
   readonly reasons: readonly { readonly result: Verdict; readonly reason: string; readonly count: number }[]
@@ -34,6 +36,7 @@ export function reportOf(
   left: readonly Leftover[],
   interrupted: boolean,
   lacking: ConformReport['lacking'] = [],
+  refused: ConformReport['refused'] = [],
 ): ConformReport {
   const count = (result: Verdict) => items.filter((it) => it.result === result).length
   const differs = count('differs')
@@ -49,6 +52,7 @@ export function reportOf(
     differs,
     ...counts,
     lacking,
+    refused,
     items,
     reasons: grouped(without, (it) => `${it.result} ${it.reason}`).map(([, those]) => {
       const { result = 'failed', reason } = those[0] ?? {}

@@ -119,14 +119,18 @@ test('conform exits with 9 if the platform does not respond, and leaves no file'
   expect(existsSync(join(cwd, 'results.ndjson'))).toBe(false)
 })
 
-/** A platform that responds with empty lists, and with `status` from the call with the index `from`. */
+/** A platform that responds with empty lists, and with `status` from the call with the index `from`; 200 without JSON. */
 const failing = (status: number, from: number, headers: Record<string, string> = {}) =>
-  stub((_request, index) => (index < from ? emptyList : { status, headers, body: {} }))
+  stub((_request, index) => (index < from ? emptyList : { status, headers, body: status === 200 ? undefined : {} }))
 
 test.each([
   [429, { 'retry-after': '3600' }],
   [503, { 'retry-after': '3600' }],
   [502, {}],
+  [500, {}],
+  [403, {}],
+  [302, { location: '/login' }],
+  [200, { 'content-type': 'text/html' }],
 ])('conform exits with 9 and counts the probes that a platform with %d left untested', async (status, headers) => {
   const { baseUrl: url } = await failing(status, 3, headers)
   const cwd = temporaryDir()
@@ -141,7 +145,7 @@ test.each([
     code: 'PROBES_UNTESTED',
     message: '2 of 4 probes were not tested: the platform was not reachable.',
   })
-  expect(readFileSync(join(cwd, 'report.xml'), 'utf8')).toMatch(/errors="2".*\n[^]*<error message="Status \d+/)
+  expect(readFileSync(join(cwd, 'report.xml'), 'utf8')).toMatch(/errors="2".*\n[^]*<error message="[^"]*[Ss]tatus \d+/)
 })
 
 test('conform exits with 2 and names the template that has no vouchers left', async () => {
@@ -172,6 +176,15 @@ test('conform with a token that the platform refuses exits with 4 even with --al
   const { exit, stdout, stderr } = await cli('conform --only lists --allow-skips', { env })
   expect([exit, stdout]).toEqual([4, ''])
   expect(stderr).toContain('The platform refuses an application token (VOUCHERCTL_TOKEN')
+})
+
+test('conform exits with 4 if the platform stops accepting a token, and accuses no rule', async () => {
+  const { baseUrl: url } = await failing(401, 3)
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  const only = 'lists/limit-of-100,lists/page-after-the-last,lists/limit-of-101'
+  const { exit, stdout, stderr } = await cli(`conform --only ${only} --allow-skips --json`, { env })
+  expect([exit, JSON.parse(stdout)]).toMatchObject([4, { differs: 0, not_usable: 3, refused: ['token'] }])
+  expect(stderr).toContain('3 of 3 probes were not tested: The platform no longer accepts an application token')
 })
 
 test('conform --resume runs only probes that have no result yet, and reports all', async () => {
