@@ -43,7 +43,7 @@ export function withoutQuotes(failure: Failure, file: string): Failure {
 }
 
 const CREDENTIAL_NAME =
-  /^VOUCHERCTL_(?:.*_)?(?:DATABASE|DSN|PASS(?:WD|PHRASE)?|PWD|AUTH|COOKIE|BEARER|PRIVATE|SESSION|PIN)/i
+  /^VOUCHERCTL_(?:.*_)?(?:DATABASE|DSN|PASS(?:WD|PHRASE)?|PWD|AUTH|COOKIE|BEARER|PRIVATE|SESSION|PIN)(?![a-z])/i
 /** A password in a URL, or the value of the header Authorization. */
 const CREDENTIAL_VALUE = /:\/\/[^\s/@]*:.*@|\b(?:bearer|basic)\s+\S/i
 

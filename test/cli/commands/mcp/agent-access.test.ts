@@ -105,12 +105,18 @@ test('scenarios of a tool get named variables and those of voucherctl, but no cr
   const all = [...secrets, ...others, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP', 'SHOP_KEY']
   const values = ['sop_abcdefgh', 'http://u:p@proxy:8080', 'postgres://u:p@ss@db/x', 'Bearer x', 'a: Basic dTpw']
   const valued = values.map((it, at) => [`VOUCHERCTL_${at}`, it] as const)
-  const env = Object.fromEntries([...all.map((it) => [it, 'x']), ...valued, ['VOUCHERCTL_B', 'http://u@h:1/a:b']])
+  const env = Object.fromEntries([
+    ...all.map((it) => [it, 'x']),
+    ...valued,
+    ['VOUCHERCTL_B', 'http://u@h:1/a:b'],
+    ['VOUCHERCTL_PING', 'x'],
+  ])
   const named = ['SHOP', 'SHOP_KEY', 'MISSING', ...secrets, ...others]
   expect(Object.keys(agentEnvironment(env, named)).sort()).toEqual([
     'SHOP',
     'SHOP_KEY',
     'VOUCHERCTL_B',
     'VOUCHERCTL_BASE_URL',
+    'VOUCHERCTL_PING',
   ])
 })
