@@ -42,9 +42,16 @@ export function withoutQuotes(failure: Failure, file: string): Failure {
   return { ...failure, details: { errors: places } }
 }
 
+const CREDENTIAL_NAME =
+  /^VOUCHERCTL_(?:.*_)?(?:DATABASE|DSN|PASS(?:WD|PHRASE)?|PWD|AUTH|COOKIE|BEARER|PRIVATE|SESSION|PIN)(?![a-z])/i
+/** A password in a URL, or the value of the header Authorization. */
+const CREDENTIAL_VALUE = /:\/\/[^\s/@]*:.*@|\b(?:bearer|basic)\s+\S/i
+
 /** True for a variable of voucherctl or its PostgreSQL driver that holds a secret. */
-export const isCredential = (name: string, value: unknown = '') =>
-  /^(?:VOUCHERCTL_DATABASE_URL|PGPASSWORD)$/i.test(name) || (/^VOUCHERCTL_/i.test(name) && looksSecret(name, value))
+export const isCredential = (name: string, value = '') =>
+  /^PGPASSWORD$/i.test(name) ||
+  (/^VOUCHERCTL_/i.test(name) &&
+    (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value) || looksSecret(name, value)))
 
 /** Returns the variables that scenarios of a model may use. @param named names of `--env` */
 export function agentEnvironment(env: Host['env'], named: readonly string[]): Host['env'] {

@@ -27,14 +27,17 @@ export const serve = (guides: readonly string[]): Leaf =>
     run: async (context, { flags }): Promise<Outcome<unknown>> => {
       if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')
       if (context.dryRun) return context.plan('serve tools to an MCP client on stdin and stdout')
-      const wrong = flags.env.find((it) => !/^[A-Za-z_]\w*$/.test(it) || isCredential(it))?.replace(/=.*/s, '=…')
+      const { env } = context.host
+      const wrong = flags.env
+        .find((it) => !/^[A-Za-z_]\w*$/.test(it) || isCredential(it, env[it]))
+        ?.replace(/=.*/s, '=…')
       if (wrong !== undefined) return usage(`--env ${wrong} must be a variable without a credential.`, 'Leave it out.')
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {
         const { serveTools } = await import('./protocol.js')
         const running = new Set<Promise<unknown>>()
-        const referable = { value: agentEnvironment(context.host.env, flags.env) }
+        const referable = { value: agentEnvironment(env, flags.env) }
         const own = { ...context, host: Object.create(context.host, { referable }) as typeof context.host }
         await serveTools({ context: own, allowWrite: flags['allow-write'], ownServer, running }, guides)
       } finally {

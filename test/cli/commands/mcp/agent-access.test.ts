@@ -89,15 +89,34 @@ test('a tool reads files below a working folder that is the root of the file sys
 test('scenarios of a tool get named variables and those of voucherctl, but no credential', () => {
   const secrets = [...Object.values(credentialVariables), webhookSecretVariable, databaseUrlVariable, 'PGPASSWORD']
   const others = ['VOUCHERCTL_STAGING_TOKEN', 'Voucherctl_Jwt', 'VOUCHERCTL_MY_KEY', 'voucherctl_database_url']
+  for (const it of [
+    'PASS',
+    'A_PASSPHRASE',
+    'DB_PWD',
+    'BASIC_AUTH',
+    'COOKIE',
+    'TEST_DATABASE',
+    'PG_DSN',
+    'QR_PRIVATE_PEM',
+  ])
+    others.push(`VOUCHERCTL_${it}`)
   for (const it of [...secrets, ...others]) expect([it, isCredential(it)]).toEqual([it, true])
   const hidden = ['PATH', 'GITHUB_TOKEN', 'XVOUCHERCTL_A', 'voucherctl_a']
   const all = [...secrets, ...others, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP', 'SHOP_KEY']
-  const env = { ...Object.fromEntries(all.map((it) => [it, 'x'])), VOUCHERCTL_A: 'sop_abcdefgh', VOUCHERCTL_B: 'b' }
+  const values = ['sop_abcdefgh', 'http://u:p@proxy:8080', 'postgres://u:p@ss@db/x', 'Bearer x', 'a: Basic dTpw']
+  const valued = values.map((it, at) => [`VOUCHERCTL_${at}`, it] as const)
+  const env = Object.fromEntries([
+    ...all.map((it) => [it, 'x']),
+    ...valued,
+    ['VOUCHERCTL_B', 'http://u@h:1/a:b'],
+    ['VOUCHERCTL_PING', 'x'],
+  ])
   const named = ['SHOP', 'SHOP_KEY', 'MISSING', ...secrets, ...others]
   expect(Object.keys(agentEnvironment(env, named)).sort()).toEqual([
     'SHOP',
     'SHOP_KEY',
     'VOUCHERCTL_B',
     'VOUCHERCTL_BASE_URL',
+    'VOUCHERCTL_PING',
   ])
 })

@@ -18,6 +18,9 @@ const planted = {
   VOUCHERCTL_WEBHOOK_SECRET: 'planted-webhook-secret',
   VOUCHERCTL_DATABASE_URL: 'postgres://user:planted-password@db/x',
   VOUCHERCTL_STAGING_TOKEN: 'planted-token-of-staging',
+  VOUCHERCTL_STAGING_PASS: 'planted-pass-of-staging',
+  VOUCHERCTL_SHOP_URL: 'https://user:planted-password@shop.example',
+  VOUCHERCTL_SHOP_HEADER: 'authorization: Bearer planted-bearer',
   PGPASSWORD: 'planted-password',
 }
 const names = Object.keys(planted)
@@ -103,7 +106,7 @@ describe('secrets of the user', () => {
         /"other\\", got \\"(shop-of|planted-secret)/,
       )
     for (const name of [...names.slice(1), 'SHOP=shop-of-the-user']) {
-      const { exit, stderr } = await built.run(['mcp', 'serve', '--env', name], home)
+      const { exit, stderr } = await built.run(['mcp', 'serve', '--env', name], home, planted)
       expect(stderr).not.toContain('shop-of')
       expect([exit, stderr]).toEqual([2, expect.stringContaining('without a credential')])
     }
