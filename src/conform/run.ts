@@ -63,10 +63,9 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     return { result: 'holds' }
   } catch (thrown) {
     const { last } = context.wire
-    const outage =
-      thrown instanceof NotReachable ? null : await options.assertServes?.(probe).catch((it: unknown) => it)
+    const isOutage = thrown instanceof NotReachable
+    const error = (!isOutage && (await options.assertServes?.(probe).catch((it: unknown) => it))) || thrown
     context.wire.last = last
-    const error = outage ?? thrown
     if (error instanceof Difference) return differenceOf(probe, error, context.wire, options)
     if (error instanceof NotApplicable) return { result: 'not_applicable', reason: hide(error.message) }
     if (error instanceof NotReachable) return { result: 'not_reachable', reason: hide(error.message) }
@@ -75,12 +74,8 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     const isForm = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
     // Without a response, the platform cannot be the cause: the error is one of the probe itself.
     if (!isForm || last === undefined) return { result: 'failed', reason: what }
-    return differenceOf(
-      probe,
-      new Difference('a response of the form of the contract', what, last),
-      context.wire,
-      options,
-    )
+    const form = new Difference('a response of the form of the contract', what, last)
+    return differenceOf(probe, form, context.wire, options)
   }
 }
 
