@@ -44,10 +44,11 @@ test.each([
   const url = `http://127.0.0.1:${port}`
   const pool = await createPoolTransport(url)
   const options = { signal: signal as AbortSignal }
-  const settings: ClientOptions[] = [{ transport: pool.send }, { secure: { mode: 'required' } }, {}].map((it) => ({
-    baseUrl: url,
-    ...it,
-  }))
+  const settings: ClientOptions[] = [
+    { baseUrl: url },
+    { baseUrl: url, transport: pool.send },
+    { baseUrl: url, secure: { mode: 'required' } },
+  ]
   for (const client of settings.map(createClient)) {
     await expect(client.templates.list({}, options)).rejects.toThrow('signal must be an AbortSignal')
     await expect(client.platform.activity({}, options)).rejects.toThrow(TypeError)
