@@ -11,12 +11,15 @@ const CHUNK_LENGTH = 16_384
 const PIECE_MS = 2
 const PAUSE_MS = 8
 
-/** Makes loops over items pause after PIECE_MS of work, and end with an error when `signal` aborts. */
+/**
+ * Makes loops over items pause after PIECE_MS of work, and end with an error when `signal` aborts. The pause is short,
+ * because only one recording runs at a time and the client waits at most 30 s for it.
+ */
 export function pieces(signal: AbortSignal, now = () => performance.now()) {
   let until = now() + PIECE_MS
   return async function* <T>(items: Iterable<T>): AsyncGenerator<T> {
     for (const it of items) {
-      if (now() >= until) until = (await pause(PAUSE_MS), now() + PIECE_MS)
+      if (now() >= until) until = (await pause(PIECE_MS), now() + PIECE_MS)
       signal.throwIfAborted()
       yield it
     }

@@ -38,10 +38,8 @@ export async function recordedScenario(input: RecordingInput): Promise<RecordedS
   const prepared = await preparation(events, existing, inPieces)
   const { steps, comments, ...head } = await draftOf(prepared, events, startedAt, inPieces)
   const ending = input.ending === undefined ? comments : [...comments, input.ending]
-  const remarks = [...steps.flatMap((it) => it.comments), ...ending]
-  if (steps.length === 0) return { text: null, steps: 0, remarks }
+  if (steps.length === 0) return { text: null, steps: 0, remarks: [...ending] }
   const [at = ''] = events.flatMap((it) => (it.kind === 'call' || it.kind === 'attempt' ? it.at : []))
   const name = `Recorded at ${at.slice(0, 16).replace('T', ' ')}`
-  const text = await scenarioText(name, { ...head, steps, comments: ending }, await import('yaml'), inPieces)
-  return { text, steps: steps.length, remarks }
+  return scenarioText(name, { ...head, steps, comments: ending }, await import('yaml'), inPieces)
 }

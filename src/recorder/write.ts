@@ -8,15 +8,17 @@ import type { InPieces } from './events.js'
 const LINE_LENGTH_MAX = 90
 /** Deeper records are written on one line: indentation would make them many times longer. */
 const LEVELS_MAX = 12
+/** Maximum characters of the steps: a server could not format a longer response without a block of its other work. */
+const TEXT_MAX = 16 * 1024 * 1024
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 
-/** Formats a scenario file, step by step. */
+/** Formats a scenario file, step by step, up to its maximum length. A comment counts the steps that are missing. */
 export async function scenarioText(
   name: string,
   draft: ScenarioDraft,
   yaml: Yaml,
   inPieces: InPieces,
-): Promise<string> {
+): Promise<{ text: string; steps: number; remarks: string[] }> {
   const { autoApprove, respond, steps, comments } = draft
   const head = {
     name,
@@ -24,9 +26,17 @@ export async function scenarioText(
     ...(respond === undefined ? {} : { webhook: { respond } }),
   }
   let text = `${yaml.stringify(head, format)}steps:\n`
-  // Not the flag m: its ^ also matches after characters that end no line in YAML.
-  for await (const it of inPieces(steps)) text += stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
-  return comments.length === 0 ? text : `${text}\n${commentOf(comments)}`
+  let written = 0
+  for await (const it of inPieces(steps)) {
+    if (text.length > TEXT_MAX) break
+    // Not the flag m: its ^ also matches after characters that end no line in YAML.
+    text += stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
+    written += 1
+  }
+  const left = steps.length - written
+  const ending = left === 0 ? comments : [...comments, `The recording was too long: steps missing at its end: ${left}.`]
+  const remarks = [...steps.slice(0, written).flatMap((it) => it.comments), ...ending]
+  return { text: ending.length === 0 ? text : `${text}\n${commentOf(ending)}`, steps: written, remarks }
 }
 
 const format = { ...yamlOptions, flowCollectionPadding: true, aliasDuplicateObjects: false }

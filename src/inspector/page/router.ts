@@ -27,11 +27,13 @@ export const place = signal(read())
 /** Number of visits in this tab: Escape goes back only to a place of this page. */
 let visits = 0
 
-/** Builds a link within the page; escapes each part of the path. */
+/** Builds a link within the page; escapes each part of the path. A lone surrogate has no escape. */
 export function linkTo(parts: readonly string[], query?: Readonly<Record<string, string>>): string {
   const search = new URLSearchParams(query).toString()
-  return `${BASE}/${parts.map(encodeURIComponent).join('/')}${search && `?${search}`}`
+  return `${BASE}/${parts.map(escaped).join('/')}${search && `?${search}`}`
 }
+
+const escaped = (part: string) => encodeURIComponent(part.replace(/\p{Cs}/gu, '\ufffd'))
 
 /** Goes to an address within the page. */
 export function visit(href: string): void {
