@@ -7,8 +7,9 @@ const UNESCAPED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\uf
 export const escapeControls = (text: string) =>
   text.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Texts that a reader of YAML 1.1 or 1.2 takes for a boolean, null, number, date, merge key, default or symbol. */
-const OTHER_TYPE = /^(?:[-+]?\.?(?:[\d_].*|e?[-+]?\d*|inf|nan)|[~=:<].*|y|n|yes|no|on|off|true|false|null)$/is
+/** Texts that a reader of YAML 1.1 or 1.2 may take for another type, such as a number or a date; no durations such as 31d. */
+const OTHER_TYPE =
+  /^(?!\d+(?:ms|[smhd])$)(?:[-+]?\.?(?:[\d_].*|e?[-+]?\d*|inf|nan)|[~=:<].*|y|n|yes|no|on|off|true|false|null)$/is
 
 /** True for a text that needs double quotes. Between brackets, some readers end a text without quotes at `?` or `:`. */
 const mustQuote = (text: string, inFlow: boolean | null) =>

@@ -42,14 +42,14 @@ describe('quickstart, replays and completion', () => {
     expect(JSON.parse((await run(`${redeem} --json`)).stdout)).toMatchObject({ replayed: true, since: null })
   })
 
-  test('completion offers ids cached within the last minute after the server has stopped', async () => {
+  test('completion offers ids of a running server, and none after it has stopped', async () => {
     const tab = () => voucherctl('__complete', 'zsh', '-p', 'quickstart', 'apps', 'get', '')
-    // A busy machine would miss the 150 ms of the first Tab.
+    // A busy machine would miss the 250 ms of the first Tab.
     environment.VOUCHERCTL_COMPLETION_TIMEOUT = '20s'
     expect((await tab()).stdout).toMatch(/^words\napp_/)
     delete environment.VOUCHERCTL_COMPLETION_TIMEOUT
     await voucherctl('server', 'stop', '-p', 'quickstart')
-    expect((await tab()).stdout).toMatch(/^words\napp_/)
+    expect((await tab()).stdout).toBe('words\n')
   })
 })
 

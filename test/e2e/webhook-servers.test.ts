@@ -28,7 +28,7 @@ function start(words: string, port: number, ...nodeOptions: readonly string[]) {
   const file = join(dir, `${words.replaceAll(/\W/g, '')}.mjs`)
   writeFileSync(file, named(words)[0] as string)
   const child = spawn(node, [...nodeOptions, file], {
-    env: { PATH: process.env.PATH, PORT: String(port), VOUCHERCTL_WEBHOOK_SECRET: secret },
+    env: { PATH: process.env.PATH, PORT: String(port), VOUCHERCTL_WEBHOOK_SECRET: secret, WEBHOOK_DEBUG: '1' },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const output = { stdout: '', stderr: '' }
@@ -102,8 +102,10 @@ describe.each([
   })
 })
 
-test('the webhook library imports node:crypto only', () => {
+test('the webhook library loads node:crypto, node:buffer and node:util only', () => {
   const text = readFileSync(join(installed, 'dist', 'webhook', 'index.cjs'), 'utf8')
-  const imported = [...text.matchAll(/\b(?:require|import)\s*\(\s*["'`]([^"'`]+)/g)].map(([, name]) => name)
-  expect(imported).toEqual(['node:crypto'])
+  const imported = [...text.matchAll(/\b(?:require|import|getBuiltinModule)\s*\(\s*["'`]([^"'`]+)/g)].map(
+    ([, name]) => name,
+  )
+  expect(imported).toEqual(['node:crypto', 'node:buffer', 'node:util'])
 })

@@ -88,7 +88,7 @@ describe('scenario record', () => {
       }
     })
     expect(text).toContain('advance: 31d')
-    expect(text).toContain('respond: 500,200')
+    expect(text).toContain('respond: "500,200"')
     expect(text).toContain('expect: { status: 409, code: VOUCHER_EXPIRED }')
     const again = await cli('scenario run session.yaml', { cwd })
     expect(again.stdout).toContain('1 passed')
