@@ -49,7 +49,7 @@ describe('quickstart, replays and completion', () => {
     expect((await tab()).stdout).toMatch(/^words\napp_/)
     delete environment.VOUCHERCTL_COMPLETION_TIMEOUT
     await voucherctl('server', 'stop', '-p', 'quickstart')
-    expect((await tab()).stdout).toBe('words\n')
+    expect((await tab()).stdout).toBe('words')
   })
 })
 
