@@ -1,8 +1,11 @@
-import { closeSync, constants, openSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, realpathSync } from 'node:fs'
 import { readAt } from './summed-lines.js'
 
 /** Maximum bytes of a file that is read whole (RULES.md#bounded-reads); `reasonOf` names it. */
 export const FILE_BYTES_MAX = 16 * 1024 * 1024
+
+/** Minimum bytes to read at first: files of /proc have no size. */
+const FIRST_BYTES_MIN = 4 * 1024
 
 export const tooLarge = () => Object.assign(new Error('The file is too large'), { code: 'FILE_TOO_LARGE' })
 
@@ -14,7 +17,10 @@ export const tooLarge = () => Object.assign(new Error('The file is too large'), 
 export function readFile(from: string | number): Buffer {
   const file = typeof from === 'number' ? from : openSync(from, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
-    const bytes = readAt(file, 0, FILE_BYTES_MAX + 1)
+    // A buffer for the largest file would cost each start of a command more than its small files need.
+    const expected = Math.min(Math.max(fstatSync(file).size, FIRST_BYTES_MIN), FILE_BYTES_MAX) + 1
+    const first = readAt(file, 0, expected)
+    const bytes = first.length < expected ? first : readAt(file, 0, FILE_BYTES_MAX + 1)
     if (bytes.length > FILE_BYTES_MAX) throw tooLarge()
     return bytes
   } finally {

@@ -38,8 +38,13 @@ const sharedNote =
   'Whatever ends a run, the same command with --resume goes on: rows that are done are skipped, failed ones tried again. A 429 slows a run down; an unreachable server ends it with exit code 9. `voucherctl help first-steps` describes the files.'
 
 const delimiters: Readonly<Record<string, string>> = {
-  ...{ ',': ',', ';': ';', '\t': '\t', '\\t': '\t' },
-  ...{ comma: ',', semicolon: ';', tab: '\t' },
+  ',': ',',
+  comma: ',',
+  ';': ';',
+  semicolon: ';',
+  '\t': '\t',
+  '\\t': '\t',
+  tab: '\t',
 }
 
 /** Flag of all commands that read rows. */
