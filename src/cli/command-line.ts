@@ -167,11 +167,11 @@ export class CommandLine {
     }
     const fault = message.replace('error: ', '')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
+    const removed = code === UNKNOWN_FLAG ? removedFlags[word.split('=')[0] ?? ''] : undefined
+    if (removed !== undefined) return usage(text, removed)
     let meant: string | undefined
     if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
     if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
-    const removed = removedFlags[word.split('=')[0] ?? '']
-    if (code === UNKNOWN_FLAG && removed !== undefined) return usage(text, removed)
     return usage(text, meant === undefined ? `See \`${nameOf(this.path)} --help\`.` : `Did you mean ${meant}?`)
   }
 

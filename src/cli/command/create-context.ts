@@ -70,9 +70,7 @@ export function createContext(
       const showsProgress = !globals.quiet && !globals.debug
       const text = `${options.progress ?? endpoint.summary} …`
       const result = await (showsProgress ? withProgress(host, text, work) : work)
-      if (result.ok) {
-        return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
-      }
+      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
       const used = usedCredential(globals, endpoint.caller, { value: credential, source }, baseUrl)
       return failureOf(context, result, baseUrl, { check: options.check, input: members, credential: used })
     },

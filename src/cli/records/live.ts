@@ -174,16 +174,15 @@ function waiting(kind: 'template' | 'bot'): IdSource {
   return { endpoint: platform.reviews, input: { kind } }
 }
 
-/** Settings and credential of a call, found without a call to the chosen server. */
+/** Settings of a call, found without a call to the chosen server. */
 interface Caller {
   readonly options: Parameters<typeof openPlain>[0]
   readonly base: string
-  readonly credential: string
-  /** Asks the server to prove itself, and returns true if the credential may be sent. */
-  mayBeSent(): Promise<boolean>
+  /** Finds the credential. A local server must prove itself first. */
+  credential(): ReturnType<typeof findCredential>
 }
 
-/** Finds the stored settings and the credential of the chosen server; undefined if either is missing. */
+/** Finds the stored settings of the chosen server; undefined without a server. */
 async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): Promise<Caller | undefined> {
   // Set these flags because completion must never prompt, print or retry.
   const globals = { ...readGlobals(given).globals, quiet: true, debug: false, 'dry-run': false, 'no-input': true }
@@ -195,22 +194,19 @@ async function findCaller(host: Host, given: FlagTexts, kind: CredentialKind): P
   const { settings } = resolved
   const base = settings.baseUrl.value
   if (base === undefined || settings.profileMissing) return undefined
-  const find = (isDry: boolean) => findCredential(host, { ...globals, 'dry-run': isDry }, settings, kind, base)
-  const credential = await find(true)
-  if (!credential.ok) return undefined
   const output = new Output(host, { format: 'json', quiet: true })
   return {
     options: { globals, settings, host, output },
     base,
-    credential: credential.value,
-    mayBeSent: async () => (await find(false)).ok,
+    credential: () => findCredential(host, globals, settings, kind, base),
   }
 }
 
-/** Opens calls; undefined if a process other than the profile's server listens on its port. */
-async function openCall({ options, base, credential, mayBeSent }: Caller): Promise<Call | undefined> {
+/** Opens calls; undefined without a credential, or if a process other than the profile's server listens on its port. */
+async function openCall({ options, base, credential }: Caller): Promise<Call | undefined> {
   const { settings } = options
-  if ((await refuseImpostor(settings, base)) !== undefined || !(await mayBeSent())) return undefined
+  const found = await credential()
+  if (!found.ok || (await refuseImpostor(settings, base)) !== undefined) return undefined
   const mode = settings.secure.mode.value
   const plain = await openPlain(options, base)
   const latched = settings.secure.latched.value.includes(new URL(base).origin)
@@ -222,5 +218,5 @@ async function openCall({ options, base, credential, mayBeSent }: Caller): Promi
           mode,
           downgradeProtection: { isSet: () => latched, set: () => {} },
         })
-  return createCall(transport, { token: credential })
+  return createCall(transport, { token: found.value })
 }
