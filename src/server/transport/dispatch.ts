@@ -101,8 +101,7 @@ export function createDispatchListener(
       refuseWithoutHost(request) ??
       (secure.enabled ? undefined : refuse('SECURE_TRANSPORT_DISABLED')) ??
       checkDispatchHead(request.headers as Record<string, string | undefined>)
-    const message = `The body is not ${MEDIA_TYPE} without a content encoding.`
-    if (early !== undefined) return early.code === 'UNSUPPORTED_MEDIA_TYPE' ? { ...early, message } : early
+    if (early !== undefined) return early.code === 'UNSUPPORTED_MEDIA_TYPE' ? { ...early, message: NOT_SECURE } : early
     const take = (bytes: Buffer | 'too_large' | 'broken') => {
       if (typeof bytes !== 'string') return bytes
       response.shouldKeepAlive = false
@@ -149,6 +148,8 @@ function refuseQuery({ url = '' }: IncomingMessage): Refusal<'VALIDATION_FAILED'
 function responseClosed(response: ServerResponse): Promise<'broken'> {
   return new Promise((resolve) => response.once('close', () => resolve('broken')))
 }
+
+const NOT_SECURE = `The body is not ${MEDIA_TYPE} without a content encoding.`
 
 function write(outer: OpenedDispatch, sent: HttpResponse): void {
   const { response, id } = outer
