@@ -34,5 +34,7 @@ export function parseObject(text: string): Members | undefined {
 /** True when objects and arrays are nested deeper than `levels`. */
 export function depthExceeds(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((it) => depthExceeds(it, levels - 1))
+  if (levels === 0) return true
+  for (const name in value) if (depthExceeds((value as Members)[name], levels - 1)) return true
+  return false
 }

@@ -1,8 +1,11 @@
-import { type Options, parse } from 'csv-parse/sync'
+import { parse } from 'csv-parse/sync'
 import { type ReadLine, ROW_BYTES_MAX, type TextLine } from './lines.js'
 import { type BadRow, bad } from './row.js'
 
 /** Values of a CSV record, and the number of its first line in the file. */
+const form = { record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true } as const
+type Options = typeof form & { readonly delimiter: string }
+
 interface CsvRecord {
   readonly line: number
   readonly values: readonly string[]
@@ -17,7 +20,7 @@ export async function* readCsv(
   blocks: AsyncIterable<ReadLine[]>,
   delimiter = ',',
 ): AsyncGenerator<(CsvRecord | BadRow)[]> {
-  const options = { delimiter, record_delimiter: '\n', relax_column_count: true, skip_empty_lines: true }
+  const options = { ...form, delimiter }
   let open: ReadLine[] = []
   for await (const block of blocks) {
     const { records, rest } = assemble([...open, ...block], false, options)
@@ -75,7 +78,7 @@ function parseAll(records: readonly ReadLine[], options: Options): (CsvRecord | 
   const texts = records.flatMap((it) => ('fault' in it ? [] : it.text))
   let values: string[][]
   try {
-    values = parse(texts.join('\n'), options) as unknown as string[][]
+    values = parse(texts.join('\n'), options)
   } catch {
     values = []
   }
@@ -86,7 +89,7 @@ function parseAll(records: readonly ReadLine[], options: Options): (CsvRecord | 
 
 function parseOne({ line, text }: TextLine, options: Options): CsvRecord | BadRow {
   try {
-    const parsed = parse(text, options) as unknown as string[][]
+    const parsed: string[][] = parse(text, options)
     if (parsed.length === 1) return { line, values: parsed[0] as string[] }
   } catch {
     // Ignore the parser's message: its line numbers count from the start of this record.
