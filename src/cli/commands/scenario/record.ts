@@ -2,7 +2,6 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { platformActivity } from '../../../contract/platform/activity.js'
 import { durationMs } from '../../../contract/values/duration.js'
-import { codeOf } from '../../../files/error-code.js'
 import type { ReadRecord } from '../../../recorder/existing.js'
 import type { RecordedScenario } from '../../../recorder/recorded-scenario.js'
 import type { Context } from '../../command/context.js'
@@ -10,6 +9,7 @@ import { leaf } from '../../command/leaf.js'
 import { installedSchema, schemaLine, writeSchema } from '../../command/new-file.js'
 import { fail, suggested } from '../../failures/failure.js'
 import { choice, matching, path, required, toggle } from '../../flags/flags.js'
+import { tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 
 interface Recording {
@@ -104,13 +104,12 @@ async function writeRecording(
   }
   const target = resolve(host.cwd, out)
   const installed = installedSchema(host, dirname(target), SCHEMA)
-  try {
-    const { replaceFile } = await import('../../../files/replace-file.js')
-    if (!force && existsSync(target)) return exists(out)
-    replaceFile(target, schemaLine(installed ?? SCHEMA) + text, { isPrivate: false, flush: false })
-  } catch (error) {
-    return fail('FILE_UNWRITABLE', `${out} cannot be written (${codeOf(error)}).`, 'Check its folder and permissions.')
-  }
+  const { replaceFile } = await import('../../../files/replace-file.js')
+  if (!force && existsSync(target)) return exists(out)
+  const unwritable = tryToWrite(out, 'Check its folder and permissions.', () =>
+    replaceFile(target, schemaLine(installed ?? SCHEMA) + text, { isPrivate: false, flush: false }),
+  )
+  if (unwritable !== undefined) return unwritable
   const failure = await writeSchema(host, installed === undefined ? join(dirname(out), SCHEMA) : undefined, SCHEMA)
   return { ok: true, data: { file: out, steps, left_out: remarks }, failure }
 }
