@@ -18,7 +18,7 @@ beforeAll(async () => {
   const { stdout } = await npm('npm', ['pack', packed, '--ignore-scripts', '--json'])
   tarball = join(work, JSON.parse(stdout)[0].filename)
   await npm('npm', ['install', '--prefix', work, '--no-audit', '--no-fund', ...checkers])
-}, 120_000)
+})
 
 const check = (script: string, ...args: string[]) =>
   execa(node, [join(work, 'node_modules', script), ...args, tarball], { reject: false, all: true })

@@ -11,7 +11,8 @@ export default defineConfig({
     exclude: process.env.VOUCHERCTL_E2E_MAJOR === '20' ? [] : onOldestNode,
     // Two, also on a machine with two processors: the longest files wait for processes most of the time.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A document runs up to 40 commands, each of which a busy machine starts in seconds.
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
   },
 })

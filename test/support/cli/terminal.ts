@@ -25,7 +25,7 @@ export function onTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv)
     type: (keys) => child.stdin.write(keys),
     until: (text) =>
       vi
-        .waitUntil(() => shown.includes(text), { timeout: 20_000, interval: 10 })
+        .waitUntil(() => shown.includes(text), { timeout: 60_000, interval: 10 })
         .then(
           () => {},
           () => {
