@@ -25,7 +25,8 @@ const counted: readonly Counted[] = [
   {
     table: 'deliveries',
     kind: (row) => `case when ${row}.status = 'dead_letter' and ${row}.last_attempt_at is not null then 'dead' end`,
-    block: minute('last_attempt_at'),
+    // Null for other statuses: a trigger fires when the block changes, and each claim changes last_attempt_at.
+    block: (row) => `case when ${row}.status = 'dead_letter' then ${row}.last_attempt_at / 60000 end`,
   },
   { table: 'updates', kind: (row) => `case when ${row}.pending = 1 then 'waiting' end`, block: updateBlock },
   { table: 'updates', kind: () => `'updates'`, block: minute('created_at') },
