@@ -90,7 +90,7 @@ export interface Endpoint {
   /** Required members of `data`: clients treat a 2xx that lacks one as a failure (RULES.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
-  /** Set if handlers return `data` as stored JSON text, which the server sends unchanged. */
+  /** Set if handlers return `data` as JSON text, whole or in pieces, which the server sends unchanged. */
   readonly verbatim?: true
   /** Failure codes specific to the endpoint; `failuresOf` adds the codes that follow from the other members. */
   readonly failures: readonly FailureCode[]

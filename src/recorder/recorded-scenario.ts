@@ -6,7 +6,10 @@ import { type ReadRecord, readExisting } from './existing.js'
 import { preparation, unknownIds } from './preparation.js'
 import { scenarioText } from './write.js'
 
-export type RecordedScenario = OutputOf<typeof platformActivity.recordScenario>
+/** A scenario file in parts; null if no step was recorded. */
+export type RecordedScenario = Omit<OutputOf<typeof platformActivity.recordScenario>, 'text'> & {
+  readonly parts: readonly string[] | null
+}
 
 interface RecordingInput {
   /** Lines of the activity, oldest first, with names of secrets. */
@@ -38,7 +41,7 @@ export async function recordedScenario(input: RecordingInput): Promise<RecordedS
   const prepared = await preparation(events, existing, inPieces)
   const { steps, comments, ...head } = await draftOf(prepared, events, startedAt, inPieces)
   const ending = input.ending === undefined ? comments : [...comments, input.ending]
-  if (steps.length === 0) return { text: null, steps: 0, remarks: [...ending] }
+  if (steps.length === 0) return { parts: null, steps: 0, remarks: [...ending] }
   const [at = ''] = events.flatMap((it) => (it.kind === 'call' || it.kind === 'attempt' ? it.at : []))
   const name = `Recorded at ${at.slice(0, 16).replace('T', ' ')}`
   return scenarioText(name, { ...head, steps, comments: ending }, await import('yaml'), inPieces)

@@ -12,31 +12,37 @@ const LEVELS_MAX = 12
 const TEXT_MAX = 16 * 1024 * 1024
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 
-/** Formats a scenario file, step by step, up to its maximum length. A comment counts the steps that are missing. */
+/**
+ * Formats a scenario file, step by step, up to its maximum length. A comment counts the steps that are missing. Returns
+ * parts, because to join 16 MiB is a block of other work.
+ */
 export async function scenarioText(
   name: string,
   draft: ScenarioDraft,
   yaml: Yaml,
   inPieces: InPieces,
-): Promise<{ text: string; steps: number; remarks: string[] }> {
+): Promise<{ parts: readonly string[]; steps: number; remarks: string[] }> {
   const { autoApprove, respond, steps, comments } = draft
   const head = {
     name,
     ...(autoApprove ? { server: { auto_approve: true } } : {}),
     ...(respond === undefined ? {} : { webhook: { respond } }),
   }
-  let text = `${yaml.stringify(head, format)}steps:\n`
-  let written = 0
+  const parts = [`${yaml.stringify(head, format)}steps:\n`]
+  let length = 0
   for await (const it of inPieces(steps)) {
-    if (text.length > TEXT_MAX) break
+    if (length > TEXT_MAX) break
     // Not the flag m: its ^ also matches after characters that end no line in YAML.
-    text += stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
-    written += 1
+    const part = stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
+    length += part.length
+    parts.push(part)
   }
+  const written = parts.length - 1
   const left = steps.length - written
   const ending = left === 0 ? comments : [...comments, `The recording was too long: steps missing at its end: ${left}.`]
   const remarks = [...steps.slice(0, written).flatMap((it) => it.comments), ...ending]
-  return { text: ending.length === 0 ? text : `${text}\n${commentOf(ending)}`, steps: written, remarks }
+  if (ending.length > 0) parts.push(`\n${commentOf(ending)}`)
+  return { parts, steps: written, remarks }
 }
 
 const format = { ...yamlOptions, flowCollectionPadding: true, aliasDuplicateObjects: false }

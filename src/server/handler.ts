@@ -27,7 +27,7 @@ type CodesOf<E extends Endpoint> =
 type DataOf<E extends Endpoint> = E extends { streams: true }
   ? NodeJS.ReadableStream
   : E extends { verbatim: true }
-    ? string
+    ? string | AsyncIterable<string>
     : OutputOf<E>
 
 export type Reply<E extends Endpoint> = Success<DataOf<E>> | Refusal<CodesOf<E>>

@@ -125,7 +125,8 @@ test('a recorded scenario reads alike in YAML 1.1 and 1.2', async () => {
     ...{ comments: [], capture: { a: text }, use: {} },
   }))
   const draft = { autoApprove: false, respond: '500,200', steps, comments: [] }
-  const { text } = await scenarioText('no', draft as never, yaml, (items) => items)
+  const { parts } = await scenarioText('no', draft as never, yaml, (items) => items)
+  const text = parts.join('')
   const [first, ...others] = readings(text)
   expect(first.steps.map((it: { key: string }) => it.key)).toEqual(texts)
   for (const read of others) expect(read).toEqual(first)

@@ -88,11 +88,12 @@ async function recorded(
   options: { readonly ids?: ReadonlySet<string>; readonly startedAt?: undefined } = {},
 ) {
   const read = async ({ id }: { readonly id: string }) => ({ items: existing[id] ?? [] })
-  const made = await recordedScenario({ lines, startedAt: AT, read, ...options })
-  const parsed = parseScenario(made.text ?? '', 'a.yaml', await knownRoutes(), yaml, await inputCheck())
+  const { parts, ...made } = await recordedScenario({ lines, startedAt: AT, read, ...options })
+  const text = parts?.join('') ?? ''
+  const parsed = parseScenario(text, 'a.yaml', await knownRoutes(), yaml, await inputCheck())
   expect(parsed.ok ? [] : parsed.problems).toEqual([])
-  const { steps, ...file } = yaml.parse(made.text ?? '') as { steps: Record<string, unknown>[] }
-  return { ...made, file, steps }
+  const { steps, ...file } = yaml.parse(text) as { steps: Record<string, unknown>[] }
+  return { ...made, text, file, steps }
 }
 
 const apply = call('bots.apply', {

@@ -138,6 +138,7 @@ export const platformActivity = group('platform', {
     }),
     bodyOptional: true,
     bodyBytesMax: RECORDING_BYTES_MAX,
+    verbatim: true,
     output: Type.Object({
       text: nullable(Type.String({ description: 'the file, YAML; null if no step was recorded' })),
       steps: Type.Integer(),

@@ -1,5 +1,7 @@
 import { pieces } from '../../inspector/line-stream.js'
+import type { InPieces } from '../../recorder/events.js'
 import type { ReadRecord } from '../../recorder/existing.js'
+import type { RecordedScenario } from '../../recorder/recorded-scenario.js'
 import type { Deps } from '../deps.js'
 import type { Handlers } from '../handler.js'
 
@@ -20,15 +22,24 @@ export function recordingHandlers({ activity, requestLog, clock, gate }: Deps, o
         // Loaded on demand: few servers record.
         const { recordedScenario } = await import('../../recorder/recorded-scenario.js')
         const chosen = ids && { ids: new Set(ids) }
+        const inPieces = pieces(gone())
         // One at a time: each takes up to 16 MiB of exchanges, and a share of the processor.
         const made = last.then(() => {
           const startedAt = requestLog.since(clock.now())
           const lines = activity.lines(chosen?.ids)
-          return recordedScenario({ lines, startedAt, read, inPieces: pieces(gone()), ...chosen })
+          return recordedScenario({ lines, startedAt, read, inPieces, ...chosen })
         })
         last = made.catch(() => {})
-        return { ok: true, data: await made }
+        return { ok: true, data: jsonPieces(await made, inPieces) }
       },
     },
   }
+}
+
+/** JSON of a recording in pieces: to escape and send 16 MiB in one piece would block other calls for half a second. */
+async function* jsonPieces({ parts, ...others }: RecordedScenario, inPieces: InPieces): AsyncGenerator<string> {
+  yield `${JSON.stringify(others).slice(0, -1)},"text":${parts === null ? 'null}' : '"'}`
+  if (parts === null) return
+  for await (const part of inPieces(parts)) yield JSON.stringify(part).slice(1, -1)
+  yield '"}'
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import fastJson from 'fast-json-stringify'
 import type { Endpoint } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
@@ -9,7 +10,7 @@ export interface EndpointCodec {
   /** Returns the issues; null when params, query and body are valid. */
   validate(params: unknown, query: unknown, body: unknown): ValidationIssue[] | null
   /** Serialises the success envelope; not for streaming endpoints. */
-  write(data: unknown, requestId: string): string
+  write(data: unknown, requestId: string): string | Readable
 }
 
 /** Creates the codec of an endpoint. Import this module lazily: the schema compilers take 30 ms to load. */
@@ -31,9 +32,22 @@ const stringifierOf = oncePer(({ output }: Endpoint): ((envelope: unknown) => st
 
 /**
  * Serialises the success envelope by the contract's schema, so members outside the schema never leave the server. A
- * `verbatim` endpoint returns data as JSON text, which stays unchanged.
+ * `verbatim` endpoint returns data as JSON text, which stays unchanged; pieces of it are sent as the client reads them.
  */
-function successSerializer(endpoint: Endpoint): (data: unknown, requestId: string) => string {
-  if (endpoint.verbatim) return (data, requestId) => `{"success":true,"data":${data},"requestId":"${requestId}"}`
+function successSerializer(endpoint: Endpoint): EndpointCodec['write'] {
+  if (endpoint.verbatim) {
+    return (data, requestId) => {
+      const [start, end] = ['{"success":true,"data":', `,"requestId":"${requestId}"}`]
+      return typeof data === 'string'
+        ? start + data + end
+        : Readable.from(joined(start, data as AsyncIterable<string>, end))
+    }
+  }
   return (data, requestId) => stringifierOf(endpoint)({ success: true, data, requestId })
+}
+
+async function* joined(start: string, pieces: AsyncIterable<string>, end: string): AsyncGenerator<string> {
+  yield start
+  yield* pieces
+  yield end
 }

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { OutputOf } from '../../../contract/endpoint.js'
 import { platformActivity } from '../../../contract/platform/activity.js'
 import { durationMs } from '../../../contract/values/duration.js'
 import type { ReadRecord } from '../../../recorder/existing.js'
-import type { RecordedScenario } from '../../../recorder/recorded-scenario.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { installedSchema, schemaLine, writeSchema } from '../../command/new-file.js'
@@ -68,9 +68,11 @@ export const record = leaf({
       from === 'activity' && until === undefined
         ? await context.call(platformActivity.recordScenario, {})
         : await recordLive(context, until, from === 'activity')
-    return 'data' in recorded ? writeRecording(context, out, force, recorded.data as RecordedScenario) : recorded
+    return 'data' in recorded ? writeRecording(context, out, force, recorded.data as Recorded) : recorded
   },
 })
+
+type Recorded = OutputOf<typeof platformActivity.recordScenario>
 
 const exists = (out: string) =>
   fail('FILE_UNWRITABLE', `${out} exists and stays as it is.`, 'Name another file, or replace this one with --force.')
@@ -85,14 +87,15 @@ async function recordLive(context: Context, until: string | undefined, withStore
     const result = await context.call(endpoint, input as never, { progress: 'Reading earlier records', signal })
     return result.ok ? result.data : undefined
   }
-  return { ok: true, data: await recordedScenario({ ...taken.value, read }) } as const
+  const { parts, ...made } = await recordedScenario({ ...taken.value, read })
+  return { ok: true, data: { ...made, text: parts?.join('') ?? null } } as const
 }
 
 async function writeRecording(
   { host }: Context,
   out: string,
   force: boolean,
-  { text, steps, remarks }: RecordedScenario,
+  { text, steps, remarks }: Recorded,
 ): Promise<Outcome<Recording>> {
   if (text === null) {
     const why = remarks.length === 0 ? 'No call was recorded' : `No step was recorded: ${remarks[0]}`
