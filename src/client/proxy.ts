@@ -121,7 +121,10 @@ function readEntry(entry: string): ((host: string, port: number) => boolean) | u
   if (entry === '*') return () => true
   const [, name = '', bits, only] = form.exec(entry.toLowerCase()) ?? []
   const block = blockOf(name, bits)
-  if (name === '' || (bits !== undefined && block === undefined)) return undefined
+  const isAddress = /^[\d.]*$|:/.test(name)
+  const isUnclosed = entry.includes('[') !== entry.includes(']')
+  if (isUnclosed || Number(only ?? 0) > 65_535 || name === '-' || name.includes('..')) return undefined
+  if ((isAddress || bits !== undefined) && block === undefined) return undefined
   return (host, port) => {
     if (Number(only ?? port) !== port) return false
     const family = isIP(host)

@@ -13,8 +13,10 @@ const DECORATION = /[\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]/gu
 export const readQrData = (value: string): string =>
   value
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    // White space of Unicode that trim() leaves.
+    .replaceAll('\u0085', ' ')
     .trim()
-    .replace(/^\](?:Q[0-6]|d[12])/i, '')
+    .replace(/^\](?:Q[0-6]|d[12])\s*/i, '')
     .toUpperCase()
 
 /** Returns the 16 symbols of a typed or scanned redeem code; null if it is malformed. */

@@ -11,9 +11,13 @@ export const escapeControls = (text: string) =>
 const OTHER_TYPE =
   /^(?!\d+(?:ms|[smhd])$)(?:[-+]?\.?(?:[\d_].*|e?[-+]?\d*|inf|nan)|[~=:<].*|y|n|yes|no|on|off|true|false|null)$/is
 
-/** True for a text that needs double quotes. Between brackets, some readers end a text without quotes at `?` or `:`. */
+/** True for a text that needs double quotes. Readers lose spaces of a text that has only white space. Between brackets, some readers end a text without quotes at `?` or `:`. */
 const mustQuote = (text: string, inFlow: boolean | null) =>
-  OTHER_TYPE.test(text) || text.includes('\t') || text.search(UNESCAPED) >= 0 || (inFlow && /[?:]/.test(text))
+  OTHER_TYPE.test(text) ||
+  text.trim() === '' ||
+  text.includes('\t') ||
+  text.search(UNESCAPED) >= 0 ||
+  (inFlow && /[?:]/.test(text))
 
 /** Options of the YAML library for texts that readers of YAML 1.1 and 1.2 read alike (RULES.md#yaml-files). */
 export const yamlOptions = {

@@ -102,6 +102,9 @@ export type SignedWebhookHeaders = Readonly<Record<(typeof webhookHeaders)[keyof
  * @throws RangeError for an invalid clock or tolerance.
  */
 export function verifyWebhook(input: VerifyWebhookInput): WebhookVerdict {
+  if (!isObject(input) || !('rawBody' in input)) {
+    throw new TypeError(`verifyWebhook takes one object { rawBody, headers, secrets }, not ${kindOf(input)}`)
+  }
   const { now = Date.now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = input
   const body = bytesOf(input.rawBody)
   const keys = keysOf(input.secrets)
@@ -252,7 +255,8 @@ function kindOf(value: unknown): string {
   if (!isObject(value)) return value == null ? String(value) : `a ${typeof value}`
   if ('then' in value && typeof value.then === 'function') return 'a Promise: await it first'
   const { name } = value.constructor ?? {}
-  if (typeof name === 'string' && name !== 'Object') return `an object of the class ${name}`
+  if (Array.isArray(value)) return 'a list'
+  if (typeof name === 'string' && !['Object', ''].includes(name)) return `an object of the class ${name}`
   return 'headers' in value ? 'an object that has headers' : 'a plain object'
 }
 
@@ -321,10 +325,14 @@ export function bytesOf(rawBody: RawBody): Uint8Array {
 
 /** Converts secrets to bytes. @throws TypeError if there is no secret, or one is empty or of another type */
 export function keysOf(secrets: readonly WebhookSecret[]): Uint8Array[] {
-  if (!Array.isArray(secrets) || secrets.length === 0) throw new TypeError('secrets must be a list of one or more')
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    const given = Array.isArray(secrets) ? 'an empty one' : kindOf(secrets)
+    throw new TypeError(`secrets must be a list of one or more, such as [process.env.SECRET], not ${given}`)
+  }
   return secrets.map((secret: unknown) => {
     const key = typeof secret === 'string' ? Buffer.from(secret) : secret
-    if (!ArrayBuffer.isView(key)) throw new TypeError('every secret must be a string or a Uint8Array')
+    if (!ArrayBuffer.isView(key))
+      throw new TypeError(`every secret must be a string or a Uint8Array, not ${kindOf(secret)}`)
     if (key.byteLength === 0) throw new TypeError('a secret must not be empty')
     return Buffer.from(key.buffer, key.byteOffset, key.byteLength)
   })

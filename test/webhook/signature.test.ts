@@ -455,6 +455,7 @@ describe('caller errors', () => {
   const raw = (given: string) =>
     `rawBody must be the bytes of the request as they came (Buffer, Uint8Array, ArrayBuffer or string), not ${given}: ` +
     'the signature covers the bytes, and serialising a parsed body again gives other ones'
+  const list = (given: string) => `secrets must be a list of one or more, such as [process.env.SECRET], not ${given}`
   it.each<[string, object, string]>([
     ['a parsed body', { rawBody: ping }, raw('a plain object')],
     ['no body', { rawBody: undefined }, raw('undefined')],
@@ -462,12 +463,26 @@ describe('caller errors', () => {
     ['a stream', { rawBody: new ReadableStream() }, raw('an object of the class ReadableStream')],
     ['an empty secret', { secrets: [''] }, 'a secret must not be empty'],
     ['an empty secret among others', { secrets: [secret, new Uint8Array()] }, 'a secret must not be empty'],
-    ['an undefined secret', { secrets: [undefined] }, 'every secret must be a string or a Uint8Array'],
-    ['a number as secret', { secrets: [5] }, 'every secret must be a string or a Uint8Array'],
-    ['no secret', { secrets: [] }, 'secrets must be a list of one or more'],
-    ['a string instead of a list of secrets', { secrets: secret }, 'secrets must be a list of one or more'],
+    ['an undefined secret', { secrets: [undefined] }, 'every secret must be a string or a Uint8Array, not undefined'],
+    ['a number as secret', { secrets: [5] }, 'every secret must be a string or a Uint8Array, not a number'],
+    ['no secret', { secrets: [] }, list('an empty one')],
+    ['a string instead of a list of secrets', { secrets: secret }, list('a string')],
+    ['a set of secrets', { secrets: new Set([secret]) }, list('an object of the class Set')],
   ])('verifyWebhook throws TypeError for %s and says what it needs', (_, input, message) => {
     expect(() => verify({ headers, ...input })).toThrow(new TypeError(message))
+  })
+
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, 'undefined'],
+    ['null', null, 'null'],
+    ['a string first', rawBody.toString(), 'a string'],
+    ['a promise', Promise.resolve(), 'a Promise: await it first'],
+    ['a request of Fetch', new Request('http://127.0.0.1/'), 'an object of the class Request'],
+    ['the event of a function host', { body: '{}', headers, isBase64Encoded: false }, 'an object that has headers'],
+    ['a list', [rawBody, headers, [secret]], 'a list'],
+  ])('verifyWebhook throws TypeError for %s as its argument and names what it takes', (_, input, given) => {
+    const message = `verifyWebhook takes one object { rawBody, headers, secrets }, not ${given}`
+    expect(() => verifyWebhook(input as never)).toThrow(new TypeError(message))
   })
 
   it.each<[string, object]>([

@@ -187,6 +187,10 @@ describe('doctor on this machine', () => {
   test.each([
     ['/var/run/docker.sock', '/var/run/docker.sock'],
     ['127/8', '127/8'],
+    ['256.1.1.1', '256.1.1.1'],
+    ['[::1', '[::1'],
+    ['localhost:99999', 'localhost:99999'],
+    ['a..b', 'a..b'],
     ['10.0.0.0/33', '10.0.0.0/33'],
     ['http://ann:CANARY@intranet.example', '…@intranet.example'],
     ['a;b', 'a;b'],

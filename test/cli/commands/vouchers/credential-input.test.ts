@@ -9,6 +9,7 @@ test.each([
   [qrToken, '', { type: 'qr_token', value: qrToken }],
   [qrToken.toLowerCase(), '', { type: 'qr_token', value: qrToken }],
   [`]Q1${qrToken}`, '', { type: 'qr_token', value: qrToken }],
+  [`\u0085]Q1 ${qrToken}\u0085`, '', { type: 'qr_token', value: qrToken }],
   [`\u200e${qrToken.toLowerCase()}`, '', { type: 'qr_token', value: qrToken }],
   ['-', `]d2${qrToken.toLowerCase()}\r\n`, { type: 'qr_token', value: qrToken }],
   ['https://shop.example/v/1', '', { type: 'qr_token', value: 'https://shop.example/v/1' }],
