@@ -1,6 +1,6 @@
 import { constants, lstat, open, realpath } from 'node:fs/promises'
 import { isAbsolute, parse, relative, resolve } from 'node:path'
-import { looksSecret } from '../../../contract/values/secrets.js'
+import { looksSecret, secretMembers } from '../../../contract/values/secrets.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 
@@ -42,16 +42,28 @@ export function withoutQuotes(failure: Failure, file: string): Failure {
   return { ...failure, details: { errors: places } }
 }
 
-const CREDENTIAL_NAME =
-  /^VOUCHERCTL_(?:.*_)?(?:DATABASE|DSN|PASS(?:WD|PHRASE)?|PWD|AUTH|COOKIE|BEARER|PRIVATE|SESSION|PIN)(?![a-z])/i
-/** A password in a URL, or the value of the header Authorization. */
-const CREDENTIAL_VALUE = /:\/\/[^\s/@]*:.*@|\b(?:bearer|basic)\s+\S/i
+/** Words that name a credential, in a variable or in a member of its value; matched with any case. */
+const SECRET = [
+  secretMembers.ofSettings.source,
+  String.raw`(?:pass|pwd|auth|creds?|otp)(?![a-z])|pass(?:w|code|phrase)|phrase|cookie|mnemonic`,
+  String.raw`(?<![a-z])(?:bearer|hmac|pat|pin|salt|sess(?:ion)?(?:id)?|sig(?:nature)?)(?![a-z])`,
+].join('|')
+/** The working folders PWD and OLDPWD are no passwords. */
+const CREDENTIAL_NAME = new RegExp(`^(?!(?:old)?pwd$).*(?:${SECRET}|(?<![a-z])(?:database|dsn|private)(?![a-z]))`, 'i')
+const CREDENTIAL_VALUES = [
+  // User information of a URL, whose password may contain / or @, or of an address without a scheme.
+  /\/\/(?:[^\s/]*|[^\s/@]*:.*)@|(?:^|[\s"'=])[^\s/:@]+:[^\s/@]+@/,
+  /\b(?:bearer|basic)\s+\S/i,
+  // A member of a query, of a connection string, of JSON, or a header.
+  new RegExp(String.raw`(?:${SECRET})[\w-]{0,40}(?:\s*=|\\?["']\s*:|:\s)\s*["']?[^\s"'&;]`, 'i'),
+  // Private keys, also in base64, and tokens of services that mark theirs.
+  /-----BEGIN [A-Z ]*PRIVATE KEY|\bLS0tLS1CRUdJTi|\bAGE-SECRET-KEY-/,
+  /\b(?:gh[oprsu]_|github_pat_|glpat-|npm_|hf_|whsec_|xox[a-z]-|[rs]k[-_]|(?:AKIA|ASIA)[0-9A-Z]{12}|AIza)[\w-]{4}/,
+]
 
-/** True for a variable of voucherctl or its PostgreSQL driver that holds a secret. */
+/** True for a variable that holds a credential, by its name or by its value. */
 export const isCredential = (name: string, value = '') =>
-  /^PGPASSWORD$/i.test(name) ||
-  (/^VOUCHERCTL_/i.test(name) &&
-    (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value) || looksSecret(name, value)))
+  CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUES.some((it) => it.test(value)) || looksSecret(name, value)
 
 /** Returns the variables that scenarios of a model may use. @param named names of `--env` */
 export function agentEnvironment(env: Host['env'], named: readonly string[]): Host['env'] {

@@ -69,7 +69,8 @@ export function mergeEntry(host: Pick<Host, 'cwd'>, client: Client, entry: Retur
   const { member } = files[client]
   const servers = asMembers(read.value[member] ?? {})
   const before = servers && asMembers(servers[NAME] ?? {})
-  if (before === undefined || 'url' in before)
+  const { type = 'stdio' } = before ?? {}
+  if (before === undefined || type !== 'stdio' || ['url', 'serverUrl', 'httpUrl'].some((it) => it in before))
     return fail('INVALID_INPUT', `${path} is unchanged: ${member} or its ${NAME} has another form.`, BY_HAND)
   const merged = { ...read.value, [member]: { ...servers, [NAME]: { ...before, ...entry } } }
   const content = `${JSON.stringify(merged, null, read.indent)}\n`.replaceAll('\n', read.end)

@@ -86,37 +86,86 @@ test('a tool reads files below a working folder that is the root of the file sys
   expect(await readAgentFile({ cwd: '/' } as Host, '/dev/zero')).toMatchObject({ ok: false })
 })
 
+const credentialNames = [
+  ...[...Object.values(credentialVariables), webhookSecretVariable, databaseUrlVariable, 'PGPASSWORD'],
+  ...['AWS_SECRET_ACCESS_KEY', 'GH_TOKEN', 'GH_PAT', 'SHOP_KEY', 'MYSQL_PWD', 'DATABASE_URL', 'OAUTH2', 'Session_Id'],
+  ...['VOUCHERCTL_STAGING_TOKEN', 'Voucherctl_Jwt', 'VOUCHERCTL_MY_KEY', 'voucherctl_database_url'],
+  ...[
+    ...[
+      'PASS',
+      'PASS2',
+      'PGPASS',
+      'PASSCODE',
+      'PASSWD',
+      'A_PASSPHRASE',
+      'SEEDPHRASE',
+      'DB_PWD',
+      'DBPWD',
+      'CRED',
+      'CREDS',
+    ],
+    ...['OTP', 'SALT', 'PIN', 'BASIC_AUTH', 'COOKIE', 'COOKIES', 'SESSION', 'SESSIONID', 'HMAC', 'BEARER'],
+    ...['TEST_DATABASE', 'PG_DSN', 'QR_PRIVATE_PEM', 'MNEMONIC', 'URL_SIGNATURE'],
+  ].map((it) => `VOUCHERCTL_${it}`),
+]
+
+const credentialValues = [
+  ...['sop_abcdefgh', 'Bearer x', 'a: Basic dTpw', 'ghp_16C7e42F292c', 'github_pat_11AB', 'AKIAIOSFODNN7EXAMPLE'],
+  ...[
+    'http://u:p@proxy:8080',
+    'postgres://u:p@ss@db/x',
+    'postgres://u:p/w@db/x',
+    'https://tokenonly@h/',
+    'u:p@proxy:80',
+  ],
+  ...['postgres://h/db?user=u&password=pw9q', 'https://h/?X-Amz-Signature=a', 'https://h/x?sv=1&sig=a%3D'],
+  ...[
+    'Server=h;User=u;Password=hunter2',
+    'Server=h;Pwd=hunter2',
+    'host=h pass = x',
+    '{"apiKey":"x"}',
+    String.raw`{\"apiKey\":\"x\"}`,
+    'X-Api-Key: x',
+  ],
+  ...[
+    '-----BEGIN PRIVATE KEY-----\nMC4',
+    '-----BEGIN RSA PRIVATE KEY-----\\nMC4',
+    'LS0tLS1CRUdJTiBQ',
+    'xoxb-1234-5678',
+  ],
+]
+
+const plainNames = [
+  'BASE_URL',
+  'TEMPLATE_ID',
+  'PROFILE',
+  'CODE',
+  'SHOP',
+  'PING',
+  'AUTHOR',
+  'PASSED',
+  'PATH',
+  'SESSIONS',
+]
+const plainValues = [
+  ...['http://auth:8080/a:b', 'https://h/?page=2&spin=1', 'a@b.example', 'tpl_coffee', '2026-11-21T10:00:00.000Z'],
+  ...['https://h/pins/1', 'sk-SK', 'Author: x', '-----BEGIN CERTIFICATE-----', 'git@h.example:a/b', 'Coffee, 2 for 1'],
+]
+
+test('isCredential recognises the names and values of credentials, and no plain setting', () => {
+  for (const it of credentialNames) expect([it, isCredential(it)]).toEqual([it, true])
+  for (const name of ['VOUCHERCTL_A', 'SHOP'])
+    for (const it of credentialValues) expect([it, isCredential(name, it)]).toEqual([it, true])
+  for (const it of ['PWD', 'OLDPWD', ...plainNames, ...plainNames.map((name) => `VOUCHERCTL_${name}`)])
+    expect([it, isCredential(it, 'x')]).toEqual([it, false])
+  for (const it of plainValues) expect([it, isCredential('VOUCHERCTL_A', it)]).toEqual([it, false])
+})
+
 test('scenarios of a tool get named variables and those of voucherctl, but no credential', () => {
-  const secrets = [...Object.values(credentialVariables), webhookSecretVariable, databaseUrlVariable, 'PGPASSWORD']
-  const others = ['VOUCHERCTL_STAGING_TOKEN', 'Voucherctl_Jwt', 'VOUCHERCTL_MY_KEY', 'voucherctl_database_url']
-  for (const it of [
-    'PASS',
-    'A_PASSPHRASE',
-    'DB_PWD',
-    'BASIC_AUTH',
-    'COOKIE',
-    'TEST_DATABASE',
-    'PG_DSN',
-    'QR_PRIVATE_PEM',
-  ])
-    others.push(`VOUCHERCTL_${it}`)
-  for (const it of [...secrets, ...others]) expect([it, isCredential(it)]).toEqual([it, true])
   const hidden = ['PATH', 'GITHUB_TOKEN', 'XVOUCHERCTL_A', 'voucherctl_a']
-  const all = [...secrets, ...others, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP', 'SHOP_KEY']
-  const values = ['sop_abcdefgh', 'http://u:p@proxy:8080', 'postgres://u:p@ss@db/x', 'Bearer x', 'a: Basic dTpw']
-  const valued = values.map((it, at) => [`VOUCHERCTL_${at}`, it] as const)
-  const env = Object.fromEntries([
-    ...all.map((it) => [it, 'x']),
-    ...valued,
-    ['VOUCHERCTL_B', 'http://u@h:1/a:b'],
-    ['VOUCHERCTL_PING', 'x'],
-  ])
-  const named = ['SHOP', 'SHOP_KEY', 'MISSING', ...secrets, ...others]
-  expect(Object.keys(agentEnvironment(env, named)).sort()).toEqual([
-    'SHOP',
-    'SHOP_KEY',
-    'VOUCHERCTL_B',
-    'VOUCHERCTL_BASE_URL',
-    'VOUCHERCTL_PING',
-  ])
+  const valued = credentialValues.map((it, at) => [`VOUCHERCTL_${at}`, it] as const)
+  const all = [...credentialNames, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP']
+  const env = Object.fromEntries([...all.map((it) => [it, 'x']), ...valued, ['SHOP_URL', 'https://u@h']])
+  const named = ['SHOP', 'SHOP_URL', 'MISSING', ...credentialNames]
+  expect(Object.keys(agentEnvironment(env, named)).sort()).toEqual(['SHOP', 'VOUCHERCTL_BASE_URL'])
 })

@@ -89,6 +89,7 @@ describe('mcp install', () => {
   })
 
   const members = {
+    type: 'stdio',
     env: { VOUCHERCTL_TOKEN: 'sop_once' },
     envFile: '.env',
     disabled: true,
@@ -110,7 +111,11 @@ describe('mcp install', () => {
   })
 
   test.each([
-    ['another kind of server', { url: 'https://example.org' }],
+    ['a server with a URL', { url: 'https://example.org' }],
+    ['a server with serverUrl', { serverUrl: 'https://example.org', env: {} }],
+    ['a server with httpUrl', { httpUrl: 'https://example.org' }],
+    ['a server of type http', { type: 'http', env: {} }],
+    ['a server of type sse', { type: 'sse', headers: {} }],
     ['a name in place of an entry', undefined],
   ])('mcp install --write --yes leaves %s unchanged', async (_what, more) => {
     const { home, file } = withEntry(more)

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -14,17 +14,38 @@ import { seed } from '../../../support/server/seed.js'
 /** Secrets of the environment; none has the form of a token, which is hidden everywhere. */
 const planted = {
   GITHUB_TOKEN: 'planted-secret-of-another-program',
+  AWS_SECRET_ACCESS_KEY: 'planted-secret-of-aws',
   VOUCHERCTL_BOT_TOKEN: 'planted-bot-token',
   VOUCHERCTL_WEBHOOK_SECRET: 'planted-webhook-secret',
   VOUCHERCTL_DATABASE_URL: 'postgres://user:planted-password@db/x',
   VOUCHERCTL_STAGING_TOKEN: 'planted-token-of-staging',
   VOUCHERCTL_STAGING_PASS: 'planted-pass-of-staging',
   VOUCHERCTL_SHOP_URL: 'https://user:planted-password@shop.example',
+  VOUCHERCTL_SHOP_STORE: 'postgres://db/x?user=u&password=planted-password',
+  VOUCHERCTL_SHOP_PEM: '-----BEGIN PRIVATE KEY-----planted-pem',
   VOUCHERCTL_SHOP_HEADER: 'authorization: Bearer planted-bearer',
   PGPASSWORD: 'planted-password',
 }
 const names = Object.keys(planted)
 const references = names.map((name) => `\${env.${name}}`)
+
+/** A module that records the hosts that a process looks up and connects to. */
+const recorder = (file: string) => `
+import dns from 'node:dns'
+import { appendFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+function record(owner, name) {
+  const real = owner[name]
+  owner[name] = function (...args) {
+    const [to] = args.flat()
+    appendFileSync(${JSON.stringify(file)}, (to?.host ?? to) + '\\n')
+    return real.apply(this, args)
+  }
+}
+for (const it of [dns, dns.promises]) for (const name of ['lookup', 'resolve4', 'resolve6']) record(it, name)
+for (const it of [dns, dns.promises]) for (const name of ['resolve4', 'resolve6']) record(it.Resolver.prototype, name)
+record(Socket.prototype, 'connect')
+`
 
 /** Starts a session with its own server, secrets in the environment, and a secret file outside its folder. */
 async function plantedSession(args: readonly string[] = []) {
@@ -38,8 +59,12 @@ async function plantedSession(args: readonly string[] = []) {
   writeFileSync(join(home, 'members.yaml'), 'planted-member: 1\nsteps: [{ call: planted.call, planted: 1 }]\n')
   symlinkSync(join(outside, 'secret.yaml'), join(home, 'link.yaml'))
   symlinkSync(outside, join(home, 'up'))
-  const env = { ...planted, VOUCHERCTL_SHOP: 'shop-of-voucherctl', SHOP: 'shop-of-the-user' }
-  return { ...(await mcpClient(['--seed', 'seed.json', ...args], { home, env })), outside, env }
+  const record = join(outside, 'reached')
+  writeFileSync(join(outside, 'recorder.mjs'), recorder(record))
+  const NODE_OPTIONS = `--import ${join(outside, 'recorder.mjs')}`
+  const env = { ...planted, VOUCHERCTL_SHOP: 'shop-of-voucherctl', SHOP: 'shop-of-the-user', NODE_OPTIONS }
+  const reached = () => [...new Set(readFileSync(record, 'utf8').trim().split('\n'))]
+  return { ...(await mcpClient(['--seed', 'seed.json', ...args], { home, env })), outside, env, reached }
 }
 
 const shownOf = (it: ToolResult) => `${it.text}${JSON.stringify(it.data ?? null)}${JSON.stringify(it.next ?? null)}`
@@ -100,14 +125,14 @@ describe('secrets of the user', () => {
   }, 120_000)
 
   test('run_scenario fills in variables of --env and VOUCHERCTL_ variables, but no credential', async () => {
-    const { call, home } = await plantedSession(['--env', 'SHOP', '--env', 'GITHUB_TOKEN'])
-    for (const name of ['SHOP', 'VOUCHERCTL_SHOP', 'GITHUB_TOKEN'])
-      expect((await call('run_scenario', { yaml: using(`\${env.${name}}`) })).text).toMatch(
-        /"other\\", got \\"(shop-of|planted-secret)/,
+    const { call, home } = await plantedSession(['--env', 'SHOP'])
+    for (const name of ['SHOP', 'VOUCHERCTL_SHOP'])
+      expect((await call('run_scenario', { yaml: using(`\${env.${name}}`) })).text).toContain(
+        '"other\\", got \\"shop-of',
       )
-    for (const name of [...names.slice(1), 'SHOP=shop-of-the-user']) {
+    for (const name of [...names, 'SHOP=shop-of-the-user']) {
       const { exit, stderr } = await built.run(['mcp', 'serve', '--env', name], home, planted)
-      expect(stderr).not.toContain('shop-of')
+      expect(stderr).not.toMatch(/shop-of|planted-/)
       expect([exit, stderr]).toEqual([2, expect.stringContaining('without a credential')])
     }
   })
@@ -135,13 +160,18 @@ describe('secrets of the user', () => {
 
   test('a temporary server sends no delivery to another host, and looks up none', async () => {
     const receiver = await newReceiver()
-    const { call, home, env } = await plantedSession()
-    const scenarioFor = (url: string) => `name: x
+    const { call, home, env, reached } = await plantedSession()
+    const scenarioFor = (url: string, sets: string) => `name: x
 server: { auto_approve: true }
 steps:
   - call: bots.apply
     with: { name: B, username: coffee_bot, scopes: ["messages:receive"] }
     capture: { bot: .id }
+  - call: bots.get
+    with: { botId: "\${bot}" }
+    capture: { key: .one_time_token }
+    use: { bot: "\${key}" }
+${sets}
   - call: webhook.set
     with: { botId: "\${bot}", url: "${url}", secret_token: abcdefgh12345678 }
   - call: platform.createChat
@@ -152,27 +182,35 @@ steps:
     expect: { that: '.items[0].status == "delivered"' }
 `
     const hosts = [
-      'https://shop.example',
-      'https://93.184.216.34',
-      'https://localhost.example:8443',
-      'https://1572395042',
+      ...['https://shop.example', 'https://93.184.216.34', 'https://localhost.example:8443', 'https://1572395042'],
+      ...['https://[::ffff:93.184.216.34]:8443', 'https://localhost.:8443', 'http://shop.example:8080'],
     ]
-    for (const url of hosts) {
-      const { text } = await call('run_scenario', { yaml: scenarioFor(`${url}/x`) })
-      expect([url, text]).toEqual([url, expect.stringContaining('delivers only to ${webhook.url} and loopback')])
-      expect(text.match(/"status": "(passed|failed|skipped)"/g)?.join()).toMatch(
-        /passed".*failed".*skipped".*skipped"$/,
-      )
-    }
-    const own = await mcpClient(['--seed', 'seed.json'], { home })
+    const setEach = hosts.map((url) =>
+      ['webhook.set', 'webhook.setByBot', 'POST /api/v1/bots/setWebhook']
+        .map((id) => {
+          const bot = id === 'webhook.set' ? `botId: "\${bot}", ` : ''
+          const as = id.startsWith('POST') ? 'as: bot, ' : ''
+          const refused = 'code: WEBHOOK_URL_REFUSED, details: { reason: not_loopback }'
+          return `  - { call: ${id}, ${as}with: { ${bot}url: "${url}/x" }, expect: { ${refused} } }`
+        })
+        .join('\n'),
+    )
+    const { text: passed } = await call('run_scenario', { yaml: scenarioFor(receiver.url, setEach.join('\n')) })
+    expect(passed).toContain('The scenario passed.')
+    expect(receiver.calls).toHaveLength(1)
+    const refused = scenarioFor(`${hosts[0]}/x`, '')
+    const { text } = await call('run_scenario', { yaml: refused })
+    expect(text).toContain('delivers only to ${webhook.url} and loopback')
+    expect(text.match(/"status": "(passed|failed|skipped)"/g)?.join()).toMatch(/passed".*failed".*skipped".*skipped"$/)
+    const hooked = { account: 'demo', bots: [{ id: 'bot_1', webhook: { url: `${hosts[0]}/x` } }] }
+    expect((await call('seed', { seed: hooked })).text).toContain('/seed/bots/0/webhook')
+    const planted = await mcpClient(['--seed', 'seed.json'], { home, env: { NODE_OPTIONS: env.NODE_OPTIONS } })
     const set = { endpoint: 'webhook.setByBot', input: { url: `${hosts[0]}/x` } }
-    expect((await own.call('call', set)).text).toContain('not_loopback')
-    writeFileSync(join(home, 'a.yaml'), scenarioFor(`${hosts[0]}/x`))
+    expect((await planted.call('call', set)).text).toContain('not_loopback')
+    writeFileSync(join(home, 'a.yaml'), refused)
     const { exit, stdout } = await built.run(['scenario', 'run', 'a.yaml'], home, env)
     expect([exit, stdout]).toEqual([1, expect.stringContaining('call webhook.set')])
-    const { text } = await call('run_scenario', { yaml: scenarioFor(receiver.url) })
-    expect(text).toContain('The scenario passed.')
-    expect(receiver.calls).toHaveLength(1)
+    expect(reached()).toEqual(['127.0.0.1'])
   }, 120_000)
 })
 
