@@ -161,6 +161,9 @@ export class CommandLine {
 
   async #mistake({ code, message }: CommanderError): Promise<Failure> {
     const [word = '', ...rest] = this.#current.args
+    const command = [...this.path, word].join(' ')
+    if (this.leaf === undefined && Object.hasOwn(removedCommands, command))
+      return usage(`Unknown command '${word}'.`, removedCommands[command])
     if (code === UNKNOWN_FLAG && this.leaf === undefined) {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
@@ -234,6 +237,12 @@ const operatorCommands: Readonly<Record<string, string>> = {
 const removedFlags: Readonly<Record<string, string>> = {
   '--differences':
     'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit issue=5/60` changes a limit.',
+}
+
+/** What replaces commands of earlier versions, by the words of their path. */
+const removedCommands: Readonly<Record<string, string>> = {
+  project:
+    'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.',
 }
 
 /** Maximum number of commands in a suggestion. */
