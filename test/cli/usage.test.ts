@@ -48,6 +48,7 @@ test.each([
   ['-p shop project show --unknown', 'It was removed, and a voucherctl.json is no longer read.'],
   ['help project', 'It was removed, and a voucherctl.json is no longer read.'],
   ['constructor', 'See `voucherctl --help`.'],
+  ['vouchers constructor', 'See `voucherctl vouchers --help`.'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
 ])('the command %s exits 2 with the hint "%s"', async (args, hint) => {
