@@ -43,7 +43,7 @@ test('the profile comes from flag, environment or `profiles use`, in this order'
   expect((await explain('-p c', { home, env }))('profile')[0]).toBe('c')
 })
 
-/** Commands that find this file must not read it, or they would fail. */
+/** Writes a voucherctl.json of invalid JSON, so that a command that reads it fails. */
 function withOldProjectFile(dir: string): string {
   const path = join(dir, 'voucherctl.json')
   writeFileSync(path, '{"base_url":"http://127.0.0.1:1","output":"json","token":"sop_CANARY"')
@@ -129,6 +129,9 @@ test.each([
   '{"profiles":{"default":{"credentials":null}}}',
   '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
   '{"profiles":{"default":{"base_url":5}}}',
+  '{"profiles":{"default":{"timeout":"soon"}}}',
+  '{"profiles":{"default":{"retries":"3"}}}',
+  '{"profiles":{"default":{"output":"xml"}}}',
 ])('a command exits 2 for a profile file that contains %s', async (content) => {
   const home = homeWithConfig({})
   writeFileSync(profileFile(home), content)
