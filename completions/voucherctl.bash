@@ -2,9 +2,8 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles project apps tokens templates vouchers bots webhook secure api scenario conform load server open platform mcp explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles apps tokens templates vouchers bots webhook secure api scenario conform load server open platform mcp explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
-    'project') REPLY='show allow deny' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
     'templates'|'template') REPLY='list get create submit apply diff init' ;;

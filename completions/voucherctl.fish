@@ -10,7 +10,6 @@ function __voucherctl_commands
                 logout 'Remove the credentials of a profile' \
                 whoami 'Show who the stored credentials are' \
                 profiles 'Servers and credentials under a name: list, use, show, set, remove' \
-                project 'Whether this folder\'s voucherctl.json may name a server: show, allow, deny' \
                 apps 'Applications: list, create, get, update, link-bot, unlink-bot' \
                 tokens 'Application tokens: list, create, revoke' \
                 templates 'Voucher templates: list, create, submit' \
@@ -37,11 +36,6 @@ function __voucherctl_commands
                 show 'Show a profile, or where each setting comes from' \
                 set 'Make a profile, or change its settings' \
                 remove 'Remove a profile with its credentials'
-        case 'project'
-            printf '%s\t%s\n' \
-                show 'Show the project file that applies here, and whether it may name its server' \
-                allow 'Let the project file name the server that credentials go to' \
-                deny 'Take the permission back'
         case 'apps' 'app'
             printf '%s\t%s\n' \
                 list 'List the applications of the account' \

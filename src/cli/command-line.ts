@@ -161,6 +161,8 @@ export class CommandLine {
 
   async #mistake({ code, message }: CommanderError): Promise<Failure> {
     const [word = '', ...rest] = this.#current.args
+    const instead = this.leaf === undefined ? textOf(removedCommands, [...this.path, word].join(' ')) : undefined
+    if (instead !== undefined) return usage(`Unknown command '${word}'.`, instead)
     if (code === UNKNOWN_FLAG && this.leaf === undefined) {
       const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
       if (misplaced !== undefined) return misplaced
@@ -191,7 +193,7 @@ export class CommandLine {
       const found = paths.filter((path) => path.length > 1 && path.at(-1) === word)
       if (found.length > 0 && found.length <= SUGGESTED_MAX) return found.map((it) => `\`${nameOf(it)}\``).join(' or ')
     }
-    const elsewhere = this.path.join(' ') === 'vouchers' ? operatorCommands[word] : undefined
+    const elsewhere = this.path.join(' ') === 'vouchers' ? textOf(operatorCommands, word) : undefined
     return elsewhere === undefined ? closest(word, this.#names) : `\`voucherctl ${elsewhere}\``
   }
 
@@ -235,6 +237,16 @@ const removedFlags: Readonly<Record<string, string>> = {
   '--differences':
     'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit issue=5/60` changes a limit.',
 }
+
+/** What replaces commands of earlier versions, by the words of their path. */
+const removedCommands: Readonly<Record<string, string>> = {
+  project:
+    'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.',
+}
+
+/** Finds a text by a typed word; inherited members such as `constructor` are not texts. */
+const textOf = (texts: Readonly<Record<string, string>>, word: string) =>
+  Object.hasOwn(texts, word) ? texts[word] : undefined
 
 /** Maximum number of commands in a suggestion. */
 const SUGGESTED_MAX = 4

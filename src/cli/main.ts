@@ -95,7 +95,7 @@ function openStderr() {
   return stderr
 }
 
-/** Path of the working folder; `/` if the folder was deleted, which affects only the search for a project file. */
+/** Path of the working folder; `/` if the folder was deleted, because commands that read no file still run. */
 function workingFolder(): string {
   try {
     return process.cwd()

@@ -44,11 +44,6 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: async () => (await import('./commands/account/profiles.js')).profiles,
     },
     {
-      name: 'project',
-      summary: "Whether this folder's voucherctl.json may name a server: show, allow, deny",
-      load: async () => (await import('./commands/project/project.js')).project,
-    },
-    {
       name: 'apps',
       alias: 'app',
       summary: 'Applications: list, create, get, update, link-bot, unlink-bot',
@@ -165,7 +160,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'exit-codes': 'What the exit code says',
   environment: 'Variables that are read',
   output: 'Formats, fields, colour',
-  config: 'Profiles, the project file, and what wins',
+  config: 'Profiles, and what wins',
   'first-steps': 'Guide: a first voucher, many vouchers, a bot, scripts, CI, completion',
   'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',

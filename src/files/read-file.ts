@@ -10,12 +10,12 @@ const FIRST_BYTES_MIN = 4 * 1024
 export const tooLarge = () => Object.assign(new Error('The file is too large'), { code: 'FILE_TOO_LARGE' })
 
 /**
- * Reads a file, or an open descriptor from its start. It counts the bytes that it reads, because devices have no end and
- * files grow, and never waits for the writer of a named pipe.
+ * Reads a file. It counts the bytes that it reads, because devices have no end and files grow, and never waits for the
+ * writer of a named pipe.
  * @throws errors of the file system, or an error with the code FILE_TOO_LARGE
  */
-export function readFile(from: string | number): Buffer {
-  const file = typeof from === 'number' ? from : openSync(from, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+export function readFile(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     // A buffer for the largest file would cost each start of a command more than its small files need.
     const expected = Math.min(Math.max(fstatSync(file).size, FIRST_BYTES_MIN), FILE_BYTES_MAX) + 1
@@ -24,11 +24,11 @@ export function readFile(from: string | number): Buffer {
     if (bytes.length > FILE_BYTES_MAX) throw tooLarge()
     return bytes
   } finally {
-    if (file !== from) closeSync(file)
+    closeSync(file)
   }
 }
 
-export const readText = (from: string | number): string => readFile(from).toString('utf8')
+export const readText = (path: string): string => readFile(path).toString('utf8')
 
 /** Text of a file; undefined if it cannot be read. */
 export function findText(path: string): string | undefined {

@@ -8,7 +8,7 @@ import { cli, secrets, stub, success } from '../support/cli/cli.js'
 import { homeOf, matrix, rowEnvironment } from '../support/cli/matrix.js'
 
 /** Commands whose dry run needs more set-up; other test files test them. */
-const testedInOtherFiles = ['project allow', 'project deny', 'webhook replay', 'server migrate', 'server import']
+const testedInOtherFiles = ['webhook replay', 'server migrate', 'server import']
 
 const changing = (await leavesOfEntries(entries))
   .flatMap(([names, leaf]) => (leaf.changes ? [names.join(' ')] : []))

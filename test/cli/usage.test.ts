@@ -43,6 +43,12 @@ test.each([
   ['tokens create --app a --scope vouchers:isue', 'Did you mean vouchers:issue?'],
   ['templates list --status activ', 'Did you mean active?'],
   ['server start --differences f.yaml', 'It was removed. `voucherctl conform` shows where a platform differs'],
+  ['project', 'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE'],
+  ['project allow --dry-run', 'It was removed, and a voucherctl.json is no longer read.'],
+  ['-p shop project show --unknown', 'It was removed, and a voucherctl.json is no longer read.'],
+  ['help project', 'It was removed, and a voucherctl.json is no longer read.'],
+  ['constructor', 'See `voucherctl --help`.'],
+  ['vouchers constructor', 'See `voucherctl vouchers --help`.'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],
   ['-q', 'It takes one of quickstart, doctor, login, logout'],
 ])('the command %s exits 2 with the hint "%s"', async (args, hint) => {

@@ -8,7 +8,7 @@ import type { Members } from '../../values/json.js'
 import { profileNotFound } from '../config/config.js'
 import { findCredential } from '../config/credentials.js'
 import { noServerChosen, refuseImpostor } from '../config/local-server.js'
-import { projectNotAllowed } from '../config/project-file.js'
+import { notReadText } from '../config/old-project-file.js'
 import type { Settings } from '../config/settings.js'
 import type { CallFacts } from '../failures/call-failure.js'
 import { type Failure, fail } from '../failures/failure.js'
@@ -80,14 +80,12 @@ export function createContext(
     },
     baseUrl(mayBeNew = false) {
       if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
-      const { baseUrl, notAllowed, passedOver } = settings
-      if (notAllowed !== undefined) return projectNotAllowed(notAllowed)
+      const { baseUrl, oldProjectFile } = settings
       if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
       const failure = noServerChosen(host, settings.config)
-      return {
-        ...failure,
-        hint: [failure.hint, ...passedOver.map(({ path, why }) => `${path} was ignored: ${why}`)].join(' '),
-      }
+      return oldProjectFile === undefined
+        ? failure
+        : { ...failure, hint: `${failure.hint} ${notReadText(oldProjectFile)}` }
     },
     async credential(kind, baseUrl) {
       if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)

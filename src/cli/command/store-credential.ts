@@ -4,7 +4,7 @@ import { isLoopbackHost } from '../../contract/values/loopback.js'
 import { redact } from '../../contract/values/secrets.js'
 import { changeProfile, checkConfigWritable, configFile, type Profile } from '../config/config.js'
 import { bindTo, findServerAt, originOf } from '../config/local-server.js'
-import { isNamedForCall } from '../config/settings.js'
+import { isGivenForCall } from '../config/settings.js'
 import type { Failure } from '../failures/failure.js'
 import { credentialNames, credentialVariables } from '../host/secrets.js'
 import type { Context } from './context.js'
@@ -54,9 +54,9 @@ export async function storeCredential(
   if (host.env[variable]) output.notice(`note: ${variable} is set and wins over the profile: unset it`)
   const { origin, hostname } = parseBaseUrl(base.value)
   const server = findServerAt(host, settings, origin)
-  const isNamed = isNamedForCall(settings.baseUrl)
+  const isGiven = isGivenForCall(settings.baseUrl)
   return changeProfile(host, name, (profile) => {
-    const url = also.base_url ?? (isNamed ? profile.base_url : undefined) ?? base.value
+    const url = also.base_url ?? (isGiven ? profile.base_url : undefined) ?? base.value
     const credentials = { ...profile.credentials, [kind]: { value, origin } }
     const changed = { ...atServer(profile, url), ...also, credentials }
     if (server !== undefined) return bindTo(host, changed, server)

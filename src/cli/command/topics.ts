@@ -1,5 +1,4 @@
 import { failures } from '../../contract/errors.js'
-import { projectMembers } from '../config/config.js'
 import { explanationOf } from '../failures/codes.js'
 import { localFailures } from '../failures/local-failures.js'
 import { formats } from '../flags/globals.js'
@@ -152,23 +151,18 @@ function output(): TopicText {
 }
 
 function config(): TopicText {
-  const order = ['flag', 'environment', 'project file', 'profile', 'default']
+  const order = ['flag', 'environment', 'profile', 'default']
   const notes = [
     'Profiles are kept in config.json, mode 0600, in the folder that `voucherctl help environment` names. A credential in a profile is sent only to the server that it was stored for.',
-    `A project file voucherctl.json may hold ${projectMembers.join(', ')}. It may not hold a secret: such files are shared. It is looked for from the working folder up to the root of the repository or your home folder. A file or folder that belongs to another user, or that others can write to, is skipped.`,
-    'No request goes to a server that only a project file names, unless it is a running server of yours, until `voucherctl project allow`; after a change of the file it has to be allowed again. `voucherctl project show` explains the state.',
-    'secure is an object of mode, origin and pins. A project file can make the encrypted transport of a profile stricter, not laxer: a lower mode is ignored, and so are its pins if the profile has some. A profile that it selects is never laxer than your current profile for the same server.',
+    'For one folder, set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in an .envrc. A voucherctl.json is no longer read.',
   ]
   const text = [
     `What wins: ${order.join(' > ')}.`,
     '`voucherctl profiles show --explain` says where each value came from.',
     '',
     paragraphs(notes),
-    '',
-    'Example:',
-    '  { "base_url": "https://vouchers.example", "timeout": "20s" }',
   ]
-  return { text: text.join('\n'), data: { precedence: order, project_file_members: projectMembers } }
+  return { text: text.join('\n'), data: { precedence: order } }
 }
 
 const paragraphs = (texts: readonly string[]) => texts.map((it) => wrap(it, 80).join('\n')).join('\n\n')

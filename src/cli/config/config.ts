@@ -47,16 +47,11 @@ export interface Profile {
 export interface Config {
   readonly current: string
   readonly profiles: Readonly<Record<string, Profile>>
-  /** Project files that may name a server because the user allowed them: content by path. */
-  readonly projects?: Readonly<Record<string, string>> | undefined
 }
 
 export const DEFAULT_PROFILE = 'default'
 
 export const emptyConfig: Config = { current: DEFAULT_PROFILE, profiles: {} }
-
-/** Members that voucherctl.json may have: settings without secrets, which a project can share. */
-export const projectMembers = ['profile', 'base_url', 'output', 'timeout', 'retries', 'secure'] as const
 
 /** Members of a host that decide where the profile file is. */
 type Home = Pick<Host, 'env' | 'homeDir'>
@@ -92,15 +87,11 @@ export function readConfig(host: Home): ConfigResult {
     return fail('CONFIG_INVALID', `${path} cannot be read${reasonOf(error)}.`, 'Check its owner and permissions.')
   }
   const stored = parseObject(content) as Partial<Config> | undefined
-  if (
-    stored === undefined ||
-    !isProfiles(stored.profiles) ||
-    !holds(stored.projects ?? {}, (it) => typeof it === 'string')
-  ) {
+  if (stored === undefined || !isProfiles(stored.profiles)) {
     return fail('CONFIG_INVALID', `${path} is not a profile file.`, 'Repair it or move it away, then log in again.')
   }
-  const { current = DEFAULT_PROFILE, profiles, projects } = stored
-  return { ok: true, config: { current, profiles, projects }, warning: warningOf(path) }
+  const { current = DEFAULT_PROFILE, profiles } = stored
+  return { ok: true, config: { current, profiles }, warning: warningOf(path) }
 }
 
 /** Warns of an insecure file or folder. A readable folder is fine (the file is 0600), a writable one is not. */
@@ -206,7 +197,7 @@ function isCredential(value: unknown): boolean {
 }
 
 /** Checks only the types of the members. `resolveSecure` checks the values, because its errors name the source. */
-export function isSecure(value: unknown): value is SecureProfile {
+function isSecure(value: unknown): value is SecureProfile {
   const secure = asMembers(value)
   if (secure === undefined) return false
   const { mode = '', origin = '', pins = [], latched = [] } = secure

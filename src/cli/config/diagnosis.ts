@@ -2,14 +2,12 @@ import type { Failure } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { emptyConfig, readConfig } from './config.js'
-import { readProjectFile } from './project-file.js'
 import { combineSettings, type Settings } from './settings.js'
 
 /** The settings that could be resolved, and a failure for each source that is invalid. */
 export interface SettingsDiagnosis {
   readonly settings: Settings
   readonly config: Failure | undefined
-  readonly project: Failure | undefined
   /** The failure of an invalid value; all settings then have their defaults. */
   readonly values: Failure | undefined
 }
@@ -17,15 +15,13 @@ export interface SettingsDiagnosis {
 /** Resolves settings for commands that diagnose invalid ones; it never fails as a whole. */
 export function diagnoseSettings(host: Host, globals: Globals): SettingsDiagnosis {
   const stored = readConfig(host)
-  const found = readProjectFile(host)
-  const problems = { config: stored.ok ? undefined : stored, project: found.ok ? undefined : found }
+  const config = stored.ok ? undefined : stored
   const nothingStored = { config: emptyConfig }
-  const nothingFound = { project: undefined, passedOver: [] }
-  const combined = combineSettings(host, globals, stored.ok ? stored : nothingStored, found.ok ? found : nothingFound)
-  if (combined.ok) return { settings: combined.settings, ...problems, values: undefined }
+  const combined = combineSettings(host, globals, stored.ok ? stored : nothingStored)
+  if (combined.ok) return { settings: combined.settings, config, values: undefined }
   const { XDG_DATA_HOME } = host.env
   const withoutUrl = { ...globals, 'base-url': undefined }
-  const bare = combineSettings({ ...host, env: { XDG_DATA_HOME } }, withoutUrl, nothingStored, nothingFound)
+  const bare = combineSettings({ ...host, env: { XDG_DATA_HOME } }, withoutUrl, nothingStored)
   if (!bare.ok) throw new Error('the defaults must be right')
-  return { settings: bare.settings, ...problems, values: combined }
+  return { settings: bare.settings, config, values: combined }
 }

@@ -9,7 +9,7 @@ import { findText } from '../../files/read-file.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { type Failure, fail, suggested } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { foreignness } from '../host/permissions.js'
+import { isForeign } from '../host/permissions.js'
 import type { Config, Profile } from './config.js'
 
 /** Content of server.json, which a server writes into its data folder and the user's registry while it runs. */
@@ -118,7 +118,7 @@ function removeQuietly(path: string): void {
 function namesIn(dir: string): readonly string[] {
   try {
     // A user who can write here could link a file whose content would be sent as the operator key.
-    if (foreignness(dir, statSync(dir)) !== undefined) return []
+    if (isForeign(statSync(dir))) return []
     return readdirSync(dir).filter((it) => it.endsWith('.json'))
   } catch {
     return []

@@ -34,8 +34,8 @@ export type Suggest = (text: string) => string
  * commands that accept each flag (`test/cli/failures/failure.test.ts` compares them with the tree).
  */
 export const inherited: Readonly<Record<string, RegExp>> = {
-  profile: /^(?!help|explain|completion|commands|project|quickstart)/,
-  'base-url': /^(?!help|explain|completion|commands|project|quickstart|server)/,
+  profile: /^(?!help|explain|completion|commands|quickstart)/,
+  'base-url': /^(?!help|explain|completion|commands|quickstart|server)/,
   data: /^(?:login|server (?:start|env|status|stop|logs|export|import))(?= |$)/,
   bot: /^templates (?:list|get|create|submit|apply|diff)(?= |$)/,
   inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,

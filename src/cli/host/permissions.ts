@@ -25,24 +25,16 @@ export const writableFolder = (dir: string) =>
   othersMayWrite(dir) ? `Other users of this machine can write to ${dir}. Close it: ${closing(dir, '700')}` : undefined
 
 /**
- * Explains why another user may have written a file or folder; undefined if only the current user can have written it.
- * Root must own a file like any other user. On Windows, where Node reports neither owner nor mode, the result is always
- * undefined.
+ * True if another user may have written a file or folder. Root must own it like any other user. On Windows, where Node
+ * reports neither owner nor mode, the result is always false.
  */
-export function foreignness(
-  path: string,
-  stats: Pick<Stats, 'uid' | 'gid' | 'mode'>,
-  { hasOwners } = platform,
-): string | undefined {
-  if (!hasOwners) return undefined
-  const { uid, mode } = stats
-  if (uid !== process.geteuid?.()) return `${path} belongs to another user (uid ${uid}).`
+export function isForeign(stats: Pick<Stats, 'uid' | 'gid' | 'mode'>, { hasOwners } = platform): boolean {
+  if (!hasOwners) return false
   const foreign = isPrivateGroup(stats) ? OTHERS_WRITE : WRITE
-  if ((mode & foreign) === 0) return undefined
-  return `Other users of this machine can write to ${path}. Close it: chmod go-w ${shellWord(path)}`
+  return stats.uid !== process.geteuid?.() || (stats.mode & foreign) !== 0
 }
 
-/** True for the private group of the user, who may write to files created with umask 002 (RULES.md#project-file). */
+/** True for the private group of the user, which may write to files created with umask 002. */
 const isPrivateGroup = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>) =>
   uid !== 0 && gid === uid && uid === process.geteuid?.() && gid === process.getegid?.()
 

@@ -15,7 +15,6 @@ export function toJson(failure: Failure): string {
 const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
-  PROJECT_NOT_ALLOWED: 'project_file',
   UNKNOWN_FIELD: 'fields',
 }
 

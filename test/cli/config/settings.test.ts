@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { withoutSecrets } from '../../../src/cli/commands/server/detach.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
-import { homeWithConfig, homeWithProfiles, profileFile } from '../../support/cli/profiles.js'
+import { homeWithConfig, homeWithProfiles, profileFile, storedProfiles } from '../../support/cli/profiles.js'
 import { pageOf, token, verification } from '../../support/cli/samples.js'
 
 async function explain(args: string, given: Parameters<typeof cli>[1]) {
@@ -18,45 +18,83 @@ async function explain(args: string, given: Parameters<typeof cli>[1]) {
   }
 }
 
-test('a setting comes from flag, environment, project file, profile or default, in this order', async () => {
+test('a setting comes from flag, environment, profile or default, in this order', async () => {
   const profiles = { shop: { base_url: 'https://profile.example', timeout: '4s', retries: 4 } }
   const home = homeWithConfig({ current: 'shop', profiles })
-  const cwd = temporaryDir()
-  const project = join(cwd, 'voucherctl.json')
-  const given = { home, cwd: join(cwd) }
-
-  expect((await explain('', given))('base_url')).toEqual(['https://profile.example', 'profile shop'])
-  writeFileSync(project, JSON.stringify({ base_url: 'https://project.example', timeout: '3s' }))
-  expect((await explain('', given))('base_url')).toEqual(['https://project.example', `project file ${project}`])
+  const stored = await explain('', { home })
+  expect(stored('base_url')).toEqual(['https://profile.example', 'profile shop'])
+  expect(stored('timeout')).toEqual(['4s', 'profile shop'])
+  expect(stored('retries')).toEqual([4, 'profile shop'])
   const env = { VOUCHERCTL_BASE_URL: 'https://environment.example' }
-  expect((await explain('', { ...given, env }))('base_url')).toEqual([
-    'https://environment.example',
-    'environment VOUCHERCTL_BASE_URL',
-  ])
-  const flagged = await explain('--base-url https://flag.example --timeout 1s', { ...given, env })
+  const source = 'environment VOUCHERCTL_BASE_URL'
+  expect((await explain('', { home, env }))('base_url')).toEqual(['https://environment.example', source])
+  const flagged = await explain('--base-url https://flag.example --timeout 1s', { home, env })
   expect(flagged('base_url')).toEqual(['https://flag.example', 'flag --base-url'])
   expect(flagged('timeout')).toEqual(['1s', 'flag --timeout'])
-  const rest = await explain('', given)
-  expect(rest('timeout')).toEqual(['3s', `project file ${project}`])
-  expect(rest('retries')).toEqual([4, 'profile shop'])
   expect((await explain('', {}))('retries')).toEqual([3, 'default'])
 })
 
-test('the profile comes from flag, environment, project file or `profiles use`, in this order', async () => {
-  const profiles = {
-    a: { base_url: 'https://a' },
-    b: { base_url: 'https://b' },
-    c: { base_url: 'https://c' },
-    d: { base_url: 'https://d' },
-  }
+test('the profile comes from flag, environment or `profiles use`, in this order', async () => {
+  const profiles = { a: { base_url: 'https://a' }, b: { base_url: 'https://b' }, c: { base_url: 'https://c' } }
   const home = homeWithConfig({ current: 'a', profiles })
+  expect((await explain('', { home }))('profile')[0]).toBe('a')
+  const env = { VOUCHERCTL_PROFILE: 'b' }
+  expect((await explain('', { home, env }))('profile')[0]).toBe('b')
+  expect((await explain('-p c', { home, env }))('profile')[0]).toBe('c')
+})
+
+/** Writes a voucherctl.json of invalid JSON, so that a command that reads it fails. */
+function withOldProjectFile(dir: string): string {
+  const path = join(dir, 'voucherctl.json')
+  writeFileSync(path, '{"base_url":"http://127.0.0.1:1","output":"json","token":"sop_CANARY"')
+  return path
+}
+const notRead = (path: string) =>
+  `${path} is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.`
+
+test('a command warns once of a voucherctl.json and does not read it', async () => {
+  const { baseUrl } = await stub(() => success(pageOf()))
+  const home = homeWithProfiles({ default: { base_url: baseUrl } })
   const cwd = temporaryDir()
-  expect((await explain('', { home, cwd }))('profile')[0]).toBe('a')
-  writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"b"}')
-  expect((await explain('', { home, cwd }))('profile')[0]).toBe('b')
-  const env = { VOUCHERCTL_PROFILE: 'c' }
-  expect((await explain('', { home, cwd, env }))('profile')[0]).toBe('c')
-  expect((await explain('-p d', { home, cwd, env }))('profile')[0]).toBe('d')
+  const path = withOldProjectFile(cwd)
+  const run = (args: string) => cli(args, { home, cwd, env: secrets })
+  const warned = { exit: 0, stderr: `warning: ${notRead(path)}\n` }
+  expect(await run('apps list')).toMatchObject(warned)
+  const explained = await run('profiles show --explain --json')
+  expect(explained).toMatchObject(warned)
+  expect(explained.stdout).toContain(baseUrl)
+  expect(await run('apps list -q')).toMatchObject({ exit: 0, stderr: '' })
+  const failed = JSON.parse((await run('profiles use nope --json')).stderr)
+  expect(failed.error.code).toBe('PROFILE_NOT_FOUND')
+})
+
+test('the hint of a command without a server names a voucherctl.json', async () => {
+  const cwd = temporaryDir()
+  const path = withOldProjectFile(cwd)
+  const { exit, stderr } = await cli('apps list --json', { cwd, env: secrets })
+  expect([exit, JSON.parse(stderr).error.hint]).toEqual([3, expect.stringContaining(` ${notRead(path)}`)])
+})
+
+test('a voucherctl.json is searched up to the repository root or the home folder', async () => {
+  const outside = temporaryDir()
+  const home = join(outside, 'home')
+  const cwd = join(home, 'repository', 'src')
+  mkdirSync(cwd, { recursive: true })
+  const warning = async () => (await cli('profiles list', { home, cwd })).stderr
+  withOldProjectFile(outside)
+  expect(await warning()).toBe('')
+  const ofHome = withOldProjectFile(home)
+  expect(await warning()).toBe(`warning: ${notRead(ofHome)}\n`)
+  mkdirSync(join(home, 'repository', '.git'))
+  expect(await warning()).toBe('')
+  const ofRepository = withOldProjectFile(dirname(cwd))
+  expect(await warning()).toBe(`warning: ${notRead(ofRepository)}\n`)
+})
+
+test('a profile file may have members of earlier versions', async () => {
+  const home = homeWithConfig({ current: 'a', profiles: { a: {} }, projects: { '/p': 5 } })
+  expect(await cli('profiles set b --base-url https://b', { home })).toMatchObject({ exit: 0 })
+  expect(Object.keys(storedProfiles(home))).toEqual(['a', 'b'])
 })
 
 test('VOUCHERCTL_OUTPUT sets the format of results and failures', async () => {
@@ -65,12 +103,11 @@ test('VOUCHERCTL_OUTPUT sets the format of results and failures', async () => {
   expect(JSON.parse((await cli('apps list', { env })).stderr).error.code).toBe('BASE_URL_REQUIRED')
 })
 
-test('the output format of a project file or profile applies to usage errors but not to help', async () => {
+test('the output format of a profile applies to usage errors but not to help', async () => {
   const profiles = { shop: { output: 'json' }, plain: {} }
   const home = homeWithConfig({ current: 'plain', profiles })
-  const cwd = temporaryDir()
   const wrong = async (args: string, given: Parameters<typeof cli>[1] = {}) => {
-    const ran = await cli(`apps lst ${args}`, { home, cwd, ...given })
+    const ran = await cli(`apps lst ${args}`, { home, ...given })
     expect([ran.exit, ran.stdout]).toEqual([2, ''])
     return ran.stderr.startsWith('{') ? JSON.parse(ran.stderr).error.code : 'text'
   }
@@ -80,35 +117,7 @@ test('the output format of a project file or profile applies to usage errors but
   expect(await wrong('--page zero -pshop')).toBe('USAGE')
   expect(await wrong('', { env: { VOUCHERCTL_PROFILE: 'shop' } })).toBe('USAGE')
   expect(await wrong('-p shop -o table')).toBe('text')
-  writeFileSync(join(cwd, 'voucherctl.json'), '{"output":"json"}')
-  expect(await wrong('')).toBe('USAGE')
-  expect(await wrong('-p plain')).toBe('USAGE')
-  expect((await cli('apps --help', { home, cwd })).stdout).not.toMatch(/^[[{]/)
-})
-
-test('a project file also applies in the subfolders of its folder', async () => {
-  const cwd = temporaryDir()
-  writeFileSync(join(cwd, 'voucherctl.json'), '{"base_url":"https://project.example"}')
-  const inside = join(cwd, 'a', 'b')
-  mkdirSync(inside, { recursive: true })
-  expect((await explain('', { cwd: inside }))('base_url')[0]).toBe('https://project.example')
-})
-
-test.each([
-  [{ token: 'x' }, 'CONFIG_HOLDS_SECRET'],
-  [{ base_url: 'sop_CANARYtokenCANARYtokenCANARYtoken123456' }, 'CONFIG_HOLDS_SECRET'],
-  [{ output: secrets.VOUCHERCTL_JWT }, 'CONFIG_HOLDS_SECRET'],
-  [{ secure: { webhook_secret: 'CANARY' } }, 'CONFIG_HOLDS_SECRET'],
-  [{ base_ur: 'https://x' }, 'CONFIG_INVALID'],
-  [{ retries: '3' }, 'CONFIG_INVALID'],
-  [{ timeout: 'soon' }, 'CONFIG_INVALID'],
-  [['x'], 'CONFIG_INVALID'],
-])('a command exits 2 for a project file with %j and does not print this content', async (content, code) => {
-  const cwd = temporaryDir()
-  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify(content))
-  const ran = await cli('profiles list --json', { cwd })
-  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([2, '', code])
-  expect(ran.stderr).not.toContain('CANARY')
+  expect((await cli('apps --help -p shop', { home })).stdout).not.toMatch(/^[[{]/)
 })
 
 test.each([
@@ -120,6 +129,9 @@ test.each([
   '{"profiles":{"default":{"credentials":null}}}',
   '{"profiles":{"default":{"credentials":{"jwt":"x"}}}}',
   '{"profiles":{"default":{"base_url":5}}}',
+  '{"profiles":{"default":{"timeout":"soon"}}}',
+  '{"profiles":{"default":{"retries":"3"}}}',
+  '{"profiles":{"default":{"output":"xml"}}}',
 ])('a command exits 2 for a profile file that contains %s', async (content) => {
   const home = homeWithConfig({})
   writeFileSync(profileFile(home), content)
@@ -206,16 +218,12 @@ test('a command sends a stored credential to the server that it was stored for',
   expect(received[0]?.headers.authorization).toBe(`Bearer ${secrets.VOUCHERCTL_TOKEN}`)
 })
 
-test('a stored credential is not sent to a base URL of a flag, environment or project file', async () => {
+test('a stored credential is not sent to a base URL of a flag or the environment', async () => {
   const { baseUrl, received } = await stub(() => success(verification))
   const home = stored('https://shop.example')
-  const cwd = temporaryDir()
-  writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ base_url: baseUrl }))
-  await cli('project allow', { home, cwd })
   for (const [args, given] of [
     [`${verify} --base-url ${baseUrl}`, {}],
     [verify, { env: { VOUCHERCTL_BASE_URL: baseUrl } }],
-    [verify, { cwd }],
   ] as const) {
     const ran = await cli(args, { home, ...given })
     expect(ran.exit).toBe(3)
@@ -317,22 +325,17 @@ test('profiles set keeps the permissions of an existing VOUCHERCTL_CONFIG_DIR', 
   expect([ran.exit, statSync(dir).mode & 0o777]).toEqual([0, 0o755])
 })
 
-test.each(['flag', 'environment', 'project file'])(
-  'a command exits 5 for a missing profile that the %s selects',
-  async (by) => {
-    const { baseUrl, received } = await stub(() => success(verification))
-    const home = stored(baseUrl)
-    const cwd = temporaryDir()
-    if (by === 'project file') writeFileSync(join(cwd, 'voucherctl.json'), '{"profile":"prdo"}')
-    const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
-    const flag = by === 'flag' ? ' -p prdo' : ''
-    for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
-      expect([args, (await cli(args + flag, { home, cwd, env })).exit]).toEqual([args, 5])
-    }
-    expect(received).toEqual([])
-    expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, cwd, env })).exit).toBe(0)
-  },
-)
+test.each(['flag', 'environment'])('a command exits 5 for a missing profile that the %s selects', async (by) => {
+  const { baseUrl, received } = await stub(() => success(verification))
+  const home = stored(baseUrl)
+  const env = { ...secrets, ...(by === 'environment' ? { VOUCHERCTL_PROFILE: 'prdo' } : {}) }
+  const flag = by === 'flag' ? ' -p prdo' : ''
+  for (const args of [`${verify} --base-url ${baseUrl}`, 'whoami', 'platform reviews', 'logout', 'profiles show']) {
+    expect([args, (await cli(args + flag, { home, env })).exit]).toEqual([args, 5])
+  }
+  expect(received).toEqual([])
+  expect((await cli(`profiles set prdo --base-url ${baseUrl}${flag}`, { home, env })).exit).toBe(0)
+})
 
 test('login -p NAME creates a missing profile', async () => {
   const { baseUrl } = await stub(() => success(pageOf()))
@@ -388,24 +391,19 @@ test('profiles show --explain prints the source of each setting and credential p
   const home = stored('https://shop.example')
   const file = join(home, 'jwt')
   writeFileSync(file, secrets.VOUCHERCTL_JWT)
-  const cwd = temporaryDir()
-  const project = join(cwd, 'voucherctl.json')
-  writeFileSync(project, '\ufeff{"timeout":"5s"}')
   const env = {
     VOUCHERCTL_BOT_TOKEN: secrets.VOUCHERCTL_BOT_TOKEN,
     VOUCHERCTL_WEBHOOK_SECRET: 'w'.repeat(9),
     TERM: 'dumb',
   }
-  const at = await explain('', { home, cwd, env })
+  const at = await explain('', { home, env })
   expect(at('application token')).toEqual(['sop_CANA…', 'profile default'])
   expect(at('bot token')).toEqual(['sbot_CAN…', 'environment VOUCHERCTL_BOT_TOKEN'])
   expect(at('account JWT')).toEqual([null, 'nowhere'])
   expect(at('webhook secret')).toEqual(['…', 'environment VOUCHERCTL_WEBHOOK_SECRET'])
   expect(at('color')).toEqual(['off', 'environment TERM'])
   expect(at('production')).toEqual([false, 'default'])
-  expect(at('project file')).toEqual([project, 'found here or above'])
-  expect(at('timeout')).toEqual(['5s', `project file ${project}`])
-  const flagged = await explain(`--token-file ${file} --no-color`, { home, cwd, env })
+  const flagged = await explain(`--token-file ${file} --no-color`, { home, env })
   expect(flagged('account JWT')).toEqual(['eyJ…', 'flag --token-file'])
   expect(flagged('bot token')).toEqual([null, 'nowhere'])
   expect(flagged('color')).toEqual(['off', 'flag --no-color'])

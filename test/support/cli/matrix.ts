@@ -34,8 +34,6 @@ const signed = '--body-file body.json --secret-file secret.txt'
 const files = { 'body.json': body, 'secret.txt': 'whsec_0123456789abcdef0123456789abcdef', 'headers.json': '{}' }
 const profile = { '.config/voucherctl/config.json': '{"current":"default","profiles":{"default":{},"shop":{}}}' }
 
-const project = { 'voucherctl.json': '{"base_url":"https://vouchers.example"}' }
-
 const logEntry = {
   ...{ time: '2026-11-21T10:00:00.000Z', request_id: 'req_1', endpoint: 'vouchers.verify', method: 'POST' },
   ...{ path: '/verify', status: 200, code: null, application_id: null, voucher_id: null },
@@ -63,9 +61,6 @@ const others: Readonly<Record<string, MatrixRow>> = {
   'profiles show': { args: '', local: true },
   'profiles set': { args: 'shop --timeout 20s', local: true },
   'profiles remove': { args: 'shop --yes', files: profile, local: true, exits: { bare: 3 } },
-  'project show': { args: '', local: true },
-  'project allow': { args: '', files: project, local: true },
-  'project deny': { args: '', files: project, local: true },
   'server start': { args: '--memory --port 0 --log-level silent', local: true, endless: true },
   'server env': { args: '', local: true },
   // Exits 1 because no server runs.

@@ -18,8 +18,7 @@ import {
   originOf,
   readOperatorKey,
 } from '../../config/local-server.js'
-import { projectNotAllowed } from '../../config/project-file.js'
-import { isNamedForCall } from '../../config/settings.js'
+import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { excluding, needing, text, toggle } from '../../flags/flags.js'
@@ -113,10 +112,9 @@ type LocalServerResult = { readonly ok: true; readonly server: LocalServer; read
 /** Finds the server for the login. The operator key of a data folder is sent only to the server of that folder. */
 async function findLogin(context: Context, data: string | undefined): Promise<LocalServerResult> {
   const { host, settings, dryRun } = context
-  if (settings.notAllowed !== undefined) return projectNotAllowed(settings.notAllowed)
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
   const { value: baseUrl, source } = settings.baseUrl
-  if (baseUrl === undefined || !isNamedForCall(settings.baseUrl)) {
+  if (baseUrl === undefined || !isGivenForCall(settings.baseUrl)) {
     const server = findLocalServer(dir)
     const isOurs = server !== undefined && (dryRun || (await isProven(server)))
     return isOurs ? { ok: true, server, dir } : notRunning(context, dir)

@@ -12,8 +12,7 @@ import { isOtherKind } from './whoami.js'
 
 /** Lists every setting with its value and its source. */
 export async function explain({ settings, host, globals }: Context) {
-  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, project, production, notAllowed } =
-    settings
+  const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, production } = settings
   const fromProfile = `profile ${profileName.value}`
   const own = (setting: string, value: unknown) => ({
     setting,
@@ -25,7 +24,7 @@ export async function explain({ settings, host, globals }: Context) {
   )
   const items = [
     { setting: 'profile', ...profileName },
-    { setting: 'base_url', value: notAllowed?.baseUrl ?? baseUrl.value ?? null, source: baseUrl.source },
+    { setting: 'base_url', value: baseUrl.value ?? null, source: baseUrl.source },
     { setting: 'output', ...format },
     { setting: 'timeout', value: `${timeoutMs.value / 1000}s`, source: timeoutMs.source },
     { setting: 'retries', ...retries },
@@ -44,24 +43,8 @@ export async function explain({ settings, host, globals }: Context) {
       value: configFile(host),
       source: folderVariable === undefined ? 'default' : `environment ${folderVariable}`,
     },
-    {
-      setting: 'project file',
-      value: project?.path ?? null,
-      source: project === undefined ? 'no voucherctl.json here or above' : stateOf(notAllowed),
-    },
-    ...settings.passedOver.map(({ path, why }) => ({
-      setting: 'project file',
-      value: null,
-      source: `${path} was ignored: ${why}`,
-    })),
   ]
   return { items }
-}
-
-function stateOf(notAllowed: Settings['notAllowed']): string {
-  if (notAllowed === undefined) return 'found here or above'
-  const changed = notAllowed.reason === 'changed since' ? 'has changed since it was allowed' : 'is not allowed'
-  return `found here or above; ${changed} to name a server: voucherctl project allow`
 }
 
 /** Lists the credential that a call would send, by kind and as prefix only. It makes no call. */

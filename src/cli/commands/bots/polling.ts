@@ -91,7 +91,7 @@ export function withRestartedServer(context: Context): Context {
 export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')
   if (!result.ok) {
-    const isAway = exitOf(result) === 9 || ['BASE_URL_REQUIRED', 'PROJECT_NOT_ALLOWED'].includes(result.code)
+    const isAway = exitOf(result) === 9 || result.code === 'BASE_URL_REQUIRED'
     return { ok: false, isAway, failure: result }
   }
   const updates = result.data?.items ?? []

@@ -67,7 +67,7 @@ async function diagnose(context: Context, databaseUrl: string | undefined): Prom
     ['folders', () => files.checkFolders(host)],
     ['permissions', () => files.checkPermissions(host)],
     ['profile file', () => files.checkProfileFile(host, diagnosis)],
-    ['project file', () => files.checkProjectFile(diagnosis)],
+    ...files.projectFileChecks(settings),
     ['settings', () => files.checkValues(diagnosis)],
     ['data folder', () => files.checkDataFolder(dataDir)],
     ['inbox', () => files.checkInbox(host)],

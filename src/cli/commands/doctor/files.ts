@@ -6,11 +6,13 @@ import { configDir, configFile, refuseFolders } from '../../config/config.js'
 import { PRIVATE_FILES } from '../../config/data-folder.js'
 import type { SettingsDiagnosis } from '../../config/diagnosis.js'
 import { findLocalServer } from '../../config/local-server.js'
+import { INSTEAD } from '../../config/old-project-file.js'
+import type { Settings } from '../../config/settings.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
 import { clients, pathOf, readEntry } from '../mcp/clients.js'
-import { bad, type Check, ok, warn } from './check.js'
+import { bad, type Check, type NamedCheck, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
 
@@ -59,14 +61,10 @@ export function checkPermissions(host: Host): Check {
   return ok(name, `${dir} is open to you alone.`)
 }
 
-export function checkProjectFile({ project: problem, settings }: SettingsDiagnosis): Check {
+/** Warns of a project file of an earlier version; without one there is nothing to check. */
+export function projectFileChecks({ oldProjectFile: path }: Settings): readonly NamedCheck[] {
   const name = 'project file'
-  if (problem !== undefined) return refused(name, problem, 'Repair it or move it away.')
-  const [foreign] = settings.passedOver
-  if (foreign !== undefined) return warn(name, `${foreign.path} is ignored.`, foreign.why)
-  const named = [settings.baseUrl, settings.format, settings.timeoutMs, settings.retries, settings.profileName]
-  const source = named.map((it) => it.source).find((it) => it.startsWith('project file '))
-  return ok(name, source === undefined ? 'No setting comes from a voucherctl.json.' : `In use: ${source.slice(13)}`)
+  return path === undefined ? [] : [[name, () => warn(name, `${path} is no longer read.`, INSTEAD)]]
 }
 
 /** Checks the values of all settings except the base URL, which has its own check. */

@@ -7,7 +7,6 @@ import { startHint } from '../../command/local-advice.js'
 import { openPlain } from '../../command/transport.js'
 import type { SettingsDiagnosis } from '../../config/diagnosis.js'
 import { noServerChosen, refuseImpostor } from '../../config/local-server.js'
-import { projectNotAllowed } from '../../config/project-file.js'
 import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
 import { bad, type Check, ok, skip, warn } from './check.js'
@@ -46,10 +45,6 @@ function checkBaseUrl(host: Host, { values, settings }: SettingsDiagnosis): Chec
   if (values?.code === 'USAGE') return bad(name, values.message, values.hint ?? 'Correct it.')
   if (values !== undefined) return skip(name, 'Not looked at: a setting is wrong.')
   const { value, source } = settings.baseUrl
-  if (settings.notAllowed !== undefined) {
-    const { message, hint } = projectNotAllowed(settings.notAllowed)
-    return bad(name, message, hint ?? 'voucherctl project allow')
-  }
   if (value === undefined) {
     const { message, hint } = noServerChosen(host, settings.config)
     return skip(name, message, hint ?? undefined)

@@ -127,11 +127,10 @@ const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, p
 
 const plain = (baseUrl: string | undefined) => baseUrl?.replace(/\/+$/, '')
 
-/** Refuses an address of the environment or a project file instead of that of --profile, which could be another platform. */
+/** Refuses an address of the environment instead of that of --profile, which could be another platform. */
 function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Context): Failure | undefined {
   const isChosen = profileName.source.startsWith('flag ') && profile.base_url !== undefined
-  const isOther =
-    /^(?:environment|project file) /.test(baseUrl.source) && plain(baseUrl.value) !== plain(profile.base_url)
+  const isOther = baseUrl.source.startsWith('environment ') && plain(baseUrl.value) !== plain(profile.base_url)
   if (!isChosen || !isOther) return undefined
   return usage(
     `Profile ${profileName.value} has the server ${profile.base_url}, but ${baseUrl.source} names another one.`,

@@ -137,7 +137,6 @@ test('follow() returns a failure if an item of a poll response is not an object'
 
 test.each([
   ['BASE_URL_REQUIRED', true],
-  ['PROJECT_NOT_ALLOWED', true],
   ['NETWORK_ERROR', true],
   ['CREDENTIAL_REQUIRED', false],
 ] as const)('polledOf with the failure %s reports a server that is away: %s', (code, isAway) => {

@@ -136,7 +136,7 @@ describe('doctor', () => {
     expect(lines.filter((line) => [...line].length > 80 && !/\S{40}/.test(line))).toEqual([])
     const wrong = lines.findIndex((line) => line.startsWith('✗ permissions'))
     expect(lines.slice(wrong, wrong + 4).join(' ')).toContain('chmod 600')
-    expect(ran.stdout).toContain('\n24 checks: 2 failed (permissions, server), ')
+    expect(ran.stdout).toContain('\n23 checks: 2 failed (permissions, server), ')
     const coloured = await cli('doctor', { home, terminal: true, columns: 80, now: Date.now() })
     expect(coloured.stdout).toContain('\u001b[')
   })
@@ -255,15 +255,19 @@ describe('doctor on files', () => {
     }
   })
 
-  test('doctor fails for a project file with a secret, an unknown member or invalid JSON', async () => {
+  test('doctor warns of a voucherctl.json, names what replaces it and does not read it', async () => {
     const cwd = temporaryDir()
+    expect((await doctor({ cwd })).check('project file')).toBeUndefined()
     const file = join(cwd, 'voucherctl.json')
-    for (const content of [`{"token":"${secrets.VOUCHERCTL_TOKEN}"}`, '{"colour":"blue"}', 'CANARY']) {
-      writeFileSync(file, content)
-      expect((await doctor({ cwd })).check('project file')?.status).toBe('fail')
-    }
-    writeFileSync(file, '{"timeout":"20s"}')
-    expect((await doctor({ cwd })).check('project file')).toMatchObject({ status: 'ok', message: `In use: ${file}` })
+    writeFileSync(file, `{"token":"${secrets.VOUCHERCTL_TOKEN}","base_url":"http://127.0.0.1:1"`)
+    const found = await doctor({ cwd, home: withProfile({ timeout: 'soon' }) })
+    expect(found.check('project file')).toEqual({
+      name: 'project file',
+      status: 'warn',
+      message: `${file} is no longer read.`,
+      fix: 'Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.',
+    })
+    expect((await doctor({ cwd })).check('base URL')?.status).toBe('skip')
   })
 
   test('doctor fails for an invalid setting and names its source', async () => {

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { paths } from '../../../../src/secure/index.js'
 import { startServer } from '../../../../src/testing/index.js'
@@ -38,11 +37,10 @@ describe('--secure', () => {
     expect(JSON.parse(encrypted.stdout)).toMatchObject({ status: 'succeeded' })
   })
 
-  test('mode and origin of encryption come from flag, environment, project file or profile', async () => {
+  test('mode and origin of encryption come from flag, environment or profile', async () => {
     const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'auto', origin: 'https://profile.example' } })
-    const cwd = temporaryDir()
     const show = async (args = '', more: Record<string, string> = {}) => {
-      const ran = await cli(`profiles show --explain --json ${args}`, { home, cwd, env: more })
+      const ran = await cli(`profiles show --explain --json ${args}`, { home, env: more })
       const { items } = JSON.parse(ran.stdout) as { items: { setting: string; value: unknown; source: string }[] }
       return ['secure.mode', 'secure.origin'].flatMap((name) => {
         const { value, source } = items.find(({ setting }) => setting === name) ?? {}
@@ -50,10 +48,6 @@ describe('--secure', () => {
       })
     }
     expect(await show()).toEqual(['auto', 'profile default', 'https://profile.example', 'profile default'])
-    const project = join(cwd, 'voucherctl.json')
-    writeFileSync(project, JSON.stringify({ secure: { mode: 'required', origin: 'https://project.example' } }))
-    const source = `project file ${project}`
-    expect(await show()).toEqual(['required', source, 'https://project.example', source])
     const variables = { VOUCHERCTL_SECURE: 'auto', VOUCHERCTL_ORIGIN: 'https://env.example' }
     expect(await show('', variables)).toEqual([
       'auto',
@@ -67,21 +61,6 @@ describe('--secure', () => {
       'https://flag.example',
       'flag --origin',
     ])
-  })
-
-  test('a project file cannot weaken the encryption mode of a profile or replace its pins', async () => {
-    const own = `sha256:${'A'.repeat(43)}`
-    const other = `sha256:${'A'.repeat(42)}E`
-    const home = withProfile({ base_url: server.baseUrl, secure: { mode: 'required', pins: [own] } })
-    const cwd = temporaryDir()
-    writeFileSync(join(cwd, 'voucherctl.json'), JSON.stringify({ secure: { mode: 'off', pins: [other] } }))
-    const { stdout } = await cli('profiles show --explain --json', { home, cwd })
-    expect(JSON.parse(stdout).items).toContainEqual({
-      setting: 'secure.mode',
-      value: 'required',
-      source: 'profile default',
-    })
-    expect(JSON.parse(stdout).items).toContainEqual({ setting: 'secure.pins', value: [own], source: 'profile default' })
   })
 
   test.each([
