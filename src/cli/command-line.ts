@@ -167,8 +167,11 @@ export class CommandLine {
     }
     const fault = message.replace('error: ', '')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    const removed = code === UNKNOWN_FLAG ? removedFlags[word.split('=')[0] ?? ''] : undefined
-    if (removed !== undefined) return usage(text, removed)
+    const [table, name] =
+      code === UNKNOWN_FLAG
+        ? [removedFlags, word.split('=')[0] ?? '']
+        : [removedCommands, [...this.path, word].join(' ')]
+    if (Object.hasOwn(table, name)) return usage(text, table[name])
     let meant: string | undefined
     if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
     if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
@@ -234,6 +237,12 @@ const operatorCommands: Readonly<Record<string, string>> = {
 const removedFlags: Readonly<Record<string, string>> = {
   '--differences':
     'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit issue=5/60` changes a limit.',
+}
+
+/** What replaces commands of earlier versions, by the words of their paths. */
+const removedCommands: Readonly<Record<string, string>> = {
+  'webhook bridge':
+    'It was removed. Use voucherctl webhook listen --bot BOT --forward-to URL: see `voucherctl webhook listen --help`.',
 }
 
 /** Maximum number of commands in a suggestion. */
