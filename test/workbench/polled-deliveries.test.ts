@@ -113,7 +113,7 @@ test('an abort ends a retry delay of an hour immediately', async () => {
   expect((await running).calls).toBe('poll:- 7:500')
 })
 
-test('a dead letter has the update and its last outcome; if it cannot be recorded, the deliveries end', async () => {
+test('a dead letter has the last outcome; if it cannot be recorded, the deliveries end', async () => {
   const deliveries = { polls: [found(7, 8)], statuses: [200, null], attemptsMax: 1 }
   const { letters } = await delivered(deliveries)
   const update = { update_id: 8, type: 'ping', created_at: 'T', ping: {} }

@@ -32,12 +32,9 @@ type Allowed = { readonly allowed: readonly UpdateType[] | undefined }
 
 /** Flags for updates that are polled. */
 export const retryFlags = {
-  'retry-fast': needing(toggle('Retry polled updates after 100 ms, 200 ms and so on, at most 10 s'), 'bot'),
-  'max-attempts': needing(
-    integer('N', 'Attempts before a polled update becomes a dead letter', 1, 1_000_000),
-    'dead-letter',
-  ),
-  'dead-letter': needing(path('FILE', 'Where dead letters are appended to, with --bot'), 'max-attempts'),
+  'retry-fast': needing(toggle('Retry polled updates after 0.1 to 10 s'), 'bot'),
+  'max-attempts': needing(integer('N', 'Attempts of polled updates', 1, 1_000_000), 'dead-letter'),
+  'dead-letter': needing(path('FILE', 'Append those that fail here'), 'max-attempts'),
 }
 /** The listener, and the secret that signs its deliveries. */
 type Receiver = { readonly listener: Listener; readonly secret: string }

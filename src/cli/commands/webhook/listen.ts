@@ -112,10 +112,8 @@ export const listen = leaf({
   name: 'listen',
   summary: 'Receive webhooks on this machine: verify, record and forward them',
   notes: [
-    'It listens on 127.0.0.1, on any path. A delivery is in the inbox on disk before the response; one that is not verified gets 401 with the reason.',
-    'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. A delivery that was accepted before is not forwarded again.',
-    'With --bot a local server delivers here until the command ends, then its earlier webhook is back. Without a secret it makes one, keeps it in $XDG_DATA_HOME/voucherctl/webhook-secret, and prints the line that gives it to the application.',
-    'Updates of another server are polled with the bot token, one at a time. An update is confirmed once the application has accepted it. Until then it comes again after 1, 5, 15 and 60 minutes, then each hour, or sooner with --retry-fast, and those behind it wait. After --max-attempts it goes into the file of --dead-letter, one JSON object a line. A local server retries its deliveries itself and refuses these flags. A bot with a webhook cannot poll (exit 6).',
+    'It listens on 127.0.0.1, on any path. A delivery is in the inbox on disk before the response; one that is not verified gets 401 with the reason. The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s.',
+    'With --bot a local server delivers here until the end, then its earlier webhook is back. Updates of another server are polled, and retried after 1, 5, 15 and 60 minutes. Without a secret it makes $XDG_DATA_HOME/voucherctl/webhook-secret, and prints the line that gives it to the application.',
     'With --expect the command ends with 124 after --timeout, default 30 s. `voucherctl help local-webhooks` has more.',
   ],
   flags: listenFlags,
@@ -128,10 +126,10 @@ export const listen = leaf({
     },
     {
       command:
-        "voucherctl webhook listen --secret-file secret.txt --route 'voucher_*=http://localhost:3001/' --route '.message.text == \"hi\"=http://localhost:3002/'",
+        "voucherctl webhook listen --route 'voucher_*=http://localhost:3001/' --route '.message.text == \"hi\"=http://localhost:3002/'",
     },
     {
-      command: 'voucherctl webhook listen --secret-file secret.txt --expect message=2 --timeout 30s --json',
+      command: 'voucherctl webhook listen --expect message=2 --timeout 30s --json',
       comment: 'In CI: exits with 0 as soon as both have arrived',
     },
   ],

@@ -140,7 +140,7 @@ test('webhook listen --bot through a tunnel polls, and never changes the webhook
   expect(await it.urlInEffect()).toBeNull()
 })
 
-test('webhook listen --bot delivers a polled update again after it was killed during the delivery', async () => {
+test('webhook listen --bot delivers a polled update again after it was killed', async () => {
   const it = await pollingScene()
   for (let sent = 0; sent < 3; sent += 1) await it.ping()
   const ids: number[] = []
@@ -168,7 +168,7 @@ test('webhook listen --bot delivers a polled update again after it was killed du
   expect([await exit, await it.waiting()]).toEqual([130, []])
 })
 
-test('webhook listen --bot polls across a server restart, and completes the delivery in flight at SIGINT', async () => {
+test('webhook listen --bot polls across a restart and completes the last delivery at SIGINT', async () => {
   const it = await pollingScene()
   const ids: number[] = []
   let failing = 2

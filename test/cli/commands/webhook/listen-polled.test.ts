@@ -34,7 +34,7 @@ async function listening(responses: readonly ReturnType<typeof success>[], flags
   return { ...(await cli(line, { home: temporaryDir(), now, signal: stop.signal, ...given, env })), polls }
 }
 
-test('webhook listen --bot forwards a polled update byte for byte and confirms it with the next poll', async () => {
+test('webhook listen --bot forwards a polled update unchanged and confirms it', async () => {
   const app = await webhookReceiver(secret, undefined, now)
   const { exit, stdout, stderr, polls } = await listening([items(7)], `--json --forward-to ${app.url}/hook`)
   expect([exit, stderr]).toEqual([0, ''])
@@ -74,7 +74,7 @@ test('webhook listen --dead-letter appends each dead letter as one line and make
   expect(unwritable.stderr).toContain('/nowhere/x cannot be written (ENOENT).')
 })
 
-test('webhook listen --bot keeps the secret that it makes, and prints the line that gives it to the app', async () => {
+test('webhook listen --bot keeps its secret and prints the line that gives it to the app', async () => {
   const home = temporaryDir()
   const file = join(home, '.local/share/voucherctl/webhook-secret')
   const line = `export VOUCHERCTL_WEBHOOK_SECRET="$(cat ${file})"`
