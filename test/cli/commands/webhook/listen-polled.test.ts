@@ -1,26 +1,17 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
+import { cli, type Given, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { update } from '../../../support/cli/samples.js'
 import { webhookReceiver } from '../../../support/webhook/receiver.js'
 
 const secret = 'whsec_test_secret_0123456789abcdef'
 const now = Date.UTC(2026, 10, 21, 10)
 const items = (...ids: number[]) => success({ items: ids.map((update_id) => ({ ...update, update_id })) })
-const lines = (text: string) =>
-  text
-    .split('\n')
-    .filter((it) => it !== '')
-    .map((it) => JSON.parse(it))
-
-interface Listening {
-  readonly env?: Record<string, string>
-  readonly home?: string
-}
+const linesOf = (text: string) => [...text.matchAll(/.+/g)].map(([it]) => JSON.parse(it))
 
 /** Listens to the bot of a server with these getUpdates responses, after a first empty one; stops after the last. */
-async function listening(responses: readonly ReturnType<typeof success>[], flags: string, given: Listening = {}) {
+async function listening(responses: readonly ReturnType<typeof success>[], flags: string, given: Given = {}) {
   const stop = new AbortController()
   const polls: unknown[] = []
   const { baseUrl } = await stub(({ path, body }) => {
@@ -30,8 +21,8 @@ async function listening(responses: readonly ReturnType<typeof success>[], flags
     return response ?? items()
   })
   const line = `webhook listen --bot bot_1 --inbox inbox --base-url ${baseUrl} ${flags}`
-  const env = { ...secrets, ...(given.env ?? { VOUCHERCTL_WEBHOOK_SECRET: secret }) }
-  return { ...(await cli(line, { home: temporaryDir(), now, signal: stop.signal, ...given, env })), polls }
+  const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: secret }
+  return { ...(await cli(line, { home: temporaryDir(), now, signal: stop.signal, env, ...given })), polls }
 }
 
 test('webhook listen --bot forwards a polled update unchanged and confirms it', async () => {
@@ -40,7 +31,7 @@ test('webhook listen --bot forwards a polled update unchanged and confirms it', 
   expect([exit, stderr]).toEqual([0, ''])
   expect(app.received).toMatchObject([{ verdict: { ok: true, updateId: '7' } }])
   expect(String(app.received[0]?.body)).toBe(JSON.stringify(update))
-  expect(lines(stdout)).toMatchObject([{ verdict: 'ok', update_id: 7, status: 200 }])
+  expect(linesOf(stdout)).toMatchObject([{ verdict: 'ok', update_id: 7, status: 200 }])
   const last = { offset: 8, limit: 1, timeout: 0 }
   expect(polls).toEqual([{ timeout: 0 }, { timeout: 0 }, { offset: 8, timeout: 50 }, last])
 })
@@ -63,7 +54,7 @@ test('webhook listen --dead-letter appends each dead letter as one line and make
   expect([exit, app.received.map(({ verdict }) => verdict.ok && verdict.updateId)]).toEqual([0, ['7', '7', '8']])
   expect(stderr).toContain('Update 7 failed at attempt 1; the next one is in 100 ms.\n')
   expect(stderr).toContain('Update 7 became a dead letter at attempt 2.\n')
-  expect(lines(readFileSync(file, 'utf8'))).toMatchObject([
+  expect(linesOf(readFileSync(file, 'utf8'))).toMatchObject([
     { update_id: 1 },
     { update_id: 7, type: 'message', attempts: 2, status: 503, error: null, update: { ...update, update_id: 7 } },
   ])
@@ -78,7 +69,7 @@ test('webhook listen --bot keeps its secret and prints the line that gives it to
   const home = temporaryDir()
   const file = join(home, '.local/share/voucherctl/webhook-secret')
   const line = `export VOUCHERCTL_WEBHOOK_SECRET="$(cat ${file})"`
-  const given = { home, env: {} }
+  const given = { home, env: secrets }
   const once = '--max-attempts 1 --dead-letter dead.ndjson'
   const stranger = await webhookReceiver('another-secret', undefined, now)
   const refused = await listening([items(7)], `${once} --forward-to ${stranger.url}`, given)
