@@ -9,7 +9,7 @@ _voucherctl_commands() {
     'templates'|'template') REPLY='list get create submit apply diff init' ;;
     'vouchers'|'voucher') REPLY='issue issue-many verify-many redeem-many reverse-many sheet verify redeem redemption reverse' ;;
     'bots'|'bot') REPLY='list apply get update regenerate-token metrics send updates' ;;
-    'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay bridge trigger sign verify' ;;
+    'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
     'scenario'|'scenarios') REPLY='run init record' ;;

@@ -15,7 +15,7 @@ function __voucherctl_commands
                 templates 'Voucher templates: list, create, submit' \
                 vouchers 'Issue one or many, verify, redeem, reverse' \
                 bots 'Bots: apply, token, profile, metrics, send, updates' \
-                webhook 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …' \
+                webhook 'Of a bot: set, deliveries, retry; local: listen, replay, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 scenario 'Steps in YAML files, run against a server and checked: run' \
@@ -90,7 +90,6 @@ function __voucherctl_commands
                 listen 'Receive webhooks on this machine: verify, record and forward them' \
                 inbox 'What `webhook listen` has recorded' \
                 replay 'Send recorded deliveries to the application again' \
-                bridge 'Poll the updates of a bot and post them, signed, to an app on this machine' \
                 trigger 'Send a made-up update to a receiver, also with a mistake on purpose' \
                 sign 'Sign a body as the platform signs a delivery' \
                 verify 'Verify a recorded delivery, and say why it fails'

@@ -169,7 +169,7 @@ export class CommandLine {
     }
     const fault = message.replace('error: ', '')
     const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    const removed = code === UNKNOWN_FLAG ? removedFlags[word.split('=')[0] ?? ''] : undefined
+    const removed = code === UNKNOWN_FLAG ? textOf(removedFlags, word.split('=')[0] ?? '') : undefined
     if (removed !== undefined) return usage(text, removed)
     let meant: string | undefined
     if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
@@ -242,6 +242,8 @@ const removedFlags: Readonly<Record<string, string>> = {
 const removedCommands: Readonly<Record<string, string>> = {
   project:
     'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.',
+  'webhook bridge':
+    'It was removed. Use voucherctl webhook listen --bot BOT --forward-to URL: see `voucherctl webhook listen --help`.',
 }
 
 /** Finds a text by a typed word; inherited members such as `constructor` are not texts. */

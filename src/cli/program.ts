@@ -78,7 +78,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     {
       name: 'webhook',
       alias: 'webhooks',
-      summary: 'Of a bot: set, deliveries, retry; local: listen, bridge, trigger …',
+      summary: 'Of a bot: set, deliveries, retry; local: listen, replay, trigger …',
       load: async () => (await import('./commands/webhook/webhook.js')).webhook,
     },
   ],

@@ -52,7 +52,7 @@ export const failures = {
     cause: 'The offset came from another bot or another server, or the updates of the server were reset.',
   }),
   CHAT_NOT_PRIVATE: rule(400, 'Vouchers are issued in private chats only.', 'Use the private chat of the user with this bot.'),
-  WEBHOOK_URL_REFUSED: rule(400, 'Updates cannot be delivered to this URL.', 'Use an https URL of a public host, port 443, 8443 or from 1024; see details.reason.', { cliFix: 'Use an https URL of a public host, port 443, 8443 or from 1024. For a receiver on this machine: `voucherctl webhook bridge --help`.' }),
+  WEBHOOK_URL_REFUSED: rule(400, 'Updates cannot be delivered to this URL.', 'Use an https URL of a public host, port 443, 8443 or from 1024; see details.reason.', { cliFix: 'Use an https URL of a public host, port 443, 8443 or from 1024. For a receiver on this machine: `voucherctl webhook listen --help`.' }),
 
   SECURE_ENVELOPE_INVALID: secure(400, 'The envelope is malformed.', 'Send exactly its eight fields, binary ones as canonical unpadded base64url.', { cliFix: UPDATE, cause: 'Client and server differ in their protocol, or something between changed the request.' }),
   SECURE_VERSION_UNSUPPORTED: secure(400, 'This version or suite is not supported.', 'Use the v and the suite that bootstrap names.', { cliFix: 'Nothing was sent. Update the older of the two.' }),

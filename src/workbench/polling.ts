@@ -9,16 +9,10 @@ export type PollOutcome<F> =
 /** How long the server should hold a poll open if there is no update. */
 export type PollHold = 'none' | 'longest'
 
-export type ConnectionChange = 'disconnected' | 'reconnected'
-
-export interface PollingOptions<F, Line = never> {
+export interface PollingOptions<F> {
   /** Requests updates from the id `from` on, which confirms all updates before it to the server. */
   poll(from: number | undefined, hold: PollHold): Promise<PollOutcome<F>>
-  /** Called after the first successful poll. */
-  ready?(): void
   notice(text: string): void
-  /** Returns the output line for a lost or restored connection; without it, a notice tells the user. */
-  connectionLine?(change: ConnectionChange, error: string | null): Line
   /** Returns the message of a failure without its full stop. */
   inWords(failure: F): string
   readonly signal: AbortSignal
@@ -31,7 +25,7 @@ export interface PollingOptions<F, Line = never> {
 }
 
 export interface PollPosition {
-  /** Id of the next update; the handler advances it. A negative -N starts at the latest N updates. */
+  /** Id of the next update. A negative -N starts at the latest N updates. */
   next: number | undefined
   /** All updates before this id are confirmed to the server. */
   confirmed: number | undefined
@@ -40,22 +34,18 @@ export interface PollPosition {
 }
 
 /**
- * Polls until the signal aborts, passes each update to the handler in the order of the ids, and yields the handler's
- * output lines. Each poll confirms the updates handled before. Polling ends if a poll or the handler fails. If a server
+ * Polls until the signal aborts, and yields each update in the order of the ids. Each poll confirms the updates handled
+ * before; an update counts as handled when the consumer asks for the next one. Polling ends if a poll fails. If a server
  * that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
  */
-export function pollUpdates<F, Line>(
-  options: PollingOptions<F, Line>,
+export const pollUpdates = <F>(
+  options: PollingOptions<F>,
   position: PollPosition,
-  handle: (update: Update) => AsyncGenerator<Line, F | undefined>,
-): AsyncGenerator<Line, F | undefined> {
-  return new Polling(options, position, handle).run()
-}
+): AsyncGenerator<Update, F | undefined> => new Polling(options, position).run()
 
-class Polling<F, Line> {
-  readonly #options: PollingOptions<F, Line>
+class Polling<F> {
+  readonly #options: PollingOptions<F>
   readonly #position: PollPosition
-  readonly #handle: (update: Update) => AsyncGenerator<Line, F | undefined>
   #connected = false
   /** Failure that ended the connection; undefined while the server responds. */
   #lost: F | undefined
@@ -63,17 +53,12 @@ class Polling<F, Line> {
   #emptyPolls = 0
   #isPaced = false
 
-  constructor(
-    options: PollingOptions<F, Line>,
-    position: PollPosition,
-    handle: (update: Update) => AsyncGenerator<Line, F | undefined>,
-  ) {
+  constructor(options: PollingOptions<F>, position: PollPosition) {
     this.#options = options
     this.#position = position
-    this.#handle = handle
   }
 
-  async *run(): AsyncGenerator<Line, F | undefined> {
+  async *run(): AsyncGenerator<Update, F | undefined> {
     const { poll, signal } = this.#options
     while (!signal.aborted) {
       // Do not let the server hold the first poll: its response shows whether this bot may poll.
@@ -82,50 +67,35 @@ class Polling<F, Line> {
       const polled = await poll(this.#position.next, hold)
       if (signal.aborted) break
       if (!polled.ok) {
-        const failure = polled.isAway ? yield* this.#waitForServer(polled.failure) : polled.failure
+        const failure = polled.isAway ? await this.#waitForServer(polled.failure) : polled.failure
         if (failure !== undefined) return failure
         continue
       }
-      yield* this.#noteConnection()
-      const failure = yield* this.#handleAll(polled.updates)
-      if (failure !== undefined) return failure
+      this.#noteConnection()
+      for (const update of polled.updates) {
+        yield update
+        this.#position.next = update.update_id + 1
+      }
       if (hold === 'longest') await this.#pauseAfter(polled.updates.length, performance.now() - startedAt)
     }
     return undefined
   }
 
-  async *#handleAll(updates: readonly Update[]): AsyncGenerator<Line, F | undefined> {
-    for (const update of updates) {
-      const failure = yield* this.#handle(update)
-      if (failure !== undefined) return failure
-    }
-    return undefined
-  }
-
   /** Returns the first failure if waiting is useless: the server never responded, or stays unavailable. */
-  async *#waitForServer(failure: F): AsyncGenerator<Line, F | undefined> {
-    const { reconnectMs, inWords, connectionLine, notice, signal } = this.#options
+  async #waitForServer(failure: F): Promise<F | undefined> {
+    const { reconnectMs, inWords, notice, signal } = this.#options
     this.#lost ??= failure
     this.#position.isServerAway = true
     const waitMs = this.#connected ? reconnectMs[this.#waits] : undefined
     if (waitMs === undefined) return this.#lost
-    if (this.#waits === 0) {
-      const error = inWords(failure)
-      if (connectionLine === undefined) notice(`${error}. Trying again.`)
-      else yield connectionLine('disconnected', error)
-    }
+    if (this.#waits === 0) notice(`${inWords(failure)}. Trying again.`)
     this.#waits += 1
     await pause(waitMs, signal)
     return undefined
   }
 
-  async *#noteConnection(): AsyncGenerator<Line, void> {
-    const { connectionLine, notice, ready } = this.#options
-    if (this.#lost !== undefined) {
-      if (connectionLine === undefined) notice('Connected again.')
-      else yield connectionLine('reconnected', null)
-    }
-    if (!this.#connected) ready?.()
+  #noteConnection(): void {
+    if (this.#lost !== undefined) this.#options.notice('Connected again.')
     this.#connected = true
     this.#lost = undefined
     this.#waits = 0

@@ -30,7 +30,7 @@ function plantServer(home: string): void {
   writeFileSync(join(data_dir, 'server.json'), JSON.stringify(server))
 }
 
-test.each([...changing, 'webhook listen', 'webhook bridge'])(
+test.each([...changing, 'webhook listen'])(
   'the command %s --dry-run prints the planned requests, sends nothing and changes no file',
   async (path) => {
     const { baseUrl, received } = await stub(() => success({}))

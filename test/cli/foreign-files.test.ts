@@ -65,13 +65,13 @@ test('a command that stores a credential refuses the profile file of another use
   expectUntouched(join(folder, 'config.json'), profiles)
 })
 
-test('webhook bridge refuses a dead letter file of another user before its first poll', async (context) => {
+test('webhook listen refuses a dead letter file of another user before its first poll', async (context) => {
   const home = temporaryDir()
   foreignFile(context, join(home, 'dead.ndjson'))
   const { baseUrl, received } = await stub(() => success({ items: [] }))
-  const flags = '--forward-to http://127.0.0.1:1/ --max-attempts 2 --dead-letter'
+  const flags = '--bot bot_1 --max-attempts 2 --dead-letter'
   const env = { ...secrets, VOUCHERCTL_WEBHOOK_SECRET: 'whsec_test_secret_0123456789abcdef' }
-  const ran = await cli(`webhook bridge ${flags} ${join(home, 'dead.ndjson')} --base-url ${baseUrl}`, { home, env })
+  const ran = await cli(`webhook listen ${flags} ${join(home, 'dead.ndjson')} --base-url ${baseUrl}`, { home, env })
   expect([ran.exit, received]).toEqual([1, []])
   expect(ran.stderr).toContain('dead.ndjson cannot be written (OWNED_BY_ANOTHER_USER).')
   expectUntouched(join(home, 'dead.ndjson'))

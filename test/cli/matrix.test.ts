@@ -25,7 +25,7 @@ const shapes = [
   'apps list', // a page of objects
   'vouchers issue', // result of a mutation
   'profiles show', // result without an API call
-  'webhook bridge', // lines until Ctrl-C
+  'webhook listen', // lines until Ctrl-C
   'scenario run', // results of tests, printed also if they fail
 ]
 

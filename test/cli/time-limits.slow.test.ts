@@ -4,7 +4,7 @@ import { homeOf, matrix, rowEnvironment } from '../support/cli/matrix.js'
 import { slowServers } from '../support/cli/slow-servers.js'
 
 /** Commands that poll, whose calls take at most 10 s longer than the server holds them. */
-const polling = ['bots updates', 'webhook bridge']
+const polling = ['bots updates', 'webhook listen']
 
 /** `webhook trigger` waits for an app as the platform does. */
 const calling = Object.entries(matrix).filter(([path, { local }]) => local !== true && path !== 'webhook trigger')

@@ -104,7 +104,7 @@ describe('the listener', () => {
   })
 })
 
-describe('posts of bridge and trigger', () => {
+describe('posts of polled updates and trigger', () => {
   test.each([
     ['status 000', 'INVALID_STATUS'],
     ['status 099', 'INVALID_STATUS'],

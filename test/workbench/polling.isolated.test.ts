@@ -38,10 +38,7 @@ async function run(
     ...options,
   }
   const position = { next: undefined, confirmed: undefined, isServerAway: false }
-  const lines = pollUpdates<string, never>(polling, position, async function* () {
-    return undefined
-  })
-  await lines.next()
+  for await (const _ of pollUpdates(polling, position));
   return { pauses: paused.mock.calls.map(([ms]) => ms), notices }
 }
 

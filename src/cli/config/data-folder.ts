@@ -6,7 +6,8 @@ import { type Failure, fail, usage } from '../failures/failure.js'
 import { closing, othersMay, writableFolder } from '../host/permissions.js'
 
 /** Files of a data folder that only their owner may read: the keys are enough to forge vouchers. */
-export const PRIVATE_FILES = ['keys.json', 'operator.key', 'page-sessions.json', 'secure-keys.json', 'voucherctl.db']
+export const PRIVATE_FILES =
+  'keys.json operator.key page-sessions.json secure-keys.json voucherctl.db webhook-secret'.split(' ')
 
 const ROOT = 0
 const GROUP_READS = 0o040

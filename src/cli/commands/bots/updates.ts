@@ -120,11 +120,7 @@ export async function* follow(
     inWords,
     ...following,
   }
-  const failure = yield* pollUpdates(polling, position, async function* (update) {
-    yield update
-    position.next = update.update_id + 1
-    return undefined
-  })
+  const failure = yield* pollUpdates(polling, position)
   const { next, confirmed } = position
   if (failure !== undefined) return resumable(failure, next, confirmed)
   if (next === undefined || next === confirmed) return undefined

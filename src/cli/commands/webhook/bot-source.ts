@@ -1,20 +1,25 @@
-import { randomBytes } from 'node:crypto'
+import { appendFile, chmod } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { platform } from '../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../contract/updates.js'
 import { webhook } from '../../../contract/webhook.js'
+import { reasonOf } from '../../../files/error-code.js'
 import { pause } from '../../../files/pause.js'
-import { bridge, PLATFORM_DELAYS_MS } from '../../../workbench/bridge.js'
+import { refuseForeignFile } from '../../../files/replace-file.js'
+import { signWebhook } from '../../../webhook/signature.js'
 import type { Listener } from '../../../workbench/listener.js'
+import { deliverPolled, FAST_DELAYS_MS, PLATFORM_DELAYS_MS } from '../../../workbench/polled-deliveries.js'
+import { post } from '../../../workbench/post.js'
 import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
 import { idOf } from '../../command/names.js'
 import { findServerAt, isProven } from '../../config/local-server.js'
 import { exitOf } from '../../failures/codes.js'
-import type { Failure } from '../../failures/failure.js'
-import { remember } from '../../host/secrets.js'
-import { withRestartedServer } from '../bots/polling.js'
-import { type BridgeTarget, bridgeOptions } from './bridge.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
+import { integer, needing, path, toggle, type ValuesOf } from '../../flags/flags.js'
+import { inWords, longestHold, polledOf, polls, withRestartedServer } from '../bots/polling.js'
+import { secondsOf } from './sign.js'
 
 /** Milliseconds between renewals of the lease, which lasts 30 s. */
 const RENEW_MS = 10_000
@@ -25,11 +30,15 @@ type Source = (() => Promise<Failure | undefined>) & Allowed
 /** The bot's allowed_updates, if the server reports them. */
 type Allowed = { readonly allowed: readonly UpdateType[] | undefined }
 
-export function newSecret({ host }: Context): string {
-  const secret = randomBytes(32).toString('base64url')
-  remember(host, secret)
-  return secret
+/** Flags for updates that are polled. */
+export const retryFlags = {
+  'retry-fast': needing(toggle('Retry polled updates after 0.1 to 10 s'), 'bot'),
+  'max-attempts': needing(integer('N', 'Attempts of polled updates', 1, 1_000_000), 'dead-letter'),
+  'dead-letter': needing(path('FILE', 'Append those that fail here'), 'max-attempts'),
 }
+/** The listener, and the secret that signs its deliveries. */
+type Receiver = { readonly listener: Listener; readonly secret: string }
+type BotFlags = ValuesOf<typeof retryFlags> & { readonly bot: string }
 
 /**
  * Borrows the webhook of a bot on a local server, or polls its updates (RULES.md#borrowed-webhooks), until `close`.
@@ -37,9 +46,8 @@ export function newSecret({ host }: Context): string {
  */
 export async function openBotSource(
   context: Context,
-  bot: string,
-  secret: string,
-  listener: Listener,
+  flags: BotFlags,
+  receiver: Receiver,
   onFailure: (failure: Failure) => void,
 ): Promise<(Allowed & { readonly close: () => Promise<void> }) | Failure> {
   const base = context.baseUrl()
@@ -49,9 +57,13 @@ export async function openBotSource(
   // A tunnel to a remote server has a loopback address too. Without its operator API a server lends nothing.
   const server = findServerAt(context.host, context.settings, new URL(base.value).origin)
   const lends = server !== undefined && server.operator_key_file !== null && (await isProven(server))
-  const source = lends
-    ? await borrow(context, bot, { port: listener.port, secret_token: secret }, signal)
-    : await poll(context, { url: new URL(listener.url), secrets: [secret] }, signal)
+  if (lends && (flags['retry-fast'] || flags['dead-letter'] !== undefined)) {
+    return usage(
+      '--retry-fast, --max-attempts and --dead-letter apply to updates that are polled; this server delivers and retries itself.',
+      'Leave them out. `voucherctl webhook retry` retries a delivery immediately.',
+    )
+  }
+  const source = await (lends ? borrow : poll)(context, flags, receiver, signal)
   if ('code' in source) return source
   const running = source().then((failure) => failure && !signal.aborted && onFailure(failure))
   const close = async () => {
@@ -63,8 +75,8 @@ export async function openBotSource(
 
 async function borrow(
   context: Context,
-  bot: string,
-  listener: { readonly port: number; readonly secret_token: string },
+  { bot }: BotFlags,
+  { listener: { port }, secret: secret_token }: Receiver,
   signal: AbortSignal,
 ): Promise<Source | Failure> {
   const found = await idOf(context, 'botId', bot)
@@ -76,7 +88,7 @@ async function borrow(
   // Ctrl-C aborts no renewal: the server could process it after the end of the lease.
   const limits = () => ({ timeoutMs: CALL_MS, signal: AbortSignal.timeout(CALL_MS), progress: 'Listening' })
   const renew = async () => {
-    const renewed = await by.call(platform.borrowWebhook, { ...lease, ...listener, holder }, limits())
+    const renewed = await by.call(platform.borrowWebhook, { ...lease, port, secret_token, holder }, limits())
     if (renewed.ok) allowed ??= renewed.data.allowed_updates
     return renewed.ok || 'plan' in renewed ? undefined : renewed
   }
@@ -99,20 +111,58 @@ async function borrow(
   return Object.assign(run, { allowed })
 }
 
-/** Polls the updates of the bot whose token is stored, and posts them to the listener. */
-async function poll(context: Context, target: BridgeTarget, signal: AbortSignal): Promise<Source | Failure> {
+/** Polls the updates of the bot whose token is stored, and posts them to the listener (RULES.md#polled-deliveries). */
+async function poll(
+  context: Context,
+  flags: BotFlags,
+  { listener, secret }: Receiver,
+  signal: AbortSignal,
+): Promise<Source | Failure> {
   const { globals, settings, output, line } = context
   const host = { ...context.host, signal: AbortSignal.any([context.host.signal, signal]) }
-  const options = bridgeOptions(createContext(host, globals, settings, output, line), target)
+  const file = flags['dead-letter'] === undefined ? undefined : resolve(host.cwd, flags['dead-letter'])
+  // Create the dead letter file at the start, so that an unwritable path is an error before it is needed.
+  const unwritable = await append(file, '')
+  if (unwritable !== undefined) return unwritable
+  const polling = polls(createContext(host, globals, settings, output, line), (hold) =>
+    hold === 'none' ? 0 : longestHold(context),
+  )
   // The first poll confirms nothing: its response shows whether this bot may poll.
-  const first = await options.poll(undefined, 'none')
+  const first = polledOf(await polling.poll(undefined, 'none'), undefined)
   if (!first.ok) return first.failure
   const info = await context.call(webhook.info, {}, { timeoutMs: CALL_MS })
-  const run = async () => {
-    const lines = bridge({ ...options, delaysMs: PLATFORM_DELAYS_MS, attemptsMax: undefined, ready: () => undefined })
-    let next = await lines.next()
-    while (!next.done) next = await lines.next()
-    return next.value
-  }
+  const run = () =>
+    deliverPolled<Failure>({
+      ...polling,
+      poll: async (from, hold) => polledOf(await polling.poll(from, hold), from),
+      confirm: async (before) => (await polling.confirm(before)).ok,
+      deliver(update) {
+        const body = Buffer.from(JSON.stringify(update))
+        const signed = { rawBody: body, secrets: [secret], timestamp: secondsOf(context), updateId: update.update_id }
+        return post({ url: new URL(listener.url), headers: signWebhook(signed), body })
+      },
+      addDeadLetter: (letter) =>
+        append(file, `${JSON.stringify({ time: new Date(host.now()).toISOString(), ...letter })}\n`),
+      inWords,
+      withSentence: (failure, words) => ({
+        ...failure,
+        hint: failure.hint === null ? words : `${failure.hint} ${words}`,
+      }),
+      delaysMs: flags['retry-fast'] ? FAST_DELAYS_MS : PLATFORM_DELAYS_MS,
+      attemptsMax: flags['max-attempts'],
+    })
   return Object.assign(run, { allowed: info.ok ? info.data.allowed_updates : undefined })
+}
+
+/** Appends to a private file (mode 0600, because updates contain users' messages) and syncs it to disk. */
+async function append(path: string | undefined, text: string): Promise<Failure | undefined> {
+  if (path === undefined) return undefined
+  try {
+    refuseForeignFile(path)
+    await appendFile(path, text, { mode: 0o600, flush: true })
+    await chmod(path, 0o600)
+    return undefined
+  } catch (error) {
+    return fail('FILE_UNWRITABLE', `${path} cannot be written${reasonOf(error)}.`, 'Name another with --dead-letter.')
+  }
 }

@@ -12,19 +12,25 @@ import { plainLine, wrap } from '../../output/text.js'
 /** Maximum queued lines; above it the listener pauses until half are printed, so a slow reader slows the senders. */
 const WAITING_MAX = 1_000
 
+export interface LineOptions {
+  readonly secrets: readonly string[]
+  /** The line for a shell that gives the secret to the application; undefined if no file has it. */
+  readonly secretLine: string | undefined
+  readonly insecure: boolean
+  readonly respond: unknown
+}
+
 /** Prints one line for each request of `webhook listen`, in the order of the responses. */
 export class LineQueue {
   readonly #context: Context
-  readonly #secrets: readonly string[]
-  readonly #insecure: boolean
+  readonly #options: LineOptions
   readonly #waiting: RequestEvent[] = []
   #printing: Promise<void> | undefined
   #resumes: (() => void)[] = []
 
-  constructor(context: Context, secrets: readonly string[], insecure: boolean) {
+  constructor(context: Context, options: LineOptions) {
     this.#context = context
-    this.#secrets = secrets
-    this.#insecure = insecure
+    this.#options = options
   }
 
   add(event: RequestEvent): void {
@@ -42,15 +48,19 @@ export class LineQueue {
 
   async #print(): Promise<void> {
     const { output, host } = this.#context
+    const { secrets, secretLine, insecure, respond } = this.#options
     const forPeople = output.options.format === 'table' && output.options.fields === undefined
     const screen = await output.screen()
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
       if (forPeople) {
-        output.say(lineOf(event, this.#insecure, screen))
-        const why = whyOf(event, this.#secrets)
+        output.say(lineOf(event, insecure, screen))
+        const isUnauthorized = event.update !== null && event.status === 401 && respond === undefined
+        const why = isUnauthorized ? OTHER_SECRET : whyOf(event, secrets)
         if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
+        // On a line of its own that is not wrapped, for a copy into a shell.
+        if (isUnauthorized && secretLine !== undefined) output.notice(INDENT + secretLine)
         await host.stdout.settled?.()
-      } else await output.printLine(documentOf(event, this.#insecure))
+      } else await output.printLine(documentOf(event, insecure))
       if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#resumes.splice(0)) go()
     }
     this.#printing = undefined
@@ -136,6 +146,10 @@ function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string 
   ]
   return parts.filter((it) => it !== '').join(' ')
 }
+
+/** A 401 of the application to a delivery that the listener has verified. */
+const OTHER_SECRET =
+  'hint: The signature was right, so the secret of the application differs. Start it with the secret of this listener.'
 
 /** Says why a request failed and how to fix the cause. */
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {

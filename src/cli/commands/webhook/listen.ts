@@ -20,7 +20,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { inboxDirOf } from '../../config/local-server.js'
 import { leftOut } from '../../failures/call-failure.js'
-import { type Failure, fail } from '../../failures/failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import {
   excluding,
   type Flag,
@@ -35,14 +35,14 @@ import {
 } from '../../flags/flags.js'
 import { tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
-import { newSecret, openBotSource } from './bot-source.js'
+import { openBotSource, retryFlags } from './bot-source.js'
 import { inboxFailure, inboxFlag } from './inbox-dir.js'
 import { Goal } from './listen-goal.js'
-import { LineQueue, lineShape } from './listen-lines.js'
+import { type LineOptions, LineQueue, lineShape } from './listen-lines.js'
 import { openPage, pageFlags } from './listen-page.js'
 import { receiverUrl } from './receiver-url.js'
 import { matchesWildcard, Router, routeFlag } from './routes.js'
-import { namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
+import { keptSecret, keptSecretFile, lineOfSecret, namedSecrets, sharedStdin, signingSecrets } from './secrets.js'
 
 const DEFAULT_PORT = 8787
 const INBOX_BYTES_LARGE = 1024 ** 3
@@ -93,6 +93,7 @@ const listenFlags = {
     'forward-to',
     'route',
   ),
+  ...retryFlags,
   delay: integer('MS', 'Wait these milliseconds before each response', 0, DELAY_MS_MAX),
   expect: byType('TYPE=N', 'End with 0 after N updates of a type', (text) =>
     /^[1-9]\d{0,6}$/.test(text)
@@ -111,9 +112,8 @@ export const listen = leaf({
   name: 'listen',
   summary: 'Receive webhooks on this machine: verify, record and forward them',
   notes: [
-    'It listens on 127.0.0.1, on any path. A delivery is in the inbox on disk before the response; one that is not verified gets 401 with the reason.',
-    'The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s. A delivery that was accepted before is not forwarded again.',
-    'With --bot a local server delivers here until the command ends, then its earlier webhook is back. Updates of another server are polled with the bot token.',
+    'It listens on 127.0.0.1, on any path. A delivery is in the inbox on disk before the response; one that is not verified gets 401 with the reason. The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s.',
+    'With --bot a local server delivers here until the end, then its earlier webhook is back. Updates of another server are polled, and retried after 1, 5, 15 and 60 minutes. Without a secret it makes $XDG_DATA_HOME/voucherctl/webhook-secret, and prints the line that gives it to the application.',
     'With --expect the command ends with 124 after --timeout, default 30 s. `voucherctl help local-webhooks` has more.',
   ],
   flags: listenFlags,
@@ -126,10 +126,10 @@ export const listen = leaf({
     },
     {
       command:
-        "voucherctl webhook listen --secret-file secret.txt --route 'voucher_*=http://localhost:3001/' --route '.message.text == \"hi\"=http://localhost:3002/'",
+        "voucherctl webhook listen --route 'voucher_*=http://localhost:3001/' --route '.message.text == \"hi\"=http://localhost:3002/'",
     },
     {
-      command: 'voucherctl webhook listen --secret-file secret.txt --expect message=2 --timeout 30s --json',
+      command: 'voucherctl webhook listen --expect message=2 --timeout 30s --json',
       comment: 'In CI: exits with 0 as soon as both have arrived',
     },
   ],
@@ -138,21 +138,29 @@ export const listen = leaf({
     const files = flags['secret-file']
     const shared = sharedStdin(context, { 'secret-file': files })
     if (shared !== undefined) return shared
+    if (flags['dead-letter'] !== undefined && flags.bot === undefined) return usage('--dead-letter needs --bot.')
     const isOptional = flags.insecure || flags.bot !== undefined
-    const secrets = await (isOptional ? namedSecrets(host, files) : signingSecrets(context, files))
-    if (!secrets.ok) return secrets
+    const named = await (isOptional ? namedSecrets(host, files) : signingSecrets(context, files))
+    if (!named.ok) return named
     if (context.dryRun) {
       if (flags.bot !== undefined) context.plan(`borrow the webhook of ${flags.bot}, or poll if the server is remote`)
       return context.plan(`listen on 127.0.0.1:${portOf(flags)}, inbox ${inboxDirOf(host, flags.inbox)}`)
     }
-    const isNew = flags.bot !== undefined && secrets.value.length === 0
-    return receive(context, flags, isNew ? [newSecret(context)] : secrets.value)
+    const isKept = flags.bot !== undefined && named.value.length === 0
+    const secrets = isKept ? await keptSecret(host) : named
+    if (!secrets.ok) return secrets
+    const [file = '-', ...others] = isKept ? [keptSecretFile(host)] : files
+    const hasLine = file !== '-' && others.length === 0 && (flags['forward-to'] !== undefined || flags.route.length > 0)
+    const line = hasLine ? lineOfSecret(resolve(host.cwd, file)) : undefined
+    return receive(context, flags, { secrets: secrets.value, secretLine: line })
   },
 })
 
 const portOf = ({ bot, port = bot === undefined ? DEFAULT_PORT : 0 }: ListenFlags) => port
 
-async function receive(context: Context, flags: ListenFlags, secrets: readonly string[]): Promise<Outcome<never>> {
+type Secrets = Pick<LineOptions, 'secrets' | 'secretLine'>
+
+async function receive(context: Context, flags: ListenFlags, secrets: Secrets): Promise<Outcome<never>> {
   const { host } = context
   const { JqThread } = await import('../../output/jq.js')
   const router = new Router(flags.route, new JqThread(), host.signal)
@@ -164,12 +172,12 @@ async function receive(context: Context, flags: ListenFlags, secrets: readonly s
 }
 
 /** Objects that the listener and its page share. */
-type Tools = Omit<PageRouteOptions, 'address'> & { readonly secrets: readonly string[]; readonly inbox: InboxWriter }
+type Tools = Omit<PageRouteOptions, 'address'> & Secrets & { readonly inbox: InboxWriter }
 
 async function withInbox(
   context: Context,
   flags: ListenFlags,
-  secrets: readonly string[],
+  secrets: Secrets,
   router: Router,
 ): Promise<Outcome<never>> {
   const { host } = context
@@ -188,7 +196,7 @@ async function withInbox(
   const forwarder = new Forwarder()
   const appOf = async (type: string | null, body: Buffer) => (await router.select(type, body)) ?? flags['forward-to']
   try {
-    return await listenUntilEnd(context, flags, readyFile, { secrets, dir, inbox, forwarder, appOf, now: host.now })
+    return await listenUntilEnd(context, flags, readyFile, { ...secrets, dir, inbox, forwarder, appOf, now: host.now })
   } finally {
     forwarder.close()
     await inbox.close()
@@ -209,7 +217,7 @@ async function listenUntilEnd(
   const ended = new AbortController()
   const pauses = new AbortController()
   const goal = new Goal(expect, eventsMax)
-  const lines = new LineQueue(context, secrets, flags.insecure)
+  const lines = new LineQueue(context, { ...flags, ...tools })
   let page: ListenerPage | undefined
   let source: { close(): Promise<void> } | undefined
   let failure: Failure | undefined
@@ -234,14 +242,16 @@ async function listenUntilEnd(
   const timer = hasLimit ? setTimeout(() => ended.abort(), settings.timeoutMs.value) : undefined
   try {
     const opened =
-      bot === undefined ? undefined : await openBotSource(context, bot, secrets[0] as string, listener, onFailure)
+      bot === undefined
+        ? undefined
+        : await openBotSource(context, { ...flags, bot }, { listener, secret: secrets[0] as string }, onFailure)
     if (opened && 'code' in opened) return opened
     if (opened) source = opened
     goal.hint = leftOut(updateTypes.find((it) => expect.has(it) && opened?.allowed?.includes(it) === false))
     if (goal.hint) context.output.warn(goal.hint)
     const unwritable = readyFile === undefined ? undefined : writeReady(readyFile, listener)
     if (unwritable !== undefined) return unwritable
-    showReady(context, flags, listener.url, tools.dir)
+    showReady(context, flags, listener.url, tools)
     if (flags.open) page = await openPage(context, flags, { ...tools, address: listener.url })
     await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
   } finally {
@@ -279,7 +289,7 @@ function writeReady(path: string, { url, port }: Listener): Failure | undefined 
 }
 
 /** Prints that the listener is ready and what it does, even if stderr is not a terminal. */
-function showReady({ output }: Context, flags: ListenFlags, url: string, dir: string): void {
+function showReady({ output }: Context, flags: ListenFlags, url: string, { dir, secretLine }: Tools): void {
   if (output.options.format !== 'table') return
   const named = flags.route.filter(({ kind }) => kind !== 'jq').map(({ condition }) => condition)
   const unknown = [...flags.expect.keys(), ...named].filter(
@@ -298,6 +308,7 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, dir: st
     [
       `Ready on ${url}. Ctrl-C stops it.`,
       where === '' ? responses : `Forwards ${where}.`,
+      ...(secretLine === undefined ? [] : [`The application needs the secret: ${secretLine}`]),
       `Inbox: ${dir}`,
       'Details of a delivery: `voucherctl webhook inbox show`',
       ...(inboxBytes(dir) > INBOX_BYTES_LARGE

@@ -18,7 +18,7 @@ const NAME = /^[A-Za-z0-9_*-][A-Za-z0-9_.*-]*$/
 /** A repeatable flag of routes; each condition may occur once. */
 export const routeFlag: Flag<readonly Route[]> = {
   value: 'TYPE=URL',
-  summary: 'Application for a type, wildcard or jq expression',
+  summary: 'Application of a type, wildcard or jq',
   repeatable: true,
   read: (texts) => {
     const routes: Route[] = []

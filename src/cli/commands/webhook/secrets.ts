@@ -1,6 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { shellWord } from '../../../contract/values/shell-word.js'
+import { defaultDataDir } from '../../../files/data-dir.js'
+import { createFile, refuseForeignFile } from '../../../files/replace-file.js'
+import { makeFolder } from '../../../files/sync-folder.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { oneSecret, readBytes, readSecret } from '../../host/files.js'
+import { oneSecret, readBytes, readSecret, tryToWrite } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 import { remember, webhookSecretVariable, withoutLineEnd } from '../../host/secrets.js'
 
@@ -36,6 +43,24 @@ export async function namedSecrets(host: Host, files: readonly string[]): Promis
   const secret = oneSecret(host, variable ?? '', webhookSecretVariable, /\p{Cc}/u)
   return secret.ok ? { ok: true, value: [secret.text] } : secret
 }
+
+/** The file of the secret that `webhook listen --bot` makes; later runs use it again, so that the app need not change. */
+export const keptSecretFile = (host: Host) => join(defaultDataDir(host), 'webhook-secret')
+
+/** Reads the kept secret, or makes it. */
+export async function keptSecret(host: Host): Promise<SecretsResult<string>> {
+  const path = keptSecretFile(host)
+  const unwritable = tryToWrite(path, 'Give another secret: --secret-file or VOUCHERCTL_WEBHOOK_SECRET.', () => {
+    makeFolder(dirname(path))
+    refuseForeignFile(path)
+    if (!existsSync(path)) createFile(path, `${randomBytes(32).toString('base64url')}\n`, true)
+  })
+  const secret = unwritable ?? (await readSecret(host, path))
+  return secret.ok ? { ok: true, value: [secret.text] } : secret
+}
+
+/** The line for a shell that gives an application the secret of a file. */
+export const lineOfSecret = (path: string) => `export ${webhookSecretVariable}="$(cat ${shellWord(path)})"`
 
 /** Reads webhook secrets for signing from files, the environment or a prompt (RULES.md#workbench-secrets). */
 export async function signingSecrets(context: Context, files: readonly string[]): Promise<SecretsResult<string>> {

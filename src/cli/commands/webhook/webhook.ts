@@ -6,7 +6,6 @@ import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { type Failure, suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { duration, excluding, integer, list, required, text, toggle } from '../../flags/flags.js'
-import { bridge } from './bridge.js'
 import { deliveries, retry } from './deliveries.js'
 import { inbox } from './inbox.js'
 import { listen } from './listen.js'
@@ -164,7 +163,6 @@ export const webhook: Group = {
     listen,
     inbox,
     replay,
-    bridge,
     trigger,
     sign,
     verify,

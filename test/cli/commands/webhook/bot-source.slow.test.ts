@@ -17,8 +17,8 @@ async function scene() {
   const home = temporaryDir()
   const dataDir = join(home, '.local', 'share', 'voucherctl')
   const time = { now: 1_000_000 }
-  const begin = () =>
-    standaloneServer({ dataDir, parts: { leaseNow: () => time.now } } as Partial<ServerOptions> as ServerOptions)
+  const begin = (port = 0) =>
+    standaloneServer({ dataDir, port, parts: { leaseNow: () => time.now } } as Partial<ServerOptions> as ServerOptions)
   let server: StandaloneServer = await begin()
   onTestFinished(() => server.close())
   const tenant = await newTenant(server)
@@ -47,10 +47,9 @@ async function scene() {
     ...{ home, env, bot, output, listen, ready, time },
     /** Environment of a machine without the data folder, which reaches the server through a tunnel. */
     tunnel: () => ({ VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey }),
-    restart: async () => {
-      await server.close()
-      server = await begin()
-    },
+    stop: () => server.close(),
+    start: async (port?: number) => void (server = await begin(port)),
+    port: () => server.port,
     urlInEffect: async () => (await call('/api/v1/bots/getWebhookInfo', 'GET', bot.token)).url as string | null,
     ping: () => call(`/_platform/v1/bots/${bot.id}/updates`, 'POST', server.operatorKey, { type: 'ping' }),
     /** Lets the server look for ended leases: a move of the test clock starts its upkeep. */
@@ -58,6 +57,11 @@ async function scene() {
     deleteWebhook: () => call(`/api/v1/bots/my/${bot.id}/webhook`, 'DELETE', tenant.jwt),
     username: async () => (await call(`/api/v1/bots/my/${bot.id}`, 'GET', tenant.jwt)).username as string,
     logs: () => server.logs.join(''),
+    /** Ids of the updates that no poll has confirmed. */
+    waiting: async () => {
+      const { items } = await call('/api/v1/bots/getUpdates', 'POST', bot.token, {})
+      return (items as { update_id: number }[]).map((it) => it.update_id)
+    },
   }
 }
 
@@ -90,7 +94,8 @@ test('webhook of a killed listener returns after 30 s of silence, also across a 
   expect([code, details.holder]).toEqual(['WEBHOOK_BORROWED', expect.stringContaining(`process ${child.pid} on `)])
   child.kill('SIGKILL')
   await once(child, 'exit')
-  await it.restart()
+  await it.stop()
+  await it.start()
   it.time.now += 29_000
   await it.sweep()
   expect(await it.urlInEffect()).toBe(`${url}/`)
@@ -105,12 +110,13 @@ test('webhook listen --bot through a tunnel polls, and never changes the webhook
   const it = await scene()
   const elsewhere = temporaryDir()
   const tunnel = { ...it.env, ...it.tunnel() }
-  const args = ['--bot', it.bot.id, '--expect', 'ping=1', '--json', '--ready-file', 'ready.json']
-  const refused = await built.run(['webhook', 'listen', ...args], elsewhere, tunnel)
-  expect([refused.exit, JSON.parse(refused.stderr).error.code]).toEqual([6, 'WEBHOOK_ACTIVE'])
+  const args = ['--bot', it.bot.id, '--expect', 'ping=1', '--ready-file', 'ready.json']
+  const { exit, stderr } = await built.run(['webhook', 'listen', ...args], elsewhere, tunnel)
+  expect([exit, stderr]).toEqual([6, expect.stringContaining('Delete the webhook to poll: `voucherctl webhook delete')])
+  expect(stderr).not.toContain('Ready')
   expect(await it.urlInEffect()).toBe(OWN)
   await it.deleteWebhook()
-  const child = it.listen(args, tunnel, elsewhere)
+  const child = it.listen([...args, '--json'], tunnel, elsewhere)
   await it.ready(elsewhere)
   await it.ping()
   expect((await once(child, 'exit'))[0], it.output.text).toBe(0)
@@ -118,14 +124,54 @@ test('webhook listen --bot through a tunnel polls, and never changes the webhook
   expect(await it.urlInEffect()).toBeNull()
 })
 
-test('webhook listen --bot prints "Ready" only after a successful first poll', async () => {
+test('webhook listen --bot loses no polled update by a kill, a server restart or SIGINT', async () => {
   const it = await scene()
-  const elsewhere = temporaryDir()
-  const { exit, stderr } = await built.run(['webhook', 'listen', '--bot', it.bot.id], elsewhere, {
-    ...it.env,
-    ...it.tunnel(),
+  await it.deleteWebhook()
+  for (let sent = 0; sent < 3; sent += 1) await it.ping()
+  const ids: number[] = []
+  let held: number | undefined = 2
+  const inFlight: ((status: number) => void)[] = []
+  const app = await webhookReceiver('a-secret-of-the-app', ({ verdict }) => {
+    const id = verdict.ok ? Number(verdict.updateId) : 0
+    if (id === held) return new Promise<number>((resolve) => inFlight.push(resolve))
+    ids.push(id)
+    return 200
   })
-  expect([exit, stderr.includes('WEBHOOK_ACTIVE'), stderr.includes('Ready')]).toEqual([6, true, false])
+  const elsewhere = temporaryDir()
+  const env = { ...it.env, ...it.tunnel(), VOUCHERCTL_WEBHOOK_SECRET: 'a-secret-of-the-app' }
+  const poll = (...more: string[]) => it.listen(['--bot', it.bot.id, '--forward-to', app.url, ...more], env, elsewhere)
+  const until = (expected: () => void) => vi.waitFor(expected, 30_000)
+  const said = (words: string) => until(() => expect(it.output.text).toContain(words))
+  const killed = poll()
+  await until(() => expect(inFlight, it.output.text).toHaveLength(1))
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  expect(ids).toEqual([1])
+  expect(await it.waiting()).toEqual(expect.arrayContaining([2, 3]))
+  held = undefined
+  const child = poll('--secure', 'required')
+  await until(() => expect(ids.at(-1), it.output.text).toBe(3))
+  expect(ids.slice(ids.indexOf(2))).toEqual([2, 3])
+  const port = it.port()
+  await it.stop()
+  await said('Trying again.')
+  await it.start(port)
+  await said('Connected again.')
+  held = 5
+  for (let sent = 0; sent < 3; sent += 1) await it.ping()
+  await until(() => expect(inFlight, it.output.text).toHaveLength(2))
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  await said('Ending after the delivery in flight.')
+  inFlight[1]?.(200)
+  expect([(await exited)[0], ids.slice(-3), await it.waiting()]).toEqual([130, [2, 3, 4], [6]])
+})
+
+test('webhook listen --bot refuses retries of polled updates if the server delivers them itself', async () => {
+  const it = await scene()
+  const { exit, stderr } = await built.run(['webhook', 'listen', '--bot', it.bot.id, '--retry-fast'], it.home, it.env)
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('this server delivers and retries itself')])
+  expect(await it.urlInEffect()).toBe(OWN)
 })
 
 test('listener and trigger say that the allowed_updates of the bot leave out a type', async () => {
