@@ -46,6 +46,10 @@ export const tokens = group('tokens', {
 
   revoke: del('/api/v1/open-platform/applications/:appId/tokens/:tokenId', {
     summary: 'Revoke a token',
+    irreversible: {
+      action: 'Revoking',
+      loses: 'Every client that uses this token is refused from then on, permanently.',
+    },
     ...byAccount,
     output: token,
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],

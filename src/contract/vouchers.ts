@@ -10,6 +10,7 @@ import {
   oneOf,
   secret,
   text,
+  unique,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -113,7 +114,7 @@ export const vouchers = group('vouchers', {
     idempotent: true,
     body: input({
       template_id: Type.String(),
-      external_issue_id: machineId(128),
+      external_issue_id: machineId(128, unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-')),
       recipient_user_id: machineId(128),
       metadata: Type.Optional(metadataInput),
     }),

@@ -166,7 +166,7 @@ export function callLeaf<
   return leaf<OutputOf<E>, F, P>({
     ...definition,
     run: async (context, given) => {
-      const unconfirmed = loses === undefined ? undefined : await confirmLoss(context, endpoint.id, loses(given))
+      const unconfirmed = loses === undefined ? undefined : await confirmLoss(context, endpoint, loses(given))
       if (unconfirmed !== undefined) return unconfirmed
       return context.call(endpoint, input(given), check === undefined ? {} : { check: check(given) })
     },
