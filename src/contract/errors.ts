@@ -17,7 +17,7 @@ interface FailureRule {
   /** What the refusal depends on beside the call and the records that it names: a repeated call may not meet it. */
   readonly dependsOn?: Dependence
   /** True if the refusal says nothing of a record that the call names: it comes earlier, or there is none. */
-  readonly isBeforeRecords?: true
+  readonly isBeforeRecords: boolean
 }
 
 /** See `FailureRule.dependsOn`. `age` is that of a record, or its use; `count` is how many there are already. */
@@ -34,7 +34,8 @@ type Others = Partial<Omit<FailureRule, 'status' | 'message' | 'fix'>>
 
 function rule(status: number, message: string, fix: string, others?: Others): FailureRule {
   const retryable = status === 429 || status === 503
-  return { status, exit: exitOfStatus(status), retryable, message, fix, cliFix: fix, ...others }
+  const isBeforeRecords = status === 401 || status === 404
+  return { status, exit: exitOfStatus(status), retryable, isBeforeRecords, message, fix, cliFix: fix, ...others }
 }
 
 /** A failure of the encrypted transport itself, whose exit code is 10 for every status. */
@@ -78,19 +79,16 @@ export const failures = {
   TOKEN_MISSING: rule(401, 'The call carries no credential.', 'Send the header Authorization: Bearer <token>.', {
     cliFix: 'Give a credential with --token-file PATH, in its environment variable, or store one: `voucherctl login`.',
     cause: 'None was given, or something between removed the Authorization header.',
-    isBeforeRecords: true,
   }),
   TOKEN_INVALID: rule(401, 'The credential is not valid.', 'Check that the whole value was copied and belongs to this server.', {
     cliFix: `Check that the whole value was copied and belongs to this server. ${NEW_CREDENTIAL}`,
     cause: 'It was cut when it was copied, belongs to another server, or the store of a local server was reset.',
-    isBeforeRecords: true,
   }),
-  TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.', { cliFix: NEW_CREDENTIAL, cause: 'Application tokens end after the days chosen at their creation, account JWTs after hours.', dependsOn: 'credential', isBeforeRecords: true }),
-  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.', { cliFix: NEW_CREDENTIAL, cause: 'Somebody revoked the token, or regenerated the token of the bot.', dependsOn: 'credential', isBeforeRecords: true }),
+  TOKEN_EXPIRED: rule(401, 'The credential has expired.', 'Create a new token, or log in again.', { cliFix: NEW_CREDENTIAL, cause: 'Application tokens end after the days chosen at their creation, account JWTs after hours.', dependsOn: 'credential' }),
+  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.', { cliFix: NEW_CREDENTIAL, cause: 'Somebody revoked the token, or regenerated the token of the bot.', dependsOn: 'credential' }),
   TOKEN_TYPE_NOT_ACCEPTED: rule(401, 'This kind of credential is not accepted here.', 'Use the credential kind named in details.accepted.', {
     cliFix: '`voucherctl whoami` shows the credentials at hand and their kinds.',
     cause: 'For example an application token for an endpoint of the account, from --token-file or an environment variable.',
-    isBeforeRecords: true,
   }),
   PAGE_SESSION_REQUIRED: rule(401, 'The page has no session here: its link was used, has expired or is of another server, or its session has ended.', 'Run voucherctl open, or voucherctl webhook listen --open for a listener; each link opens one tab, within two minutes.', {
     cliFix: 'Open the page again: `voucherctl open`, or `voucherctl webhook listen --open` for a listener.',
@@ -136,26 +134,23 @@ export const failures = {
   ROUTE_NOT_FOUND: rule(404, 'There is no such route.', 'Check the path; all paths begin with /api/v1/.', {
     cliFix: 'Check the base URL (`voucherctl profile show --explain`) and the path; `voucherctl api routes` lists the routes of a voucher service.',
     cause: 'The path is mistyped, the base URL has a path too many, or the server is older.',
-    isBeforeRecords: true,
   }),
-  APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.', { cliFix: 'The applications of the account: `voucherctl apps list`.', cause: 'The id is mistyped, or the application belongs to another account or server.', isBeforeRecords: true }),
-  TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.', { cliFix: 'The tokens of an application: `voucherctl tokens list`.', cause: 'The id is mistyped, or the token belongs to another application.', isBeforeRecords: true }),
-  TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.', { cliFix: 'The templates of the application: `voucherctl templates list`.', cause: 'The id is mistyped, or the template belongs to another application or server.', isBeforeRecords: true }),
+  APPLICATION_NOT_FOUND: rule(404, 'No such application.', 'List the applications of this account.', { cliFix: 'The applications of the account: `voucherctl apps list`.', cause: 'The id is mistyped, or the application belongs to another account or server.' }),
+  TOKEN_NOT_FOUND: rule(404, 'No such token.', 'List the tokens of this application.', { cliFix: 'The tokens of an application: `voucherctl tokens list`.', cause: 'The id is mistyped, or the token belongs to another application.' }),
+  TEMPLATE_NOT_FOUND: rule(404, 'No such template.', 'List the templates of this application.', { cliFix: 'The templates of the application: `voucherctl templates list`.', cause: 'The id is mistyped, or the template belongs to another application or server.' }),
   VOUCHER_NOT_FOUND: rule(404, 'No such voucher.', 'Scan or type the code again; it must belong to this application.', {
     cliFix: 'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.',
     cause: 'The code is mistyped, or the token belongs to another application than the voucher.',
-    isBeforeRecords: true,
   }),
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.', {
     cliFix: 'Use the id that the redemption printed; `voucherctl vouchers verify` shows it for a redeemed voucher.',
     cause: 'The id is that of a voucher, mistyped, or the redemption belongs to another application.',
-    isBeforeRecords: true,
   }),
-  BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.', { cliFix: 'The bots of the account: `voucherctl bots list`.', cause: 'The id is mistyped, or the bot belongs to another account or server.', isBeforeRecords: true }),
-  CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.', { cliFix: 'Use a chat that a user has started with this bot; on a local server: `voucherctl platform chats list`.', isBeforeRecords: true }),
+  BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.', { cliFix: 'The bots of the account: `voucherctl bots list`.', cause: 'The id is mistyped, or the bot belongs to another account or server.' }),
+  CHAT_NOT_FOUND: rule(404, 'No such chat.', 'Use a chat that a user has started with this bot.', { cliFix: 'Use a chat that a user has started with this bot; on a local server: `voucherctl platform chats list`.' }),
   SNAPSHOT_NOT_FOUND: rule(404, 'There is no snapshot of this name.', 'List the snapshots of the server.', { cliFix: 'The snapshots of the server: `voucherctl platform snapshots list`.', cause: 'The name is mistyped, or the snapshot was saved on another server.', dependsOn: 'snapshots' }),
-  FAULT_NOT_FOUND: rule(404, 'No such fault.', 'List the faults of the server.', { cliFix: 'List them with `voucherctl platform faults list`.', cause: 'The id is mistyped, or the fault has affected all of its calls, or a reset removed it.', isBeforeRecords: true }),
-  DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.', { cliFix: 'The deliveries of a bot: `voucherctl webhook deliveries`.', cause: 'The id is mistyped, belongs to another bot, or the delivery was deleted by age.', isBeforeRecords: true }),
+  FAULT_NOT_FOUND: rule(404, 'No such fault.', 'List the faults of the server.', { cliFix: 'List them with `voucherctl platform faults list`.', cause: 'The id is mistyped, or the fault has affected all of its calls, or a reset removed it.' }),
+  DELIVERY_NOT_FOUND: rule(404, 'No such delivery.', 'List the deliveries of this bot.', { cliFix: 'The deliveries of a bot: `voucherctl webhook deliveries`.', cause: 'The id is mistyped, belongs to another bot, or the delivery was deleted by age.' }),
   METHOD_NOT_ALLOWED: rule(405, 'This path does not take this method.', 'Use one of the methods in the Allow header.', { cliFix: '`voucherctl api routes` lists the methods of each path.' }),
 
   APPLICATION_LIMIT_REACHED: rule(409, 'The account has as many applications as it may have.', 'Reuse an application of this account.', { cliFix: 'Reuse one of `voucherctl apps list`; applications cannot be deleted.', dependsOn: 'count' }),
