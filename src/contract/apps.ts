@@ -70,6 +70,7 @@ export const apps = group('apps', {
 
   linkBot: put('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Link a bot, so that it can deliver vouchers of the application',
+    accepts: ['active'],
     ...byAccount,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],

@@ -94,6 +94,8 @@ export interface Endpoint {
   readonly verbatim?: true
   /** Failure codes specific to the endpoint; `failuresOf` adds the codes that follow from the other members. */
   readonly failures: readonly FailureCode[]
+  /** Statuses of the named record in which the call is not refused; default: any. */
+  readonly accepts?: readonly string[]
   /** Set if no other call can undo the effect: commands ask before it (RULES.md#confirmations). */
   readonly irreversible?: Irreversible
   /** Codes with which the platform refuses later calls because of a success of this one. */

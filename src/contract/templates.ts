@@ -132,6 +132,7 @@ export const templates = group('templates', {
 
   submit: post('/api/v1/open-platform/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
+    accepts: ['draft', 'rejected'],
     review: 'submits',
     caller: 'token',
     scope: 'vouchers:templates:write',

@@ -108,6 +108,7 @@ export const issueFailures = [
 export const vouchers = group('vouchers', {
   issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
+    accepts: ['active'],
     caller: 'token',
     scope: 'vouchers:issue',
     limit: 'issue',

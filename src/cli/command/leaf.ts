@@ -66,6 +66,8 @@ export interface Leaf<
   readonly changes?: boolean
   /** True if the call of the command sends an Idempotency-Key. */
   readonly idempotent?: boolean
+  /** Statuses of the records that the command can change (`Endpoint.accepts`). */
+  readonly accepts?: readonly string[]
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
@@ -173,7 +175,7 @@ export function callLeaf<
   })
 }
 
-function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent'> {
-  const { summary, output, idempotent } = endpoint
-  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true }
+function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent' | 'accepts'> {
+  const { summary, output, idempotent, accepts } = endpoint
+  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true, ...(accepts && { accepts }) }
 }

@@ -123,12 +123,14 @@ export const platform = group('platform', {
   suspendApp: post('/_platform/v1/applications/:appId/suspend', {
     ...overApp,
     summary: 'Suspend an application',
+    accepts: ['active', 'disabled'],
     leadsTo: ['APPLICATION_DISABLED'],
   }),
 
   reinstateApp: post('/_platform/v1/applications/:appId/reinstate', {
     ...overApp,
     summary: 'End the suspension of an application',
+    accepts: ['suspended'],
   }),
 
   applications: get('/_platform/v1/applications', {
@@ -196,12 +198,14 @@ export const platform = group('platform', {
   disableBot: post('/_platform/v1/bots/:botId/disable', {
     ...overBot,
     summary: 'Disable an approved bot',
+    accepts: ['active'],
     leadsTo: ['BOT_DISABLED'],
   }),
 
   enableBot: post('/_platform/v1/bots/:botId/enable', {
     ...overBot,
     summary: 'Enable a disabled bot',
+    accepts: ['disabled'],
   }),
 
   addUpdate: post('/_platform/v1/bots/:botId/updates', {
