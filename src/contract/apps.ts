@@ -57,6 +57,7 @@ export const apps = group('apps', {
 
   update: patch('/api/v1/open-platform/applications/:appId', {
     summary: 'Change an application',
+    leadsTo: ['APPLICATION_DISABLED'],
     ...byAccount,
     body: input({
       name: Type.Optional(text(1, 100)),
@@ -69,6 +70,7 @@ export const apps = group('apps', {
 
   linkBot: put('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Link a bot, so that it can deliver vouchers of the application',
+    accepts: ['active'],
     ...byAccount,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_ALREADY_LINKED'],
@@ -76,6 +78,10 @@ export const apps = group('apps', {
 
   unlinkBot: del('/api/v1/open-platform/applications/:appId/bots/:botId', {
     summary: 'Unlink a bot; templates, vouchers and tokens stay',
+    irreversible: {
+      action: 'Unlinking',
+      loses: 'The bot can no longer issue vouchers of the application and gets no updates about them.',
+    },
     ...byAccount,
     output: application,
     failures: ['APPLICATION_NOT_FOUND', 'BOT_NOT_FOUND'],

@@ -12,6 +12,7 @@ import {
   pageQuery,
   secret,
   text,
+  unique,
   withoutDuplicates,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
@@ -116,11 +117,13 @@ export type DeliveredVoucher = Static<typeof deliveredVoucher>
 export const bots = group('bots', {
   apply: post('/api/v1/bots/applications', {
     summary: 'Apply for a bot; its token follows the approval',
+    review: 'submits',
     ...byAccount,
     body: input({
       name: text(1, 100),
       username: Type.String({
         pattern: '^[a-z][a-z0-9_]{2,63}$',
+        ...unique('USERNAME_TAKEN', 64, '_'),
         'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
       }),
       description: Type.Optional(text(0, 512)),
@@ -189,6 +192,10 @@ export const bots = group('bots', {
 
   regenerateToken: post('/api/v1/bots/my/:botId/regenerate-token', {
     summary: 'Replace the bot token; the old one stops working immediately',
+    irreversible: {
+      action: 'Replacing the token of',
+      loses: 'Every client that uses the current token is refused from then on; the new one is shown once.',
+    },
     ...byAccount,
     output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
     evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
@@ -221,6 +228,7 @@ export const bots = group('bots', {
 
   submitTemplate: post('/api/v1/bots/my/:botId/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
+    review: 'submits',
     ...byAccount,
     output: template,
     failures: [...templateCallFailures, 'TEMPLATE_NOT_FOUND', 'TEMPLATE_STATE_CONFLICT', 'EXTERNAL_TEMPLATE_ID_EXISTS'],
@@ -236,7 +244,7 @@ export const bots = group('bots', {
     body: input({
       chat_id: Type.String(),
       template_id: Type.String(),
-      external_issue_id: machineId(128),
+      external_issue_id: machineId(128, unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-')),
       metadata: Type.Optional(metadataInput),
     }),
     status: 201,

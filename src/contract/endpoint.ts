@@ -94,6 +94,24 @@ export interface Endpoint {
   readonly verbatim?: true
   /** Failure codes specific to the endpoint; `failuresOf` adds the codes that follow from the other members. */
   readonly failures: readonly FailureCode[]
+  /** Statuses of the named record in which the call is not refused; default: any. */
+  readonly accepts?: readonly string[]
+  /** Set if no other call can undo the effect: commands ask before it (RULES.md#confirmations). */
+  readonly irreversible?: Irreversible
+  /** Codes with which the platform refuses later calls because of a success of this one. */
+  readonly leadsTo?: readonly FailureCode[]
+  /** Set if a success submits a template or bot for review, or decides on one. */
+  readonly review?: 'submits' | 'decides'
+  /** Set if a scenario of recorded calls leaves the call out: it only reads for the operator, or its effect is recorded. */
+  readonly unrecorded?: true
+}
+
+/** Words of the question before a call that cannot be undone. */
+export interface Irreversible {
+  /** What the call does; the name of the affected record follows. */
+  readonly action: string
+  /** Sentence that says what is lost. */
+  readonly loses: string
 }
 
 /** Members that all console endpoints have in common. */

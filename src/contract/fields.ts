@@ -1,3 +1,4 @@
+import type { FailureCode } from './errors.js'
 import { type Schema, type Static, Type } from './schema.js'
 
 /**
@@ -27,10 +28,11 @@ export function messageText(maxLength: number) {
 }
 
 /** Identifier for machines: visible ASCII, case-sensitive. */
-export function machineId(maxLength: number) {
+export function machineId(maxLength: number, keywords: Readonly<Record<string, unknown>> = {}) {
   return Type.String({
     pattern: `^[!-~]{1,${maxLength}}$`,
     'x-expected': `1 to ${maxLength} visible ASCII characters without spaces`,
+    ...keywords,
   })
 }
 
@@ -56,6 +58,23 @@ export function nullable<S extends Schema>(schema: S) {
 
 /** Marks a member whose value is a secret, which no observer of calls may see (RULES.md#secrets-of-exchanges). */
 export const secret = { 'x-secret': true } as const
+
+/** Marks a member whose value the platform accepts once, with the code of the refusal of a second one. */
+export const unique = (
+  code: FailureCode,
+  lengthMax: number,
+  separator: '-' | '_',
+): { readonly 'x-unique': Unique } => ({
+  'x-unique': { code, lengthMax, separator },
+})
+
+export interface Unique {
+  readonly code: FailureCode
+  /** Maximum length of the value. */
+  readonly lengthMax: number
+  /** Character that may stand between the value and what makes it unique. */
+  readonly separator: '-' | '_'
+}
 
 export const metadataInput = Type.Unsafe<Record<string, string>>({
   type: 'object',

@@ -11,6 +11,7 @@ import {
   page,
   pageQuery,
   text,
+  unique,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -111,7 +112,9 @@ export const templates = group('templates', {
     query: input({
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
-      external_template_id: Type.Optional(externalTemplateId),
+      external_template_id: Type.Optional(
+        Type.String({ ...externalTemplateId, ...unique('EXTERNAL_TEMPLATE_ID_EXISTS', 64, '-') }),
+      ),
     }),
     output: page(template),
   }),
@@ -129,6 +132,8 @@ export const templates = group('templates', {
 
   submit: post('/api/v1/open-platform/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
+    accepts: ['draft', 'rejected'],
+    review: 'submits',
     caller: 'token',
     scope: 'vouchers:templates:write',
     limit: 'template_writes',

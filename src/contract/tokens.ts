@@ -46,6 +46,11 @@ export const tokens = group('tokens', {
 
   revoke: del('/api/v1/open-platform/applications/:appId/tokens/:tokenId', {
     summary: 'Revoke a token',
+    accepts: ['active'],
+    irreversible: {
+      action: 'Revoking',
+      loses: 'Every client that uses this token is refused from then on, permanently.',
+    },
     ...byAccount,
     output: token,
     failures: ['APPLICATION_NOT_FOUND', 'TOKEN_NOT_FOUND'],

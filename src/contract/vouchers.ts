@@ -10,6 +10,7 @@ import {
   oneOf,
   secret,
   text,
+  unique,
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
@@ -107,13 +108,14 @@ export const issueFailures = [
 export const vouchers = group('vouchers', {
   issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
+    accepts: ['active'],
     caller: 'token',
     scope: 'vouchers:issue',
     limit: 'issue',
     idempotent: true,
     body: input({
       template_id: Type.String(),
-      external_issue_id: machineId(128),
+      external_issue_id: machineId(128, unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-')),
       recipient_user_id: machineId(128),
       metadata: Type.Optional(metadataInput),
     }),

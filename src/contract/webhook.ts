@@ -131,6 +131,10 @@ export const webhook = group('webhook', {
 
   delete: del('/api/v1/bots/my/:botId/webhook', {
     summary: 'Delete the webhook of a bot; its updates can be polled from then on',
+    irreversible: {
+      action: 'Deleting the webhook of',
+      loses: 'Nothing is delivered any more; its URL and its secret are forgotten.',
+    },
     ...byAccount,
     query: input(drop),
     body: input(drop),

@@ -10,6 +10,7 @@ import {
   nameOf,
   type RecordedCall,
   type RecordedEvent,
+  uniqueMembers,
 } from './events.js'
 import { type Known, reasonAgainst, setsWebhook } from './reasons.js'
 import { changes, durationOf, jqOf } from './values.js'
@@ -30,12 +31,11 @@ interface Source {
   variable?: string
 }
 
-/** Members whose value the platform accepts once, with their maximum length and the separator before `${run}`. */
-const uniqueMembers: Readonly<Record<string, readonly [lengthMax: number, separator: string]>> = {
-  external_template_id: [64, '-'],
-  external_issue_id: [128, '-'],
-  username: [64, '_'],
-}
+/** Groups of endpoints whose records have a state that a step can expect. */
+const statefulGroups: readonly (string | undefined)[] = ['vouchers', 'templates', 'bots', 'platform']
+const changesFaults = ['platform.addFault', 'platform.removeFault', 'platform.clearFaults']
+
+/** Length of a separator and `${run}`. */
 const RUN_LENGTH = 13
 
 /** Kinds of credentials, by the place in the response that brings them. */
@@ -130,7 +130,7 @@ export class Converter {
     if (reason !== undefined)
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
     // Each affected call gets a fault of its own: which calls a recorded fault affects can depend on chance and on bodies.
-    if (/^platform\.(?:addFault|removeFault|clearFaults)$/.test(target) && isSuccess(call)) return
+    if (changesFaults.includes(target) && isSuccess(call)) return
     if (target === 'platform.issueAccountToken' && !this.#logsIn) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
     if (this.#isPoll(call)) return this.#repeat(call)
@@ -254,9 +254,9 @@ export class Converter {
     const source = this.#sources.get(value)
     if (source !== undefined) return `\${${this.#variableOf(source, baseOf(member, source, call))}}`
     const text = escaped(value).replace(/\[hidden(?: [^\]]{1,80})?\]/g, (name) => this.#secret(name, call))
-    const [lengthMax, separator] = (Object.hasOwn(uniqueMembers, member) && uniqueMembers[member]) || [0, '']
-    const isUnique = lengthMax > 0 && call.code !== 'VALIDATION_FAILED' && value.length + RUN_LENGTH <= lengthMax
-    return isUnique ? `${text}${separator}\${run}` : text
+    const unique = Object.hasOwn(uniqueMembers, member) ? uniqueMembers[member] : undefined
+    const fits = value.length + RUN_LENGTH <= (unique?.lengthMax ?? 0)
+    return unique && fits && call.code !== 'VALIDATION_FAILED' ? `${text}${unique.separator}\${run}` : text
   }
 
   /** Text for a secret within a value. */
@@ -299,7 +299,7 @@ export class Converter {
     if (at === '') return undefined
     if (status === null) return { code: 'NETWORK_ERROR' }
     if (!isSuccess(call)) return { status, ...(code === null ? {} : { code }) }
-    const asserted = method !== 'GET' && /^(?:vouchers|templates|bots|platform)\./.test(target) && isMembers(data)
+    const asserted = method !== 'GET' && statefulGroups.includes(target.split('.')[0]) && isMembers(data)
     const members = ['status', 'redeemable', 'reason'].flatMap((it) => {
       const value = asserted ? (data as Members)[it] : undefined
       return value == null || NAME.test(String(value)) ? [] : [[it, value]]

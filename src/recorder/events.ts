@@ -1,4 +1,5 @@
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import type { Unique } from '../contract/fields.js'
 import { endpoints } from '../contract/index.js'
 import type { ActivityLine, Exchange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
@@ -9,7 +10,7 @@ import { parseJson } from '../values/json.js'
 export type Members = Readonly<Record<string, unknown>>
 /** Divides a loop into pieces, between which the process can do other work. */
 export type InPieces = <T>(items: Iterable<T>) => Iterable<T> | AsyncIterable<T>
-export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query'>
+export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query' | 'review' | 'unrecorded'>
 
 export const routeOf = (id: string): Route | undefined => endpoints.find((it) => it.id === id)
 
@@ -117,17 +118,21 @@ export async function eventsOf(
 
 const note = (text: string): RecordedEvent => ({ kind: 'note', text })
 
-/** Calls that open encrypted sessions or read for an operator, and those whose effect has a line of its own. */
-const skipped =
-  /^secure\.|^platform\.(?:findVoucher|showCredentials|forecast|returnWebhook|reset|restoreSnapshot|openPage)$/
+/** Members that the platform accepts once, by name. */
+export const uniqueMembers: Readonly<Record<string, Unique>> = Object.fromEntries(
+  endpoints
+    .flatMap(({ body }) => Object.entries(membersOf(body)))
+    .flatMap(([name, schema]) => ('x-unique' in schema ? [[name, schema['x-unique'] as Unique]] : [])),
+)
 
 function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }>): RecordedEvent | readonly [] {
   const { endpoint, method, status, code, time, fault = null } = request
-  if (endpoint !== null && skipped.test(endpoint)) return []
+  const route = endpoint === null ? undefined : routeOf(endpoint)
+  // A step cannot open encrypted sessions.
+  if (route?.unrecorded || endpoint?.startsWith('secure.')) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
   if (exchange === null) return note(`${label}: the server has no more than its log line.`)
   const sent = jsonOf(exchange.request.body)
-  const route = endpoint === null ? undefined : routeOf(endpoint)
   const path = exchange.request.url.replace(/^[^/]+\/\/[^/?]*/, '')
   const reason = reasonAgainst(exchange.request, sent, path, route, endpoint)
   if (reason !== undefined) return note(`${label}: ${reason}.`)
@@ -260,8 +265,8 @@ export function accountsOf(events: readonly RecordedEvent[]): string[] {
     if (it.accountId !== null) accounts.add(it.accountId)
     if (it.target === 'platform.issueAccountToken') accounts.add(String(it.input.accountId))
     // A JWT ends after a day.
-    needsLogin ||=
-      /^platform\.(?:advance|set)Clock$/.test(it.target) || (it.code === 'TOKEN_EXPIRED' && it.caller === 'jwt')
+    const movesClock = it.target === 'platform.advanceClock' || it.target === 'platform.setClock'
+    needsLogin ||= movesClock || (it.code === 'TOKEN_EXPIRED' && it.caller === 'jwt')
   }
   return accounts.size > 1 || needsLogin ? [...accounts] : []
 }

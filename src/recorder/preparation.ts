@@ -26,10 +26,10 @@ export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
   return events.filter(isCall).some(({ target, input, data, code }) => {
     if (code !== null) return false
     const { templateId, template_id: issued, botId, bot_id: ofChat } = input
-    if (/\.submit/.test(target)) submitted.add(templateId)
-    else if (target === 'bots.apply' && isMembers(data)) submitted.add(data.id)
-    else if (/^platform\.(?:approve|reject)/.test(target)) submitted.delete(templateId ?? botId)
-    else if (/\.issue$/.test(target)) return submitted.has(issued)
+    const review = routeOf(target)?.review
+    if (review === 'submits') submitted.add(templateId ?? (isMembers(data) ? data.id : undefined))
+    else if (review === 'decides') submitted.delete(templateId ?? botId)
+    else if (target === 'vouchers.issue' || target === 'bots.issue') return submitted.has(issued)
     // The owner reads a bot before its approval, too.
     else if (target !== 'bots.get' || (isMembers(data) && data.one_time_token !== undefined))
       return submitted.has(botId ?? ofChat)

@@ -1,5 +1,7 @@
+import { type Dependence, type FailureCode, failures } from '../contract/errors.js'
+import { endpoints } from '../contract/index.js'
 import { HIDDEN } from '../contract/platform/captured.js'
-import { eachText, ID, isMembers, NAME, type RecordedCall } from './events.js'
+import { eachText, ID, isMembers, NAME, type RecordedCall, uniqueMembers } from './events.js'
 
 /** What the steps so far know. */
 export interface Known {
@@ -13,42 +15,29 @@ export interface Known {
 
 const BEFORE = 'it depends on what happened before the recording, or at the same time'
 
-/** Refusals to which more leads than calls and records. */
-const unrepeatable: readonly (readonly [codes: RegExp, reason: string])[] = [
-  [/^RATE_LIMITED|^CREDENTIAL_ATTEMPTS/, 'a scenario runs without rate limits'],
-  [/^IDEMPOTENCY_KEY_(?:REQUIRED|INVALID)/, 'a scenario sends a valid key with each such call'],
-  [/^IDEMPOTENCY_KEY_IN_PROGRESS|^POLL/, 'it depends on calls at the same time'],
-  [/^INVALID_JSON|^UNSUPPORTED_MEDIA_TYPE/, 'a scenario sends valid JSON'],
-  [/^PAYLOAD_TOO_LARGE/, 'the server has not kept its body'],
-  [/^HOST_NOT|^CROSS_SITE|^ORIGIN_NOT|^PAGE_/, 'it depends on how the program reached the server'],
-  [/^SECURE_TRANSPORT|^TEST_CLOCK|^RESET_NOT|^SERVER_NOT|^DATABASE_/, 'it depends on the options of the server'],
-  [/^SNAPSHOT|^WEBHOOK_BORROWED/, 'a scenario has no snapshots and no listeners'],
-  [/^WEBHOOK_URL_REFUSED/, 'its URL is a secret'],
-  [/^SERVICE_UNAVAILABLE/, 'the server was not ready'],
-  [/^INTERNAL_ERROR/, 'the server had an error'],
-]
-
-/** Codes that depend on the age or use of a record, or on the state and the scopes of a credential. */
-const ofRecord = /^(?:VOUCHER_(?:EXPIRED|NOT_YET)|TEMPLATE_(?:QUOTA|VALIDITY)|REVERSAL_WINDOW)/
-const ofCredential = /^(?:TOKEN_REVOKED|TOKEN_EXPIRED|INSUFFICIENT_SCOPE)$/
-
-/** Codes that come before the server looks for the records that a call names, or say that there is none. */
-const ofNoRecord = /_NOT_FOUND$|^VALIDATION|^TOKEN|^INSUFFICIENT|^IDEMPOTENCY|^BOT_NOT_APPROVED/
-
-/** Members that another call must have used before the refusal. */
-const takenMembers: Readonly<Record<string, string>> = {
-  EXTERNAL_ISSUE_ID_CONFLICT: 'external_issue_id',
-  EXTERNAL_TEMPLATE_ID_EXISTS: 'external_template_id',
-  USERNAME_TAKEN: 'username',
+/** Why no step can repeat a refusal that depends on more than calls and records. */
+const unrepeatable: Readonly<Partial<Record<Dependence, string>>> = {
+  'rate limits': 'a scenario runs without rate limits',
+  'malformed key': 'a scenario sends a valid key with each such call',
+  'malformed body': 'a scenario sends valid JSON',
+  'long body': 'the server has not kept its body',
+  'concurrent calls': 'it depends on calls at the same time',
+  access: 'it depends on how the program reached the server',
+  options: 'it depends on the options of the server',
+  snapshots: 'a scenario has no snapshots and no listeners',
+  'secret URL': 'its URL is a secret',
+  outage: 'the server was not ready',
+  bug: 'the server had an error',
 }
 
-/** Calls that lead to the state of which a refusal tells. */
-const stateChanges: readonly (readonly [codes: RegExp, targets: RegExp])[] = [
-  [/^APPLICATION_DISABLED/, /^apps\.update|suspendApp/],
-  [/^FEATURE_UNAVAILABLE/, /setAppFeatures/],
-  [/^BOT_DISABLED/, /disableBot/],
-  [/^BOT_BLOCKED/, /blockChat/],
-]
+const ruleOf = (code: string) => (Object.hasOwn(failures, code) ? failures[code as FailureCode] : undefined)
+
+/** Members that another call must have used before a refusal, by its code. */
+const takenMembers = new Map(Object.entries(uniqueMembers).map(([member, { code }]) => [code as string, member]))
+
+/** Ids of the calls that lead to a refusal. */
+const causesOf = (code: string) =>
+  endpoints.filter((it) => it.leadsTo?.some((led) => led === code)).map(({ id }): string => id)
 
 /** Says why no step can repeat a recorded call; undefined if one can. */
 export function reasonAgainst(call: RecordedCall, known: Known): string | undefined {
@@ -61,7 +50,7 @@ export function reasonAgainst(call: RecordedCall, known: Known): string | undefi
 
 function againstSuccess(call: RecordedCall, known: Known): string | undefined {
   const { target, input, data, replayed, botId } = call
-  if (/^platform\.(?:save|remove)Snapshot/.test(target)) return 'a scenario keeps no snapshots'
+  if (target === 'platform.saveSnapshot' || target === 'platform.removeSnapshot') return 'a scenario keeps no snapshots'
   if (replayed && !known.calls().some((it) => isSame(it, call))) return BEFORE
   if (target === 'bots.updates' && Number(input.offset) > 0 && known.originOf(botId ?? '') === 'prepared')
     return 'its offset counts updates from before the recording'
@@ -75,7 +64,8 @@ function againstSuccess(call: RecordedCall, known: Known): string | undefined {
 }
 
 function againstRefusal(call: RecordedCall, code: string, known: Known): string | undefined {
-  const everywhere = unrepeatable.find(([codes]) => codes.test(code))?.[1]
+  const { dependsOn, isBeforeRecords } = ruleOf(code) ?? {}
+  const everywhere = dependsOn && unrepeatable[dependsOn]
   if (everywhere !== undefined) return everywhere
   const texts = textsOf(call)
   const unknown = texts.filter((it) => (ID.test(it) || NAME.test(it)) && known.originOf(it) === undefined)
@@ -83,9 +73,9 @@ function againstRefusal(call: RecordedCall, code: string, known: Known): string 
   if (ofCaller !== undefined) return ofCaller
   const isHidden = unknown.some((it) => NAME.test(it)) || texts.some((it) => it.includes(HIDDEN))
   if (code === 'VALIDATION_FAILED' && isHidden) return 'its input is hidden'
-  if (unknown.length > 0 && !ofNoRecord.test(code) && !setsWebhook(call))
+  if (unknown.length > 0 && !isBeforeRecords && !setsWebhook(call))
     return 'the server no longer has a record that it names'
-  const isOfEarlierRecord = ofRecord.test(code) && texts.some((it) => known.originOf(it) === 'prepared')
+  const isOfEarlierRecord = dependsOn === 'age' && texts.some((it) => known.originOf(it) === 'prepared')
   return isOfEarlierRecord || lacksCause(call, code, known.calls()) ? BEFORE : undefined
 }
 
@@ -94,25 +84,25 @@ function againstCredential(call: RecordedCall, code: string, known: Known): stri
   if (credential === null) return undefined
   if (code === 'TOKEN_INVALID')
     return caller === 'jwt' || caller === 'operator' ? 'a scenario sends valid ones' : undefined
-  const isOlder = ofCredential.test(code) && known.originOf(credential) !== 'recorded'
+  const isOlder = ruleOf(code)?.dependsOn === 'credential' && known.originOf(credential) !== 'recorded'
   return isOlder || !known.hasCredential(call) ? 'its credential is older than the recording' : undefined
 }
 
 /** True if no earlier call leads to a refusal. */
 function lacksCause({ target, input, key, data }: RecordedCall, code: string, calls: readonly RecordedCall[]): boolean {
   const made = calls.filter((it) => it.code === null)
-  const limit = /_LIMIT_REACHED$/.test(code) && isMembers(data) ? Number(data.limit) : 0
-  const taken = takenMembers[code]
-  const change = stateChanges.find(([codes]) => codes.test(code))?.[1]
+  const limit = ruleOf(code)?.dependsOn === 'count' && isMembers(data) ? Number(data.limit) : 0
+  const taken = takenMembers.get(code)
+  const causes = causesOf(code)
   return (
     made.filter((it) => it.target === target).length < limit ||
     (taken !== undefined && !made.some((it) => it.input[taken] === input[taken])) ||
     (code === 'IDEMPOTENCY_KEY_REUSED' && !made.some((it) => it.key === key)) ||
-    (change !== undefined && !made.some((it) => change.test(it.target)))
+    (causes.length > 0 && !made.some((it) => causes.includes(it.target)))
   )
 }
 
-export const setsWebhook = ({ target }: RecordedCall) => /^webhook\.set|borrowWebhook/.test(target)
+export const setsWebhook = ({ target }: RecordedCall) => target === 'webhook.set' || target === 'platform.borrowWebhook'
 
 function textsOf({ input }: RecordedCall): string[] {
   const texts: string[] = []

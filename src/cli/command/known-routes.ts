@@ -1,4 +1,4 @@
-import type { CredentialKind, Endpoint } from '../../contract/endpoint.js'
+import type { CredentialKind, Endpoint, Irreversible } from '../../contract/endpoint.js'
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -7,12 +7,13 @@ export interface ApiRoute {
   readonly id: string
   readonly summary: string
   readonly method: string
-  readonly path: string
+  readonly path: Endpoint['path']
   /** Kind of credential that the route takes; `none` for a public route. */
   readonly caller: CredentialKind | 'none'
   readonly scope?: string
   readonly idempotent?: Endpoint['idempotent']
   readonly repeatable?: true
+  readonly irreversible?: Irreversible
   readonly output?: Endpoint['output']
   readonly evidence?: Endpoint['evidence']
   readonly streams?: true

@@ -66,6 +66,8 @@ export interface Leaf<
   readonly changes?: boolean
   /** True if the call of the command sends an Idempotency-Key. */
   readonly idempotent?: boolean
+  /** Statuses of the records that the command can change (`Endpoint.accepts`). */
+  readonly accepts?: readonly string[]
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
@@ -166,14 +168,14 @@ export function callLeaf<
   return leaf<OutputOf<E>, F, P>({
     ...definition,
     run: async (context, given) => {
-      const unconfirmed = loses === undefined ? undefined : await confirmLoss(context, endpoint.id, loses(given))
+      const unconfirmed = loses === undefined ? undefined : await confirmLoss(context, endpoint, loses(given))
       if (unconfirmed !== undefined) return unconfirmed
       return context.call(endpoint, input(given), check === undefined ? {} : { check: check(given) })
     },
   })
 }
 
-function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent'> {
-  const { summary, output, idempotent } = endpoint
-  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true }
+function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent' | 'accepts'> {
+  const { summary, output, idempotent, accepts } = endpoint
+  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true, ...(accepts && { accepts }) }
 }

@@ -15,6 +15,7 @@ interface Command {
   readonly flags?: Flags
   readonly members?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly positional?: Argument | undefined
+  readonly accepts?: readonly string[]
 }
 
 interface Argument {
@@ -28,13 +29,13 @@ export class LineWithAnswers {
   readonly given: Map<string, readonly string[]>
   readonly operands: string[]
   hasAnswers = false
-  readonly #leaf: Command
+  readonly leaf: Command
 
   constructor({ path, given, operands, leaf = {} }: Line) {
     this.path = path
     this.given = new Map(given)
     this.operands = [...operands]
-    this.#leaf = leaf
+    this.leaf = leaf
   }
 
   /** @param slot name of a flag, or index of a positional argument @param texts never a secret, because it is printed */
@@ -46,7 +47,7 @@ export class LineWithAnswers {
 
   /** Formats the line for a shell. It contains no secret, because no flag takes a secret as its value. */
   toString(): string {
-    const flags: Flags = { ...globalFlags, ...this.#leaf.flags }
+    const flags: Flags = { ...globalFlags, ...this.leaf.flags }
     const options = [...this.given].flatMap(([name, values]) => {
       const takesValue = Object.hasOwn(flags, name) && flags[name]?.value !== undefined
       return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
@@ -61,7 +62,7 @@ export class LineWithAnswers {
    * the member and the file if a file supplied it; undefined for a member that the command does not know.
    */
   nameOf(pointer: string): string | undefined {
-    const { flags = {}, members = {}, positional } = this.#leaf
+    const { flags = {}, members = {}, positional } = this.leaf
     const path = pointer.replace(/^\//, '')
     const found = Object.entries(flags).flatMap(([name, flag]) => {
       const supplied = [members[name] ?? membersOf(name, flag)].flat()

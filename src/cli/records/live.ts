@@ -12,6 +12,7 @@ import { templates } from '../../contract/templates.js'
 import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
 import { asMembers, type Members } from '../../values/json.js'
+import type { Leaf } from '../command/leaf.js'
 import { openPlain, secureOptions } from '../command/transport.js'
 import { findCredential } from '../config/credentials.js'
 import { refuseImpostor } from '../config/local-server.js'
@@ -44,6 +45,8 @@ export interface IdTarget {
     readonly path: readonly string[]
     readonly given: FlagTexts
     readonly operands: readonly string[]
+    /** Command of the line, with the statuses of the records that it accepts. */
+    readonly leaf?: Pick<Leaf, 'accepts'> | undefined
   }
 }
 
@@ -73,7 +76,7 @@ export async function liveWords(
   const late = pause(waitMs, undefined, { ref: false })
   const fetched = fetchRecords(caller, source, target.of, () => endsAt - performance.now(), pages)
   const records = await Promise.race([fetched, late])
-  return records && wordsOf(records, target.line.path.join(' '))
+  return records && wordsOf(records, target.line.leaf?.accepts)
 }
 
 /** Fetches pages until the time limit; undefined without the first page. */
@@ -113,23 +116,8 @@ function recordOf(kind: IdKind, value: unknown): IdRecord | undefined {
   return { id, status: String(status), summary }
 }
 
-const wordsOf = (records: readonly IdRecord[], path: string): readonly Word[] =>
-  records
-    .filter(({ status }) => acceptedStatuses[path]?.includes(status) ?? true)
-    .map(({ id, summary }) => ({ value: id, summary }))
-
-/** Statuses of the resources that a command can change; the command refuses others. */
-const acceptedStatuses: Readonly<Partial<Record<string, readonly string[]>>> = {
-  'vouchers issue': ['active'],
-  'vouchers issue-many': ['active'],
-  'templates submit': ['draft', 'rejected'],
-  'tokens revoke': ['active'],
-  'apps link-bot': ['active'],
-  'platform apps suspend': ['active', 'disabled'],
-  'platform apps reinstate': ['suspended'],
-  'platform bots disable': ['active'],
-  'platform bots enable': ['disabled'],
-}
+const wordsOf = (records: readonly IdRecord[], accepts: Leaf['accepts']): readonly Word[] =>
+  records.filter(({ status }) => accepts?.includes(status) ?? true).map(({ id, summary }) => ({ value: id, summary }))
 
 interface IdSource {
   readonly endpoint: Endpoint
@@ -142,7 +130,7 @@ const source = <E extends Endpoint>(endpoint: E, input: InputOf<E>): IdSource =>
 })
 
 /** Chooses the list call that returns the ids for a command; undefined if the line lacks a flag that the call needs. */
-function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | undefined {
+function sourceOf({ of, line: { given, path: names, leaf } }: IdTarget): IdSource | undefined {
   const path = names.join(' ')
   const app = given.get('app')?.[0]
   const bot = given.get('bot')?.[0]
@@ -153,7 +141,7 @@ function sourceOf({ of, line: { given, path: names } }: IdTarget): IdSource | un
       return app === undefined ? undefined : source(tokens.list, { appId: app })
     case 'templates': {
       if (path.startsWith('platform ')) return waiting('template')
-      const status = path.startsWith('vouchers issue') ? ({ status: 'active' } as const) : {}
+      const status = leaf?.accepts?.join() === 'active' ? ({ status: 'active' } as const) : {}
       if (bot === undefined) return source(templates.list, status)
       return source(bots.templates, { botId: bot, ...status })
     }

@@ -7,6 +7,11 @@ export function fileSchema(title: string, schema: object): string {
 /** Drops keywords of the contract that JSON Schema lacks; `x-expected` becomes a description. */
 function withoutOwnKeywords(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const { 'x-expected': expected, 'x-openapi': _openapi, ...rest } = value as Readonly<Record<string, unknown>>
+  const {
+    'x-expected': expected,
+    'x-openapi': _openapi,
+    'x-unique': _unique,
+    ...rest
+  } = value as Readonly<Record<string, unknown>>
   return expected === undefined ? rest : { description: expected, ...rest }
 }

@@ -70,7 +70,13 @@ function inlineSchemaOf(schema: unknown): Json {
   if (Array.isArray(schema)) return schema.map(schemaOf)
   if (typeof schema !== 'object' || schema === null) return schema as Json
   const members = Object.entries(schema).map(([name, value]) => [name, schemaOf(value)] as const)
-  const { 'x-expected': expected, 'x-openapi': more, 'x-secret': isSecret, ...rest } = Object.fromEntries(members)
+  const {
+    'x-expected': expected,
+    'x-openapi': more,
+    'x-secret': isSecret,
+    'x-unique': _unique,
+    ...rest
+  } = Object.fromEntries(members)
   const described = expected === undefined ? {} : { description: expected }
   return { ...described, ...rest, ...(isSecret ? { format: 'password' } : {}), ...(more as JsonObject) }
 }

@@ -67,6 +67,7 @@ export const platformActing = group('platform', {
 
   showCredentials: post('/_platform/v1/vouchers/:voucherId/credentials', {
     summary: 'Show the credentials of a voucher',
+    unrecorded: true,
     repeatable: true,
     output: Type.Object({ voucher_id: Type.String(), credentials: Type.Array(credential) }),
     evidence: { credentials: 'credentials' },

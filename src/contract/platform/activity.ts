@@ -108,6 +108,7 @@ export const platformActivity = group('platform', {
 
   openPage: post('/_platform/v1/page-tickets', {
     summary: 'Create a link that opens the page of this server once',
+    unrecorded: true,
     repeatable: true,
     output: Type.Object({
       url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),

@@ -116,6 +116,7 @@ export const platformControls = group('platform', {
 
   forecast: get('/_platform/v1/clock/forecast', {
     summary: 'Count what happens if the test clock is advanced',
+    unrecorded: true,
     query: input({
       until: Type.Optional(instantInput),
       seconds: Type.Optional(
@@ -156,6 +157,7 @@ export const platformControls = group('platform', {
 
   saveSnapshot: put('/_platform/v1/snapshots/:name', {
     summary: 'Save the state of the server; replaces a snapshot of the same name',
+    irreversible: { action: 'Replacing snapshot', loses: 'The state that it holds is lost.' },
     params: snapshotName,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOTS_DAMAGED'],
@@ -164,6 +166,11 @@ export const platformControls = group('platform', {
   restoreSnapshot: post('/_platform/v1/snapshots/:name/restore', {
     ...replacing,
     summary: 'Return the server to a snapshot',
+    unrecorded: true,
+    irreversible: {
+      action: 'Returning the server to snapshot',
+      loses: 'Everything that it has stored since is lost, unless another snapshot holds it.',
+    },
     params: snapshotName,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
@@ -171,6 +178,7 @@ export const platformControls = group('platform', {
 
   removeSnapshot: del('/_platform/v1/snapshots/:name', {
     summary: 'Remove a snapshot',
+    irreversible: { action: 'Removing snapshot', loses: 'The state that it holds is lost.' },
     params: snapshotName,
     output: snapshot,
     failures: ['RESET_NOT_ALLOWED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOTS_DAMAGED'],
@@ -179,6 +187,11 @@ export const platformControls = group('platform', {
   reset: post('/_platform/v1/reset', {
     ...replacing,
     summary: 'Return the server to the state of its start',
+    unrecorded: true,
+    irreversible: {
+      action: 'Resetting the server at',
+      loses: 'Everything that it has stored is lost, except its snapshots and the records of its seed.',
+    },
     output: Type.Object({ now: instant }),
     failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
   }),

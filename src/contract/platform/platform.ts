@@ -104,11 +104,13 @@ export const platform = group('platform', {
   approveTemplate: post('/_platform/v1/templates/:templateId/approve', {
     ...overTemplate,
     summary: 'Approve a template under review',
+    review: 'decides',
   }),
 
   rejectTemplate: post('/_platform/v1/templates/:templateId/reject', {
     ...overTemplate,
     summary: 'Reject a template under review',
+    review: 'decides',
     body: input({
       code: Type.String({
         pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
@@ -121,11 +123,14 @@ export const platform = group('platform', {
   suspendApp: post('/_platform/v1/applications/:appId/suspend', {
     ...overApp,
     summary: 'Suspend an application',
+    accepts: ['active', 'disabled'],
+    leadsTo: ['APPLICATION_DISABLED'],
   }),
 
   reinstateApp: post('/_platform/v1/applications/:appId/reinstate', {
     ...overApp,
     summary: 'End the suspension of an application',
+    accepts: ['suspended'],
   }),
 
   applications: get('/_platform/v1/applications', {
@@ -173,28 +178,34 @@ export const platform = group('platform', {
   setAppFeatures: put('/_platform/v1/applications/:appId/features', {
     ...overApp,
     summary: 'Set the features of an application',
+    leadsTo: ['FEATURE_UNAVAILABLE'],
     body: input({ features: Type.Array(oneOf(['vouchers']), { maxItems: 1 }) }),
   }),
 
   approveBot: post('/_platform/v1/bots/:botId/approve', {
     ...overBot,
     summary: 'Approve a bot: it becomes active',
+    review: 'decides',
   }),
 
   rejectBot: post('/_platform/v1/bots/:botId/reject', {
     ...overBot,
     summary: 'Reject a bot; its owner may apply again',
+    review: 'decides',
     body: input({ note: text(1, 200) }),
   }),
 
   disableBot: post('/_platform/v1/bots/:botId/disable', {
     ...overBot,
     summary: 'Disable an approved bot',
+    accepts: ['active'],
+    leadsTo: ['BOT_DISABLED'],
   }),
 
   enableBot: post('/_platform/v1/bots/:botId/enable', {
     ...overBot,
     summary: 'Enable a disabled bot',
+    accepts: ['disabled'],
   }),
 
   addUpdate: post('/_platform/v1/bots/:botId/updates', {
@@ -223,6 +234,7 @@ export const platform = group('platform', {
   returnWebhook: del('/_platform/v1/bots/:botId/webhook-leases/:leaseId', {
     ...ofLease,
     summary: 'End a lease: the earlier webhook settings are in effect again',
+    unrecorded: true,
     output: Type.Object({ returned: Type.Boolean({ description: 'false if the lease had ended' }) }),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -257,6 +269,7 @@ export const platform = group('platform', {
   blockChat: post('/_platform/v1/chats/:chatId/block', {
     ...overChat,
     summary: 'Block the bot as the user of a chat',
+    leadsTo: ['BOT_BLOCKED'],
   }),
 
   unblockChat: post('/_platform/v1/chats/:chatId/unblock', {

@@ -78,6 +78,7 @@ export const platformVouchers = group('platform', {
   findVoucher: post('/_platform/v1/voucher-lookup', {
     ...found,
     summary: 'Show the voucher of a credential with its history',
+    unrecorded: true,
     repeatable: true,
     body: input({ credential }),
   }),

@@ -231,7 +231,7 @@ export const bots: Group = {
       flags: { save },
       examples: ['voucherctl bots regenerate-token bot_01JC… --save'],
       run: async (context, { positional, flags }) => {
-        const refusal = await confirmLoss(context, contract.regenerateToken.id, positional)
+        const refusal = await confirmLoss(context, contract.regenerateToken, positional)
         if (refusal !== undefined) return refusal
         const unwritable = await checkCanStore(context, flags.save)
         if (unwritable !== undefined) return unwritable

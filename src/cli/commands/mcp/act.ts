@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type Endpoint, mutates } from '../../../contract/endpoint.js'
+import { type Endpoint, membersOf, mutates } from '../../../contract/endpoint.js'
 import { oneOf } from '../../../contract/fields.js'
 import { contract, endpoints } from '../../../contract/index.js'
 import { platformActing } from '../../../contract/platform/acting.js'
@@ -42,16 +42,14 @@ export const callEndpoint = tool({
     if ('code' in context) return context
     const account = accountId === undefined ? undefined : await asAccount(call, accountId)
     if (account?.ok === false) return account
-    const shown = call.isLocal && showsCredentials.includes(id) ? ['credentials'] : []
+    const showsCredentials = 'credentials' in membersOf(endpoint.output)
+    const shown = call.isLocal && showsCredentials ? ['credentials'] : []
     const result = await send({ context }, endpoint as Endpoint, input, { ...account?.value, shown })
     if (result.ok) return done(endpoint, result.value, shown.length > 0)
     const hint = `${result.hint ?? ''} On a local server, give application_id (token) or account_id (jwt) instead.`
     return result.code === 'CREDENTIAL_REQUIRED' && call.isLocal ? { ...result, hint } : result
   },
 })
-
-/** Endpoints whose credentials a local server shows. */
-const showsCredentials: readonly string[] = ['vouchers.issue', 'bots.issue', 'platform.showCredentials']
 
 const done = ({ id }: Endpoint, data: unknown, showsCodes: boolean) => ({
   ...succeed(`${id} succeeded.`, { data }),

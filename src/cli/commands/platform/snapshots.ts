@@ -44,7 +44,7 @@ export const snapshots: Group = {
           const listed = await context.call(contract.snapshots, {})
           if (!listed.ok) return listed
           const held = 'data' in listed && listed.data.items.some((it) => it.name === positional)
-          const refusal = held && (await confirmLoss(context, contract.saveSnapshot.id, positional))
+          const refusal = held && (await confirmLoss(context, contract.saveSnapshot, positional))
           if (refusal) return refusal
         }
         return context.call(contract.saveSnapshot, { name: positional })
@@ -58,7 +58,7 @@ export const snapshots: Group = {
       examples: ['voucherctl platform snapshots restore seeded --yes'],
       view: { headline: (it: Snapshot) => `Restored ${it.name} with ${vouchers(it.vouchers)}.`, members, key },
       run: async (context, { positional }) =>
-        (await confirmLoss(context, contract.restoreSnapshot.id, positional)) ??
+        (await confirmLoss(context, contract.restoreSnapshot, positional)) ??
         context.call(contract.restoreSnapshot, { name: positional, ...(context.globals.yes ? { shared: true } : {}) }),
     }),
     callLeaf({
@@ -88,7 +88,7 @@ export const reset: Leaf = leaf({
     const server = context.baseUrl()
     if (!server.ok) return server
     return (
-      (await confirmLoss(context, contract.reset.id, server.value)) ??
+      (await confirmLoss(context, contract.reset, server.value)) ??
       context.call(contract.reset, context.globals.yes ? { shared: true } : {})
     )
   },

@@ -74,6 +74,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
     flags: { ...command.flags, ...sharedFlags(command.outSummary) },
     examples,
     changes: mutates(endpoint),
+    ...(endpoint.accepts && { accepts: endpoint.accepts }),
     view: {
       headline: (it: BulkSummary) => failedSentence(it) ?? command.headline?.(it) ?? doneSentence(it, words.state[0]),
       // Test with `in`: reading a missing member would drop the view.

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { failuresOf, membersOf } from '../../src/contract/endpoint.js'
+import { endpoints } from '../../src/contract/index.js'
+
+/** Deletions whose effect another call undoes: it borrows a webhook or plants a fault again. */
+const undone = ['platform.returnWebhook', 'platform.removeFault', 'platform.clearFaults']
+
+test.each(endpoints.filter((it) => it.method === 'DELETE'))(
+  'deletion $id says what is lost, or another call undoes it',
+  (endpoint) => {
+    expect(endpoint.irreversible === undefined).toBe(undone.includes(endpoint.id))
+  },
+)
+
+test.each(endpoints.filter((it) => it.leadsTo !== undefined))(
+  'some call is refused with each code that $id leads to',
+  ({ leadsTo }) => {
+    const refused = endpoints.flatMap((it): string[] => [...failuresOf(it)])
+    for (const code of leadsTo ?? []) expect(refused).toContain(code)
+  },
+)
+
+test('an endpoint with a unique member has the failure code of that member', () => {
+  const unique = endpoints.flatMap((endpoint) =>
+    Object.values(membersOf(endpoint.body)).flatMap((member) =>
+      'x-unique' in member
+        ? [{ codes: [...failuresOf(endpoint)], unique: member['x-unique'] as { code: string } }]
+        : [],
+    ),
+  )
+  expect(unique.length).toBeGreaterThan(0)
+  for (const {
+    codes,
+    unique: { code },
+  } of unique)
+    expect(codes).toContain(code)
+})
