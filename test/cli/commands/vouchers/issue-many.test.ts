@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Bulk, codeOf, idsOf, issuer, productionEnv } from '../../../support/cli/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli/cli.js'
@@ -70,6 +70,34 @@ test('issue-many syncs the journal before the first API call and the results bef
   } finally {
     datasync.mockRestore()
   }
+})
+
+test.for(['none/bad.csv', 'folder.csv', '/proc/bad.csv'])(
+  'issue-many refuses --errors %s, which cannot be written, before the first call',
+  async (name) => {
+    const bulk = Bulk.of(['a'])
+    mkdirSync(join(bulk.dir, 'folder.csv'))
+    const { baseUrl, received } = await issuer(() => refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT'))
+    const errors = ['--errors', resolve(bulk.dir, name)]
+    for (const input of [bulk.input, '-']) {
+      const args = bulk.args(baseUrl, ...errors).map((it) => (it === bulk.input ? input : it))
+      const ran = await cli([...args, '--json'], { env: secrets, home: bulk.dir, stdin: bulk.read('in.csv') })
+      expect([ran.exit, ran.stdout, received, errorOf(ran.stderr).code]).toEqual([1, '', [], 'FILE_UNWRITABLE'])
+    }
+    expect(readdirSync(bulk.dir).sort()).toEqual(['folder.csv', 'in.csv'])
+  },
+)
+
+test('issue-many reports the failure if its errors file becomes unwritable during the run', async () => {
+  const bulk = Bulk.of(['a'])
+  const folder = join(bulk.dir, 'errors')
+  mkdirSync(folder)
+  const { baseUrl } = await issuer(() => {
+    rmSync(folder, { recursive: true })
+    return refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT')
+  })
+  const ran = await bulk.run(baseUrl, ['--errors', join(folder, 'bad.csv'), '--json'])
+  expect([ran.exit, errorOf(ran.stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
 })
 
 test('issue-many that cannot create its results leaves no journal and no open file', async () => {
