@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { credentialRows } from '../../../../../src/cli/commands/vouchers/bulk/credential-rows.js'
 import {
@@ -187,6 +188,9 @@ test.each([
   ['UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le'), 'UTF-16'],
   ['UTF-16 text without a mark that begins in Cyrillic', Buffer.from(`код,${head}\n`, 'utf16le'), 'UTF-16'],
   ['big-endian UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le').swap16(), 'UTF-16'],
+  ['a workbook', Buffer.from('PK\x03\x04\x14\0\x06\0\n\0\0'), 'a workbook, such as .xlsx'],
+  ['a workbook of an old Excel', Buffer.from('d0cf11e0a1b11ae10000', 'hex'), 'an old Excel (.xls)'],
+  ['gzip', gzipSync(`${head}\na,u\n`), 'compressed with gzip'],
 ])('readRows throws for CSV with %s', async (_what, input, message) => {
   await expect(rowsOf(input, 'csv')).rejects.toThrow(message)
 })

@@ -52,12 +52,22 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): As
   if (held.length > 0 && !skipping) yield linesOf(held, held.length, number)
 }
 
+/** First bytes, in hexadecimal, of files that are often given in place of their text. */
+const OTHER_FILES = [
+  ['504b0304', 'a workbook, such as .xlsx or .ods, or another ZIP file', 'Save its sheet as "CSV UTF-8".'],
+  ['d0cf11e0', 'a workbook of an old Excel (.xls)', 'Save its sheet as "CSV UTF-8".'],
+  ['1f8b', 'compressed with gzip', 'Decompress it first, with gunzip.'],
+] as const
+
 /**
  * Drops a UTF-8 byte order mark of the first line.
  * @throws UnreadableInput for files that are no text, and for UTF-16, in which Excel saves "Unicode Text": it has a mark,
  *   or a zero byte in each Latin letter
  */
 function withoutMark(header: Buffer): Buffer {
+  const start = header.toString('hex', 0, 4)
+  for (const [bytes, what, cure] of OTHER_FILES)
+    if (start.startsWith(bytes)) throw new UnreadableInput(`The input is ${what}.`, cure)
   const [first, second] = header
   const hasMark = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
   if (hasMark || header.includes(0))
