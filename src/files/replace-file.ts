@@ -55,6 +55,16 @@ export function replaceFile(path: string, content: FileContent, options: Replace
 }
 
 /**
+ * Checks that `replaceFile` can write a file, before work that would be lost: it writes a draft and removes it.
+ * @throws the errors of `replaceFile`
+ */
+export function checkReplace(path: string, { isPrivate = true }: Pick<ReplaceOptions, 'isPrivate'> = {}): void {
+  const target = existing(path)?.path ?? path
+  if (isPrivate) refuseForeignFile(path)
+  rmSync(writeDraft(target, '', isPrivate, false))
+}
+
+/**
  * Creates a private file atomically unless it exists: of several concurrent processes the first one wins.
  * @returns false if the file exists
  * @throws errors of the file system
@@ -81,7 +91,8 @@ function existing(path: string) {
     const real = realpathSync(path)
     const stats = statSync(real)
     // A rename would put a file in the place of a device, for every program of the machine.
-    if (!stats.isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'EINVAL' })
+    if (!stats.isFile())
+      throw Object.assign(new Error(`${path} is not a file`), { code: stats.isDirectory() ? 'EISDIR' : 'EINVAL' })
     return { path: real, mode: stats.mode, uid: stats.uid, gid: stats.gid }
   } catch (error) {
     if (isMissing(error)) return undefined

@@ -113,8 +113,15 @@ describe('scenario record', () => {
   it('--out that cannot be written is refused before the recording, also with --force', async () => {
     const cwd = temporaryDir()
     const refused = (out: string) => cli(`scenario record --force --out ${out}`, { cwd })
-    expect(await refused('.')).toMatchObject({ exit: 1, stderr: expect.stringContaining('is not a file') })
-    expect(await refused('none/a.yaml')).toMatchObject({ exit: 1, stderr: expect.stringContaining('does not exist') })
+    expect(await refused('.')).toMatchObject({ exit: 1, stderr: expect.stringContaining('cannot be written (EISDIR)') })
+    expect(await refused('none/a.yaml')).toMatchObject({
+      exit: 1,
+      stderr: expect.stringContaining('cannot be written (ENOENT)'),
+    })
+    expect(await refused('/proc/a.yaml')).toMatchObject({
+      exit: 1,
+      stderr: expect.stringContaining('/proc/a.yaml cannot'),
+    })
   })
 
   it.skipIf(onPostgres)('a server that stops ends the recording with a notice and a comment', async () => {

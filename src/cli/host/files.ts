@@ -46,6 +46,16 @@ export function tryToWrite(path: string, hint: string, write: () => void): Failu
   }
 }
 
+/** Checks before work that would be lost that a file can be written. */
+export async function checkWritable(
+  { cwd }: Pick<Host, 'cwd'>,
+  path: string,
+  options?: { readonly isPrivate: boolean },
+): Promise<Failure | undefined> {
+  const { checkReplace } = await import('../../files/replace-file.js')
+  return tryToWrite(path, 'Check its folder and permissions.', () => checkReplace(resolve(cwd, path), options))
+}
+
 /** Reads a secret from a file of one line. */
 export async function readSecret(host: Host, path: string): Promise<TextResult> {
   const read = await readTextFile(host, path)

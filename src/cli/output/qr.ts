@@ -94,15 +94,9 @@ async function pngOf(modules: readonly (readonly boolean[])[]): Promise<Uint8Arr
 
 /** Checks that the QR file is writable, before a voucher is issued, because issuing cannot be undone. */
 export async function checkQrFile(path: string): Promise<Failure | undefined> {
-  const { rm, stat, writeFile } = await import('node:fs/promises')
+  const { checkReplace } = await import('../../files/replace-file.js')
   try {
-    const found = await stat(path).catch(() => undefined)
-    if (found?.isDirectory()) return fail('FILE_UNWRITABLE', `${path} is a folder.`, 'Choose another path.')
-    const { draftOf, refuseForeignFile } = await import('../../files/replace-file.js')
-    refuseForeignFile(path)
-    const draft = draftOf(path)
-    await writeFile(draft, '', { flag: 'wx', mode: 0o600 })
-    await rm(draft)
+    checkReplace(path)
     return undefined
   } catch (error) {
     return fail(

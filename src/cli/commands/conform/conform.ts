@@ -71,7 +71,7 @@ export const conform = leaf({
     const question = { action: `Testing ${base.value}`, word: profileName.value }
     const refusal = flags['read-only'] ? undefined : await context.confirm(question)
     if (refusal !== undefined) return refusal
-    const file = flags.out === undefined ? undefined : openResults(host, flags.out, base.value, flags.resume)
+    const file = flags.out === undefined ? undefined : await openResults(host, flags.out, base.value, flags.resume)
     if (file?.ok === false) return file
     const unwritable = await writeJunit(host, flags.junit, [])
     if (unwritable !== undefined) return unwritable

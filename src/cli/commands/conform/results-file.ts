@@ -4,7 +4,7 @@ import type { Leftover, ProbeResult } from '../../../conform/result.js'
 import { readText } from '../../../files/read-file.js'
 import { asMembers, parseJson } from '../../../values/json.js'
 import { type Failure, fail } from '../../failures/failure.js'
-import { unreadable } from '../../host/files.js'
+import { checkWritable, tryToWrite, unreadable } from '../../host/files.js'
 import type { Host } from '../../host/host.js'
 
 /** Results of earlier runs in a file, and where the results of this run are appended. */
@@ -24,7 +24,12 @@ interface Header {
 }
 
 /** Opens a results file (NDJSON, one line per probe): a new file, or one that `resume` continues. */
-export function openResults(host: Host, path: string, baseUrl: string, resume: boolean): ResultsFile | Failure {
+export async function openResults(
+  host: Host,
+  path: string,
+  baseUrl: string,
+  resume: boolean,
+): Promise<ResultsFile | Failure> {
   const file = resolve(host.cwd, path)
   if (resume) return readResults(file, path, baseUrl, (record) => appendFileSync(file, `${JSON.stringify(record)}\n`))
   const header: Header = { version: VERSION, base_url: baseUrl }
@@ -32,6 +37,8 @@ export function openResults(host: Host, path: string, baseUrl: string, resume: b
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) {
     return fail('FILE_UNWRITABLE', `${path} exists.`, 'Continue its run with --resume, or name another file.')
   }
+  const unwritable = await checkWritable(host, path)
+  if (unwritable !== undefined) return unwritable
   let isNew = true
   return {
     ok: true,
@@ -55,8 +62,6 @@ function readResults(
   let text: string
   try {
     text = readText(file)
-    // A killed run may have left part of a line.
-    if (!text.endsWith('\n')) appendFileSync(file, '\n')
   } catch (error) {
     return unreadable(path, error)
   }
@@ -64,6 +69,11 @@ function readResults(
   if (first?.version !== VERSION || first.base_url !== baseUrl) {
     return fail('FILE_UNREADABLE', `${path} does not hold results for ${baseUrl}.`, 'Name the file of that run.')
   }
+  // A killed run may have left part of a line. This fails before the first call if the file cannot be written.
+  const unwritable = tryToWrite(path, 'Correct its permissions.', () =>
+    appendFileSync(file, text.endsWith('\n') ? '' : '\n'),
+  )
+  if (unwritable !== undefined) return unwritable
   const known = records.filter((it) => it !== undefined)
   const results = known.filter((it) => typeof it.probe === 'string') as unknown as ProbeResult[]
   const left = known.flatMap((it) => (Array.isArray(it.left) ? (it.left as Leftover[]) : []))

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { OutputOf } from '../../../contract/endpoint.js'
 import { platformActivity } from '../../../contract/platform/activity.js'
@@ -9,7 +9,7 @@ import { leaf } from '../../command/leaf.js'
 import { installedSchema, schemaLine, writeSchema } from '../../command/new-file.js'
 import { fail, suggested } from '../../failures/failure.js'
 import { choice, matching, path, required, toggle } from '../../flags/flags.js'
-import { tryToWrite } from '../../host/files.js'
+import { checkWritable, tryToWrite } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 
 interface Recording {
@@ -56,14 +56,10 @@ export const record = leaf({
   },
   run: async (context, { flags }): Promise<Outcome<Recording>> => {
     const { out, until, from, force } = flags
-    const target = resolve(context.host.cwd, out)
-    if (!force && existsSync(target)) return exists(out)
-    // Checked before the recording, which would be lost. A device such as /dev/full must not become a file.
-    if (statSync(target, { throwIfNoEntry: false })?.isFile() === false)
-      return fail('FILE_UNWRITABLE', `${out} is not a file.`, 'Name another file.')
-    if (!existsSync(dirname(target)))
-      return fail('FILE_UNWRITABLE', `The folder of ${out} does not exist.`, 'Create it, or name another file.')
+    if (!force && existsSync(resolve(context.host.cwd, out))) return exists(out)
     if (context.dryRun) return context.plan(`record the activity of the server to ${out}`)
+    const unwritable = await checkWritable(context.host, out, { isPrivate: false })
+    if (unwritable !== undefined) return unwritable
     const recorded =
       from === 'activity' && until === undefined
         ? await context.call(platformActivity.recordScenario, {})

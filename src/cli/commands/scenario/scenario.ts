@@ -6,7 +6,7 @@ import { type Group, leaf } from '../../command/leaf.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { integer, path, text, toggle, type ValuesOf } from '../../flags/flags.js'
-import { readTextFile } from '../../host/files.js'
+import { checkWritable, readTextFile } from '../../host/files.js'
 import type { Paint } from '../../output/colour.js'
 import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -85,7 +85,7 @@ export async function runFiles(context: Context, files: readonly string[], flags
     return plans.at(-1) as Outcome<unknown>
   }
   const { junit, 'webhook-port': port, 'export-env': envFile } = flags
-  const problem = await allowed(context, baseUrl, junit)
+  const problem = await allowed(context, baseUrl, { junit, envFile })
   if (problem !== undefined) return problem
   const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
   const compares = isGivenForCall(context.settings.profileName)
@@ -175,13 +175,14 @@ async function readScenarios({ host }: Context, files: readonly string[]): Promi
   )
 }
 
-/** Checks before the first step that scenarios may run on this server and that the report file is writable. */
+/** Checks before the first step that scenarios may run on this server and that its files are writable. */
 async function allowed(
   context: Context,
   baseUrl: string | undefined,
-  junit: string | undefined,
+  { junit, envFile }: Pick<SuiteOptions, 'junit' | 'envFile'>,
 ): Promise<Failure | undefined> {
-  const problem = await writeJunit(context.host, junit, [])
+  const unwritable = envFile === undefined ? undefined : await checkWritable(context.host, envFile)
+  const problem = unwritable ?? (await writeJunit(context.host, junit, []))
   if (problem !== undefined) return problem
   if (baseUrl === undefined) return undefined
   const { profileName } = context.settings

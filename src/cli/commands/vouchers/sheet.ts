@@ -61,11 +61,14 @@ export const sheet = leaf({
     const path = resolve(context.host.cwd, out)
     if (!force && existsSync(path)) return exists(out)
     // Import on demand: help of the group must not load the modules that run a command.
-    const [{ interrupted, readLabels }, { CARDS_PER_PAGE, htmlOf }, { withProgress }] = await Promise.all([
+    const [files, { interrupted, readLabels }, { CARDS_PER_PAGE, htmlOf }, { withProgress }] = await Promise.all([
+      import('../../host/files.js'),
       import('./sheet/labels.js'),
       import('./sheet/html.js'),
       import('../../output/progress.js'),
     ])
+    const unwritable = context.dryRun ? undefined : await files.checkWritable(context.host, out)
+    if (unwritable !== undefined) return unwritable
     const labels = await readLabels(context, positional, title, delimiter)
     if (!labels.ok) return labels
     const vouchers = labels.value.length
@@ -78,9 +81,8 @@ export const sheet = leaf({
     if (host.signal.aborted) return interrupted
     if (context.dryRun) return context.plan(`write ${number(vouchers, 'voucher')} to ${out}`)
     const { createFile, replaceFile } = await import('../../../files/replace-file.js')
-    const { tryToWrite } = await import('../../host/files.js')
     let isNew = true
-    const failure = tryToWrite(out, 'Check its folder and permissions, or name another file.', () => {
+    const failure = files.tryToWrite(out, 'Check its folder and permissions, or name another file.', () => {
       if (force) replaceFile(path, drawn)
       else isNew = createFile(path, drawn, true)
     })

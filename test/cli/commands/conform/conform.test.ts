@@ -88,6 +88,16 @@ test('conform sends nothing if the JUnit report cannot be written', async () => 
   expect(stderr).toContain('no/report.xml cannot be written (ENOENT)')
 })
 
+test('conform sends nothing if the file of --out cannot be written', async () => {
+  const { baseUrl: url, received } = await deviant()
+  const env = { ...server.env, VOUCHERCTL_BASE_URL: url }
+  for (const file of ['no/out.ndjson', '/proc/out.ndjson']) {
+    const { exit, stdout, stderr } = await cli(`${limits} --out ${file}`, { env, cwd: temporaryDir() })
+    expect([exit, stdout, received]).toEqual([1, '', []])
+    expect(stderr).toContain(`${file} cannot be written (E`)
+  }
+})
+
 test('conform prints its report although the JUnit report became unwritable during the run', async () => {
   const cwd = temporaryDir()
   const folder = join(cwd, 'reports')

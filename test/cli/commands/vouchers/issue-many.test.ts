@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Bulk, codeOf, idsOf, issuer, productionEnv } from '../../../support/cli/bulk.js'
 import { cli, refusal, secrets, temporaryDir } from '../../../support/cli/cli.js'
@@ -70,6 +70,34 @@ test('issue-many syncs the journal before the first API call and the results bef
   } finally {
     datasync.mockRestore()
   }
+})
+
+test.for(['none/bad.csv', 'folder.csv', '/proc/bad.csv'])(
+  'issue-many refuses --errors %s, which cannot be written, before the first call',
+  async (name) => {
+    const bulk = Bulk.of(['a'])
+    mkdirSync(join(bulk.dir, 'folder.csv'))
+    const { baseUrl, received } = await issuer(() => refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT'))
+    const errors = ['--errors', resolve(bulk.dir, name)]
+    for (const input of [bulk.input, '-']) {
+      const args = bulk.args(baseUrl, ...errors).map((it) => (it === bulk.input ? input : it))
+      const ran = await cli([...args, '--json'], { env: secrets, home: bulk.dir, stdin: bulk.read('in.csv') })
+      expect([ran.exit, ran.stdout, received, errorOf(ran.stderr).code]).toEqual([1, '', [], 'FILE_UNWRITABLE'])
+    }
+    expect(readdirSync(bulk.dir).sort()).toEqual(['folder.csv', 'in.csv'])
+  },
+)
+
+test('issue-many reports the failure if its errors file becomes unwritable during the run', async () => {
+  const bulk = Bulk.of(['a'])
+  const folder = join(bulk.dir, 'errors')
+  mkdirSync(folder)
+  const { baseUrl } = await issuer(() => {
+    rmSync(folder, { recursive: true })
+    return refusal(409, 'EXTERNAL_ISSUE_ID_CONFLICT')
+  })
+  const ran = await bulk.run(baseUrl, ['--errors', join(folder, 'bad.csv'), '--json'])
+  expect([ran.exit, errorOf(ran.stderr).code]).toEqual([1, 'FILE_UNWRITABLE'])
 })
 
 test('issue-many that cannot create its results leaves no journal and no open file', async () => {
@@ -612,6 +640,7 @@ const damaged = [
     '########',
     'Err:502',
   ],
+  ...['#ref!', '#数値!', '#n/a', ' #REF! ', '\u00a0#NAME?', '8.61391E+12\t', '8.61391 E+12', '9 E+12'],
 ]
 const sound = [
   'a-1',
@@ -623,7 +652,6 @@ const sound = [
   '5-Mar',
   '#1',
   '#abc',
-  '#winner!',
   'a!',
   'o#N/A',
   'E+12',
@@ -662,14 +690,25 @@ test('issue-many refuses dates in a column that otherwise has only digits', asyn
     'Mar 5',
     '1月5日',
     '2027-01-31 00:00',
+    ' 5-Mar\t',
+    '05. Mrz',
+    '01.05.',
+    '12-дек',
+    'янв.26',
+    '12-paź',
+    '12:30',
+    '12:30:15 PM',
+    '1E15',
   ]
   const rows = [...dates, '1001', '1002'].map((it, i) => `id-${i},"${it}"\n`)
   const { exit, stderr } = await new Bulk(`${head}\n${rows.join('')}`).run(baseUrl)
   expect([exit, received.length]).toEqual([2, 0])
-  expect(stderr).toContain('line 2 and 8 more: recipient_user_id ')
+  expect(stderr).toContain(`line 2 and ${dates.length - 1} more: recipient_user_id `)
 })
 
 test.each([
+  ['times alone', ['12:30', '1E15', '12-дек']],
+  ['digits, and others', ['1001', 'A-17', 'INV-2026-01', '12-VIP', '1002-1', '4e12345', '1.5']],
   ['dates alone', ['2027-01-31', '2027-02-01', '1/31/27']],
   ['digits, and one that ends like a year', ['1001', '1002', 'VIP-27']],
   ['digits, and one of digits and dashes', ['1001', '1002', '12-34-56']],

@@ -159,8 +159,8 @@ test('sheet replaces an existing file only with --force, and the file is private
   expect(statSync(join(home, 'sheet.html')).mode & 0o777).toBe(0o600)
 })
 
-test('sheet leaves no file behind if the path cannot be written', async () => {
-  const { home, run } = folderWith([{}])
+test('sheet that cannot write its path reads no voucher and leaves no file behind', async () => {
+  const { home, run } = folderWith('no codes')
   mkdirSync(join(home, 'folder.html'))
   for (const out of ['folder.html --force', 'missing/sheet.html']) {
     const { exit, stderr } = await run(`--out ${out}`)

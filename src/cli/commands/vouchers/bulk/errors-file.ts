@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
-import { refuseForeignFile } from '../../../../files/replace-file.js'
+import { checkReplace, refuseForeignFile } from '../../../../files/replace-file.js'
 import { type Failure, fail, usage } from '../../../failures/failure.js'
 import { plainLine } from '../../../output/text.js'
 import type { BulkAction } from './action.js'
@@ -30,16 +30,17 @@ export class ErrorsFile {
     this.format = formatOf(path) ?? 'ndjson'
   }
 
-  /** Opens the errors file. It refuses an existing file that no earlier run has written. */
-  static async at(path: string, action: Pick<BulkAction, 'errorIds'>): Promise<ErrorsFile | Failure> {
+  /** Opens the errors file. It refuses a path that cannot be written, and an existing file that no run has written. */
+  static async at(path: string, action: Pick<BulkAction, 'errorIds'>, dryRun = false): Promise<ErrorsFile | Failure> {
     const columns = errorColumnsOf(action)
     let start = ''
     try {
-      refuseForeignFile(path)
-      for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
+      if (dryRun) refuseForeignFile(path)
+      else checkReplace(path)
+      if (existsSync(path))
+        for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT')
-        return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
+      return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }
     if (start === '' || looksLikeErrors(start, columns)) return new ErrorsFile(path, columns)
     return usage(`${path} is not a list of errors, and is not overwritten.`, 'Name another file with --errors.')
@@ -65,7 +66,8 @@ export class ErrorsFile {
   }
 
   async close(): Promise<void> {
-    await (await this.#file)?.close()
+    // `append` has reported the error of a file that could not be made.
+    await (await this.#file?.catch(() => undefined))?.close()
   }
 
   async #make(): Promise<Appender> {

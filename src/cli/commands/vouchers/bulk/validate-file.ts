@@ -25,7 +25,7 @@ export async function validateFile(
 ): Promise<Validation | Failure> {
   const { host, dryRun } = context
   const { verb, done } = action.words
-  const errors = await ErrorsFile.at(paths.errors, action)
+  const errors = await ErrorsFile.at(paths.errors, action, dryRun)
   if ('ok' in errors) return errors
   const sum = createHash('sha256')
   async function* summed() {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { apps } from '../../../../../src/contract/apps.js'
@@ -314,6 +314,16 @@ steps:
     const text = readFileSync(file, 'utf8')
     expect(text).toMatch(/^export SCENARIO_APP=app_\w+$/m)
     expect(text).toMatch(/^export VOUCHERCTL_TOKEN=sop_\w+$/m)
+  })
+
+  it('scenario run runs no step if the file of --export-env cannot be written', async () => {
+    const given = written('steps: [{ call: apps.list }]')
+    for (const file of ['no/out.env', '.', '/proc/out.env']) {
+      const ran = await cli(`scenario run a.yaml --export-env ${file}`, given)
+      expect(ran).toMatchObject({ exit: 1, stdout: '' })
+      expect(ran.stderr).toContain(`${file} cannot be written (E`)
+    }
+    expect(readdirSync(given.cwd)).toEqual(['a.yaml'])
   })
 
   it('scenario run --export-env writes no file if a step fails', async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { credentialRows } from '../../../../../src/cli/commands/vouchers/bulk/credential-rows.js'
 import {
@@ -38,10 +39,13 @@ test.each([
   ['CRLF', `${head}\r\na,u\r\nb,v\r\n`, ['2 a u', '3 b v']],
   ['lone CR', `${head}\ra,u\rb,v\r`, ['2 a u', '3 b v']],
   ['lone CR and none at the end', `${head}\ra,u\rb,v`, ['2 a u', '3 b v']],
-  ['lone CR and a value in quotes with LF', `${head},metadata.a\ra,u,"x\ny"\rb,v,\r`, ['2 a u', '3 b v']],
+  ['lone CR and a value in quotes with LF', `${head},metadata.a\ra,u,"x\ny"\rb,v,\r`, ['2 a u', '4 b v']],
+  ['CR, then LF', `${head}\ra,u\nb,v\n`, ['2 a u', '3 b v']],
+  ['LF, then CR and CRLF', `${head}\na,u\rb,v\r\nc,w\r`, ['2 a u', '3 b v', '4 c w']],
+  ['CR and CRLF in quotes', `${head}\n"a\rb",u\n"c\r\nd\r\re",v\r\nf,w`, ['2 a\rb u', '4 c\r\nd\r\re v', '8 f w']],
   ['semicolons', 'external_issue_id;recipient_user_id;metadata.a,b\na;u;x\n', ['2 a u']],
   ['more semicolons than commas', 'metadata.a,b;external_issue_id;recipient_user_id\nx;a;u\n', ['2 a u']],
-  ['a lone CR in quotes in the header', `"metadata.a\rb",${head}\nx,a,u\n`, ['2 a u']],
+  ['a lone CR in quotes in the header', `"metadata.a\rb",${head}\nx,a,u\n`, ['3 a u']],
   ['tabs', 'external_issue_id\trecipient_user_id\na\tu\nb\t"v;w"\n', ['2 a u', '3 b v;w']],
   ['a header in quotes with semicolons', '"external_issue_id";"recipient_user_id"\n"a";"u"\n', ['2 a u']],
   ['the line sep=;', 'sep=;\r\nexternal_issue_id;recipient_user_id\r\na;u,v\r\n', ['3 a u,v']],
@@ -134,11 +138,10 @@ test('readRows marks lines that are not UTF-8, with their line numbers, in CSV a
 
 test('readRows marks a line above the size limit as TOO_LARGE and reads the next lines', async () => {
   const long = 'x'.repeat(1_100_000)
-  expect(shortly(await rowsOf(`${head}\na,u\n${long}${long},v\nb,w\n`, 'csv', 65_536))).toEqual([
-    '2 a u',
-    '3 TOO_LARGE',
-    '4 b w',
-  ])
+  for (const end of ['\n', '\r', '\r\n']) {
+    const lines = [head, 'a,u', `${long}${long},v`, 'b,w', ''].join(end)
+    expect(shortly(await rowsOf(lines, 'csv', 65_536))).toEqual(['2 a u', '3 TOO_LARGE', '4 b w'])
+  }
   const ids = Array.from({ length: 1_200 }, (_, n) => `b${'-'.repeat(1_000)}${n}`)
   const open = `${head}\na,"u\n${ids.map((id) => `${id},v\n`).join('')}`
   const rows = await rowsOf(open, 'csv', 65_536)
@@ -185,6 +188,9 @@ test.each([
   ['UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le'), 'UTF-16'],
   ['UTF-16 text without a mark that begins in Cyrillic', Buffer.from(`код,${head}\n`, 'utf16le'), 'UTF-16'],
   ['big-endian UTF-16 text without a mark', Buffer.from(`${head}\n`, 'utf16le').swap16(), 'UTF-16'],
+  ['a workbook', Buffer.from('PK\x03\x04\x14\0\x06\0\n\0\0'), 'a workbook, such as .xlsx'],
+  ['a workbook of an old Excel', Buffer.from('d0cf11e0a1b11ae10000', 'hex'), 'an old Excel (.xls)'],
+  ['gzip', gzipSync(`${head}\na,u\n`), 'compressed with gzip'],
 ])('readRows throws for CSV with %s', async (_what, input, message) => {
   await expect(rowsOf(input, 'csv')).rejects.toThrow(message)
 })

@@ -55,11 +55,13 @@ function recordAt(
   const { line } = first
   if (!isOpen(first.text)) return { record: { line, text: withoutCr(first.text) }, lines: 1 }
   let { text } = first
+  let lineEnd = lineFeedOf(first)
   const neverEnds = { record: bad(line, 'MALFORMED', 'has a quote that does not end'), lines: 1 }
   for (let i = start + 1; i < lines.length; i += 1) {
     const next = lines[i] as ReadLine
     if ('fault' in next) return neverEnds
-    text += `\n${next.text}`
+    text += `${lineEnd}${next.text}`
+    lineEnd = lineFeedOf(next)
     if (text.length > ROW_BYTES_MAX) return neverEnds
     if (!isOpen(next.text)) continue
     const record = { line, text: withoutCr(text) }
@@ -69,6 +71,7 @@ function recordAt(
   return final ? neverEnds : undefined
 }
 
+const lineFeedOf = ({ endsInCr }: TextLine) => (endsInCr ? '' : '\n')
 const withoutCr = (text: string) => (text.endsWith('\r') ? text.slice(0, -1) : text)
 
 /** True if a line has an odd number of quotes: it opens or closes a value that contains line breaks. */
