@@ -40,6 +40,15 @@ describe('--database-url', () => {
     }
   })
 
+  it('--database-url with an unescaped @ in a parameter exits 2 and shows nothing of the URL', async () => {
+    const url = `postgres://u@h.invalid/db?schema=public&password=s3@${secret}`
+    for (const command of ['start --dry-run', 'migrate']) {
+      const { exit, stdout, stderr } = await cli(`server ${command} --database-url ${url} --json`)
+      expect([exit, stdout, errorOf(stderr).code]).toEqual([2, '', 'USAGE'])
+      expect(stderr).not.toMatch(/hunter2|h\.invalid|s3/)
+    }
+  })
+
   it('server start exits 2 for a MySQL URL from the flag and from the environment', async () => {
     const byFlag = await cli('server start --database-url mysql://db/shop --json')
     const byVariable = await cli('server start --json', {
@@ -97,6 +106,12 @@ describe('--database-url', () => {
     `postgres://ann:${secret}`,
     `postgres://ann:1?user=${secret}@db/shop`,
     `postgres://db/shop?password=a@${secret}`,
+    `postgres://u@h.invalid/db?keepalives=0&password=s3@${secret}`,
+    `postgres://u@h.invalid/db?schema=public&password=s3@${secret}`,
+    `postgres://u@h.invalid:5432/db?p%61ssword=s3@${secret}`,
+    `postgres://u:1@[::1]:5432/db?schema=public&code=s3@${secret}`,
+    `postgres://h.invalid:5432/db?schema=public&Password=s3@${secret}`,
+    `postgres://h.invalid/db?code=s3@${secret}`,
     `"postgres://ann:${secret}@db/shop"`,
   ])('VOUCHERCTL_DATABASE_URL=%s is refused with its name and how to escape, and is not shown', async (url) => {
     for (const command of ['server start', 'server migrate', 'server export --out x', 'server import x', 'doctor']) {
