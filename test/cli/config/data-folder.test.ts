@@ -1,9 +1,22 @@
-import fs, { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import fs, {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test, vi } from 'vitest'
+import { checkDataFolder } from '../../../src/cli/commands/doctor/files.js'
+import { prepareDataFolder } from '../../../src/cli/config/data-folder.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { foreignFile } from '../../support/foreign-file.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
@@ -51,6 +64,44 @@ test('server start makes the default data folder private and only warns about a 
     })
     expect([ran.exit, ran.stderr, mode(named)]).toEqual([0, warning, bits.toString(8)])
   }
+})
+
+const links: [what: string, make: (path: string, target: string) => void][] = [
+  ['a link to a named pipe', linkTo((target) => void execFileSync('mkfifo', ['-m', '644', target]))],
+  ['a named pipe', (path) => void execFileSync('mkfifo', ['-m', '644', path])],
+  ['a link to a file', linkTo((target) => writeFileSync(target, '', { mode: 0o644 }))],
+  ['a folder', (path) => mkdirSync(path, { mode: 0o755 })],
+]
+
+function linkTo(make: (target: string) => void) {
+  return (path: string, target: string) => {
+    make(target)
+    symlinkSync(target, path)
+  }
+}
+
+test.each(links)('server start and doctor leave the mode of %s in the data folder', async (_what, make) => {
+  const folder = temporaryDir()
+  for (const name of [...PRIVATE, 'page-sessions.json']) {
+    const dir = join(folder, `data-${name}`)
+    mkdirSync(dir, { mode: 0o700 })
+    const path = join(dir, name)
+    make(path, join(folder, `target-${name}`))
+    const before = mode(path)
+    const prepared = prepareDataFolder(dir, true)
+    const warning = `${path} is open to other users of this machine, and keeps its mode, because it is no file of yours.`
+    expect([prepared, mode(path)]).toEqual([{ ok: true, warnings: [warning] }, before])
+    expect(checkDataFolder(dir)).toMatchObject({ fix: 'Put a file of your own in its place.' })
+  }
+})
+
+test('server start leaves the mode of a file of another user in the data folder', (context) => {
+  const dir = temporaryDir()
+  const path = join(dir, 'operator.key')
+  foreignFile(context, path)
+  chmodSync(path, 0o644)
+  prepareDataFolder(dir, true)
+  expect(mode(path)).toBe('644')
 })
 
 test('a failed server start includes permission warnings in its error object', async () => {
