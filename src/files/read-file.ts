@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { readAt } from './summed-lines.js'
 
 /** Maximum bytes of a file that is read whole (RULES.md#bounded-reads); `reasonOf` names it. */
@@ -26,6 +26,20 @@ export function readFile(from: string | number): Buffer {
   } finally {
     if (file !== from) closeSync(file)
   }
+}
+
+/**
+ * Refuses a folder, pipe or device in the place of a file.
+ * @throws errors of the file system, or an error with the code NOT_A_FILE
+ */
+export function requireFile(path: string): void {
+  if (!statSync(path).isFile()) throw Object.assign(new Error(`${path} is not a file`), { code: 'NOT_A_FILE' })
+}
+
+/** Text of a file that programs write. @throws errors of `readFile` and `requireFile` */
+export function readRegular(path: string): string {
+  requireFile(path)
+  return readText(path)
 }
 
 export const readText = (from: string | number): string => readFile(from).toString('utf8')

@@ -2,11 +2,15 @@ import { execFileSync } from 'node:child_process'
 import fs, {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -115,6 +119,51 @@ test('a failed server start includes permission warnings in its error object', a
     details: { warnings: [expect.stringContaining('keys.json was open')] },
   })
 })
+
+const otherThings: [what: string, reason: string, make: (path: string) => void][] = [
+  ['a folder', 'it is not a file', (path) => mkdirSync(path, { mode: 0o700 })],
+  ['a named pipe', 'it is not a file', (path) => void execFileSync('mkfifo', ['-m', '600', path])],
+  ['a file of 17 MiB', 'it is larger than 16 MiB', ofSize(17 * 1024 * 1024)],
+]
+
+function ofSize(bytes: number) {
+  return (path: string) => {
+    writeFileSync(path, '', { mode: 0o600 })
+    truncateSync(path, bytes)
+  }
+}
+
+test.each(otherThings)(
+  'server start, export and import refuse %s in the place of keys',
+  async (_what, reason, make) => {
+    const folder = temporaryDir()
+    const dir = join(folder, 'data')
+    const made = join(folder, 'export')
+    await start(`--data ${dir}`)
+    await cli(`server export --data ${dir} --out ${made}`)
+    const exportAgain = () => cli(`server export --data ${dir} --out x --json`, { cwd: folder })
+    for (const name of ['keys.json', 'operator.key', 'secure-keys.json']) {
+      const path = join(dir, name)
+      renameSync(path, `${path}.kept`)
+      make(path)
+      const tried = name === 'secure-keys.json' ? [exportAgain] : []
+      for (const run of [() => start(`--data ${dir} --json`), ...tried]) {
+        const ran = await run()
+        const { code, message } = JSON.parse(ran.stderr).error
+        expect([name, ran.exit, code]).toEqual([name, 1, 'KEYS_UNUSABLE'])
+        expect(message).toMatch(`${path} cannot be read: ${reason}. Re`)
+      }
+      rmSync(path, { recursive: true })
+      renameSync(`${path}.kept`, path)
+    }
+    const other = join(folder, 'other')
+    mkdirSync(other, { mode: 0o700 })
+    copyFileSync(join(dir, 'keys.json'), join(other, 'keys.json'))
+    make(join(other, 'secure-keys.json'))
+    const ran = await cli(`server import ${made} --data ${other} --json`)
+    expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([1, 'KEYS_UNUSABLE'])
+  },
+)
 
 test('server start refuses a --key-file that other users can access and does not change its mode', async () => {
   const folder = temporaryDir()
