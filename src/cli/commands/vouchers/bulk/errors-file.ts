@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
+import { requireFile } from '../../../../files/read-file.js'
 import { refuseForeignFile } from '../../../../files/replace-file.js'
 import { type Failure, fail, usage } from '../../../failures/failure.js'
 import { plainLine } from '../../../output/text.js'
@@ -36,6 +37,8 @@ export class ErrorsFile {
     let start = ''
     try {
       refuseForeignFile(path)
+      // The next run would remove a device, for every program of the machine.
+      requireFile(path)
       for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
     } catch (error) {
       if (codeOf(error) !== 'ENOENT')
