@@ -121,8 +121,12 @@ test('a failed server start includes permission warnings in its error object', a
 })
 
 const otherThings: [what: string, reason: string, make: (path: string) => void][] = [
-  ['a folder', 'it is not a file', (path) => mkdirSync(path, { mode: 0o700 })],
-  ['a named pipe', 'it is not a file', (path) => void execFileSync('mkfifo', ['-m', '600', path])],
+  ['a folder', 'a folder, pipe or device is in the place of a file', (path) => mkdirSync(path, { mode: 0o700 })],
+  [
+    'a named pipe',
+    'a folder, pipe or device is in the place of a file',
+    (path) => void execFileSync('mkfifo', ['-m', '600', path]),
+  ],
   ['a file of 17 MiB', 'it is larger than 16 MiB', ofSize(17 * 1024 * 1024)],
 ]
 
