@@ -18,6 +18,7 @@ const inWords = new Map([
 export function reasonOf(error: unknown): string {
   const code = codeOf(error)
   if (code === 'FILE_TOO_LARGE') return ': it is larger than 16 MiB'
+  if (code === 'NOT_A_FILE') return ': a folder, pipe or device is in the place of a file'
   const { syscall, path } = error as Partial<NodeJS.ErrnoException>
   const words = inWords.get(code)
   return syscall === 'mkdir'

@@ -1,6 +1,7 @@
 // JSON lines that each end with a CRC-32 of the text before it, so that a reader detects every damaged line.
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
+import { readAt, requireFile } from './read-file.js'
 
 const SUM = ',"sum":"'
 const SUM_BYTES = SUM.length + 8 + 2
@@ -36,9 +37,10 @@ interface SummedLine {
 
 /**
  * Reads the lines of a file in bounded memory.
- * @throws errors of the file system
+ * @throws errors of the file system and of `requireFile`
  */
 export function* readLines(path: string): Generator<SummedLine> {
+  requireFile(path)
   const file = openSync(path, 'r')
   try {
     let rest: Buffer = Buffer.alloc(0)
@@ -62,16 +64,4 @@ export function* readLines(path: string): Generator<SummedLine> {
   } finally {
     closeSync(file)
   }
-}
-
-/** Reads this many bytes at an offset; fewer at the end of the file. Linux refuses reads of 4 MiB from /proc/sys. */
-export function readAt(file: number, offset: number, bytes: number): Buffer {
-  const buffer = Buffer.allocUnsafe(bytes)
-  let read = 0
-  while (read < bytes) {
-    const more = readSync(file, buffer, read, Math.min(bytes - read, WINDOW_BYTES), offset + read)
-    if (more === 0) break
-    read += more
-  }
-  return buffer.subarray(0, read)
 }

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import type { RandomBytes } from '../domain/ids.js'
 import type { CredentialKey, Keyring } from '../domain/keyring.js'
 import { isWellFormedToken, makeToken, tokenKind } from '../domain/tokens.js'
-import { readText } from '../files/read-file.js'
+import { reasonOf } from '../files/error-code.js'
+import { readRegular } from '../files/read-file.js'
 import { createFile } from '../files/replace-file.js'
 import { lockKeys, registerKeys, unknownKeys } from '../store/keys.js'
 import type { Op } from '../store/operation.js'
@@ -29,6 +30,18 @@ export class KeysUnusable extends Error {
 }
 
 /**
+ * Reads a file with keys.
+ * @throws KeysUnusable with this cure
+ */
+export function readKeyFile(path: string, cure: string): string {
+  try {
+    return readRegular(path)
+  } catch (cause) {
+    throw new KeysUnusable(`${path} cannot be read${reasonOf(cause)}. ${cure}`, { cause })
+  }
+}
+
+/**
  * Loads the keys of a data folder and creates them on first use.
  * @param mayCreate false for a file that the user named, so that a typo does not create new keys
  * @throws KeysUnusable
@@ -41,9 +54,10 @@ export function loadKeys(path: string, mayCreate: boolean, random: RandomBytes, 
       )
     createFile(path, `${JSON.stringify(newKeyFile(random), null, 2)}\n`, flush)
   }
+  const text = readKeyFile(path, 'Restore it from a backup.')
   let file: Partial<KeyFile> | null
   try {
-    file = JSON.parse(readText(path)) as Partial<KeyFile> | null
+    file = JSON.parse(text) as Partial<KeyFile> | null
   } catch (cause) {
     throw new KeysUnusable(`${path} cannot be read as a key file. Restore it from a backup.`, { cause })
   }
@@ -97,15 +111,17 @@ export function keyChecks(ring: Keyring): ReadonlyMap<string, string> {
   )
 }
 
+const OPERATOR_KEY_CURE = 'Remove it, and the next start makes a new one.'
+
 /**
  * Loads the operator key of a data folder and creates it on first use.
  * @throws KeysUnusable
  */
 export function loadOperatorKey(path: string, random: RandomBytes, flush = true): string {
   if (!existsSync(path)) createFile(path, `${makeToken('opk_', random)}\n`, flush)
-  const key = readText(path).trim()
+  const key = readKeyFile(path, OPERATOR_KEY_CURE).trim()
   if (tokenKind(key) === 'opk_' && isWellFormedToken(key)) return key
-  throw new KeysUnusable(`${path} holds no operator key. Remove it, and the next start makes a new one.`)
+  throw new KeysUnusable(`${path} holds no operator key. ${OPERATOR_KEY_CURE}`)
 }
 
 /**

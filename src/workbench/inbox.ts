@@ -2,8 +2,9 @@
 // `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readAt, requireFile } from '../files/read-file.js'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'
-import { readAt, readLines } from '../files/summed-lines.js'
+import { readLines } from '../files/summed-lines.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -263,6 +264,7 @@ function parseLine(bytes: Buffer): Record<string, unknown> | undefined {
 
 function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
   if (!existsSync(path)) return undefined
+  requireFile(path)
   const file = openSync(path, 'r')
   try {
     return decodeLine(readAt(file, offset, length))
@@ -274,7 +276,7 @@ function lineAt({ path, offset, length }: LineLocation): InboxLine | undefined {
 /**
  * Reads the lines of a file; `line` is undefined if it does not parse. Ignores a last line without a line feed, whose
  * delivery was never acknowledged, and a file that was cleared after listing.
- * @throws errors of the file system, or an error with the code INBOX_FORMAT
+ * @throws errors of the file system and of `requireFile`, or an error with the code INBOX_FORMAT
  */
 export function* linesOf(path: string) {
   if (!existsSync(path)) return

@@ -1,5 +1,6 @@
-import { accessSync, chmodSync, constants, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { codeOf, reasonOf } from '../../files/error-code.js'
 import { makeFolder } from '../../files/sync-folder.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
@@ -32,8 +33,16 @@ export function prepareDataFolder(
   return { ok: true, warnings: [folder, ...closed].filter((it) => it !== undefined) }
 }
 
+/** True for a file of this user. A link or device may lead to what other programs need open. */
+export function isOwnFile(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  return found?.isFile() === true && found.uid === process.geteuid?.()
+}
+
 function close(path: string, mode: 0o600 | 0o700): string | undefined {
   if (othersMay(path) === 0) return undefined
+  if (mode === 0o600 && !isOwnFile(path))
+    return `${path} is open to other users of this machine, and keeps its mode, because it is no file of yours.`
   try {
     chmodSync(path, mode)
   } catch (error) {

@@ -1,7 +1,8 @@
-import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, linkSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { codeOf } from '../../files/error-code.js'
 import { isAlive, processStart } from '../../files/process-alive.js'
+import { readRegular } from '../../files/read-file.js'
 
 /** Age at which a lock is broken: a holder needs milliseconds, so its process has died, perhaps on another machine. */
 const STALE_MS = 10_000
@@ -65,11 +66,11 @@ const holder = () => `${process.pid}@${hostname()} ${processStart(process.pid) ?
 /** Removes a stale lock. It renames the file first, so that two processes cannot remove the new lock of a third. */
 function breakStale(path: string, isLeft = isStale): void {
   try {
-    const seen = readFileSync(path, 'utf8')
+    const seen = readRegular(path)
     if (!isLeft(seen, statSync(path).mtimeMs)) return
     const aside = `${path}.tmp-${process.pid}`
     renameSync(path, aside)
-    if (readFileSync(aside, 'utf8') !== seen) linkSync(aside, path)
+    if (readRegular(aside) !== seen) linkSync(aside, path)
     rmSync(aside, { force: true })
   } catch {
     // Another process removed the stale lock first.

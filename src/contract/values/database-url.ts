@@ -1,6 +1,9 @@
 const PLACE = /^(\[[^\]]*\]|[^:/,[\]\s]*)(?::(\d{0,5}))?(?:\/(.*))?$/s
-/** Where parameters begin. A `?` before any other word may be a character of the password. */
-const PARAMETERS = /\?(?:[a-z]+_[a-z_]+|ssl[a-z]+|user|pass(?:word|file)|host(?:addr)?|port|dbname|options|service)=/
+/** Parameters of libpq. Before any other word, `?` or `&` may be a character of the password. */
+const PARAMETERS =
+  /[?&;](?:[a-z]+_[a-z_]+|ssl[a-z]+|user|pass[a-z]*|pwd|host(?:addr)?|port|dbname|options|service|keepalives)=/i
+/** A whole URL with parameters: an `@` after it may be a character of a parameter's value. */
+const WHOLE = /^(?:[^:?]*|.*@(?:\[[^\]]*\]|[^:/@?]*)(?::\d*)?(?:\/[^?]*)?)\?.*=/s
 
 export const DATABASE_URL_FORM = 'a URL such as postgres://user@host:5432/database, with one host and without quotes'
 export const DATABASE_URL_ESCAPES = 'In user, password and parameters write % as %25, @ as %40, / as %2F and : as %3A.'
@@ -17,7 +20,7 @@ export function parseDatabaseUrl(url: string): ReadonlyMap<string, string> | und
   const [, user = '', password = ''] = /^([^:]*):?(.*)$/s.exec(credentials) ?? []
   const [, place = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(rest.slice(end + 1)) ?? []
   const [, host, port = '', dbname = ''] = PLACE.exec(place) ?? []
-  if (host === undefined || PARAMETERS.test(credentials)) return undefined
+  if (host === undefined || PARAMETERS.test(credentials) || WHOLE.test(credentials)) return undefined
   const parts = Object.entries({ user, password, host: host.replace(/^\[(.*)\]$/, '$1'), port, dbname })
   const named = query.split('&').map((it) => [it.split('=', 1).join(), it.replace(/^[^=]*=?/, '')] as const)
   try {

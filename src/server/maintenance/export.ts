@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -13,6 +12,7 @@ import { exportText, filledTables, keyChecksOf } from '../../store/move/export.j
 import { type Checksums, type KeyCheck, totalOf } from '../../store/move/format.js'
 import type { MoveSource } from '../../store/move/session.js'
 import { headerTables } from '../../store/tables.js'
+import { readSecureKeys } from '../transport/keys.js'
 import { OWNER } from '../transport/shared-keys.js'
 import {
   explainDatabaseError,
@@ -81,10 +81,10 @@ async function transportKeysOf(
     const [row] = await source.all(`select sealed from ${headerTables[0]}`)
     return row === undefined ? null : String(row.sealed)
   }
-  const path = transportKeyFile(place)
-  if (!existsSync(path)) return null
+  const text = readSecureKeys(transportKeyFile(place))
+  if (text === null) return null
   const ring = requireKeys(place, keys, source.name)
-  return seal(ring, OWNER, readFileSync(path, 'utf8'), randomBytes)
+  return seal(ring, OWNER, text, randomBytes)
 }
 
 async function copy(

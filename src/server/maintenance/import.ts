@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { unseal } from '../../domain/sealing.js'
 import { replaceFile } from '../../files/replace-file.js'
 import { type Checksums, ExportUnusable, totalOf } from '../../store/move/format.js'
@@ -6,6 +5,7 @@ import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ParsedExport, readExport } from '../../store/move/read.js'
 import type { MoveTarget } from '../../store/move/session.js'
 import { KeysUnusable } from '../keys.js'
+import { readSecureKeys } from '../transport/keys.js'
 import { OWNER } from '../transport/shared-keys.js'
 import type { ExportReport } from './export.js'
 import {
@@ -114,8 +114,8 @@ async function commit(target: MoveTarget, place: MovePlace, keys: TransportKeys 
 
 /** True if the key file exists with this text. @throws KeysUnusable if it has other keys */
 function hasKeys(path: string, text: string): boolean {
-  if (!existsSync(path)) return false
-  if (readFileSync(path, 'utf8') === text) return true
+  const found = readSecureKeys(path)
+  if (found === null || found === text) return found !== null
   throw new KeysUnusable(
     `${path} has other keys of the encrypted transport than the export, which clients may have pinned. Move it away to import those of the export.`,
   )

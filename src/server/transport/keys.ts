@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { SecureKey } from '../../contract/platform/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import { formatInstant, instantOrNull, PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
@@ -6,7 +6,7 @@ import { removeDrafts, replaceFile } from '../../files/replace-file.js'
 import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { decodeBase64url, encodeBase64url } from '../../values/base64url.js'
-import { KeysUnusable } from '../keys.js'
+import { KeysUnusable, readKeyFile } from '../keys.js'
 
 /** Grace period in which clients may still open sessions with a replaced key (RULES.md#server-keys). */
 const KEY_GRACE_MS = 120_000
@@ -45,6 +45,11 @@ interface SecureKeyFile {
   write(text: string): void
 }
 
+const CURE = 'Restore it from a backup, or remove it: the next start makes new keys, which pinned clients refuse.'
+
+/** Text of the file of transport keys; null without a file. @throws KeysUnusable */
+export const readSecureKeys = (path: string): string | null => (existsSync(path) ? readKeyFile(path, CURE) : null)
+
 /**
  * Opens a key file that only this user may read.
  * @param flush false for a temporary folder
@@ -53,9 +58,10 @@ export function secureKeyFile(path: string, flush: boolean): SecureKeyFile {
   return {
     name: path,
     read() {
+      const text = readSecureKeys(path)
       // Temporary files of killed writers contain keys, which must be destroyed.
       removeDrafts(path)
-      return existsSync(path) ? readFileSync(path, 'utf8') : null
+      return text
     },
     write: (text) => replaceFile(path, text, { flush, follow: false }),
   }
@@ -194,7 +200,5 @@ function readKeys(text: string, name: string): LoadedKey[] {
   } catch {
     // Fall through to the error below, which does not quote the file.
   }
-  throw new KeysUnusable(
-    `${name} is not a file of transport keys of this version, or it is incomplete. Restore it from a backup, or remove it: the next start makes new keys, which pinned clients refuse.`,
-  )
+  throw new KeysUnusable(`${name} is not a file of transport keys of this version, or it is incomplete. ${CURE}`)
 }

@@ -49,9 +49,28 @@ function sqlStateOf(error: unknown): string | null {
 /** The passwords of this process in every encoding: PostgreSQL may repeat in an error what it received. */
 export const passwords = new Set<string>()
 
-/** Hides a whole text that contains a password: replacing a short one, such as `e`, in words would reveal it. */
+/** Number of successive characters that count as a part of a password. */
+const PART_LENGTH = 6
+
+/** Drops case and the characters that PostgreSQL doubles or escapes in a text that it repeats. */
+const bareOf = (text: string) => text.toLowerCase().replace(/["'`\\]/g, '')
+
+function repeats(text: string, password: string): boolean {
+  const [shown, secret] = [bareOf(text), bareOf(password)]
+  const length = Math.min(PART_LENGTH, secret.length)
+  const isShown = (_: unknown, at: number) => length > 0 && shown.includes(secret.slice(at, at + length))
+  return text.includes(password) || Array.from({ length: secret.length - length + 1 }, isShown).includes(true)
+}
+
+/** Hides a whole text with a part of a password: replacing a short one, such as `e`, in words would reveal it. */
 export const withoutPasswords = (text: string): string =>
-  [...passwords].some((it) => text.includes(it)) ? '[hidden: it contains the password]' : text
+  [...passwords].some((it) => repeats(text, it)) ? '[hidden: it contains the password]' : text
+
+/** The SQLSTATE to show: `?` for a text of another form, or that is a part of a password. */
+function shownState(state: string): string {
+  const isPart = [...passwords].some((it) => repeats(state, it) || bareOf(it).includes(state.toLowerCase()))
+  return isPart || !/^[0-9A-Z]{5}$/.test(state) ? '?' : state
+}
 
 /** An error of a statement or connection, without PostgreSQL's `detail`, which may contain values of rows. */
 export class DatabaseFailure extends Error {
@@ -67,7 +86,7 @@ export class DatabaseFailure extends Error {
     const state = sqlStateOf(error)
     const { code, message } = error as { code?: unknown; message?: unknown }
     const text = withoutPasswords(String(state === null ? (code ?? message) : message))
-    super(state === null ? `no connection to the database (${text})` : `${/^[0-9A-Z]{5}$/.exec(state) ?? '?'}: ${text}`)
+    super(state === null ? `no connection to the database (${text})` : `${shownState(state)}: ${text}`)
     this.state = typeof code === 'string' ? code : null
     // An error without SQLSTATE means that the connection ended or could not be opened.
     this.problem = silent

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, openSync } from 'node:fs'
+import { closeSync, constants, createReadStream, openSync } from 'node:fs'
 import { open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
@@ -118,7 +118,10 @@ export class FileSnapshots {
 
   /** Reads the seal of a snapshot; undefined without a file. */
   async #read(name: string): Promise<Seal | undefined> {
-    const file = await open(this.#fileOf(name)).catch(unlessMissing(undefined))
+    // Never waits for the writer of a named pipe, which has no seal.
+    const file = await open(this.#fileOf(name), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
+      unlessMissing(undefined),
+    )
     if (file === undefined) return undefined
     try {
       const { size } = await file.stat()

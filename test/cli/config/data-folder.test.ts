@@ -1,9 +1,26 @@
-import fs, { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import fs, {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, test, vi } from 'vitest'
+import { checkDataFolder } from '../../../src/cli/commands/doctor/files.js'
+import { prepareDataFolder } from '../../../src/cli/config/data-folder.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { foreignFile } from '../../support/foreign-file.js'
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
@@ -53,6 +70,44 @@ test('server start makes the default data folder private and only warns about a 
   }
 })
 
+const links: [what: string, make: (path: string, target: string) => void][] = [
+  ['a link to a named pipe', linkTo((target) => void execFileSync('mkfifo', ['-m', '644', target]))],
+  ['a named pipe', (path) => void execFileSync('mkfifo', ['-m', '644', path])],
+  ['a link to a file', linkTo((target) => writeFileSync(target, '', { mode: 0o644 }))],
+  ['a folder', (path) => mkdirSync(path, { mode: 0o755 })],
+]
+
+function linkTo(make: (target: string) => void) {
+  return (path: string, target: string) => {
+    make(target)
+    symlinkSync(target, path)
+  }
+}
+
+test.each(links)('server start and doctor leave the mode of %s in the data folder', async (_what, make) => {
+  const folder = temporaryDir()
+  for (const name of [...PRIVATE, 'page-sessions.json']) {
+    const dir = join(folder, `data-${name}`)
+    mkdirSync(dir, { mode: 0o700 })
+    const path = join(dir, name)
+    make(path, join(folder, `target-${name}`))
+    const before = mode(path)
+    const prepared = prepareDataFolder(dir, true)
+    const warning = `${path} is open to other users of this machine, and keeps its mode, because it is no file of yours.`
+    expect([prepared, mode(path)]).toEqual([{ ok: true, warnings: [warning] }, before])
+    expect(checkDataFolder(dir)).toMatchObject({ fix: 'Put a file of your own in its place.' })
+  }
+})
+
+test('server start leaves the mode of a file of another user in the data folder', (context) => {
+  const dir = temporaryDir()
+  const path = join(dir, 'operator.key')
+  foreignFile(context, path)
+  chmodSync(path, 0o644)
+  prepareDataFolder(dir, true)
+  expect(mode(path)).toBe('644')
+})
+
 test('a failed server start includes permission warnings in its error object', async () => {
   const dir = temporaryDir()
   writeFileSync(join(dir, 'keys.json'), 'no keys')
@@ -64,6 +119,55 @@ test('a failed server start includes permission warnings in its error object', a
     details: { warnings: [expect.stringContaining('keys.json was open')] },
   })
 })
+
+const otherThings: [what: string, reason: string, make: (path: string) => void][] = [
+  ['a folder', 'a folder, pipe or device is in the place of a file', (path) => mkdirSync(path, { mode: 0o700 })],
+  [
+    'a named pipe',
+    'a folder, pipe or device is in the place of a file',
+    (path) => void execFileSync('mkfifo', ['-m', '600', path]),
+  ],
+  ['a file of 17 MiB', 'it is larger than 16 MiB', ofSize(17 * 1024 * 1024)],
+]
+
+function ofSize(bytes: number) {
+  return (path: string) => {
+    writeFileSync(path, '', { mode: 0o600 })
+    truncateSync(path, bytes)
+  }
+}
+
+test.each(otherThings)(
+  'server start, export and import refuse %s in the place of keys',
+  async (_what, reason, make) => {
+    const folder = temporaryDir()
+    const dir = join(folder, 'data')
+    const made = join(folder, 'export')
+    await start(`--data ${dir}`)
+    await cli(`server export --data ${dir} --out ${made}`)
+    const exportAgain = () => cli(`server export --data ${dir} --out x --json`, { cwd: folder })
+    for (const name of ['keys.json', 'operator.key', 'secure-keys.json']) {
+      const path = join(dir, name)
+      renameSync(path, `${path}.kept`)
+      make(path)
+      const tried = name === 'secure-keys.json' ? [exportAgain] : []
+      for (const run of [() => start(`--data ${dir} --json`), ...tried]) {
+        const ran = await run()
+        const { code, message } = JSON.parse(ran.stderr).error
+        expect([name, ran.exit, code]).toEqual([name, 1, 'KEYS_UNUSABLE'])
+        expect(message).toMatch(`${path} cannot be read: ${reason}. Re`)
+      }
+      rmSync(path, { recursive: true })
+      renameSync(`${path}.kept`, path)
+    }
+    const other = join(folder, 'other')
+    mkdirSync(other, { mode: 0o700 })
+    copyFileSync(join(dir, 'keys.json'), join(other, 'keys.json'))
+    make(join(other, 'secure-keys.json'))
+    const ran = await cli(`server import ${made} --data ${other} --json`)
+    expect([ran.exit, JSON.parse(ran.stderr).error.code]).toEqual([1, 'KEYS_UNUSABLE'])
+  },
+)
 
 test('server start refuses a --key-file that other users can access and does not change its mode', async () => {
   const folder = temporaryDir()

@@ -64,6 +64,7 @@ describe('database URL', () => {
     ['postgres://a:1?b=2#3@h/d?sslmode=disable', 'a', '1?b=2#3', 'h', 'd'],
     ['postgres://a:1@2:3@h/d', 'a', '1@2:3', 'h', 'd'],
     ['postgres://a:b c+d@h/d', 'a', 'b c+d', 'h', 'd'],
+    ['postgres://a:1@2:x?b=3&c=4@h/d', 'a', '1@2:x?b=3&c=4', 'h', 'd'],
     ['postgres://a:%2520@h/d', 'a', '%20', 'h', 'd'],
     ['postgres://a@h/d?password=b+c%26=', 'a', 'b+c&=', 'h', 'd'],
     ['postgres://:1/2@/d?host=/run/pg&user=a', 'a', '1/2', '/run/pg', 'd'],

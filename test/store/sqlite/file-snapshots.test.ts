@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -11,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { expect, it } from 'vitest'
 import { parseLine, withSum } from '../../../src/files/summed-lines.js'
 import { all, inserting, type Op, run } from '../../../src/store/operation.js'
@@ -178,6 +180,16 @@ it('a folder in the place of a file leaves the store usable', async () => {
     rmSync(file)
     mkdirSync(file)
     await expect(store.snapshots.save(at('one'))).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(await store.snapshots.restore('two')).toMatchObject({ name: 'two' })
+  })
+})
+
+it('a named pipe in the place of a file counts as damaged, and is not waited for', async ({ skip }) => {
+  if (process.platform === 'win32') skip('Windows has no named pipes in folders')
+  await withSaved(async ({ store, file }) => {
+    rmSync(file)
+    execFileSync('mkfifo', [file])
+    await expect(store.snapshots.restore('one')).rejects.toMatchObject(damaged(file))
     expect(await store.snapshots.restore('two')).toMatchObject({ name: 'two' })
   })
 })

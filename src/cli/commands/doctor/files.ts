@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { defaultDataDir, ignoredFolders } from '../../../files/data-dir.js'
 import { codeOf } from '../../../files/error-code.js'
 import { configDir, configFile, refuseFolders } from '../../config/config.js'
-import { PRIVATE_FILES } from '../../config/data-folder.js'
+import { isOwnFile, PRIVATE_FILES } from '../../config/data-folder.js'
 import type { SettingsDiagnosis } from '../../config/diagnosis.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { INSTEAD } from '../../config/old-project-file.js'
@@ -88,8 +88,10 @@ export function checkDataFolder(dir: string): Check {
   if (refusal !== undefined)
     return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --data.')
   const open = PRIVATE_FILES.map((it) => join(dir, it)).find((it) => othersMay(it) !== 0)
-  if (open !== undefined)
-    return bad(name, `Other users of this machine have access to ${open}.`, `Close it: ${closing(open, '600')}`)
+  if (open !== undefined) {
+    const fix = isOwnFile(open) ? `Close it: ${closing(open, '600')}` : 'Put a file of your own in its place.'
+    return bad(name, `Other users of this machine have access to ${open}.`, fix)
+  }
   if (existsSync(join(dir, 'voucherctl.db')) && !existsSync(join(dir, 'keys.json')))
     return bad(
       name,

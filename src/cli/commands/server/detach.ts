@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { looksSecret } from '../../../contract/values/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
+import { findText } from '../../../files/read-file.js'
 import { parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
@@ -97,7 +98,7 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | u
 
 /** Builds the failure of a server that ended early from the error object in its log file. */
 function failureOf(logFile: string): Failure {
-  const lines = readFileSync(logFile, 'utf8').trim().split('\n')
+  const lines = (findText(logFile) ?? '').trim().split('\n')
   const errors = lines.map((line) => parseObject(line)?.error).filter((it) => typeof it === 'object' && it !== null)
   const last = errors.at(-1) as { code?: string; message?: string; hint?: string | null } | undefined
   const base = fail(

@@ -9,7 +9,12 @@ const SYNC = /\b(?:fsync|fsyncSync|fdatasync|fdatasyncSync|datasync|syncFolder|m
 /** Files with a function that calls fsync for others; the campaign needs the fsync in each of those. */
 const helpers = ['files/sync-folder.ts', 'cli/commands/vouchers/bulk/appender.ts', 'store/postgres/batch.ts']
 /** Files that make a folder for what the next run of the same command makes again. */
-const repeatable = ['cli/commands/completion/user-files.ts', 'cli/commands/mcp/clients.ts', 'server/place.ts']
+const repeatable = [
+  'cli/commands/completion/user-files.ts',
+  'cli/commands/mcp/clients.ts',
+  'cli/commands/webhook/secrets.ts',
+  'server/place.ts',
+]
 
 it('every file of src/ that calls fsync has a workload that loses data without the fsync', () => {
   const calling = readdirSync(src, { recursive: true, encoding: 'utf8' })

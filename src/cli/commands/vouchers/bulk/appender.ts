@@ -19,8 +19,9 @@ export class Appender {
     const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
     try {
       refuseForeign(await file.stat())
-      await file.chmod(0o600)
+      // First, because it fails for a device, whose mode must stay.
       await file.truncate(end)
+      await file.chmod(0o600)
       return new Appender(file, end)
     } catch (error) {
       await file.close()

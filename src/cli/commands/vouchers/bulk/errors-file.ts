@@ -1,6 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { codeOf } from '../../../../files/error-code.js'
+import { requireFile } from '../../../../files/read-file.js'
 import { checkReplace, refuseForeignFile } from '../../../../files/replace-file.js'
 import { type Failure, fail, usage } from '../../../failures/failure.js'
 import { plainLine } from '../../../output/text.js'
@@ -37,8 +38,11 @@ export class ErrorsFile {
     try {
       if (dryRun) refuseForeignFile(path)
       else checkReplace(path)
-      if (existsSync(path))
+      if (existsSync(path)) {
+        // The next run would remove a device, for every program of the machine.
+        requireFile(path)
         for await (const text of createReadStream(path, { end: 255, encoding: 'utf8' })) start += text
+      }
     } catch (error) {
       return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }

@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { Appender } from '../../../../../src/cli/commands/vouchers/bulk/appender.js'
+import { ErrorsFile } from '../../../../../src/cli/commands/vouchers/bulk/errors-file.js'
 import { Results } from '../../../../../src/cli/commands/vouchers/bulk/results.js'
 import { temporaryDir } from '../../../../support/cli/cli.js'
 
@@ -33,6 +37,15 @@ async function resultsWithSteps(refuse?: string) {
   const files = { results: await file('results'), journal: await file('journal'), errors }
   return { steps, results: new Results({ ...files, format: 'ndjson' }, action, new Map()) }
 }
+
+test('issue-many leaves a named pipe in the place of its files, and its mode', async ({ skip }) => {
+  if (process.platform === 'win32') skip('Windows has no named pipes in folders')
+  const pipe = join(temporaryDir(), 'pipe')
+  execFileSync('mkfifo', ['-m', '644', pipe])
+  await expect(Appender.resume(pipe, 0)).rejects.toMatchObject({ code: 'EINVAL' })
+  expect(await ErrorsFile.at(pipe, { errorIds: [] })).toMatchObject({ code: 'FILE_UNWRITABLE' })
+  expect([lstatSync(pipe).isFIFO(), lstatSync(pipe).mode & 0o777]).toEqual([true, 0o644])
+})
 
 test('issue-many syncs results to disk before it records them in the journal', async () => {
   const { steps, results } = await resultsWithSteps()
