@@ -37,6 +37,17 @@ it('all activity of a server becomes the steps that made its records', async () 
   expect(callsOf(data.text)).toHaveLength(data.steps)
 })
 
+it('a recording is sent in parts, which together are valid JSON', async () => {
+  const { tenant } = await started()
+  const name = 'Café "x" \\ \u{1f600}'
+  await tenant.console(contract.apps.create, { name })
+  const { headers, data } = await tenant.operator(platform.recordScenario, {})
+  expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' })
+  expect(headers).not.toHaveProperty('content-length')
+  const { steps } = parse(data.text ?? '') as { steps: { with?: { name?: string } }[] }
+  expect(steps.map((it) => it.with?.name)).toContain(name)
+})
+
 it('a chosen refusal gets the steps that led to it, from the history of its voucher', async () => {
   const { tenant, voucher, redeem } = await started()
   await redeem()
