@@ -194,6 +194,7 @@ function reasonAgainst(
   if (method !== (route?.method ?? method) || !methods.includes(method)) return `a step cannot send ${method}`
   if (bytes > CAPTURED_BYTES_MAX) return 'its body was cut off'
   if (bytes > 0 && !isMembers(sent)) return 'its body was not a readable record'
+  if (bytes > 0 && method === 'GET') return 'a step cannot send a GET with a body'
   if (route !== undefined) return undefined
   return path.includes('[hidden') || !/^\/(?!\/)[!-~]*$/.test(path) || path.includes('#')
     ? 'a step cannot hold its path'

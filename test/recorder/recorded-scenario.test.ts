@@ -147,6 +147,11 @@ describe('recorded scenario', () => {
     expect(steps[1]).toMatchObject({ call: 'platform.approveBot', with: { botId: '%ZZ' } })
   })
 
+  it('recordedScenario turns a GET with a body into a comment', async () => {
+    const { steps, remarks } = await recorded([apply, call(null, { url: '/elsewhere', body: { page: 2 } })])
+    expect([steps.length, remarks]).toEqual([1, [expect.stringContaining('a step cannot send a GET with a body.')]])
+  })
+
   it('recordedScenario turns a call with more than 1,000 values into a comment', async () => {
     const update = (count: number) =>
       call('platform.addUpdate', {

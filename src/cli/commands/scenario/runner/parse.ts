@@ -177,6 +177,8 @@ class Parser {
     if (common.withinMs !== null && mutates({ method: target.method, repeatable: route?.repeatable })) {
       source.wrong([...path, 'within'], 'within repeats a call until it fits: only calls that change nothing take it.')
     }
+    if (raw !== null && target.method === 'GET' && step.with !== undefined)
+      source.wrong([...path, 'with'], 'A GET by its path takes no "with": write the query into the path.')
     if (raw === null) {
       const input = source.record([...path, 'with'], step.with ?? {})
       if ('id' in target && input !== undefined) this.#checkWith(path, target, input, common.expect)

@@ -101,6 +101,10 @@ steps:
       '1:30 within repeats a call until it fits: only calls that change nothing take it.',
     ],
     [
+      'steps: [{ call: GET /open-platform/applications, with: { page: 2 } }]',
+      '1:50 A GET by its path takes no "with": write the query into the path.',
+    ],
+    [
       'steps: [{ call: apps.list, with: { page: "${pge}" } }]',
       '1:28 ${pge} is not known here: no step before this one captures it, and vars does not hold it',
     ],
