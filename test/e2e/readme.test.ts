@@ -27,7 +27,7 @@ const guides: Documents = {
     /nothing listens on port/,
     /^1-1 {2}message #\d+ {2}200 {2}\d+ ms {2}http:\/\/localhost:\d+\/hook\nNothing to show: .*inbox holds 1 delivery; none matches --failed\. 1 refused: see them with --verdict refused\.$/m,
     /^\{"time":.*"verdict":"ok".*"type":"ping".*"status":200/m,
-    /my_chat_member.*delivered, attempt 1/,
+    /ok +my_chat_member #1 +200/,
   ],
   'src/guides/page.md': [/^http:\/\/127\.0\.0\.1:\d+\/_platform\/ui\/#ticket=\S+$/m, /401.*tamper/],
   'src/guides/agents.md': [/server_state/, /Saved before/, /has stopped/],
