@@ -20,7 +20,7 @@ const CR = 0x0d
 
 /**
  * Splits UTF-8 input into blocks of lines. LF, CRLF and a lone CR end a line, also mixed in one file.
- * @throws UnreadableInput for UTF-16, and for files that are no text
+ * @throws UnreadableInput for UTF-16 and binary files
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<ReadLine[]> {
   let held: Buffer = Buffer.alloc(0)
@@ -61,8 +61,8 @@ const OTHER_FILES = [
 
 /**
  * Drops a UTF-8 byte order mark of the first line.
- * @throws UnreadableInput for files that are no text, and for UTF-16, in which Excel saves "Unicode Text": it has a mark,
- *   or a zero byte in each Latin letter
+ * @throws UnreadableInput for binary files, and for UTF-16, in which Excel saves "Unicode Text": it has a mark, or a
+ *   zero byte in each Latin letter
  */
 function withoutMark(header: Buffer): Buffer {
   const start = header.toString('hex', 0, 4)
