@@ -29,6 +29,7 @@ export const suggestedSources = [
 
 const externalTemplateId = Type.String({
   pattern: '^[A-Za-z0-9._:-]{1,64}$',
+  ...unique('EXTERNAL_TEMPLATE_ID_EXISTS', 64, '-'),
   'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -',
 })
 
@@ -112,9 +113,7 @@ export const templates = group('templates', {
     query: input({
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
-      external_template_id: Type.Optional(
-        Type.String({ ...externalTemplateId, ...unique('EXTERNAL_TEMPLATE_ID_EXISTS', 64, '-') }),
-      ),
+      external_template_id: Type.Optional(externalTemplateId),
     }),
     output: page(template),
   }),

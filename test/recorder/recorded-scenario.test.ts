@@ -147,6 +147,21 @@ describe('recorded scenario', () => {
     expect(steps[1]).toMatchObject({ call: 'platform.approveBot', with: { botId: '%ZZ' } })
   })
 
+  it('values that the platform accepts once end with ${run}', async () => {
+    const texts = { name: 'Cup', type: 'gift', issuer_name: 'Shop', fulfiller_name: 'Shop' }
+    const kinds = { fulfillment_category: 'physical_goods', acquisition_source: 'purchase', issue_limit: 5 }
+    const validity = { type: 'relative', duration_days: 30 }
+    const template = { ...texts, ...kinds, validity, external_template_id: 'cup' }
+    const issue = { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
+    const { steps } = await recorded([
+      apply,
+      call('templates.create', { body: template, status: 201, data: { id: 'tpl_1', status: 'draft' } }),
+      call('vouchers.issue', { body: issue, status: 201, data: { id: 'vch_1', status: 'active' } }),
+    ])
+    const values = steps.flatMap((it) => Object.values(it.with ?? {}))
+    expect(values).toEqual(expect.arrayContaining(['my_bot_${run}', 'cup-${run}', 'order-1-${run}']))
+  })
+
   it('recordedScenario turns a GET with a body into a comment', async () => {
     const { steps, remarks } = await recorded([apply, call(null, { url: '/elsewhere', body: { page: 2 } })])
     expect([steps.length, remarks]).toEqual([1, [expect.stringContaining('a step cannot send a GET with a body.')]])
