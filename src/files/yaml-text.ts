@@ -11,7 +11,10 @@ export const escapeControls = (text: string) =>
 const OTHER_TYPE =
   /^(?!\d+(?:ms|[smhd])$)(?:[-+]?\.?(?:[\d_].*|e?[-+]?\d*|inf|nan)|[~=:<].*|y|n|yes|no|on|off|true|false|null)$/is
 
-/** True for a text that needs double quotes. Readers lose spaces of a text that has only white space. Between brackets, some readers end a text without quotes at `?` or `:`. */
+/**
+ * True for a text that needs double quotes. Readers lose spaces of a text that has only white space. Between brackets,
+ * some readers end a text without quotes at `?` or `:`.
+ */
 const mustQuote = (text: string, inFlow: boolean | null) =>
   OTHER_TYPE.test(text) ||
   text.trim() === '' ||

@@ -8,7 +8,7 @@ import type { InPieces } from './events.js'
 const LINE_LENGTH_MAX = 90
 /** Deeper records are written on one line: indentation would make them many times longer. */
 const LEVELS_MAX = 12
-/** Maximum characters of the steps: a server could not format a longer response without a block of its other work. */
+/** Maximum characters of the steps, which a server holds in memory. */
 const TEXT_MAX = 16 * 1024 * 1024
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 

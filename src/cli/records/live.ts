@@ -141,7 +141,8 @@ function sourceOf({ of, line: { given, path: names, leaf } }: IdTarget): IdSourc
       return app === undefined ? undefined : source(tokens.list, { appId: app })
     case 'templates': {
       if (path.startsWith('platform ')) return waiting('template')
-      const status = leaf?.accepts?.join() === 'active' ? ({ status: 'active' } as const) : {}
+      const isActive = leaf?.accepts?.every((it) => it === 'active')
+      const status = isActive ? ({ status: 'active' } as const) : {}
       if (bot === undefined) return source(templates.list, status)
       return source(bots.templates, { botId: bot, ...status })
     }

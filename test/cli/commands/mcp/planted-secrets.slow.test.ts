@@ -276,7 +276,7 @@ async function hostileServer(baseUrl: string, state: { change: Change }): Promis
 const unmarked = (text: string) =>
   text.replace(/^--- data of a third party .*, up to the mark (\S+) ---$[^]*^--- end of the data \1 ---$/m, '')
 
-test('a hostile server plants no text outside the marks, whatever it sends', async () => {
+test('a hostile server plants no text outside the marks', async () => {
   const server = await cliServer()
   const state: { change: Change } = { change: (it) => it }
   const baseUrl = await hostileServer(server.baseUrl, state)
