@@ -107,5 +107,5 @@ test('the webhook library loads node:crypto, node:buffer and node:util only', ()
   const imported = [...text.matchAll(/\b(?:require|import|getBuiltinModule)\s*\(\s*["'`]([^"'`]+)/g)].map(
     ([, name]) => name,
   )
-  expect(imported).toEqual(['node:crypto', 'node:buffer', 'node:util'])
+  expect(new Set(imported)).toEqual(new Set(['node:crypto', 'node:buffer', 'node:util']))
 })
