@@ -13,16 +13,16 @@ interface Import {
 
 /** By folder of src/: the other folders from which its files may import, and the allowed packages if limited. */
 const layers: Readonly<Record<string, { readonly rooms: readonly string[]; readonly packages?: readonly string[] }>> = {
-  contract: { rooms: [], packages: [] },
-  domain: { rooms: ['contract'], packages: ['node:'] },
-  store: { rooms: ['domain', 'contract', 'files'], packages: ['node:', 'pg'] },
+  contract: { rooms: ['values'], packages: [] },
+  domain: { rooms: ['contract', 'values'], packages: ['node:'] },
+  store: { rooms: ['domain', 'contract', 'files', 'values'], packages: ['node:', 'pg'] },
   server: { rooms: ['store', 'domain', 'contract', 'webhook', 'secure', 'inspector', 'recorder', 'files', 'values'] },
   client: { rooms: ['contract', 'secure', 'files', 'values'], packages: ['node:', 'undici'] },
   secure: { rooms: ['values'], packages: ['node:', '@noble/'] },
   webhook: { rooms: ['contract'], packages: ['node:'] },
-  inspector: { rooms: ['contract'], packages: ['node:', 'preact', 'qr'] },
-  workbench: { rooms: ['contract', 'webhook', 'inspector', 'files'], packages: ['node:'] },
-  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files'] },
+  inspector: { rooms: ['contract', 'values'], packages: ['node:', 'preact', 'qr'] },
+  workbench: { rooms: ['contract', 'webhook', 'inspector', 'files', 'values'], packages: ['node:'] },
+  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files', 'values'] },
   recorder: { rooms: ['contract', 'files', 'values'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   files: { rooms: [], packages: ['node:', 'yaml'] },
@@ -36,8 +36,15 @@ const isWithin = (path: string, place: string) =>
 /** The file that decides where deliveries go; it imports only built-in modules, so that it can be audited. */
 const guard = 'server/delivery/guard.ts'
 
-/** Commands that run the bundled server. They import it dynamically, so that other commands do not load it. */
-const serverCommands = ['server', 'quickstart', 'scenario', 'mcp'].map((it) => `cli/commands/${it}/`)
+/** Folders that run the bundled server. They import it dynamically, so that other commands do not load it. */
+const serverCommands = [
+  'commands/server',
+  'commands/quickstart',
+  'commands/scenario',
+  'scenario',
+  'commands/mcp',
+  'mcp',
+].map((it) => `cli/${it}/`)
 
 /** Why an import is not allowed by `layers`; undefined if it is. */
 function breach({ from, to, kind }: Import): string | undefined {

@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { closest } from '../contract/values/closest.js'
+import { closest } from '../values/closest.js'
 import { aliasesOf, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './command/leaf.js'
 import { type Failure, usage } from './failures/failure.js'
 import type { Flags } from './flags/flags.js'

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../contract/values/loopback.js'
+import { isLoopbackHost } from '../values/loopback.js'
 
 export interface BaseUrl {
   /** Scheme, host and port, such as `https://vouchers.example:8443`. */

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../contract/values/loopback.js'
+import { isLoopbackHost } from '../values/loopback.js'
 import type { BaseUrl } from './base-url.js'
 import type { Environment, Hop, Proxy } from './proxy.js'
 

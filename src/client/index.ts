@@ -1,7 +1,7 @@
 import { type Endpoint, failuresOf, type InputOf, membersOf, type OutputOf } from '../contract/endpoint.js'
 import { type FailureCode, failures } from '../contract/errors.js'
 import { type Contract, contract } from '../contract/index.js'
-import { requireKnown } from '../contract/values/closest.js'
+import { requireKnown } from '../values/closest.js'
 import { isTrustedChannel } from './base-url.js'
 import { type Call, createCall } from './call.js'
 import { failureOfTransport } from './failure.js'

@@ -1,5 +1,5 @@
-import { KNOWN_LENGTH_MIN, partsOf, SecretNames, secretMembers } from '../contract/values/secrets.js'
-import type { ShellPart } from '../contract/values/shell-word.js'
+import { KNOWN_LENGTH_MIN, partsOf, SecretNames, secretMembers } from '../contract/secrets.js'
+import type { ShellPart } from '../values/shell-word.js'
 
 /** Shell variables for members with secret values, in any request or response. */
 const memberVariables = new Map([

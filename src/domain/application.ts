@@ -1,7 +1,7 @@
 import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
-import { DAY_MS } from '../contract/values/duration.js'
+import { DAY_MS } from '../values/duration.js'
 import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 import { hashToken, tokenPrefixOf } from './tokens.js'

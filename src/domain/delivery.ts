@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { ScheduledAttempt } from '../contract/platform/deliveries.js'
 import type { UpdateType } from '../contract/updates.js'
-import { DAY_MS } from '../contract/values/duration.js'
 import { type Delivery, type DeliveryAttempt, RETRY_DELAYS_SECONDS } from '../contract/webhook.js'
+import { DAY_MS } from '../values/duration.js'
 import type { DeliveryAttemptRow, DeliveryRow } from './bot/rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Refusal, refuse } from '../contract/errors.js'
-import { DAY_MS } from '../contract/values/duration.js'
+import { DAY_MS } from '../values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
 /** Lifetime of idempotency records; redeem records never expire (RULES.md#idempotency-keys). */

@@ -1,5 +1,5 @@
 import { defaultUpdateTypes, type UpdateType } from '../contract/updates.js'
-import { DAY_MS } from '../contract/values/duration.js'
+import { DAY_MS } from '../values/duration.js'
 import { formatInstant } from './time.js'
 
 export type UpdatePayload = object

@@ -1,6 +1,6 @@
 import type { ValidationIssue } from '../contract/envelope.js'
 import type { TemplateInput, Validity } from '../contract/templates.js'
-import { DAY_MS } from '../contract/values/duration.js'
+import { DAY_MS } from '../values/duration.js'
 import { formatInstant, parseInstant } from './time.js'
 
 /** Validity of a template and the resulting window of a voucher (RULES.md#validity). */

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../contract/errors.js'
-import { DAY_MS } from '../contract/values/duration.js'
 import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import { DAY_MS } from '../values/duration.js'
 import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'

@@ -4,8 +4,8 @@ import { endpoints } from '../contract/index.js'
 import type { ActivityLine, Exchange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
-import { readTarget } from '../contract/values/path-part.js'
 import { parseJson } from '../values/json.js'
+import { readTarget } from '../values/path-part.js'
 
 export type Members = Readonly<Record<string, unknown>>
 /** Divides a loop into pieces, between which the process can do other work. */

@@ -5,10 +5,10 @@ import { type FailureCode, failures, isFailureCode, type Refusal, refuse } from 
 import { endpoints } from '../contract/index.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { FaultMatch, NewFault } from '../contract/platform/fault-kinds.js'
-import { closest } from '../contract/values/closest.js'
-import { hasMembers } from '../contract/values/has-members.js'
-import { seededRandom } from '../contract/values/seeded-random.js'
 import type { RandomBytes } from '../domain/ids.js'
+import { closest } from '../values/closest.js'
+import { hasMembers } from '../values/has-members.js'
+import { seededRandom } from '../values/seeded-random.js'
 import type { Cut } from './http/exchange.js'
 
 /** Ids of the endpoints that can have faults: all except the operator's. */

@@ -1,6 +1,6 @@
 import { inspect, types } from 'node:util'
-import { requireKnown } from '../contract/values/closest.js'
 import { parseInstant } from '../domain/time.js'
+import { requireKnown } from '../values/closest.js'
 
 const SHOWN_LENGTH_MAX = 80
 

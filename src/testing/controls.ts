@@ -1,8 +1,8 @@
 import { faultInput } from '../contract/platform/controls.js'
-import { durationMs } from '../contract/values/duration.js'
 import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
 import { lazyValidator } from '../server/http/schema-validator.js'
+import { durationMs } from '../values/duration.js'
 import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ClockControl, FaultControl, NewFault } from './types.js'
 

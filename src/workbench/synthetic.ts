@@ -1,5 +1,5 @@
 import type { UpdateType } from '../contract/updates.js'
-import { closest } from '../contract/values/closest.js'
+import { closest } from '../values/closest.js'
 import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from './synthetic-shapes.js'
 
 /** A value in place of one member's sample. */

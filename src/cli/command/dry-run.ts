@@ -1,7 +1,7 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
-import { redact, redactCode } from '../../contract/values/secrets.js'
+import { redact, redactCode } from '../../contract/secrets.js'
 import type { Failure } from '../failures/failure.js'
 import { scrubAll } from '../host/secrets.js'
 import { Output } from '../output/output.js'

@@ -1,4 +1,4 @@
-import { shellWord } from '../../contract/values/shell-word.js'
+import { shellWord } from '../../values/shell-word.js'
 import { optionOf } from '../failures/failure.js'
 import type { Flag, Flags, FlagTexts } from '../flags/flags.js'
 import { globalFlags } from '../flags/globals.js'

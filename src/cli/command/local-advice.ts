@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
-import { isLoopbackHost } from '../../contract/values/loopback.js'
+import { isLoopbackHost } from '../../values/loopback.js'
 import {
   dataDirOf,
   findLocalServer,

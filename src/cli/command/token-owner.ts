@@ -1,6 +1,6 @@
 import { apps } from '../../contract/apps.js'
+import { kindOf } from '../../contract/secrets.js'
 import { tokens } from '../../contract/tokens.js'
-import { kindOf } from '../../contract/values/secrets.js'
 import { asMembers } from '../../values/json.js'
 import { findCredential } from '../config/credentials.js'
 import { adviceFor, type UsedCredential } from '../failures/call-failure.js'

@@ -5,7 +5,7 @@ import type { Proxy } from '../../client/proxy.js'
 import { withRetry } from '../../client/retry.js'
 import type { SecureOptions } from '../../client/secure.js'
 import { isTransportError, type Transport, TransportError } from '../../client/transport.js'
-import { isLoopbackHost } from '../../contract/values/loopback.js'
+import { isLoopbackHost } from '../../values/loopback.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Context } from './context.js'
 

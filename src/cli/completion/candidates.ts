@@ -1,4 +1,4 @@
-import { durationMs } from '../../contract/values/duration.js'
+import { durationMs } from '../../values/duration.js'
 import { isGroup, loadCommands } from '../command/leaf.js'
 import { type CommandLine, lineOf } from '../command-line.js'
 import { helpWord } from '../commands/completion/command-words.js'

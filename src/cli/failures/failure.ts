@@ -1,4 +1,4 @@
-import { shellWord } from '../../contract/values/shell-word.js'
+import { shellWord } from '../../values/shell-word.js'
 import type { LocalCode } from './local-failures.js'
 
 export interface Failure {

@@ -1,4 +1,4 @@
-import { redactCode } from '../../contract/values/secrets.js'
+import { redactCode } from '../../contract/secrets.js'
 import { asMembers } from '../../values/json.js'
 
 /** Kind of resource by id prefix (RULES.md#ids). */

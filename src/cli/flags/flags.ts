@@ -1,5 +1,5 @@
-import { closest } from '../../contract/values/closest.js'
-import { durationMs } from '../../contract/values/duration.js'
+import { closest } from '../../values/closest.js'
+import { durationMs } from '../../values/duration.js'
 import { type Failure, usage } from '../failures/failure.js'
 
 /** A parsed value, or a message that says what is wrong with the text, with a hint for a mistyped value. */

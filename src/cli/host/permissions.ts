@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import process from 'node:process'
-import { shellWord } from '../../contract/values/shell-word.js'
 import { platform } from '../../files/platform.js'
+import { shellWord } from '../../values/shell-word.js'
 
 const WRITE = 0o022
 const OTHERS_WRITE = 0o002

@@ -1,6 +1,6 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { mapTexts } from '../../contract/values/map-texts.js'
-import { hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/values/secrets.js'
+import { hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/secrets.js'
+import { mapTexts } from '../../values/map-texts.js'
 import type { Host } from './host.js'
 
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {

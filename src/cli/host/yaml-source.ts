@@ -1,5 +1,5 @@
-import { closest } from '../../contract/values/closest.js'
 import { type Path, type Problem, typeHint, type Yaml, YamlDocument } from '../../files/yaml-document.js'
+import { closest } from '../../values/closest.js'
 import { asMembers, type Members } from '../../values/json.js'
 
 export type { Problem }

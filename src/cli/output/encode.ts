@@ -1,5 +1,5 @@
-import { mapTexts } from '../../contract/values/map-texts.js'
 import { escapeControls, yamlOptions } from '../../files/yaml-text.js'
+import { mapTexts } from '../../values/map-texts.js'
 import { plain } from './text.js'
 
 /** Encodes data as JSON with a final line feed. It escapes control characters, so no terminal interprets them. */

@@ -1,5 +1,5 @@
 import type { BotMetrics } from '../../contract/bots.js'
-import { DAY_MS } from '../../contract/values/duration.js'
+import { DAY_MS } from '../../values/duration.js'
 
 /** Period that the metrics of a bot cover (RULES.md#bot-metrics). */
 export const METRICS_MS = DAY_MS

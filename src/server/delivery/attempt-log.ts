@@ -1,6 +1,6 @@
 import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
 import type { AttemptExchange } from '../../contract/platform/deliveries.js'
-import { hideForms } from '../../contract/values/secrets.js'
+import { hideForms } from '../../contract/secrets.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
 import { Masking } from '../masking.js'

@@ -2,10 +2,10 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import { closest } from '../../contract/values/closest.js'
-import { mapTexts } from '../../contract/values/map-texts.js'
 import { isMediaType } from '../../secure/suite.js'
+import { closest } from '../../values/closest.js'
 import { depthExceeds } from '../../values/json.js'
+import { mapTexts } from '../../values/map-texts.js'
 import type { Exchange } from './exchange.js'
 
 /** Limits of a body (RULES.md#bodies). */

@@ -1,7 +1,7 @@
-import { DAY_MS } from '../../contract/values/duration.js'
 import { newId } from '../../domain/ids.js'
 import { readValidity, windowOf } from '../../domain/validity.js'
 import type { VoucherCalls } from '../../store/seed.js'
+import { DAY_MS } from '../../values/duration.js'
 import type { Deps } from '../deps.js'
 import type { SeedApplication, SeedTemplate, SeedVoucher } from './schema.js'
 

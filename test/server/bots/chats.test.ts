@@ -180,7 +180,7 @@ describe('chat messages', () => {
     for (const response of responses) expect(response.sameness).toBe(reference?.sameness)
   })
 
-  it('100 messages to a chat, 25 at a time, get ids 1 to 100, and their updates follow that order', async () => {
+  it('messages to a chat, 25 at a time, get ids 1 to 100, and their updates follow that order', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     // PostgreSQL writes them one by one, so on a slow disk the last of 100 calls at once would wait too long.

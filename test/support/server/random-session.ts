@@ -1,7 +1,7 @@
 import { type Endpoint, scopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
-import { seededRandom } from '../../../src/contract/values/seeded-random.js'
 import type { Credential } from '../../../src/contract/vouchers.js'
+import { seededRandom } from '../../../src/values/seeded-random.js'
 import { type Extra, freshKey, type Send, wireOf } from './client.js'
 import { templateBody } from './tenant.js'
 

@@ -1,4 +1,4 @@
-import type { LoadClock } from '../../../src/cli/commands/load/open-loop.js'
+import type { LoadClock } from '../../../src/cli/load/open-loop.js'
 
 /** A clock that jumps to the earliest end of a sleep as soon as nothing else is left to do. */
 export class VirtualClock implements LoadClock {

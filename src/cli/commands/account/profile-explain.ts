@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { redact } from '../../../contract/values/secrets.js'
+import { redact } from '../../../contract/secrets.js'
 import { ignoredFolders } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { configFile } from '../../config/config.js'

@@ -1,6 +1,6 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { redact } from '../../../contract/values/secrets.js'
+import { redact } from '../../../contract/secrets.js'
 import { arePins } from '../../../secure/client/options.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'

@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { kindOf, redact } from '../../../contract/values/secrets.js'
+import { kindOf, redact } from '../../../contract/secrets.js'
 import type { Context, ContextCallOptions } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { findCredential } from '../../config/credentials.js'

@@ -1,4 +1,4 @@
-import { kindOf } from '../../../contract/values/secrets.js'
+import { kindOf } from '../../../contract/secrets.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'

@@ -4,12 +4,12 @@ import { parseBody } from '../../../client/response.js'
 import type { TransportResponse } from '../../../client/transport.js'
 import type { Context } from '../../command/context.js'
 import type { ApiRoute } from '../../command/known-routes.js'
+import { type AnyCall, type CallExchange, isBare } from '../../command/send.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plain } from '../../output/text.js'
-import { type AnyCall, type CallExchange, isBare } from './send.js'
 
 /** Returns the data of a successful response, or its failure. */
 export function showData({ method, route }: AnyCall, { result, response, facts }: CallExchange): Outcome<unknown> {

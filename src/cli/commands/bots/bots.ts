@@ -1,6 +1,6 @@
 import { type Bot, type BotDetail, type BotProfile, bots as contract } from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
-import { redact } from '../../../contract/values/secrets.js'
+import { redact } from '../../../contract/secrets.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'

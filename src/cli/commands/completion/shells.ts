@@ -1,4 +1,4 @@
-import { inSingleQuotes } from '../../../contract/values/shell-word.js'
+import { inSingleQuotes } from '../../../values/shell-word.js'
 
 export const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const
 export type Shell = (typeof shellNames)[number]

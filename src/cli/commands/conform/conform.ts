@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import type { Need } from '../../../conform/group.js'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
 import type { ProbeResult } from '../../../conform/result.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
 import { codeOf } from '../../../files/error-code.js'
+import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { proxyOf } from '../../command/transport.js'
+import { notReachable, platformAccess } from '../../conform/platform-access.js'
+import { type ConformReport, linesOf, reportOf, suitesOf } from '../../conform/report.js'
+import { openResults, type ResultsFile } from '../../conform/results-file.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
-import { notReachable, platformAccess } from './platform-access.js'
-import { type ConformReport, linesOf, reportOf, suitesOf } from './report.js'
-import { openResults, type ResultsFile } from './results-file.js'
 
 const flags = {
   only: list('NAME,…', 'Only these groups, rules or probes'),
@@ -112,7 +112,7 @@ async function select(only: readonly string[]) {
   const { selectProbes, selectable } = await import('../../../conform/start.js')
   const { probes, unknown } = selectProbes(only)
   if (unknown.length === 0) return { ok: true as const, probes }
-  const { closest } = await import('../../../contract/values/closest.js')
+  const { closest } = await import('../../../values/closest.js')
   const near = closest(unknown[0] ?? '', selectable())
   return usage(
     `--only names no group, rule or probe: ${unknown.join(', ')}.`,

@@ -11,7 +11,7 @@ import type { Settings } from '../../config/settings.js'
 import type { Failure } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
-import { clients, pathOf, readEntry } from '../mcp/clients.js'
+import { clients, pathOf, readEntry } from '../../mcp/clients.js'
 import { bad, type Check, type NamedCheck, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)

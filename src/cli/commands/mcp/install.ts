@@ -2,8 +2,8 @@ import { relative, resolve } from 'node:path'
 import { leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
 import { excluding, text, toggle } from '../../flags/flags.js'
+import { clients, configurationOf, entryOf, isOnPath, mergeEntry, pathOf, writeFile } from '../../mcp/clients.js'
 import type { Outcome } from '../../output/outcome.js'
-import { clients, configurationOf, entryOf, isOnPath, mergeEntry, pathOf, writeFile } from './clients.js'
 
 export const install = leaf({
   name: 'install',

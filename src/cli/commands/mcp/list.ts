@@ -1,6 +1,6 @@
 import { leaf } from '../../command/leaf.js'
+import { tools } from '../../mcp/tools.js'
 import type { Outcome } from '../../output/outcome.js'
-import { tools } from './tools.js'
 
 export const list = leaf({
   name: 'tools',

@@ -4,8 +4,8 @@ import { type Leaf, leaf } from '../../command/leaf.js'
 import { usage } from '../../failures/failure.js'
 import { list, text, toggle } from '../../flags/flags.js'
 import { credentialVariables } from '../../host/secrets.js'
+import { agentEnvironment, isCredential } from '../../mcp/agent-access.js'
 import type { Outcome } from '../../output/outcome.js'
-import { agentEnvironment, isCredential } from './agent-access.js'
 
 /** @param guides names of the guides, which are resources */
 export const serve = (guides: readonly string[]): Leaf =>
@@ -35,7 +35,7 @@ export const serve = (guides: readonly string[]): Leaf =>
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {
-        const { serveTools } = await import('./protocol.js')
+        const { serveTools } = await import('../../mcp/protocol.js')
         const running = new Set<Promise<unknown>>()
         const referable = { value: agentEnvironment(env, flags.env) }
         const own = { ...context, host: Object.create(context.host, { referable }) as typeof context.host }

@@ -1,7 +1,7 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { OutputOf } from '../../../contract/endpoint.js'
 import { platformActivity } from '../../../contract/platform/activity.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
+import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { startHint } from '../../command/local-advice.js'

@@ -7,7 +7,7 @@ import {
   faultNumbers,
   faultTable,
 } from '../../../contract/platform/fault-kinds.js'
-import { durationMs } from '../../../contract/values/duration.js'
+import { durationMs } from '../../../values/duration.js'
 import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'

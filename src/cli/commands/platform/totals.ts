@@ -1,5 +1,5 @@
 import { platform as contract, TOTALS_BUCKETS_MAX, type Totals } from '../../../contract/platform/platform.js'
-import { durationMs } from '../../../contract/values/duration.js'
+import { durationMs } from '../../../values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { integer, one, text } from '../../flags/flags.js'

@@ -4,14 +4,14 @@ import {
   voucherHistory,
   voucherStatuses,
 } from '../../../contract/platform/voucher-history.js'
-import { durationMs } from '../../../contract/values/duration.js'
+import { durationMs } from '../../../values/duration.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { idKinds } from '../../failures/ids.js'
 import { defined } from '../../flags/defined.js'
 import { choice, type Flag, one, text } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
-import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../vouchers/credential-input.js'
+import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../../prompts/credential-input.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that the message of an empty list can repeat it. */

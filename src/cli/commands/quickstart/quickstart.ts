@@ -4,7 +4,7 @@ import { failureOfServer } from '../../failures/codes.js'
 import type { Failure } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import type { ScenarioInbox } from '../scenario/runner/inbox.js'
+import type { ScenarioInbox } from '../../scenario/inbox.js'
 import { PROFILE, startKeptServer } from './kept-server.js'
 import { runSteps } from './steps.js'
 import { asTyped, type StartedServer, StepFailure, Walkthrough } from './walkthrough.js'
@@ -33,7 +33,7 @@ export const quickstart = leaf({
       return context.plan(
         `start a server in a ${keep ? 'new' : 'temporary'} folder, call it, and ${keep ? 'leave it running' : 'remove it'}`,
       )
-    const { openInbox } = await import('../scenario/runner/inbox.js')
+    const { openInbox } = await import('../../scenario/inbox.js')
     const opened = await openInbox([200], 0)
     if (!opened.ok) return opened
     const receiver = opened.value

@@ -1,4 +1,4 @@
-import { closest } from '../../../contract/values/closest.js'
+import { closest } from '../../../values/closest.js'
 import { leaf } from '../../command/leaf.js'
 import { type Explanation, explainedCodes, explanationOf } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { shellWord } from '../../../contract/values/shell-word.js'
 import { replaceFile } from '../../../files/replace-file.js'
+import { shellWord } from '../../../values/shell-word.js'
 import type { Failure } from '../../failures/failure.js'
 import { tryToWrite } from '../../host/files.js'
 import type { Host } from '../../host/host.js'

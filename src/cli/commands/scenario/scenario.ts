@@ -12,11 +12,11 @@ import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/text.js'
+import type { Scenario } from '../../scenario/document.js'
+import type { RunOptions, ScenarioReport, StepReport } from '../../scenario/run.js'
 import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
 import { record } from './record.js'
-import type { Scenario } from './runner/document.js'
-import type { RunOptions, ScenarioReport, StepReport } from './runner/run.js'
 
 const PARALLEL_MAX = 64
 /** Exit code if all steps passed that the platform could take. */
@@ -142,12 +142,12 @@ type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenari
 
 /** Parses all scenario files; if any has errors, the failure lists the errors of all files. */
 async function readScenarios({ host }: Context, files: readonly string[]): Promise<ScenariosResult> {
-  const { parseScenario } = await import('./runner/parse.js')
+  const { parseScenario } = await import('../../scenario/parse.js')
   const { knownRoutes } = await import('../../command/known-routes.js')
   const routes = await knownRoutes()
   const yaml = await import('yaml')
-  const checkInput = await (await import('./runner/check-input.js')).inputCheck()
-  const { brokenExpressions } = await import('./runner/evaluate.js')
+  const checkInput = await (await import('../../scenario/check-input.js')).inputCheck()
+  const { brokenExpressions } = await import('../../scenario/evaluate.js')
   const { JqThread } = await import('../../output/jq.js')
   const jq = new JqThread()
   const scenarios: Scenario[] = []
@@ -188,7 +188,7 @@ async function allowed(
   const { profileName } = context.settings
   const refusal = await context.confirm({ action: `Running scenarios on ${baseUrl}`, word: profileName.value })
   if (refusal !== undefined) return refusal
-  const { checkServer } = await import('./runner/fixture.js')
+  const { checkServer } = await import('../../scenario/fixture.js')
   return checkServer(context, baseUrl)
 }
 
@@ -204,7 +204,7 @@ async function runAll(
   scenarios: readonly Scenario[],
   { parallel, junit, envFile, ...options }: SuiteOptions,
 ): Promise<Outcome<unknown>> {
-  const { runScenario } = await import('./runner/run.js')
+  const { runScenario } = await import('../../scenario/run.js')
   const { output } = context
   const paint = await output.paint()
   const startedAt = performance.now()

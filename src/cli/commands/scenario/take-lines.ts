@@ -1,7 +1,7 @@
 import { endpoints } from '../../../contract/index.js'
 import { type ActivityLine, platformActivity } from '../../../contract/platform/activity.js'
 import { platformControls } from '../../../contract/platform/controls.js'
-import { durationMs } from '../../../contract/values/duration.js'
+import { durationMs } from '../../../values/duration.js'
 import type { Context, Ok } from '../../command/context.js'
 import { collect, openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { type Failure, usage } from '../../failures/failure.js'

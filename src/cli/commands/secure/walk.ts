@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CredentialKind } from '../../../contract/endpoint.js'
-import { kindOf } from '../../../contract/values/secrets.js'
+import { kindOf } from '../../../contract/secrets.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
 import {
   type Bootstrap,

@@ -1,4 +1,4 @@
-import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../../contract/values/database-url.js'
+import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../../values/database-url.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'

@@ -1,6 +1,6 @@
-import { redact } from '../../../contract/values/secrets.js'
-import { shellWord } from '../../../contract/values/shell-word.js'
+import { redact } from '../../../contract/secrets.js'
 import type { Seed } from '../../../server/seed/schema.js'
+import { shellWord } from '../../../values/shell-word.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { findStored } from '../../config/credentials.js'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
+import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { profileNotFound } from '../../config/config.js'
 import {

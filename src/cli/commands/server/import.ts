@@ -1,6 +1,7 @@
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { ImportReport } from '../../../server/maintenance/import.js'
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
+import type { BulkInput } from '../../bulk/input/input.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
@@ -8,7 +9,6 @@ import { failureOfServer } from '../../failures/codes.js'
 import { path } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/text.js'
-import type { BulkInput } from '../vouchers/bulk/input/input.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 import { countsOf, placeOf, watched } from './move.js'
@@ -48,7 +48,7 @@ export const importStore = leaf({
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
     const found = placeOf(context, flags)
     if (!found.ok) return found
-    const { openInput } = await import('../vouchers/bulk/input/input.js')
+    const { openInput } = await import('../../bulk/input/input.js')
     const opened = await openInput(context.host, positional)
     if (!opened.ok) return opened
     try {

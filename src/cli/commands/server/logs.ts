@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { platformActivity, requestLogEntry } from '../../../contract/platform/activity.js'
-import { closest } from '../../../contract/values/closest.js'
+import { closest } from '../../../values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { collect, openStream, untilBroken } from '../../command/stream-lines.js'

@@ -48,7 +48,7 @@ export async function watched<T>(
   context: Context,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,
 ): Promise<T> {
-  const { showProgress } = await import('../vouchers/bulk/show-progress.js')
+  const { showProgress } = await import('../../bulk/show-progress.js')
   const tally = { total: null as number | null, earlier: 0, done: 0, replayed: 0, skipped: 0, failed: 0 }
   const end = showProgress(context, tally, { pauseMs: 0 })
   try {

@@ -1,8 +1,8 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
+import { ofRow, textAt } from '../../bulk/action.js'
+import type { RowMembers } from '../../bulk/input/row.js'
 import { required, text, toggle } from '../../flags/flags.js'
-import { ofRow, textAt } from './bulk/action.js'
-import { bulkLeaf } from './bulk/command.js'
-import type { RowMembers } from './bulk/input/row.js'
+import { bulkLeaf } from './bulk-command.js'
 import { credentialOf } from './issue.js'
 
 export const issuanceRows: RowMembers = {

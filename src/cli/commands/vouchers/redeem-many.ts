@@ -1,7 +1,7 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
-import { ofRow, textAt } from './bulk/action.js'
-import { bulkLeaf } from './bulk/command.js'
-import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
+import { ofRow, textAt } from '../../bulk/action.js'
+import { bulkLeaf } from './bulk-command.js'
+import { credentialInput, credentialKey, credentialRows } from './credential-rows.js'
 
 export const redeemMany = bulkLeaf({
   name: 'redeem-many',

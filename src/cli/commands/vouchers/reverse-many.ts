@@ -1,8 +1,8 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
+import { ofRow, textAt } from '../../bulk/action.js'
 import { text } from '../../flags/flags.js'
 import { valueAt } from '../../output/select-fields.js'
-import { ofRow, textAt } from './bulk/action.js'
-import { bulkLeaf } from './bulk/command.js'
+import { bulkLeaf } from './bulk-command.js'
 
 export const reverseMany = bulkLeaf({
   name: 'reverse-many',

@@ -6,7 +6,7 @@ import { fail } from '../../failures/failure.js'
 import { choice, matching, required, text, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText } from '../../output/text.js'
-import { delimiter } from './bulk/command.js'
+import { delimiter } from './bulk-command.js'
 
 interface SheetSummary {
   readonly vouchers: number

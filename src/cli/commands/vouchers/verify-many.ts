@@ -1,10 +1,10 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
 import { asMembers } from '../../../values/json.js'
+import { textAt } from '../../bulk/action.js'
 import { toggle } from '../../flags/flags.js'
 import { numberText } from '../../output/text.js'
-import { textAt } from './bulk/action.js'
-import { bulkLeaf } from './bulk/command.js'
-import { credentialInput, credentialKey, credentialRows } from './bulk/credential-rows.js'
+import { bulkLeaf } from './bulk-command.js'
+import { credentialInput, credentialKey, credentialRows } from './credential-rows.js'
 
 const isRedeemable = (data: unknown) => asMembers(data)?.redeemable === true
 

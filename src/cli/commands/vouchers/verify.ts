@@ -2,7 +2,13 @@ import { vouchers as contract, type Verification } from '../../../contract/vouch
 import { leaf } from '../../command/leaf.js'
 import { defined } from '../../flags/defined.js'
 import { text, toggle } from '../../flags/flags.js'
-import { credentialFlags, credentialMembers, credentialOperand, readCredential, secret } from './credential-input.js'
+import {
+  credentialFlags,
+  credentialMembers,
+  credentialOperand,
+  readCredential,
+  secret,
+} from '../../prompts/credential-input.js'
 
 /** Why a voucher cannot be redeemed, by the reason of a verification. */
 export const refusalReasons: Readonly<Record<string, string>> = {

@@ -3,7 +3,13 @@ import { callLeaf, type Group, type LazyNode, leaf } from '../../command/leaf.js
 import { suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
 import { pairs, text } from '../../flags/flags.js'
-import { credentialFlags, credentialMembers, credentialOperand, readCredential, secret } from './credential-input.js'
+import {
+  credentialFlags,
+  credentialMembers,
+  credentialOperand,
+  readCredential,
+  secret,
+} from '../../prompts/credential-input.js'
 import type { FileCommand } from './file-commands.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 

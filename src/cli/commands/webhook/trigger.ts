@@ -1,5 +1,5 @@
 import { updateTypes } from '../../../contract/updates.js'
-import { closest } from '../../../contract/values/closest.js'
+import { closest } from '../../../values/closest.js'
 import { readUpdate } from '../../../webhook/signature.js'
 import {
   type FaultName,

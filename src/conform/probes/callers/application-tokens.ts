@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
 import type { CreatedToken, Token } from '../../../contract/tokens.js'
-import { DAY_MS } from '../../../contract/values/duration.js'
+import { DAY_MS } from '../../../values/duration.js'
 import { application } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'

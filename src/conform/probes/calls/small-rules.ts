@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { DAY_MS } from '../../../contract/values/duration.js'
+import { DAY_MS } from '../../../values/duration.js'
 import { createdApplication, createTemplate, made } from '../../fixtures.js'
 import type { Need } from '../../group.js'
 import { probesOf } from '../../probe.js'

@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { DAY_MS } from '../../../contract/values/duration.js'
+import { DAY_MS } from '../../../values/duration.js'
 import { activate, credentialOf, templateInput, tryIssue } from '../../fixtures.js'
 import { type Probe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'

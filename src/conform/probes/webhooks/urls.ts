@@ -1,5 +1,5 @@
 import { contract } from '../../../contract/index.js'
-import { isLoopbackHost } from '../../../contract/values/loopback.js'
+import { isLoopbackHost } from '../../../values/loopback.js'
 import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { deliveryRule, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'

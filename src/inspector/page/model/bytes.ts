@@ -1,4 +1,4 @@
-import { hideForms } from '../../../contract/values/secrets.js'
+import { hideForms } from '../../../contract/secrets.js'
 
 /** Decodes base64 as the server writes it. */
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>

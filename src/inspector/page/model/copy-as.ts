@@ -1,9 +1,9 @@
 import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
-import { curlCommand } from '../../../contract/values/curl.js'
-import { readTarget } from '../../../contract/values/path-part.js'
-import { splitAt } from '../../../contract/values/secrets.js'
-import { shellWord } from '../../../contract/values/shell-word.js'
+import { splitAt } from '../../../contract/secrets.js'
+import { curlCommand } from '../../../values/curl.js'
+import { readTarget } from '../../../values/path-part.js'
+import { shellWord } from '../../../values/shell-word.js'
 import { bytesOf, textOf } from './bytes.js'
 import { base64Of } from './edited-bytes.js'
 

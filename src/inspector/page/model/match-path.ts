@@ -1,4 +1,4 @@
-import { decodePart } from '../../../contract/values/path-part.js'
+import { decodePart } from '../../../values/path-part.js'
 
 /** Values of the pattern's parts that begin with a colon; null if the path does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | null {

@@ -1,5 +1,5 @@
 import { HIDDEN } from '../../../contract/platform/captured.js'
-import { shellWord } from '../../../contract/values/shell-word.js'
+import { shellWord } from '../../../values/shell-word.js'
 import { type Call, requestOf, type Sent } from './copy-as.js'
 
 const API = '/_platform/v1'

@@ -1,5 +1,5 @@
 import type { Planted } from '../../../contract/platform/acting.js'
-import { shellWord } from '../../../contract/values/shell-word.js'
+import { shellWord } from '../../../values/shell-word.js'
 import { Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { signal } from '../signal.js'

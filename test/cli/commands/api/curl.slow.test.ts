@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { shellWord } from '../../../../src/contract/values/shell-word.js'
+import { shellWord } from '../../../../src/values/shell-word.js'
 import { cli, type Received, redeemCode, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { entryOf } from '../../../../src/cli/commands/mcp/clients.js'
 import type { Host } from '../../../../src/cli/host/host.js'
+import { entryOf } from '../../../../src/cli/mcp/clients.js'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 
 const entry = { command: 'voucherctl', args: ['mcp', 'serve'] }

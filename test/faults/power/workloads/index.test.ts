@@ -7,11 +7,11 @@ import { workloads } from './index.js'
 const src = fileURLToPath(new URL('../../../../src', import.meta.url))
 const SYNC = /\b(?:fsync|fsyncSync|fdatasync|fdatasyncSync|datasync|syncFolder|makeFolder|syncData|sync)\(/
 /** Files with a function that calls fsync for others; the campaign needs the fsync in each of those. */
-const helpers = ['files/sync-folder.ts', 'cli/commands/vouchers/bulk/appender.ts', 'store/postgres/batch.ts']
+const helpers = ['files/sync-folder.ts', 'cli/bulk/appender.ts', 'store/postgres/batch.ts']
 /** Files that make a folder for what the next run of the same command makes again. */
 const repeatable = [
   'cli/commands/completion/user-files.ts',
-  'cli/commands/mcp/clients.ts',
+  'cli/mcp/clients.ts',
   'cli/commands/webhook/secrets.ts',
   'server/place.ts',
 ]

@@ -80,8 +80,8 @@ export const issueMany: Workload = {
   },
 
   syncs: [
-    { call: 'cli/commands/vouchers/bulk/run-files.ts', what: 'the new files', path: /^out$/ },
-    { call: 'cli/commands/vouchers/bulk/run-files.ts', what: 'the header of the journal', path: /\.journal$/ },
-    { call: 'cli/commands/vouchers/bulk/results.ts', what: 'the results', path: /\.csv$/ },
+    { call: 'cli/bulk/run-files.ts', what: 'the new files', path: /^out$/ },
+    { call: 'cli/bulk/run-files.ts', what: 'the header of the journal', path: /\.journal$/ },
+    { call: 'cli/bulk/results.ts', what: 'the results', path: /\.csv$/ },
   ],
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import * as yaml from 'yaml'
-import { parseScenario } from '../../../../src/cli/commands/scenario/runner/parse.js'
+import { parseScenario } from '../../../../src/cli/scenario/parse.js'
 import type { CredentialKind } from '../../../../src/contract/endpoint.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { CAPTURED_BYTES_MAX } from '../../../../src/contract/platform/captured.js'

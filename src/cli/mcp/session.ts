@@ -1,0 +1,71 @@
+import { parseBaseUrl } from '../../client/base-url.js'
+import { isLoopbackHost } from '../../values/loopback.js'
+import type { Context } from '../command/context.js'
+import { createContext } from '../command/create-context.js'
+import { resolveSettings } from '../config/settings.js'
+import { type Failure, fail } from '../failures/failure.js'
+import type { Globals } from '../flags/globals.js'
+import type { Host } from '../host/host.js'
+import { Output } from '../output/output.js'
+import type { ToolCall } from './tool.js'
+
+/** What all calls of one client have in common. */
+export interface Session {
+  /** The context of `mcp serve`. */
+  readonly context: Context
+  readonly allowWrite: boolean
+  /** The server that ends with the session; its environment has the credentials of its seed. */
+  readonly ownServer: { readonly baseUrl: string; readonly env: Host['env'] } | undefined
+  /** Tools that run. At the end of the session they are aborted, and it waits until they have removed what they made. */
+  readonly running: Set<Promise<unknown>>
+}
+
+/** True if tools may change nothing; a server of the session's own is not that of the profile. */
+export const isReadOnly = ({ ownServer }: Session, { settings }: Context) =>
+  ownServer === undefined && settings.production.value
+
+const nowhere = { write: () => true }
+
+/** A host whose output goes nowhere: stdout carries only the protocol. It keeps the getters, which open streams. */
+function silentHost(host: Host, members: Partial<Host>): Host {
+  const silent = { stdin: { async *[Symbol.asyncIterator]() {} }, stdout: nowhere, stderr: nowhere, ...members }
+  return Object.create(host, Object.getOwnPropertyDescriptors(silent)) as Host
+}
+
+/** A signal that other signals abort, or a time limit; AbortSignal.timeout could be lost to the garbage collector. */
+export function limited(msMax: number, ...signals: readonly AbortSignal[]) {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), msMax)
+  return { signal: AbortSignal.any([limit.signal, ...signals]), end: () => clearTimeout(timer) }
+}
+
+/** Opens the context of a call. Settings are read anew, because servers start and stop during a session. */
+export function openCall(session: Session, signal: AbortSignal): ToolCall | Failure {
+  const contextWith: ToolCall['contextWith'] = (flags, members = {}) => {
+    const { context, ownServer } = session
+    const own = ownServer && { env: ownServer.env }
+    const host = silentHost(context.host, { signal, ...own, ...members })
+    const address = ownServer && { 'base-url': ownServer.baseUrl }
+    const globals: Globals = { ...context.globals, ...address, yes: true, quiet: true, 'no-input': true, ...flags }
+    const resolved = resolveSettings(host, globals)
+    if (!resolved.ok) return resolved
+    return createContext(host, globals, resolved.settings, new Output(host, { format: 'json' }), context.line)
+  }
+  const context = contextWith({})
+  if ('code' in context) return context
+  const baseUrl = context.settings.baseUrl.value
+  const isLocal = baseUrl === undefined || isLoopbackHost(parseBaseUrl(baseUrl).hostname)
+  return {
+    context,
+    isLocal,
+    contextWith,
+    refuseWrite() {
+      if (isReadOnly(session, context))
+        return fail('WRITE_NOT_ALLOWED', 'Tools change nothing with a production profile.')
+      if (isLocal || session.allowWrite) return undefined
+      return fail('WRITE_NOT_ALLOWED', `Tools only read ${baseUrl}, which is not on this machine.`, WRITE_HINT)
+    },
+  }
+}
+
+const WRITE_HINT = 'The user can permit changes by starting `voucherctl mcp serve --allow-write`.'
