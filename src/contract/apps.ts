@@ -2,7 +2,7 @@ import { byAccount, del, get, group, patch, post, put } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Application record (RULES.md#applications). */
+/** Application record (rules/callers.md#applications). */
 export const application = Type.Object({
   id: Type.String(),
   name: Type.String(),

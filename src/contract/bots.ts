@@ -28,7 +28,7 @@ const httpsUrl = Type.String({
   'x-expected': 'an https URL of at most 2048 characters',
 })
 
-/** Bot record (RULES.md#bot-records). */
+/** Bot record (rules/bots.md#bot-records). */
 const record = {
   id: Type.String(),
   name: Type.String(),

@@ -4,7 +4,7 @@ import { type Static, Type } from './schema.js'
 
 export const chatTypes = ['private', 'group'] as const
 
-/** Chat record of the operator API (RULES.md#chats). */
+/** Chat record of the operator API (rules/bots.md#chats). */
 export const chat = Type.Object({
   id: Type.String(),
   type: oneOf(chatTypes),
@@ -15,7 +15,7 @@ export const chat = Type.Object({
 })
 export type Chat = Static<typeof chat>
 
-/** Members of a message; `date` counts Unix seconds (RULES.md#messages). */
+/** Members of a message; `date` counts Unix seconds (rules/bots.md#messages). */
 const messageFields = {
   message_id: Type.Integer(),
   date: Type.Integer(),

@@ -3,7 +3,7 @@ import { type Schema, type Static, Type } from './schema.js'
 
 /**
  * Schemas for members of records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
- * lengths count code points (RULES.md#text).
+ * lengths count code points (rules/calls.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
 
@@ -17,7 +17,7 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
-/** Text of a message, whose lines may end with LF or CR LF (RULES.md#lines-of-a-message). */
+/** Text of a message, whose lines may end with LF or CR LF (rules/bots.md#lines-of-a-message). */
 export function messageText(maxLength: number) {
   return Type.String({
     minLength: 1,
@@ -56,7 +56,7 @@ export function nullable<S extends Schema>(schema: S) {
   })
 }
 
-/** Marks a member whose value is a secret, which no observer of calls may see (RULES.md#secrets-of-exchanges). */
+/** Marks a member with a secret value, which no observer of calls may see (rules/operator.md#secrets-of-exchanges). */
 export const secret = { 'x-secret': true } as const
 
 /** Marks a member whose value the platform accepts once, with the code of the refusal of a second one. */

@@ -4,7 +4,7 @@ import { Type } from './schema.js'
 
 /**
  * Endpoints of the encrypted transport. They take no credential and return successes outside the envelope. The gateway
- * binds them, because its order of checks differs (RULES.md#dispatch-order).
+ * binds them, because its order of checks differs (rules/encryption.md#dispatch-order).
  */
 type OpenEndpoint = Pick<
   Endpoint,

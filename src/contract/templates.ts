@@ -17,7 +17,7 @@ import { type Static, Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
-/** Template types that help suggests; the server accepts any lower-case word (RULES.md#templates). */
+/** Template types that help suggests; the server accepts any lower-case word (rules/vouchers.md#templates). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
 export const suggestedSources = [
   'free_claim',
@@ -59,7 +59,7 @@ export const validity = Type.Union([
 ])
 export type Validity = Static<typeof validity>
 
-/** Template record (RULES.md#templates). */
+/** Template record (rules/vouchers.md#templates). */
 export const template = Type.Object({
   id: Type.String(),
   externalTemplateId: Type.String(),
@@ -101,7 +101,7 @@ export const templateInput = input({
 })
 export type TemplateInput = Static<typeof templateInput>
 
-/** A template file (RULES.md#template-files). */
+/** A template file (rules/cli.md#template-files). */
 export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
 
 export const templates = group('templates', {

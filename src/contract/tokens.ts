@@ -2,7 +2,7 @@ import { byAccount, del, get, group, post, scopes } from './endpoint.js'
 import { input, instant, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Token record (RULES.md#application-tokens); only the response of `create` contains the token itself. */
+/** Token record (rules/callers.md#application-tokens); only the response of `create` contains the token itself. */
 const record = {
   id: Type.String(),
   name: Type.String(),

@@ -3,7 +3,7 @@ import { oneOf } from './fields.js'
 import { Type } from './schema.js'
 import type { Redemption, Voucher } from './vouchers.js'
 
-/** Types of updates. Bots receive the first five by default, and the others on request (RULES.md#update-types). */
+/** Types of updates. Bots receive the first five by default, and the others on request (rules/bots.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',

@@ -14,14 +14,14 @@ import {
 } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** A credential (RULES.md#credentials). domain/credentials.ts checks the format of the value. */
+/** A credential (rules/vouchers.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({
   type: oneOf(credentialTypes),
   value: Type.String({ minLength: 1, maxLength: 256, ...secret }),
 })
 export type Credential = Static<typeof credential>
 
-/** Voucher record (RULES.md#vouchers). */
+/** Voucher record (rules/vouchers.md#vouchers). */
 const voucherFields = {
   id: Type.String(),
   templateId: Type.String(),
@@ -72,7 +72,7 @@ export const verification = Type.Object({
 })
 export type Verification = Static<typeof verification>
 
-/** Redemption record (RULES.md#redemptions). */
+/** Redemption record (rules/vouchers.md#redemptions). */
 export const redemption = Type.Object({
   id: Type.String(),
   status: oneOf(['succeeded', 'reversed']),

@@ -3,7 +3,7 @@ import { input, instant, nullable, oneOf, page, pageQuery, secret } from './fiel
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
-/** Seconds between the end of a failed attempt and the next one (RULES.md#retry-schedule). */
+/** Seconds between the end of a failed attempt and the next one (rules/webhooks.md#retry-schedule). */
 export const RETRY_DELAYS_SECONDS: readonly number[] = [60, 300, 900, 3600]
 
 const settings = {
@@ -21,7 +21,7 @@ export type WebhookSettings = Static<typeof webhookSettings>
 const webhookWarnings = ['host_unresolved'] as const
 export type WebhookWarning = (typeof webhookWarnings)[number]
 
-/** Response to setting or deleting a webhook (RULES.md#webhook-settings, RULES.md#webhook-removal). */
+/** Response of both webhook calls (rules/webhooks.md#webhook-settings, rules/webhooks.md#webhook-removal). */
 export const deliveryMode = Type.Object({
   delivery_mode: oneOf(['webhook', 'polling']),
   ...settings,
@@ -89,7 +89,7 @@ const deliveryAttempt = Type.Object({
 })
 export type DeliveryAttempt = Static<typeof deliveryAttempt>
 
-/** Delivery of one update to a webhook (RULES.md#deliveries). */
+/** Delivery of one update to a webhook (rules/webhooks.md#deliveries). */
 export const delivery = Type.Object({
   id: Type.String(),
   bot_id: Type.String(),

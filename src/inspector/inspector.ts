@@ -24,7 +24,7 @@ interface InspectorOptions {
 /** A request that may contain the token of a page. */
 export type PageRequest = PageMessage & { readonly socket: PageConnection }
 
-/** The page of one port: access, tickets, sessions and files (RULES.md#page). */
+/** The page of one port: access, tickets, sessions and files (rules/operator.md#page). */
 export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']

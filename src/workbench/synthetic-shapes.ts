@@ -103,7 +103,7 @@ const redemption = (status: 'succeeded' | 'reversed') => {
   })
 }
 
-/** Payload shape of each update type (RULES.md#update-types), as in the contract. */
+/** Payload shape of each update type (rules/bots.md#update-types), as in the contract. */
 export const payloadShapes: Readonly<Record<UpdateType, ObjectShape>> = {
   message: { message_id: integer(1), date: unixSeconds, chat, from: user, text: text('Hello, one coffee please') },
   my_chat_member: {

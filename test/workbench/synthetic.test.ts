@@ -13,7 +13,7 @@ const user = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
 const chat = Type.Object({ id: Type.String(), type: Type.String() })
 const date = Type.Integer()
 
-/** Payload schemas: from the API contract, or written here from RULES.md#update-types. */
+/** Payload schemas: from the API contract, or written here from rules/bots.md#update-types. */
 const contracts: Record<UpdateType, ObjectSchema> = {
   message,
   my_chat_member: Type.Object({ chat, from: user, date, old_status: Type.String(), new_status: Type.String() }),

@@ -35,7 +35,7 @@ export interface Flag<T> {
   read(texts: readonly string[]): ParseResult<T>
 }
 
-/** Kinds of records whose application or bot a command can find (RULES.md#owners). */
+/** Kinds of records whose application or bot a command can find (rules/cli.md#owners). */
 export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
@@ -203,7 +203,7 @@ export const conflictsOf = (flags: Flags, name: string): readonly string[] => [
   ...Object.keys(flags).filter((it) => flags[it]?.conflicts?.includes(name)),
 ]
 
-/** Refuses flags that cannot be combined, and a flag without any that it needs (RULES.md#rules-between-flags). */
+/** Refuses flags that cannot be combined, and a flag without any that it needs (rules/cli.md#rules-between-flags). */
 function refuseRules(flags: Flags, given: FlagTexts): Failure | undefined {
   for (const [name, { conflicts, needs }] of Object.entries<Flag<unknown>>(flags)) {
     if (!given.has(name)) continue

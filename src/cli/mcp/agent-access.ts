@@ -7,7 +7,7 @@ import type { Host } from '../host/host.js'
 const BYTES_MAX = 1024 * 1024
 const HINT = `Tools read regular files of at most 1 MiB below the folder in which \`voucherctl mcp serve\` was started, ending in .yaml, .yml or .json.`
 
-/** Reads a file for a model (RULES.md#tools-for-models). All refusals are alike, so that they do not reveal which files exist. */
+/** Reads a file for a model (rules/cli.md#tools-for-models). All refusals are alike: they reveal no existing file. */
 export async function readAgentFile(host: Host, path: string) {
   const read = await bytesOf(host.cwd, path).catch(() => undefined)
   return read ? { ok: true as const, text: String(read) } : fail('FILE_UNREADABLE', `Tools cannot read ${path}.`, HINT)

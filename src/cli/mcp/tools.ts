@@ -9,7 +9,7 @@ import { open } from './fields.js'
 import { readActivity, readState, readVoucher } from './observe.js'
 import { endpointTool, suggest, type Tool } from './tool.js'
 
-/** Every tool (RULES.md#tools-for-models). Few and broad: a model reads all of them at the start of a session. */
+/** Every tool (rules/cli.md#tools-for-models). Few and broad: a model reads all of them at the start of a session. */
 export const tools: readonly Tool[] = [
   readState,
   endpointTool(platformActing.find, {

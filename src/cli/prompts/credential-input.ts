@@ -22,7 +22,7 @@ export const credentialOperand = {
 /** Name for the member of a call that both flags can set. */
 export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
 
-/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (RULES.md#codes-as-arguments). */
+/** Forms of a redeem code. Text that is longer or has other symbols is QR data (rules/cli.md#codes-as-arguments). */
 const REDEEM_CODE = /^[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
 const QR_PREFIX = 'VQ1-'

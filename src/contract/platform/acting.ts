@@ -4,7 +4,7 @@ import { type Static, Type } from '../schema.js'
 import { templates } from '../templates.js'
 import { credential, vouchers } from '../vouchers.js'
 
-// The operator acts for an application or a developer (RULES.md#acting-for-an-application).
+// The operator acts for an application or a developer (rules/operator.md#acting-for-an-application).
 
 /** Calls of an application token. */
 export const applicationCalls = [...Object.values(vouchers), ...Object.values(templates)] as const

@@ -3,7 +3,7 @@ import { input, instant, nullable, oneOf, secret } from '../fields.js'
 import { type Static, Type } from '../schema.js'
 import { type FaultKind, faultKinds } from './fault-kinds.js'
 
-// Events of a server in real time (RULES.md#activity).
+// Events of a server in real time (rules/operator.md#activity).
 
 export { CAPTURED_BYTES_MAX, HIDDEN, SECRET_NAME } from './captured.js'
 

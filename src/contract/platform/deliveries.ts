@@ -5,7 +5,7 @@ import { updateTypes } from '../updates.js'
 import { delivery, deliveryStatuses } from '../webhook.js'
 import { exchange } from './activity.js'
 
-// Deliveries of all bots, as the operator sees them (RULES.md#replays-by-the-operator).
+// Deliveries of all bots, as the operator sees them (rules/operator.md#replays-by-the-operator).
 
 /** Maximum length of the bytes that a replay may send instead of the update. */
 export const REPLAY_BYTES_MAX = 1_048_576

@@ -20,7 +20,7 @@ import { template, templateStatuses } from '../templates.js'
 import { allowedUpdates, update } from '../updates.js'
 import { secretToken } from '../webhook.js'
 
-// The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
+// The operator API: not part of the specification, and absent unless switched on (rules/operator.md#operator-api).
 
 /** Common members of the operator's decision endpoints, by kind of object. */
 const overTemplate = {

@@ -5,7 +5,7 @@ import { updateTypes } from '../updates.js'
 import { credential, voucher } from '../vouchers.js'
 import { delivery } from '../webhook.js'
 
-// Vouchers of all applications, as the operator sees them (RULES.md#voucher-history).
+// Vouchers of all applications, as the operator sees them (rules/operator.md#voucher-history).
 
 export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 

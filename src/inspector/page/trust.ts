@@ -2,7 +2,7 @@ import type { PAGE_TOKEN } from '../features.js'
 import { BASE } from './router.js'
 import { signal } from './signal.js'
 
-/** Name of the token in requests and in the tab's session storage (RULES.md#page). */
+/** Name of the token in requests and in the tab's session storage (rules/operator.md#page). */
 export const TOKEN: typeof PAGE_TOKEN = 'page-token'
 /** Name in the session storage of the key with which a server proves that it is the one of this tab. */
 const PROOF_KEY = 'page-proof-key'

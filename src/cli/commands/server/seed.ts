@@ -18,7 +18,7 @@ interface SeedFile {
   readonly text: string
 }
 
-/** Reads a seed file. A file that holds tokens must be private (RULES.md#seeds). */
+/** Reads a seed file. A file that holds tokens must be private (rules/server.md#seeds). */
 export async function readSeedFile(host: Host, path: string, readText = readTextFile): Promise<SeedFile | Failure> {
   const file = await readText(host, path)
   if (!file.ok) return file
