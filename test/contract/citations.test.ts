@@ -143,10 +143,10 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((it) => it !== '').le
 
 test('documents stay short enough to be read', () => {
   const words = documents
-    .filter((it) => it !== 'CHANGELOG.md')
+    .filter((it) => it !== 'CHANGELOG.md' && !it.startsWith('test/vectors/'))
     .map((path): [string, number] => [path, wordsOf(read(path))])
   expect(words.filter(([, count]) => count > 2_500)).toEqual([])
-  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_600)
+  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(30_000)
   expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(8_192)
 })
 
