@@ -237,7 +237,7 @@ test.each([
   ['cli/commands/server/server.ts', "const { startServer } = await import('../../../server/listen.js')"],
   ['cli/commands/quickstart/quickstart.ts', "import type { RunningServer } from '../../../server/options.js'"],
   ['cli/commands/vouchers/vouchers.ts', "import * as vouchers from '../../../contract/vouchers.js'"],
-  ['server/app.ts', "import { createSender } from './delivery/sender.js'"],
+  ['server/app.ts', "import { WebhookSender } from './delivery/sender.js'"],
   ['server/app.ts', "// import { x } from '../client/index.js'\nimport { y } from '../store/store.js'"],
 ])('import rules accept %s with the import %j', (from, source) => {
   expect(breachesOf(importsOf(from, source))).toEqual([])
