@@ -11,6 +11,7 @@ import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { announce, features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
+import { loadFile } from './trust.js'
 import type { Recording } from './views/recording.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
@@ -25,7 +26,7 @@ const choose = (ids: ReadonlySet<string> | null) => {
 const recording = signal<typeof Recording | null>(null)
 
 async function startRecording(): Promise<void> {
-  const loaded = recording.value ?? (await import('./views/recording.js').then((it) => it.Recording).catch(() => null))
+  const loaded = recording.value ?? (await loadFile(() => import('./views/recording.js')))?.Recording ?? null
   recording.value = loaded
   if (loaded) choose(new Set())
   else announce(NO_RESPONSE)
