@@ -4,7 +4,7 @@ import { type Static, Type } from './schema.js'
 
 const botUsername = Type.String({ example: 'coffee_bot' })
 
-/** Application record (RULES.md#applications). */
+/** Application record (rules/callers.md#applications). */
 export const application = Type.Object({
   id: ids.appId,
   name: Type.String({ example: 'Coffee shop' }),

@@ -32,7 +32,7 @@ const httpsUrl = Type.String({
 export const botToken = Type.String({ example: 'sbot_EXAMPLEexampleEXAMPLEexampleEXAMPLE01', ...secret })
 const tokenPrefix = Type.String({ example: 'sbot_EXA' })
 
-/** Bot record (RULES.md#bot-records). */
+/** Bot record (rules/bots.md#bot-records). */
 const record = {
   id: ids.botId,
   name: Type.String({ example: 'Coffee bot' }),

@@ -19,7 +19,7 @@ export type Chat = Static<typeof chat>
 export const chatParty = Type.Object({ id: ids.chatId, type: oneOf(chatTypes) })
 export const sender = Type.Object({ id: userId, is_bot: Type.Boolean() })
 
-/** Members of a message; `date` counts Unix seconds (RULES.md#messages). */
+/** Members of a message; `date` counts Unix seconds (rules/bots.md#messages). */
 const messageFields = {
   message_id: Type.Integer({ example: 2 }),
   date: unixSeconds,

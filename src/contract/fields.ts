@@ -18,7 +18,7 @@ export function text(minLength: number, maxLength: number, example?: string) {
   })
 }
 
-/** Text of a message, whose lines may end with LF or CR LF (RULES.md#lines-of-a-message). */
+/** Text of a message, whose lines may end with LF or CR LF (rules/bots.md#lines-of-a-message). */
 export function messageText(maxLength: number, example: string) {
   return Type.String({
     example,

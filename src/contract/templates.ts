@@ -79,7 +79,7 @@ export const templateSummary = {
   fulfillmentCategory: oneOf(fulfillmentCategories, 'offline_service'),
 }
 
-/** Template record (RULES.md#templates). */
+/** Template record (rules/vouchers.md#templates). */
 export const template = Type.Object({
   id: ids.templateId,
   ...templateSummary,

@@ -7,7 +7,7 @@ const id = Type.String({ example: '9f2c4e6a8b0d1f3e5a7c' })
 const date = withExample(Type.Integer({ description: 'Unix seconds' }), exampleOf(unixSeconds))
 const statuses = ['left', 'member', 'kicked'] as const
 
-/** Schemas of the payloads of updates (RULES.md#update-types). */
+/** Schemas of the payloads of updates (rules/bots.md#update-types). */
 export const payloadSchemas = {
   message,
   my_chat_member: Type.Object({

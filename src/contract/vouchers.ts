@@ -43,7 +43,7 @@ export const newExternalIssueId = machineId(128, {
 })
 const { externalTemplateId, type, ...summary } = templateSummary
 
-/** Voucher record (RULES.md#vouchers). */
+/** Voucher record (rules/vouchers.md#vouchers). */
 const voucherFields = {
   id: ids.voucherId,
   templateId: ids.templateId,

@@ -52,7 +52,7 @@ export interface Sender {
 /** Maximum of addresses tried per attempt: a host name may have thousands. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries without proxies or redirects, only to checked addresses (RULES.md#webhook-urls). */
+/** Posts webhook deliveries without proxies or redirects, only to checked addresses (rules/webhooks.md#webhook-urls). */
 export class WebhookSender implements Sender {
   readonly #lookup: Lookup
   readonly #loopbackPorts: UrlPolicy['loopbackPorts']
