@@ -2,31 +2,25 @@ import { randomBytes } from 'node:crypto'
 import type { Need } from '../../conform/group.js'
 import type { WebhookReceiver } from '../../conform/receiver.js'
 import type { ProbeResult } from '../../conform/result.js'
+import type { CredentialKind } from '../../contract/endpoint.js'
+import { isLoopbackHost } from '../../values/loopback.js'
 import type { Context } from '../command/context.js'
-import { proxyOf } from '../command/transport.js'
+import { openInMode, openPlain, proxyOf } from '../command/transport.js'
+import { findCredential } from '../config/credentials.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
 import { showLiveLine } from '../output/live-line.js'
-import { type AccessFlags, notReachable, platformAccess } from './platform-access.js'
 import { type ConformReport, reportOf } from './report.js'
 import type { ResultsFile } from './results-file.js'
 
-/** Probes of a run, by what they need. */
-export interface ProbesToRun {
-  readonly ok: true
-  /** Groups, rules or probes by name; empty for all. */
-  readonly only: readonly string[]
-  readonly probes: readonly { readonly id: string; readonly needs: readonly string[]; readonly reads?: true }[]
-}
-
 /** Finds the probes of groups, rules and probes. @param names may hold several names each, separated by commas */
-export async function chooseProbes({ globals }: Context, names: readonly string[]): Promise<ProbesToRun | Failure> {
+export async function chooseProbes({ globals }: Context, names: readonly string[]) {
   if (globals['token-file'] !== undefined) {
     return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
   }
   const only = names.flatMap((it) => it.split(','))
   const { selectProbes, selectable } = await import('../../conform/start.js')
   const { probes, unknown } = selectProbes(only)
-  if (unknown.length === 0) return { ok: true, only, probes }
+  if (unknown.length === 0) return { ok: true as const, only, probes }
   const { closest } = await import('../../values/closest.js')
   const near = closest(unknown[0] ?? '', selectable())
   return usage(
@@ -35,12 +29,22 @@ export async function chooseProbes({ globals }: Context, names: readonly string[
   )
 }
 
+export type ChosenProbes = Extract<Awaited<ReturnType<typeof chooseProbes>>, { readonly ok: true }>
+
 export const STORE_EACH = 'Store each: `voucherctl login --with-token -`, or set its variable.'
 
 const QUOTA = 100
+const RATE = 10
+const RATE_HERE = 200
+const MAX_WAIT_MS = 10_000
 
-interface ConformOptions extends AccessFlags {
+interface ConformOptions {
   readonly 'read-only': boolean
+  readonly template?: string | undefined
+  readonly bot?: string | undefined
+  readonly chat?: string | undefined
+  readonly 'max-wait'?: number | undefined
+  readonly rate?: number | undefined
   readonly quota?: number | undefined
   /** Results of an earlier run, which this one continues. */
   readonly file?: ResultsFile | undefined
@@ -51,7 +55,7 @@ interface ConformOptions extends AccessFlags {
 export async function runConform(
   context: Context,
   baseUrl: string,
-  { only, probes }: ProbesToRun,
+  { only, probes }: ChosenProbes,
   { file, receiver, ...flags }: ConformOptions,
 ): Promise<ConformReport | Failure> {
   const { conform } = await import('../../conform/start.js')
@@ -107,3 +111,37 @@ const showProgress = (context: Context, results: readonly ProbeResult[], total: 
     const last = results.at(-1)?.probe ?? ''
     return `${results.length} of ${total} probes, ${differ} differ  ${last}`.slice(0, columns)
   })
+
+/** How a run reaches the platform: transports, credentials, resources of the user, and rate limit. */
+async function platformAccess(context: Context, baseUrl: string, flags: ConformOptions) {
+  const plain = await openPlain(context, baseUrl)
+  const isPlain = context.settings.secure.mode.value === 'off'
+  const isHere = isLoopbackHost(new URL(baseUrl).hostname)
+  return {
+    plain,
+    encrypted: isPlain ? undefined : await openInMode(context, baseUrl, undefined, plain),
+    credentials: await credentialsFor(context, baseUrl),
+    template: flags.template,
+    botId: flags.bot,
+    chat: flags.chat,
+    maxWaitMs: flags['max-wait'] ?? MAX_WAIT_MS,
+    rate: flags.rate ?? (isHere ? RATE_HERE : RATE),
+    timeoutMs: context.settings.timeoutMs.value,
+    signal: context.host.signal,
+  }
+}
+
+/** The credentials that profile and environment hold for the platform, by kind. */
+async function credentialsFor({ host, globals, settings }: Context, baseUrl: string) {
+  const found: Partial<Record<CredentialKind, string>> = {}
+  for (const kind of ['token', 'bot', 'jwt'] as const) {
+    const credential = await findCredential(host, globals, settings, kind, baseUrl)
+    if (credential.ok) found[kind] = credential.value
+  }
+  return found
+}
+
+function notReachable({ host }: Context, baseUrl: string, why: string): Failure {
+  if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was tested.')
+  return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${why}`, 'Check the address of the platform.')
+}

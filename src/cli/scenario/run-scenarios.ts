@@ -56,27 +56,15 @@ interface ScenariosOptions {
   onReport?(report: ScenarioReport): void
 }
 
-/** The reports of all scenarios, in their order, with what they captured. */
-interface ScenariosResult {
-  readonly ok: true
-  readonly data: {
-    readonly items: readonly ScenarioReport[]
-    readonly passed: number
-    readonly failed: number
-    /** Steps that the platform could not take. */
-    readonly not_run: number
-    readonly duration_ms: number
-  }
-  /** Captured values and credentials, by name of the environment variable. */
-  readonly environment: Readonly<Record<string, string>>
-}
-
-/** Runs several scenarios concurrently. On the server of a chosen profile, each step runs and is compared. */
+/**
+ * Runs several scenarios concurrently. On the server of a chosen profile, steps after a failed one run too.
+ * @returns their reports in order, and captured values and credentials by name of the environment variable
+ */
 export async function runScenarios(
   context: Context,
   scenarios: readonly Scenario[],
   { baseUrl, webhookPort, parallel = availableParallelism(), onReport }: ScenariosOptions,
-): Promise<ScenariosResult | Failure> {
+) {
   if (baseUrl !== undefined) {
     const { checkServer } = await import('./fixture.js')
     const impostor = await checkServer(context, baseUrl)
@@ -111,17 +99,11 @@ export async function runScenarios(
   const ended = results.flatMap((it) => (it?.ok ? it : []))
   const items = ended.map((it) => it.report)
   const failed = items.filter((it) => !it.passed).length
-  return {
-    ok: true,
-    data: {
-      items,
-      passed: items.length - failed,
-      failed,
-      not_run: items.flatMap(stepsOf).filter((it) => it.reason !== null).length,
-      duration_ms: Math.round(performance.now() - startedAt),
-    },
-    environment: Object.assign({}, ...ended.map((it) => it.environment)),
-  }
+  const notRun = items.flatMap(stepsOf).filter((it) => it.reason !== null).length
+  const duration_ms = Math.round(performance.now() - startedAt)
+  const data = { items, passed: items.length - failed, failed, not_run: notRun, duration_ms }
+  const environment: Readonly<Record<string, string>> = Object.assign({}, ...ended.map((it) => it.environment))
+  return { ok: true as const, data, environment }
 }
 
 export const stepsOf = ({ steps, teardown }: ScenarioReport) => [...steps, ...teardown]

@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type ConformReport, linesOf, suitesOf } from '../../conform/report.js'
 import { openResults } from '../../conform/results-file.js'
-import { chooseProbes, type ProbesToRun, runConform, STORE_EACH } from '../../conform/run.js'
+import { type ChosenProbes, chooseProbes, runConform, STORE_EACH } from '../../conform/run.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
@@ -79,7 +79,7 @@ export const conform = leaf({
 })
 
 /** Writes and prints the report, and decides the exit code. */
-async function finish(context: Context, report: ConformReport, probes: ProbesToRun['probes'], flags: ConformFlags) {
+async function finish(context: Context, report: ConformReport, probes: ChosenProbes['probes'], flags: ConformFlags) {
   const { host, output } = context
   const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
   const exit = exitOf(report, flags['fail-on'])
@@ -124,7 +124,7 @@ function untestedIn({ items, not_reachable, not_usable, refused, reasons }: Conf
 /** The failure of a run that skipped probes because a credential is missing; undefined if none was skipped. */
 function skippedFor(
   { items, lacking }: ConformReport,
-  probes: ProbesToRun['probes'],
+  probes: ChosenProbes['probes'],
   flags: ConformFlags,
 ): Failure | undefined {
   const skipped = new Set(items.filter((it) => it.result === 'not_applicable').map((it) => it.probe))

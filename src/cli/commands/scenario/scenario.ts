@@ -92,7 +92,9 @@ async function runAll(
 ): Promise<Outcome<unknown>> {
   const { host, settings, output } = context
   const unwritable = envFile === undefined ? undefined : await checkWritable(host, envFile)
-  const problem = unwritable ?? (await writeJunit(host, junit, [])) ?? (await confirmServer(context, baseUrl))
+  const question = { action: `Running scenarios on ${baseUrl}`, word: settings.profileName.value }
+  const confirm = async () => (baseUrl === undefined ? undefined : context.confirm(question))
+  const problem = unwritable ?? (await writeJunit(host, junit, [])) ?? (await confirm())
   if (problem !== undefined) return problem
   const paint = await output.paint()
   const onlyFirst = isGivenForCall(settings.profileName) && !context.globals.debug
@@ -169,12 +171,6 @@ function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Conte
     `Profile ${profileName.value} has the server ${profile.base_url}, but ${baseUrl.source} names another one.`,
     'Nothing was run. Remove that setting, or name the server with --base-url.',
   )
-}
-
-/** Asks before scenarios run on a production server. */
-async function confirmServer(context: Context, baseUrl: string | undefined): Promise<Failure | undefined> {
-  if (baseUrl === undefined) return undefined
-  return context.confirm({ action: `Running scenarios on ${baseUrl}`, word: context.settings.profileName.value })
 }
 
 function showReport(output: Output, paint: Paint, report: ScenarioReport, onlyFirst: boolean): void {

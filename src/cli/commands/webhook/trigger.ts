@@ -118,11 +118,9 @@ export const trigger = leaf({
 })
 
 /** Lets the server make the updates. */
-async function requestUpdates(context: Context, request: UpdateRequest, count: number): Promise<Outcome<unknown>> {
-  const refused = refuseUpdate(request)
-  if (refused !== undefined) return refused
-  return context.dryRun ? makeUpdate(context, request) : { ok: true, lines: makeUpdates(context, request, count) }
-}
+const requestUpdates = async (context: Context, request: UpdateRequest, count: number): Promise<Outcome<unknown>> =>
+  refuseUpdate(request) ??
+  (context.dryRun ? makeUpdate(context, request) : { ok: true, lines: makeUpdates(context, request, count) })
 
 function refuseType(name: string): Failure {
   const near = closest(name, updateTypes)
