@@ -37,14 +37,9 @@ const isWithin = (path: string, place: string) =>
 const guard = 'server/delivery/guard.ts'
 
 /** Folders that run the bundled server. They import it dynamically, so that other commands do not load it. */
-const serverCommands = [
-  'commands/server',
-  'commands/quickstart',
-  'commands/scenario',
-  'scenario',
-  'commands/mcp',
-  'mcp',
-].map((it) => `cli/${it}/`)
+const serverCommands = ['commands/server', 'commands/quickstart', 'commands/mcp', 'mcp', 'scenario', 'server'].map(
+  (it) => `cli/${it}/`,
+)
 
 /** Why an import is not allowed by `layers`; undefined if it is. */
 function breach({ from, to, kind }: Import): string | undefined {
@@ -160,6 +155,13 @@ test('every import in src/ follows the import rules between folders', () => {
 
 test('no two folders of src/ import each other, unless one contains the other', () => {
   expect(mutualImports(imports)).toEqual([])
+})
+
+test('folders of src/cli/ that run what a command starts import no command', () => {
+  const engines = ['bulk', 'conform', 'load', 'mcp', 'scenario', 'server'].map((it) => `cli/${it}`)
+  expect(engines.filter((it) => !files.some((path) => isWithin(path, it)))).toEqual([])
+  const own = imports.filter(({ from }) => engines.some((it) => isWithin(from, it)))
+  expect(own.filter(({ to }) => isWithin(to, 'cli/commands'))).toEqual([])
 })
 
 test('search for folders that import each other counts the files of their sub-folders', () => {

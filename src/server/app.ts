@@ -186,7 +186,7 @@ function bindRoutes(deps: Deps, metrics: Metrics, callAs: CallAs): Routes {
 /** For a person who opens the address of the server in a browser. */
 const HELP_FOR_BROWSERS = 'This is a voucherctl server. To see its page, run: voucherctl open\n'
 
-/** Refuses with 404 or 405 before reading a body (RULES.md#order-of-checks). */
+/** Refuses with 404 or 405 before reading a body (rules/calls.md#order-of-checks). */
 function refuseOutsideRoutes(routes: Routes, exchange: Exchange): Result {
   const { method, url, headers, target, replyHeaders } = exchange
   if (method === 'GET' && url === '/' && headers.accept?.includes('text/html')) {

@@ -159,7 +159,7 @@ async function secureSettings(
   }
 }
 
-/** The page and the checks of Host exist only for a port that other machines cannot reach (RULES.md#page). */
+/** The page and the checks of Host exist only for a port that other machines cannot reach (rules/operator.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
 function createInspector(random: RandomBytes, clock: Clock, sessions: SessionStorage): Inspector {

@@ -272,7 +272,7 @@ function* voucherByCredential<Row>(
   return undefined
 }
 
-/** Checks whether a voucher can be redeemed, without changing anything (RULES.md#verify). */
+/** Checks whether a voucher can be redeemed, without changing anything (rules/vouchers.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,

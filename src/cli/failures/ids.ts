@@ -1,7 +1,7 @@
 import { redactCode } from '../../contract/secrets.js'
 import { asMembers } from '../../values/json.js'
 
-/** Kind of resource by id prefix (RULES.md#ids). */
+/** Kind of resource by id prefix (rules/calls.md#ids). */
 export const idKinds: Readonly<Record<string, string>> = {
   app: 'an application',
   tok: 'an application token',

@@ -4,7 +4,7 @@ import type { platformUpdateTypes } from '../../contract/platform/platform.js'
 import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
-/** An update that the operator creates (RULES.md#update-types). */
+/** An update that the operator creates (rules/bots.md#update-types). */
 interface PlatformUpdate {
   readonly type: (typeof platformUpdateTypes)[number]
   readonly payload?: Readonly<Record<string, unknown>>

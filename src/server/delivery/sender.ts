@@ -34,7 +34,7 @@ export interface SenderOptions {
   readonly loopbackPorts?: UrlPolicy['loopbackPorts']
   /** True if deliveries may go to listeners that borrow a webhook. */
   readonly lends?: boolean
-  /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
+  /** Time from the start of the look-up to the response head; default 15,000 (rules/webhooks.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities, which replace Node's own. */
   readonly ca?: string
@@ -52,7 +52,7 @@ export interface Sender {
 /** Maximum of addresses tried per attempt: a host name may have thousands. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries without proxies or redirects, only to checked addresses (RULES.md#webhook-urls). */
+/** Posts webhook deliveries without proxies or redirects, only to checked addresses (rules/webhooks.md#webhook-urls). */
 export class WebhookSender implements Sender {
   readonly #lookup: Lookup
   readonly #loopbackPorts: UrlPolicy['loopbackPorts']

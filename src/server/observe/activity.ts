@@ -62,7 +62,7 @@ interface ActivityOptions {
   readonly inspect?: boolean
 }
 
-/** Recent and live activity of the server (RULES.md#activity). */
+/** Recent and live activity of the server (rules/operator.md#activity). */
 export class Activity {
   /** Called after each request. */
   onRequest = () => {}

@@ -16,7 +16,7 @@ interface LoggedRequest {
 }
 export type LoggedVoucherCall = LoggedRequest & { readonly voucher: VoucherCall }
 
-/** Log of recent requests, with a live stream (RULES.md#request-log). Entries hold no query, header or body. */
+/** Log of recent requests, with a live stream (rules/operator.md#request-log). It holds no query, header or body. */
 export class RequestLog {
   #requests: LoggedRequest[] = []
   /** True if the log no longer has all requests since the start. */
@@ -82,7 +82,7 @@ export interface CompletedRequest {
   readonly startedAt: number
 }
 
-/** The voucher of a successful call, with details for its history (RULES.md#voucher-history). */
+/** The voucher of a successful call, with details for its history (rules/operator.md#voucher-history). */
 export interface VoucherCall {
   readonly voucherId: string
   readonly idempotencyKey: string | null

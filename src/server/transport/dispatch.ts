@@ -39,8 +39,8 @@ interface DispatchEvents {
 }
 
 /**
- * Responds to dispatches (RULES.md#dispatch-order). Passes only the decrypted call to the routes, because their
- * checks do not apply to an envelope.
+ * Responds to dispatches (rules/encryption.md#dispatch-order). Passes only the decrypted call to the routes, because
+ * their checks do not apply to an envelope.
  */
 export class DispatchResponder {
   readonly #deps: Deps

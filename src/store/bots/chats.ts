@@ -130,7 +130,7 @@ export function* addMessage(chat: ChatRow, message: NewMessage): Op<Message> {
     message_id: chat.last_message_id + 1,
     sent_at: message.now,
     from_bot: message.fromBot ? 1 : 0,
-    // Lines of a stored message end with LF (RULES.md#lines-of-a-message).
+    // Lines of a stored message end with LF (rules/bots.md#lines-of-a-message).
     text: message.text.replaceAll('\r\n', '\n'),
     application_id: message.voucher?.applicationId ?? null,
     voucher_id: message.voucher?.id ?? null,

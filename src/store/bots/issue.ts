@@ -15,7 +15,7 @@ interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 
 /**
  * Issues a voucher to the user of a private chat and writes a message into the chat, in one transaction
- * (RULES.md#bot-issue). A repeated call writes no message and returns the first message of the voucher.
+ * (rules/vouchers.md#bot-issue). A repeated call writes no message and returns the first message of the voucher.
  */
 export function* issueIntoChat(
   call: BotIssue,

@@ -80,7 +80,7 @@ type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
  * Claims due deliveries: lowest update_id first, one in flight per chat, within the webhook's connection limit
- * (RULES.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
+ * (rules/webhooks.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
  * @param shareOf returns how many more attempts an account may start
  * @returns null if the bot has no more deliveries to send now, its account if the account has used its share of slots
  */

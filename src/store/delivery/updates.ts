@@ -39,8 +39,8 @@ interface ScanProgress {
 export type PollOutcome = UpdateBodies | ScanProgress | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
- * First step of a getUpdates call (RULES.md#polling): confirms updates, stores the selected types, reads updates. A
- * refused call changes nothing.
+ * First step of a getUpdates call (rules/bots.md#polling): confirms updates, stores the selected types, reads updates.
+ * A refused call changes nothing.
  */
 export function* poll(call: Poll): Op<PollOutcome> {
   const { botId, offset = 0, limit, now } = call
@@ -133,7 +133,7 @@ export function* addByPlatform(
 }
 
 /**
- * Deletes updates older than 24 hours (RULES.md#updates): up to `limit` updates without a delivery attempt, whose
+ * Deletes updates older than 24 hours (rules/bots.md#updates): up to `limit` updates without a delivery attempt, whose
  * deliveries it cancels, and up to `limit` confirmed updates. Returns the larger of the two numbers.
  */
 export function* deleteOldUpdates(now: number, limit: number): Op<number> {

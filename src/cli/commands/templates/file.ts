@@ -8,7 +8,7 @@ import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'
 import { type Problem, Source } from '../../host/yaml-source.js'
 
-/** A template as a file defines it. Only names, required members and types are checked (RULES.md#template-files). */
+/** A template in a file. Only names, required members and types are checked (rules/cli.md#template-files). */
 export type DefinedTemplate = TemplateInput
 
 const names = Object.keys(membersOf(templateInput))
