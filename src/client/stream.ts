@@ -40,10 +40,10 @@ export function createStream(baseUrl: string, settings: CallSettings = {}, env?:
   return stream as Stream
 }
 
-type Exchange = Awaited<ReturnType<typeof openExchange>>
+type OpenExchange = Awaited<ReturnType<typeof openExchange>>
 
 async function readStream<Document>(
-  { status, headers, readChunks, readBytes, hide = (text) => text }: Exchange,
+  { status, headers, readChunks, readBytes, hide = (text) => text }: OpenExchange,
   call: Parameters<typeof failureOfResponse>[1],
   bytesMax: number,
 ): Promise<CallSuccess<AsyncIterable<Document>> | CallFailure> {

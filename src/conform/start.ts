@@ -9,7 +9,7 @@ import { CredentialRefused, type Leftover, NotReachable, NotUsable, type ProbeRe
 import { runProbes } from './run.js'
 import { missing, type Offer, RunResources } from './run-resources.js'
 import { Secrets } from './secrets.js'
-import { type Exchange, membersOrNone, Wire } from './wire.js'
+import { membersOrNone, Wire, type WireExchange } from './wire.js'
 
 export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly baseUrl: string
@@ -29,7 +29,7 @@ export interface ConformOptions extends Omit<Offer, 'hasSecure'> {
   readonly run: string
   readonly signal: AbortSignal
   onResult(result: ProbeResult): void
-  onExchange?(exchange: Exchange): void
+  onExchange?(exchange: WireExchange): void
   /** Learns which endpoints the platform has, to settle the results after the run. */
   readonly paths?: Paths
   /** Learns which credentials the platform stopped accepting. */

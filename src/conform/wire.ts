@@ -29,7 +29,7 @@ export interface WireResponse {
   readonly json: unknown
 }
 
-export interface Exchange {
+export interface WireExchange {
   /** The probe that made the call. */
   readonly probe: string
   readonly request: WireRequest
@@ -66,7 +66,7 @@ interface WireOptions {
   /** Ms of a clock that only moves forward. */
   now(): number
   /** Called after each call, with request and response. */
-  observe?(exchange: Exchange): void
+  observe?(exchange: WireExchange): void
   readonly paths?: Paths | undefined
 }
 

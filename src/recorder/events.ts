@@ -1,7 +1,7 @@
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { Unique } from '../contract/fields.js'
 import { endpoints } from '../contract/index.js'
-import type { ActivityLine, Exchange } from '../contract/platform/activity.js'
+import type { ActivityLine, CapturedExchange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
 import { parseJson } from '../values/json.js'
@@ -170,7 +170,7 @@ const sizeOf = (value: unknown): number =>
     : Object.values(value).reduce((sum: number, it) => sum + sizeOf(it), 1)
 
 /** What the program got: nothing if a fault took the response away. */
-function received({ response }: Exchange, fault: FaultKind | null): Pick<RecordedCall, 'status' | 'data'> {
+function received({ response }: CapturedExchange, fault: FaultKind | null): Pick<RecordedCall, 'status' | 'data'> {
   if (response === null || (fault !== null && losing.includes(fault))) return { status: null, data: undefined }
   const body = jsonOf(response.body)
   return { status: response.status, data: isMembers(body) ? (body.data ?? body.details) : undefined }
@@ -184,7 +184,7 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Says why no step can hold a request; undefined if one can. */
 function reasonAgainst(
-  { method, body_bytes: bytes }: Exchange['request'],
+  { method, body_bytes: bytes }: CapturedExchange['request'],
   sent: unknown,
   path: string,
   route: Route | undefined,

@@ -14,10 +14,9 @@ import type { Deps } from './deps.js'
 import { IdempotentCalls } from './gate.js'
 import type { CallAs, Handler } from './handler.js'
 import { makeHandlers } from './handlers/index.js'
-import { failureResponse, refuseMessage } from './http/envelope.js'
 import {
+  type ApiCall,
   completeReply,
-  type Exchange,
   innerExchange,
   plainExchange,
   type Reply,
@@ -25,7 +24,8 @@ import {
   refuseWithoutHost,
   splitTarget,
   writeReply,
-} from './http/exchange.js'
+} from './http/api-call.js'
+import { failureResponse, refuseMessage } from './http/envelope.js'
 import { bindHealth, bindPage } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
 import { Routes } from './http/routes.js'
@@ -72,7 +72,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     events.onRequestDone(entry)
     if (!carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
-  const record = (exchange: Exchange, status: number, wasSent: boolean) => {
+  const record = (exchange: ApiCall, status: number, wasSent: boolean) => {
     const captured = deps.activity.captures ? capturedCall(exchange, wasSent ? status : null) : null
     recordRequest(exchange, status, captured, false)
   }
@@ -84,7 +84,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   }
 
   /** Finds the route of a call and runs it, in plain text or decrypted. */
-  async function route(exchange: Exchange): Promise<Result> {
+  async function route(exchange: ApiCall): Promise<Result> {
     deps.addresses.checkProxy(exchange)
     const found = routes.find(exchange.method, exchange.target)
     if (found !== undefined) Object.assign(exchange, found)
@@ -95,7 +95,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     return withoutHost ?? (await found.route.admit?.(exchange)) ?? found.route.handle(exchange)
   }
 
-  async function replyTo(exchange: Exchange): Promise<Reply> {
+  async function replyTo(exchange: ApiCall): Promise<Reply> {
     let result: Result
     try {
       result = await route(exchange)
@@ -125,7 +125,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     writeReply(exchange.carrier, reply)
   }
 
-  const respondInside = async (exchange: Exchange): Promise<HttpResponse> => {
+  const respondInside = async (exchange: ApiCall): Promise<HttpResponse> => {
     const reply = (await replyTo(exchange)) as HttpResponse
     record(exchange, reply.status, true)
     return reply
@@ -187,7 +187,7 @@ function bindRoutes(deps: Deps, metrics: Metrics, callAs: CallAs): Routes {
 const HELP_FOR_BROWSERS = 'This is a voucherctl server. To see its page, run: voucherctl open\n'
 
 /** Refuses with 404 or 405 before reading a body (rules/calls.md#order-of-checks). */
-function refuseOutsideRoutes(routes: Routes, exchange: Exchange): Result {
+function refuseOutsideRoutes(routes: Routes, exchange: ApiCall): Result {
   const { method, url, headers, target, replyHeaders } = exchange
   if (method === 'GET' && url === '/' && headers.accept?.includes('text/html')) {
     exchange.failureCode = 'ROUTE_NOT_FOUND'
@@ -219,7 +219,7 @@ function followChanges(deps: Deps): () => void {
 }
 
 /** Keeps references to the parts of a call; most calls of a busy server are never shown. */
-function capturedCall(exchange: Exchange, status: number | null): CapturedCall {
+function capturedCall(exchange: ApiCall, status: number | null): CapturedCall {
   const { inner, method, url, rawHeaders, receivedBody, replyHeaders, sentBody } = exchange
   return {
     route: exchange.route?.endpoint,

@@ -11,7 +11,7 @@ import * as apps from '../store/apps.js'
 import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
-import { type Caller, type Exchange, headerValues } from './http/exchange.js'
+import { type ApiCall, type Caller, headerValues } from './http/api-call.js'
 
 const OPERATOR: Caller = {
   kind: 'operator',
@@ -25,7 +25,7 @@ const OPERATOR: Caller = {
 const BEARER = /^Bearer +([!-~]+) *$/i
 
 /** Returns the bearer value; refuses duplicate headers, because Node silently uses the first. */
-function bearerOf(exchange: Exchange): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
+function bearerOf(exchange: ApiCall): string | Refusal<'TOKEN_MISSING' | 'TOKEN_INVALID'> {
   const values = headerValues(exchange, 'authorization')
   if (values.length === 0) return refuse('TOKEN_MISSING')
   const value = BEARER.exec(values[0] as string)?.[1]
@@ -45,7 +45,7 @@ function kindOf(value: string): CredentialKind | null {
 export function authenticate(
   deps: Deps,
   endpoint: Endpoint,
-  exchange: Exchange,
+  exchange: ApiCall,
 ): Caller | Refusal | Promise<Caller | Refusal> {
   if (exchange.actingFor !== null && endpoint.caller === 'token') return byOperator(deps, exchange.actingFor)
   if (deps.secure.required && exchange.inner === null && isRuntime(endpoint)) {
@@ -73,7 +73,7 @@ export function authenticate(
   }
 }
 
-export function isOperator(deps: Deps, exchange: Exchange): boolean {
+export function isOperator(deps: Deps, exchange: ApiCall): boolean {
   const value = bearerOf(exchange)
   return typeof value === 'string' && isOperatorKey(deps, value)
 }
@@ -95,7 +95,7 @@ async function byOperator({ store }: Deps, applicationId: string): Promise<Calle
   return refusal ?? { ...OPERATOR, kind: 'token', accountId: row.account_id, applicationId }
 }
 
-async function byToken(deps: Deps, endpoint: Endpoint, exchange: Exchange, value: string): Promise<Caller | Refusal> {
+async function byToken(deps: Deps, endpoint: Endpoint, exchange: ApiCall, value: string): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => tokens.callerByHash(hash))
@@ -105,12 +105,7 @@ async function byToken(deps: Deps, endpoint: Endpoint, exchange: Exchange, value
   return { kind: 'token', accountId, applicationId, tokenId, botId: '', calledBy: tokenId }
 }
 
-async function byBotToken(
-  deps: Deps,
-  endpoint: Endpoint,
-  exchange: Exchange,
-  value: string,
-): Promise<Caller | Refusal> {
+async function byBotToken(deps: Deps, endpoint: Endpoint, exchange: ApiCall, value: string): Promise<Caller | Refusal> {
   if (!isWellFormedToken(value)) return refuse('TOKEN_INVALID')
   const hash = hashToken(value)
   const row = await deps.store.read(() => bots.callerByHash(hash))
@@ -123,7 +118,7 @@ async function byBotToken(
 }
 
 /** Refuses a request below /_platform for another name or from another site (rules/operator.md#page-requests). */
-export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: Exchange): Refusal | undefined {
+export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: ApiCall): Refusal | undefined {
   const path = exchange.route?.endpoint.path
   const isPlatform = path === undefined ? isPlatformPath(exchange.url) : path.startsWith('/_platform/')
   if (!isPlatform) return undefined
@@ -131,7 +126,7 @@ export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exc
   return inspector?.refuse(exchange)
 }
 
-export const messageOf = ({ method, url, rawHeaders, carrier }: Exchange): PageRequest => ({
+export const messageOf = ({ method, url, rawHeaders, carrier }: ApiCall): PageRequest => ({
   method,
   url,
   rawHeaders,

@@ -11,18 +11,18 @@ import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
 import type { IdempotentCalls } from './gate.js'
 import { type Call, type CallAs, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
-import { readJson, refuseEncoding } from './http/body.js'
-import type { EndpointCodec } from './http/endpoint-codec.js'
 import {
+  type ApiCall,
   type Caller,
   type Carrier,
   type Cut,
-  type Exchange,
   headerValues,
   type Result,
   refuseBody,
   streamReply,
-} from './http/exchange.js'
+} from './http/api-call.js'
+import { readJson, refuseEncoding } from './http/body.js'
+import type { EndpointCodec } from './http/endpoint-codec.js'
 import type { Routes } from './http/routes.js'
 import { rateLimited } from './limits.js'
 import { voucherCallOf } from './observe/request-log.js'
@@ -53,7 +53,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
   routes.add({ method: endpoint.method, endpoint, refusesHead: endpoint.streams === true, admit, handle: respond })
 
   /** Runs the checks that need no body; null if the call may continue. */
-  async function admit(exchange: Exchange): Promise<Refusal | null> {
+  async function admit(exchange: ApiCall): Promise<Refusal | null> {
     exchange.generation = gate.generation
     const caller = await authenticate(deps, endpoint, exchange)
     if ('ok' in caller) return countFailedCredential(deps, exchange, caller)
@@ -62,7 +62,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     return takeRateLimit(deps, endpoint, caller, exchange) ?? refuseEncoding(exchange)
   }
 
-  async function respond(exchange: Exchange): Promise<Result> {
+  async function respond(exchange: ApiCall): Promise<Result> {
     const reading = readJson(exchange, endpoint.bodyBytesMax)
     // Most bodies have arrived: an await would only cost time.
     const read = reading instanceof Promise ? await reading : reading
@@ -81,7 +81,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
   }
 
   async function runCall(
-    exchange: Exchange,
+    exchange: ApiCall,
     body: unknown,
     validate: EndpointCodec['validate'],
   ): Promise<HandlerReply<Endpoint> | Refusal> {
@@ -104,7 +104,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
 
   /** Runs the handler after a running call with the same idempotency key, whose record it can then replay. */
   function runHandler(
-    exchange: Exchange,
+    exchange: ApiCall,
     input: Record<string, unknown>,
     idempotencyKey: IdempotencyKey | undefined,
     body: unknown,
@@ -125,7 +125,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
 }
 
 /** Counts a failed credential against the limit of the client's address, to prevent guessing. */
-function countFailedCredential(deps: Deps, exchange: Exchange, refusal: Refusal): Refusal {
+function countFailedCredential(deps: Deps, exchange: ApiCall, refusal: Refusal): Refusal {
   if (!refusal.code.startsWith('TOKEN_')) return refusal
   const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(exchange))
   return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
@@ -136,7 +136,7 @@ function takeRateLimit(
   { limits }: Deps,
   { limit }: Endpoint,
   { kind, botId, applicationId, accountId }: Caller,
-  { replyHeaders }: Exchange,
+  { replyHeaders }: ApiCall,
 ): Refusal<'RATE_LIMITED'> | null {
   if (limit === undefined) return null
   const verdict = limits.take(limit, botId || applicationId || accountId)
@@ -173,7 +173,7 @@ function conflictOf(query: Record<string, unknown>, body: unknown): ValidationIs
 
 /** Reads the header Idempotency-Key; undefined if the endpoint ignores the header, or the call omits it. */
 function readIdempotencyKey(
-  exchange: Exchange,
+  exchange: ApiCall,
   { idempotent, method }: Endpoint,
   body: unknown,
 ): IdempotencyKey | undefined | Refusal<'IDEMPOTENCY_KEY_REQUIRED' | 'IDEMPOTENCY_KEY_INVALID'> {
@@ -186,7 +186,7 @@ function readIdempotencyKey(
   return { value, fingerprint: fingerprint(method, path, body) }
 }
 
-function callOf(exchange: Exchange, idempotencyKey: IdempotencyKey | undefined, callAs: CallAs): Call<Endpoint> {
+function callOf(exchange: ApiCall, idempotencyKey: IdempotencyKey | undefined, callAs: CallAs): Call<Endpoint> {
   const { caller, id: requestId } = exchange
   return {
     caller,
@@ -215,7 +215,7 @@ function goneSignal({ request: { socket }, response }: Carrier): AbortSignal {
 }
 
 function replyOf(
-  exchange: Exchange,
+  exchange: ApiCall,
   endpoint: Endpoint,
   result: Extract<HandlerReply<Endpoint>, { ok: true }>,
   write: EndpointCodec['write'],

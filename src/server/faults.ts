@@ -9,7 +9,7 @@ import type { RandomBytes } from '../domain/ids.js'
 import { closest } from '../values/closest.js'
 import { hasMembers } from '../values/has-members.js'
 import { seededRandom } from '../values/seeded-random.js'
-import type { Cut } from './http/exchange.js'
+import type { Cut } from './http/api-call.js'
 
 /** Ids of the endpoints that can have faults: all except the operator's. */
 const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)

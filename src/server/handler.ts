@@ -7,7 +7,7 @@ import type { IdempotencyKey } from '../domain/idempotency.js'
 import type { InnerRequest } from '../secure/inner-request.js'
 import type { Op } from '../store/operation.js'
 import type { Deps } from './deps.js'
-import type { Caller, Carrier } from './http/exchange.js'
+import type { Caller, Carrier } from './http/api-call.js'
 import type { CapturedCall } from './observe/exchange.js'
 
 /** A success; `status` defaults to the endpoint's status. */

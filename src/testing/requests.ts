@@ -1,5 +1,5 @@
 import { contract } from '../contract/index.js'
-import type { Exchange } from '../contract/platform/activity.js'
+import type { CapturedExchange } from '../contract/platform/activity.js'
 import type { Activity, RequestItem } from '../server/observe/activity.js'
 import { exchangeOf } from '../server/observe/exchange.js'
 import { readTarget } from '../values/path-part.js'
@@ -83,14 +83,14 @@ function callOf({ entry, captured }: RequestItem): ReceivedCall {
 
 type Members = Readonly<Record<string, unknown>>
 
-function inputOf({ request }: Exchange, path = ''): Members | null {
+function inputOf({ request }: CapturedExchange, path = ''): Members | null {
   const body = request.body_bytes === 0 ? {} : jsonOf(request.body)
   if (body === undefined) return null
   const { params, query } = readTarget(path, request.url)
   return { ...params, ...Object.fromEntries(query), ...body }
 }
 
-function resultOf(exchange: Exchange | null): ReceivedCall['result'] {
+function resultOf(exchange: CapturedExchange | null): ReceivedCall['result'] {
   const body = exchange?.response ? jsonOf(exchange.response.body) : undefined
   if (body === undefined) return null
   if (body.success === false) {

@@ -130,7 +130,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 }
 
 /** A request and its response. */
-interface Exchange {
+interface ListenerExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Monotonic arrival time in ms. */
@@ -196,7 +196,7 @@ class Receiver {
       : this.#refuseDelivery(exchange, arrived, verdict.reason)
   }
 
-  async #refuseDelivery(exchange: Exchange, arrived: Arrived, reason: ListenerRefusal): Promise<void> {
+  async #refuseDelivery(exchange: ListenerExchange, arrived: Arrived, reason: ListenerRefusal): Promise<void> {
     const { at, body: rawBody } = arrived
     const inboxId = await this.#record({ ...arrived, verdict: 'refused', reason, update_id: null, type: null })
     const more = { at, inboxId, rawBody }
@@ -205,7 +205,7 @@ class Receiver {
       : this.#refuse(exchange, 401, reason, more)
   }
 
-  async #accept(exchange: Exchange, arrived: Arrived, verified: VerifiedWebhook): Promise<void> {
+  async #accept(exchange: ListenerExchange, arrived: Arrived, verified: VerifiedWebhook): Promise<void> {
     const { at, body: rawBody } = arrived
     const { updateId: id, body } = verified
     this.#onVerified(exchange.request.socket)
@@ -243,7 +243,7 @@ class Receiver {
   }
 
   /** Nothing waits for this record: without it the delivery only counts as failed, and the user can replay it. */
-  #recordResponse({ started }: Exchange, of: string, { failure, ...sent }: AppResponse): void {
+  #recordResponse({ started }: ListenerExchange, of: string, { failure, ...sent }: AppResponse): void {
     const facts = { at: this.#options.now(), duration_ms: Math.round(performance.now() - started), replay: false }
     const response = { of, ...sent, ...facts, error: failure?.message ?? null }
     this.#options.inbox.recordResponse(response).catch(() => {})
@@ -278,13 +278,13 @@ class Receiver {
     response.end(body)
   }
 
-  #refuse(exchange: Exchange, status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}): void {
+  #refuse(exchange: ListenerExchange, status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}): void {
     sendRefusal(exchange.response, status, reason)
     this.#emit(exchange, { verdict: 'refused', reason, status, ...more })
   }
 
   #emit(
-    { request, started }: Exchange,
+    { request, started }: ListenerExchange,
     event: Pick<RequestEvent, 'verdict' | 'reason' | 'status'> & Partial<RequestEvent>,
   ) {
     this.#options.onRequest({

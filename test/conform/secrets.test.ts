@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { curlOf } from '../../src/conform/curl.js'
 import { Secrets } from '../../src/conform/secrets.js'
-import type { Exchange } from '../../src/conform/wire.js'
+import type { WireExchange } from '../../src/conform/wire.js'
 import { contract } from '../../src/contract/index.js'
 import { useReference } from '../support/conform/conform.js'
 import { responds } from '../support/conform/deviants.js'
@@ -83,7 +83,7 @@ test('secrets finds tokens and codes in members with names of other platforms', 
 })
 
 /** Secrets in the exchanges of a run, collected without the code under test. */
-function secretsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
+function secretsOf(exchanges: readonly WireExchange[]): ReadonlySet<string> {
   const text = JSON.stringify(exchanges)
   const tokens = text.match(/sop_[A-Za-z0-9]{36}|sbot_[A-Za-z0-9]{36}|VQ1-[0-9A-Z]+|eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
   const codes = text.match(/\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g) ?? []
@@ -91,7 +91,7 @@ function secretsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
 }
 
 test('results of a run contain no secret, and the curl command of each difference works', async () => {
-  const exchanges: Exchange[] = []
+  const exchanges: WireExchange[] = []
   // Every call with JSON then differs from a rule, and its response repeats what it received.
   const deviate = responds(
     ({ path }) => path === contract.vouchers.verify.path,

@@ -13,7 +13,7 @@ import type { Settings } from '../config/settings.js'
 import type { CallFacts } from '../failures/call-failure.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
-import type { Host, Questions } from '../host/host.js'
+import type { Host } from '../host/host.js'
 import { credentialNames, describeCredential, remember } from '../host/secrets.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
@@ -29,192 +29,190 @@ export function createContext(
   output: Output,
   line: LineWithAnswers,
 ): Context {
-  const planned: unknown[] = []
-  // Cache typed credentials by kind and server, so that a command with several calls asks only once.
-  const typed = new Map<string, string>()
-  // Cache transports by base URL, so that a command with several calls opens one encrypted session.
-  // Cache ids by name, so that a command with several calls looks for each only once.
-  const ids = new Map<string, string>()
-  const transports: Record<string, Promise<Transport>> = {}
-  let lastCredential: Context['lastCredential']
-  const context: Context = {
-    get lastCredential() {
-      return lastCredential
-    },
-    host,
-    globals,
-    settings,
-    output,
-    dryRun: globals['dry-run'],
-    line,
-    async call(endpoint, input, options = {}) {
-      const target = options.target ?? (await chosenTarget(context, endpoint.caller))
-      if ('code' in target) return target
-      const { baseUrl, credential, source } = target
-      const identified = await identify(context, input as Members, options, ids)
-      if (!identified.ok) return identified
-      const members = identified.value
-      const prepared = await prepare(context, endpoint, members, credential, options)
-      if (!prepared.ok) return prepared
-      if (context.dryRun) {
-        const { planRequest } = await import('./dry-run.js')
-        const { mode, origin } = settings.secure
-        planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.id))
-        return { ok: false, plan: planned }
-      }
-      const impostor = await refuseImpostor(settings, baseUrl)
-      if (impostor !== undefined) return impostor
-      showProductionBanner(context, baseUrl)
-      transports[baseUrl] ??= openInMode(context, baseUrl).then((transport) => withRetries(context, transport))
-      const work = sendPrepared<OutputOf<typeof endpoint>>((await transports[baseUrl]) as Transport, prepared)
-      const showsProgress = !globals.quiet && !globals.debug
-      const text = `${options.progress ?? endpoint.summary} …`
-      const result = await (showsProgress ? withProgress(host, text, work) : work)
-      if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
-      const used = usedCredential(globals, endpoint.caller, { value: credential, source }, baseUrl)
-      return failureOf(context, result, baseUrl, { check: options.check, input: members, credential: used })
-    },
-    plan(action) {
-      planned.push({ action })
-      return { ok: false, plan: planned }
-    },
-    baseUrl(mayBeNew = false) {
-      if (!mayBeNew && settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
-      const { baseUrl, oldProjectFile } = settings
-      if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
-      const failure = noServerChosen(host, settings.config)
-      return oldProjectFile === undefined
-        ? failure
-        : { ...failure, hint: `${failure.hint} ${notReadText(oldProjectFile)}` }
-    },
-    async credential(kind, baseUrl) {
-      if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
-      const found = await findCredential(host, globals, settings, kind, baseUrl)
-      if (found.ok) lastCredential = { kind, source: found.source }
-      if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || context.dryRun) return found
-      return askCredential(context, kind, baseUrl, typed, found)
-    },
-    ask: (missing, question) => ask(context, missing, question),
-    confirm: (confirmation) => confirm(context, confirmation),
+  return new CommandContext(host, globals, settings, output, line)
+}
+
+type Target = NonNullable<ContextCallOptions['target']>
+
+/** Functions of the context are fields, because commands take single ones from it. */
+class CommandContext implements Context {
+  readonly dryRun: boolean
+  lastCredential: Context['lastCredential']
+  readonly #planned: unknown[] = []
+  /** By name: a command with several calls looks for each id only once. */
+  readonly #ids = new Map<string, string>()
+  /** By kind and server: a command with several calls asks for each credential only once. */
+  readonly #typed = new Map<string, string>()
+  /** By base URL: a command with several calls opens one encrypted session. */
+  readonly #transports = new Map<string, Promise<Transport>>()
+
+  constructor(
+    readonly host: Host,
+    readonly globals: Globals,
+    readonly settings: Settings,
+    readonly output: Output,
+    readonly line: LineWithAnswers,
+  ) {
+    this.dryRun = globals['dry-run']
   }
-  return context
-}
 
-/** Replaces names by ids. A call for a target of its own has ids only. */
-async function identify(
-  { call, dryRun }: Context,
-  input: Members,
-  { target }: ContextCallOptions,
-  ids: Map<string, string>,
-) {
-  // A dry run sends nothing, so it shows the name.
-  const isReady = target !== undefined || dryRun || namesIn(input).length === 0
-  if (isReady) return { ok: true as const, value: input }
-  const { withIds } = await import('./names.js')
-  return withIds(input, call, ids)
-}
-
-async function chosenTarget(
-  context: Context,
-  caller: CredentialKind,
-): Promise<NonNullable<ContextCallOptions['target']> | Failure> {
-  const base = context.baseUrl()
-  if (!base.ok) return base
-  const credential = await context.credential(caller, base.value)
-  if (!credential.ok) return credential
-  return { baseUrl: base.value, credential: credential.value, source: credential.source }
-}
-
-async function prepare(
-  { host, globals, settings, output }: Context,
-  endpoint: Endpoint,
-  input: Record<string, unknown>,
-  token: string,
-  { signal = host.signal, timeoutMs = settings.timeoutMs.value }: ContextCallOptions,
-): Promise<PreparedCall | Failure> {
-  const idempotencyKey = endpoint.idempotent ? globals['idempotency-key'] : undefined
-  const callSettings = { token, newIdempotencyKey: () => host.newId() }
-  const prepared = await prepareCall(endpoint, input, callSettings, { signal, timeoutMs, idempotencyKey })
-  if (prepared.ok) return prepared
-  const name = String(prepared.details.parameter)
-  const message = prepared.message.replace(name, output.options.nameOf?.(name) ?? name)
-  return fail('INVALID_INPUT', `${message}.`, null, prepared.details)
-}
-
-async function failureOf(context: Context, result: CallFailure, baseUrl: string, facts: CallFacts): Promise<Failure> {
-  if (result.status === 426) {
-    const { forbidPlaintext } = await import('./downgrade-protection.js')
-    await forbidPlaintext(context, baseUrl, result.code)
+  readonly call: Context['call'] = async (endpoint, input, options = {}) => {
+    const target = options.target ?? (await this.#chosenTarget(endpoint.caller))
+    if ('code' in target) return target
+    const { baseUrl, credential, source } = target
+    const identified = await this.#identify(input as Members, options)
+    if (!identified.ok) return identified
+    const members = identified.value
+    const prepared = await this.#prepare(endpoint, members, credential, options)
+    if (!prepared.ok) return prepared
+    if (this.dryRun) {
+      const { planRequest } = await import('./dry-run.js')
+      const { mode, origin } = this.settings.secure
+      this.#planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.id))
+      return { ok: false, plan: this.#planned }
+    }
+    const impostor = await refuseImpostor(this.settings, baseUrl)
+    if (impostor !== undefined) return impostor
+    showProductionBanner(this, baseUrl)
+    const { quiet, debug } = this.globals
+    const work = sendPrepared<OutputOf<typeof endpoint>>(await this.#transportTo(baseUrl), prepared)
+    const text = `${options.progress ?? endpoint.summary} …`
+    const result = await (quiet || debug ? work : withProgress(this.host, text, work))
+    if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
+    const used = usedCredential(this.globals, endpoint.caller, { value: credential, source }, baseUrl)
+    return this.#failureOf(result, baseUrl, { check: options.check, input: members, credential: used })
   }
-  const { fromCall } = await import('../failures/call-failure.js')
-  return fromCall(result, facts)
-}
 
-/** @param typed credentials that the user has typed for earlier calls of the command */
-async function askCredential(
-  context: Context,
-  kind: CredentialKind,
-  baseUrl: string,
-  typed: Map<string, string>,
-  missing: Failure,
-): Promise<(Ok<string> & { source: string }) | Failure> {
-  if (kind === 'operator') {
-    const { localServerDown } = await import('./local-advice.js')
-    const down = await localServerDown(context, baseUrl)
-    if (down !== undefined) return down
+  readonly plan: Context['plan'] = (action) => {
+    this.#planned.push({ action })
+    return { ok: false, plan: this.#planned }
   }
-  const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
-  const known = typed.get(name)
-  if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
-  const asked = await context.ask(
-    () => missing,
-    (questions) => questions.secret(`${name} (hidden)`),
-  )
-  if (!asked.ok) return asked
-  typed.set(name, asked.value)
-  return { ok: true, value: asked.value, source: 'the prompt' }
-}
 
-async function ask<T>(
-  { host, globals }: Context,
-  missing: () => Failure,
-  question: (questions: Questions) => Promise<T | undefined>,
-): Promise<Ok<T> | Failure> {
-  // Prompts read stdin and write to stderr, so both must be terminals.
-  if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
-  const questions = await host.questions()
-  const secret = async (message: string) => {
-    const typedSecret = await questions.secret(message)
-    if (typedSecret !== undefined) remember(host, typedSecret)
-    return typedSecret
+  readonly baseUrl: Context['baseUrl'] = (mayBeNew = false) => {
+    const { baseUrl, config, oldProjectFile, profileMissing, profileName } = this.settings
+    if (!mayBeNew && profileMissing) return profileNotFound(profileName.value, config)
+    if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
+    const failure = noServerChosen(this.host, config)
+    return oldProjectFile === undefined
+      ? failure
+      : { ...failure, hint: `${failure.hint} ${notReadText(oldProjectFile)}` }
   }
-  const value = await question({ ...questions, secret })
-  return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }
-}
 
-async function confirm(
-  context: Context,
-  { action, loses, word }: Parameters<Context['confirm']>[0],
-): Promise<Failure | undefined> {
-  const { settings, globals, output, line } = context
-  const isTyped = settings.production.value && word !== undefined
-  if ((loses === undefined && !isTyped) || globals.yes || context.dryRun) return undefined
-  if (isTyped) showProductionBanner(context, settings.baseUrl.value ?? 'no server is chosen')
-  const where = isTyped ? ' on a production server' : ''
-  const missing = () =>
-    fail(
-      'CONFIRMATION_REQUIRED',
-      `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
-      `To go on: \`${line} --yes\``,
+  readonly credential: Context['credential'] = async (kind, baseUrl) => {
+    const { host, globals, settings } = this
+    if (settings.profileMissing) return profileNotFound(settings.profileName.value, settings.config)
+    const found = await findCredential(host, globals, settings, kind, baseUrl)
+    if (found.ok) this.lastCredential = { kind, source: found.source }
+    if (found.ok || found.code !== 'CREDENTIAL_REQUIRED' || this.dryRun) return found
+    return this.#askCredential(kind, baseUrl, found)
+  }
+
+  readonly ask: Context['ask'] = async (missing, question) => {
+    const { host, globals } = this
+    // Prompts read stdin and write to stderr, so both must be terminals.
+    if (globals['no-input'] || host.stdin.isTTY !== true || host.stderr.isTTY !== true) return missing()
+    const questions = await host.questions()
+    const secret = async (message: string) => {
+      const typedSecret = await questions.secret(message)
+      if (typedSecret !== undefined) remember(host, typedSecret)
+      return typedSecret
+    }
+    const value = await question({ ...questions, secret })
+    return value === undefined ? fail('ABORTED', 'Interrupted.') : { ok: true, value }
+  }
+
+  readonly confirm: Context['confirm'] = async ({ action, loses, word }) => {
+    const { settings, globals, output, line } = this
+    const isTyped = settings.production.value && word !== undefined
+    if ((loses === undefined && !isTyped) || globals.yes || this.dryRun) return undefined
+    if (isTyped) showProductionBanner(this, settings.baseUrl.value ?? 'no server is chosen')
+    const where = isTyped ? ' on a production server' : ''
+    const missing = () =>
+      fail(
+        'CONFIRMATION_REQUIRED',
+        `${action} needs a confirmation${where}.${loses === undefined ? '' : ` ${loses}`}`,
+        `To go on: \`${line} --yes\``,
+      )
+    const asked = await this.ask(missing, async (questions) => {
+      if (loses !== undefined) output.tell(loses)
+      if (!isTyped) return questions.confirm(`${action}: go on?`)
+      const typed = await questions.text(`${action}: type ${word} to confirm`)
+      return typed === undefined ? undefined : typed.trim() === word
+    })
+    if (!asked.ok) return asked
+    return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
+  }
+
+  async #chosenTarget(caller: CredentialKind): Promise<Target | Failure> {
+    const base = this.baseUrl()
+    if (!base.ok) return base
+    const credential = await this.credential(caller, base.value)
+    if (!credential.ok) return credential
+    return { baseUrl: base.value, credential: credential.value, source: credential.source }
+  }
+
+  /** Replaces names by ids. A call for a target of its own has ids only. */
+  async #identify(input: Members, { target }: ContextCallOptions) {
+    // A dry run sends nothing, so it shows the name.
+    const isReady = target !== undefined || this.dryRun || namesIn(input).length === 0
+    if (isReady) return { ok: true as const, value: input }
+    const { withIds } = await import('./names.js')
+    return withIds(input, this.call, this.#ids)
+  }
+
+  async #prepare(
+    endpoint: Endpoint,
+    input: Members,
+    token: string,
+    { signal = this.host.signal, timeoutMs = this.settings.timeoutMs.value }: ContextCallOptions,
+  ): Promise<PreparedCall | Failure> {
+    const idempotencyKey = endpoint.idempotent ? this.globals['idempotency-key'] : undefined
+    const callSettings = { token, newIdempotencyKey: () => this.host.newId() }
+    const prepared = await prepareCall(endpoint, input, callSettings, { signal, timeoutMs, idempotencyKey })
+    if (prepared.ok) return prepared
+    const name = String(prepared.details.parameter)
+    const message = prepared.message.replace(name, this.output.options.nameOf?.(name) ?? name)
+    return fail('INVALID_INPUT', `${message}.`, null, prepared.details)
+  }
+
+  #transportTo(baseUrl: string): Promise<Transport> {
+    const open = this.#transports.get(baseUrl)
+    if (open !== undefined) return open
+    const opening = openInMode(this, baseUrl).then((transport) => withRetries(this, transport))
+    this.#transports.set(baseUrl, opening)
+    return opening
+  }
+
+  async #failureOf(result: CallFailure, baseUrl: string, facts: CallFacts): Promise<Failure> {
+    if (result.status === 426) {
+      const { forbidPlaintext } = await import('./downgrade-protection.js')
+      await forbidPlaintext(this, baseUrl, result.code)
+    }
+    const { fromCall } = await import('../failures/call-failure.js')
+    return fromCall(result, facts)
+  }
+
+  async #askCredential(
+    kind: CredentialKind,
+    baseUrl: string,
+    missing: Failure,
+  ): Promise<(Ok<string> & { source: string }) | Failure> {
+    if (kind === 'operator') {
+      const { localServerDown } = await import('./local-advice.js')
+      const down = await localServerDown(this, baseUrl)
+      if (down !== undefined) return down
+    }
+    const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
+    const known = this.#typed.get(name)
+    if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
+    const asked = await this.ask(
+      () => missing,
+      (questions) => questions.secret(`${name} (hidden)`),
     )
-  const asked = await context.ask(missing, async (questions) => {
-    if (loses !== undefined) output.tell(loses)
-    if (!isTyped) return questions.confirm(`${action}: go on?`)
-    const typed = await questions.text(`${action}: type ${word} to confirm`)
-    return typed === undefined ? undefined : typed.trim() === word
-  })
-  if (!asked.ok) return asked
-  return asked.value ? undefined : fail('CONFIRMATION_REQUIRED', `${action} was not confirmed. Nothing was done.`)
+    if (!asked.ok) return asked
+    this.#typed.set(name, asked.value)
+    return { ok: true, value: asked.value, source: 'the prompt' }
+  }
 }
 
 /** Names the source of a credential for the user: the variable, the path of the file, or the profile. */

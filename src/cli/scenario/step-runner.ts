@@ -38,7 +38,7 @@ export class StepRunner {
   readonly #credentials = new Map<CredentialKind, string>()
   readonly #secrets = new Set<string>()
   /** Last call of the current step, for --debug. */
-  #exchange: Exchange | undefined
+  #exchange: StepExchange | undefined
   #reachesReceiver: boolean
 
   constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
@@ -243,13 +243,13 @@ function variablesOf(step: ScenarioStep): string[] {
 
 const needsReceiver = (step: ScenarioStep) => step.kind === 'receive' || variablesOf(step).includes('webhook.url')
 
-interface Exchange {
+interface StepExchange {
   readonly target: CallStep['target']
   readonly input: unknown
   readonly result: CallResult<unknown>
 }
 
-function exchangeLines(exchange: Exchange | undefined): string[] {
+function exchangeLines(exchange: StepExchange | undefined): string[] {
   if (exchange === undefined) return []
   const { target, input, result } = exchange
   const body = result.ok ? result.data : { code: result.code, message: result.message, details: result.details }

@@ -77,7 +77,7 @@ export const exchange = Type.Object({
     }),
   ),
 })
-export type Exchange = Static<typeof exchange>
+export type CapturedExchange = Static<typeof exchange>
 
 /** One attempt of a delivery, or one delivery that a listener received. */
 const deliveryActivity = Type.Object({

@@ -50,22 +50,23 @@ const verification = Type.Object({
 })
 export type DeliveryVerification = Static<typeof verification>
 
-/** Likely causes of a refusal by the application, most certain first. */
-const hintCodes = [
-  'body_edited',
-  'stale',
-  'app_clock',
-  'test_clock',
-  'secret_replaced',
-  'webhook_changed',
-  'two_signatures',
-  'previous_secret_ended',
-  'login',
-  'csrf',
-  'content_type',
-  'other_secret',
-  'raw_body',
-] as const
+/** Likely causes of a refusal by the application, most certain first, and what cures each of them. */
+export const deliveryCures = {
+  body_edited: 'Replay it as it was sent, or signed anew.',
+  stale: 'Replay it with a new signature.',
+  app_clock: 'Correct the clock of the application.',
+  test_clock: 'Let the application compare X-Platform-Timestamp with the true time.',
+  secret_replaced: 'Replay it with a new signature.',
+  webhook_changed: 'Replay it with a new signature.',
+  two_signatures: 'Let the application accept either signature of the header.',
+  previous_secret_ended: 'Give the application the present secret of the webhook.',
+  login: 'Exempt the path of the webhook from the login.',
+  csrf: 'Exempt the path of the webhook from the CSRF check.',
+  content_type: 'Let the application accept application/json, and verify the bytes before it parses them.',
+  other_secret: 'Give the application the secret of this webhook, without quotes, spaces or a line end.',
+  raw_body: 'Verify the bytes of the body as they arrived, before any parser reads them.',
+}
+const hintCodes = Object.keys(deliveryCures) as (keyof typeof deliveryCures)[]
 const hint = Type.Object({
   code: oneOf(hintCodes, 'other_secret'),
   text: Type.String({ example: 'The signature is right for the secret of this webhook.' }),

@@ -1,4 +1,9 @@
-import { CAPTURED_BYTES_MAX, type DeliveryActivity, type Exchange, HIDDEN } from '../../contract/platform/activity.js'
+import {
+  CAPTURED_BYTES_MAX,
+  type CapturedExchange,
+  type DeliveryActivity,
+  HIDDEN,
+} from '../../contract/platform/activity.js'
 import type { AttemptExchange } from '../../contract/platform/deliveries.js'
 import { hideForms } from '../../contract/secrets.js'
 import { formatInstant } from '../../domain/time.js'
@@ -93,7 +98,7 @@ export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
 }
 
 /** Request and response of an attempt, without secrets that the application wrote into its response. */
-export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt): Exchange {
+export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt): CapturedExchange {
   const { response, statusCode: status } = result
   return {
     request: { method: 'POST', url, headers: Object.entries(headers), ...captured(body, body.byteLength) },
@@ -110,7 +115,7 @@ export function attemptExchange(made: MadeAttempt): AttemptExchange {
   return { ...exchangeOf(made), at, attempt, manual, replay, status, error, duration_ms }
 }
 
-function captured(body: Uint8Array, bytes: number): Pick<Exchange['request'], 'body' | 'body_bytes'> {
+function captured(body: Uint8Array, bytes: number): Pick<CapturedExchange['request'], 'body' | 'body_bytes'> {
   const shown = Buffer.from(body.subarray(0, CAPTURED_BYTES_MAX))
   return { body: shown.length === 0 ? null : shown.toString('base64'), body_bytes: bytes }
 }

@@ -39,7 +39,7 @@ export interface EndpointResponse {
 }
 
 /** The response or the failure of an exchange. `unsent`: no byte of the request was written. */
-export type Exchange =
+export type AttemptReply =
   | { readonly response: Pick<ResponseHead, 'status' | 'at'> & EndpointResponse }
   | { readonly response: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
@@ -109,7 +109,7 @@ export class Connection {
   }
 
   /** Sends one request; rejects only if the request itself is invalid. @throws Error for an invalid header */
-  post(post: Post): Promise<Exchange> {
+  post(post: Post): Promise<AttemptReply> {
     this.#post = post
     this.#reusable = false
     this.#bytesBefore = this.#socket?.bytesRead ?? 0

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import type { Connection, EndpointResponse, Exchange, Post } from './connection.js'
+import type { AttemptReply, Connection, EndpointResponse, Post } from './connection.js'
 import { AttemptLimit, type DeliveryError, deliveryError, refusedUrl, statusError } from './errors.js'
 import { type CheckedUrl, checkUrl, createLookup, type Lookup, resolve, type UrlPolicy } from './guard.js'
 
@@ -142,7 +142,7 @@ export class WebhookSender implements Sender {
     checked: CheckedUrl,
     address: string,
     limits: Pick<Post, 'limit' | 'connectTimeoutMs'>,
-  ): Promise<Exchange> {
+  ): Promise<AttemptReply> {
     // The address has just passed the look-up and allowed_ips of this delivery, and the pool finds connections by
     // address: a reused connection needs no second check.
     const { origin } = checked.url

@@ -13,7 +13,7 @@ import * as vouchers from '../../store/vouchers.js'
 import { mapTexts } from '../../values/map-texts.js'
 import type { Deps } from '../deps.js'
 import { invalid, type MakeHandlers, type MakeSome } from '../handler.js'
-import type { Caller } from '../http/exchange.js'
+import type { Caller } from '../http/api-call.js'
 import type { LoggedVoucherCall } from '../observe/request-log.js'
 
 const EXPECTED = {

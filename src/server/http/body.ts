@@ -6,7 +6,7 @@ import { isMediaType } from '../../secure/suite.js'
 import { closest } from '../../values/closest.js'
 import { depthExceeds } from '../../values/json.js'
 import { mapTexts } from '../../values/map-texts.js'
-import type { Exchange } from './exchange.js'
+import type { ApiCall } from './api-call.js'
 
 /** Limits of a body (rules/calls.md#bodies). */
 const BODY_BYTES_MAX = 65_536
@@ -47,7 +47,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
 }
 
 /** Reads a JSON body: checks type, size and form (rules/calls.md#bodies). Undefined for a missing or empty body. */
-export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
+export function readJson(exchange: ApiCall, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, carrier } = exchange
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
   const isJson = isMediaType(headers['content-type'], JSON_TYPE)
@@ -60,7 +60,7 @@ export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBod
   return bytes instanceof Promise ? bytes.then((it) => parse(exchange, it, isJson)) : parse(exchange, bytes, isJson)
 }
 
-function parse(exchange: Exchange, bytes: BodyBytes, isJson: boolean): JsonBody {
+function parse(exchange: ApiCall, bytes: BodyBytes, isJson: boolean): JsonBody {
   if (bytes === 'broken') return refuse('INVALID_JSON')
   if (bytes === 'too_large') return refuse(isJson ? 'PAYLOAD_TOO_LARGE' : 'UNSUPPORTED_MEDIA_TYPE')
   exchange.receivedBody = bytes
@@ -68,7 +68,7 @@ function parse(exchange: Exchange, bytes: BodyBytes, isJson: boolean): JsonBody 
 }
 
 /** Refuses a body with a content encoding or a charset other than UTF-8, of which `utf8` is a common name. */
-export function refuseEncoding({ inner, method, headers }: Exchange): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
+export function refuseEncoding({ inner, method, headers }: ApiCall): Refusal<'UNSUPPORTED_MEDIA_TYPE'> | null {
   const empty =
     inner === null
       ? headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'

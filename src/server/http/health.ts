@@ -7,8 +7,8 @@ import { one } from '../../store/operation.js'
 import { isOperator, messageOf } from '../auth.js'
 import type { Deps } from '../deps.js'
 import type { Metrics } from '../observe/metrics.js'
+import { type ApiCall, jsonReply, type Route, refuseBody } from './api-call.js'
 import { readJson } from './body.js'
-import { type Exchange, jsonReply, type Route, refuseBody } from './exchange.js'
 import type { Routes } from './routes.js'
 
 /** Host names that a page at the address of the connection may use. */
@@ -16,7 +16,7 @@ const ownNames = ({
   carrier: {
     request: { socket },
   },
-}: Exchange) =>
+}: ApiCall) =>
   allowedOriginOf(
     `http://${isIPv4(socket.localAddress ?? '') ? socket.localAddress : '[::1]'}:${socket.localPort ?? 80}`,
   )

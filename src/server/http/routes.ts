@@ -1,5 +1,5 @@
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { Route } from './exchange.js'
+import type { Route } from './api-call.js'
 
 interface Match {
   readonly route: Route

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Endpoint, membersOf } from '../../contract/endpoint.js'
-import { CAPTURED_BYTES_MAX, type Exchange, HIDDEN, SECRET_NAME } from '../../contract/platform/activity.js'
+import { CAPTURED_BYTES_MAX, type CapturedExchange, HIDDEN, SECRET_NAME } from '../../contract/platform/activity.js'
 import { type Schema, Type } from '../../contract/schema.js'
 import { parseJson } from '../../values/json.js'
 import type { MadeAttempt } from '../delivery/attempt-log.js'
@@ -40,7 +40,7 @@ export function sizeOf(captured: Captured): number {
 }
 
 /** An exchange without secrets (rules/operator.md#secrets-of-exchanges). @param nameOf names them; default HIDDEN */
-export const exchangeOf = (it: Captured, nameOf?: (secret: string) => string): Exchange =>
+export const exchangeOf = (it: Captured, nameOf?: (secret: string) => string): CapturedExchange =>
   'result' in it ? ofDelivery(it, new Masking(nameOf)) : ofCall(it, new Masking(nameOf))
 
 type Header = [name: string, value: string]
@@ -51,7 +51,7 @@ interface Part {
   readonly bytes: number
 }
 
-function ofCall(call: CapturedCall, masking: Masking): Exchange {
+function ofCall(call: CapturedCall, masking: Masking): CapturedExchange {
   const sent = showHeaders(pairsOf(call.rawHeaders), masking)
   const url = showUrl(call.url, call.route, masking)
   const body = showRequestBody(call.body, call.route, masking)
@@ -65,7 +65,7 @@ function ofCall(call: CapturedCall, masking: Masking): Exchange {
   return finish(masking, call.method, url, request, response)
 }
 
-function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt, masking: Masking): Exchange {
+function ofDelivery({ url, headers, body, result, secrets }: MadeAttempt, masking: Masking): CapturedExchange {
   const { origin, pathname, search } = new URL(url)
   for (const secret of [...secrets, pathname + search, pathname.slice(1)]) masking.remember(secret)
   const request = { headers: Object.entries(headers), text: textOf(body, masking), bytes: body.length }
@@ -86,7 +86,7 @@ function finish(
   url: string,
   request: Part,
   response: (Part & { readonly status: number | null }) | null,
-): Exchange {
+): CapturedExchange {
   const part = ({ headers, text, bytes }: Part) => ({
     headers: headers.map(([name, value]): Header => [name, masking.finish(value) ?? HIDDEN]),
     body: base64Of(text === null ? null : masking.finish(text)),

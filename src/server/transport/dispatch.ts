@@ -11,16 +11,16 @@ import { hasEnded } from '../../store/sessions.js'
 import { decodeUtf8 } from '../../values/json.js'
 import { TestClock } from '../clock.js'
 import type { Deps } from '../deps.js'
-import { readBytes } from '../http/body.js'
-import { failureResponse, headersOf } from '../http/envelope.js'
 import {
+  type ApiCall,
   type Carrier,
-  type Exchange,
   innerExchange,
   refuseWithoutHost,
   splitTarget,
   writeReply,
-} from '../http/exchange.js'
+} from '../http/api-call.js'
+import { readBytes } from '../http/body.js'
+import { failureResponse, headersOf } from '../http/envelope.js'
 import type { CompletedRequest } from '../observe/request-log.js'
 import { originOf, refuseUnknown } from './gateway.js'
 
@@ -44,10 +44,10 @@ interface DispatchEvents {
  */
 export class DispatchResponder {
   readonly #deps: Deps
-  readonly #respondInside: (exchange: Exchange) => Promise<HttpResponse>
+  readonly #respondInside: (exchange: ApiCall) => Promise<HttpResponse>
   readonly #events: DispatchEvents
 
-  constructor(deps: Deps, respondInside: (exchange: Exchange) => Promise<HttpResponse>, events: DispatchEvents) {
+  constructor(deps: Deps, respondInside: (exchange: ApiCall) => Promise<HttpResponse>, events: DispatchEvents) {
     this.#deps = deps
     this.#respondInside = respondInside
     this.#events = events

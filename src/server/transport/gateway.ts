@@ -4,8 +4,8 @@ import { createServerSession, describeServer } from '../../secure/server/session
 import { asMembers } from '../../values/json.js'
 import type { Deps } from '../deps.js'
 import { invalid } from '../handler.js'
+import { type ApiCall, headerValues, jsonReply, refuseBody } from '../http/api-call.js'
 import { ISSUES_MAX, readJson, refuseEncoding, unknownMember } from '../http/body.js'
-import { type Exchange, headerValues, jsonReply, refuseBody } from '../http/exchange.js'
 import type { Routes } from '../http/routes.js'
 import { rateLimited } from '../limits.js'
 
@@ -59,20 +59,20 @@ export function bindSecureGateway(routes: Routes, deps: Deps): void {
     },
   })
 
-  function refuseOverLimit(exchange: Exchange): Refusal | null {
+  function refuseOverLimit(exchange: ApiCall): Refusal | null {
     const verdict = limits.peek('secure_session', addresses.limitSubject(exchange))
     return verdict === null || verdict.remaining > 0 ? null : rateLimited(verdict)
   }
 
   /** Counts malformed session calls in a separate window: they cost no cryptography and must not use up the limit. */
-  function malformed(exchange: Exchange, refusal: Refusal): Refusal {
+  function malformed(exchange: ApiCall, refusal: Refusal): Refusal {
     const verdict = limits.take('secure_session', `malformed ${addresses.limitSubject(exchange)}`)
     return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
   }
 }
 
 /** Reads the Origin header. Joins several values to one text, which no list of origins can match. */
-export function originOf(request: Pick<Exchange, 'rawHeaders'>): string | undefined {
+export function originOf(request: Pick<ApiCall, 'rawHeaders'>): string | undefined {
   const values = headerValues(request, 'origin')
   return values.length === 0 ? undefined : values.join(', ')
 }

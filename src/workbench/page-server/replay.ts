@@ -6,7 +6,7 @@ import type { Forwarder } from '../forwarding.js'
 import { withoutContentLength } from '../header-pairs.js'
 import type { RecordedResponse, StoredDelivery } from '../inbox.js'
 import { resign, sendReplay } from '../replay.js'
-import { errorOf, exchangeOf } from './deliveries.js'
+import { errorOf, exchangeOf } from './inbox-records.js'
 
 export interface ReplayOrder {
   readonly mode: 'as_sent' | 'resigned'

@@ -6,8 +6,8 @@ import { pathOf } from '../../inspector/inspector.js'
 import { isJson } from '../../inspector/node-http.js'
 import { Inbox, inboxBytes } from '../inbox.js'
 import { BODY_BYTES_MAX, readBody } from '../request-body.js'
-import type { ActivityFeed } from './activity.js'
-import { deliveryOf, detailOf, stateOf } from './deliveries.js'
+import type { ActivityFeed } from './activity-feed.js'
+import { deliveryOf, detailOf, stateOf } from './inbox-records.js'
 import { type PageReplayTools, type ReplayOrder, replayFromPage } from './replay.js'
 
 export interface PageRouteOptions extends PageReplayTools {

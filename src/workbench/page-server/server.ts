@@ -5,8 +5,8 @@ import { refuse } from '../../contract/errors.js'
 import { Inspector } from '../../inspector/inspector.js'
 import { servePage } from '../../inspector/node-http.js'
 import type { RequestEvent } from '../listener.js'
-import { ActivityFeed } from './activity.js'
-import { iso } from './deliveries.js'
+import { ActivityFeed } from './activity-feed.js'
+import { iso } from './inbox-records.js'
 import { type PageRouteOptions, PageRoutes, send } from './routes.js'
 
 export interface ListenerPage {

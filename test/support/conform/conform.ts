@@ -5,7 +5,7 @@ import type { Transport } from '../../../src/client/transport.js'
 import { WebhookReceiver } from '../../../src/conform/receiver.js'
 import type { Leftover, ProbeResult } from '../../../src/conform/result.js'
 import { type ConformOptions, conform } from '../../../src/conform/start.js'
-import type { Exchange } from '../../../src/conform/wire.js'
+import type { WireExchange } from '../../../src/conform/wire.js'
 import type { UpdateType } from '../../../src/contract/updates.js'
 import type { SeedTemplate } from '../../../src/server/seed/schema.js'
 import { startServer } from '../../../src/testing/index.js'
@@ -33,7 +33,7 @@ interface RunChanges {
   readonly baseUrl?: string
   /** Makes a deviant server of the reference. */
   readonly deviate?: (reference: Transport) => Transport
-  readonly onExchange?: (exchange: Exchange) => void
+  readonly onExchange?: (exchange: WireExchange) => void
 }
 
 let runs = 0

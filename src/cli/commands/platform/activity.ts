@@ -1,8 +1,8 @@
 import {
   type ActivityLine,
+  type CapturedExchange,
   platformActivity as contract,
   type DeliveryActivity,
-  type Exchange,
   HIDDEN,
 } from '../../../contract/platform/activity.js'
 import { leaf } from '../../command/leaf.js'
@@ -66,7 +66,7 @@ function deliveryLine(delivery: DeliveryActivity, screen: Screen): string {
   return `${head.join(' ')} ${paint.quiet(`${delivery.duration_ms.toFixed(1)} ms`.padStart(9))} ${text}`
 }
 
-function bodiesOf(exchange: Exchange | null, width: number): string[] {
+function bodiesOf(exchange: CapturedExchange | null, width: number): string[] {
   const shown = ([mark, body]: readonly [string, string | null | undefined]) =>
     typeof body !== 'string' ? [] : `  ${mark} ${plainLine(Buffer.from(body, 'base64').toString())}`.slice(0, width)
   return [['>', exchange?.request.body] as const, ['<', exchange?.response?.body] as const].flatMap(shown)

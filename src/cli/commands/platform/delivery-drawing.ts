@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../contract/platform/activity.js'
+import type { CapturedExchange } from '../../../contract/platform/activity.js'
 import type {
   AttemptExchange,
   DeliveryDetail,
@@ -69,7 +69,7 @@ const responseTitle = ({ at, replay }: AttemptExchange, { zone }: Times) =>
 const SHOWN_LINES_MAX = 10
 const SHOWN_TEXT_MAX = 1_000
 
-function drawResponse({ response }: Exchange, title: string, surroundings: Surroundings): string {
+function drawResponse({ response }: CapturedExchange, title: string, surroundings: Surroundings): string {
   const body = Buffer.from(response?.body ?? '', 'base64').toString('utf8')
   const lines = plain(body.slice(0, SHOWN_TEXT_MAX)).split('\n').slice(0, SHOWN_LINES_MAX)
   const type = response?.headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]

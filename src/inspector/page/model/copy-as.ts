@@ -1,4 +1,4 @@
-import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
+import type { CapturedExchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
 import { splitAt } from '../../../contract/secrets.js'
 import { curlCommand } from '../../../values/curl.js'
@@ -20,7 +20,7 @@ const variables = [
 export const credentialVariable = (path: string): string =>
   variables.find(([it]) => it.test(path))?.[1] ?? 'VOUCHERCTL_TOKEN'
 
-export type Sent = Exchange['request']
+export type Sent = CapturedExchange['request']
 
 /** The request of a call that was not made yet. @param body is sent as JSON */
 export function requestOf(method: string, url: string, body?: object, headers: Sent['headers'] = []): Sent {

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../contract/platform/activity.js'
+import type { CapturedExchange } from '../../../contract/platform/activity.js'
 import { Copy } from '../components.js'
 import { type Call, commandOf, curlOf, isWhole, stepOf, testOf } from '../model/copy-as.js'
 import { features } from '../state.js'
@@ -6,7 +6,7 @@ import { features } from '../state.js'
 interface CopyAsProps {
   readonly call: Call
   /** The request as captured, or as `requestOf` makes it for a call that was not made yet. */
-  readonly request: Exchange['request']
+  readonly request: CapturedExchange['request']
   /** The dedicated command, if the call has one that is known. */
   readonly command?: string | undefined
 }

@@ -1,10 +1,10 @@
-import type { Exchange } from '../../../contract/platform/activity.js'
+import type { CapturedExchange } from '../../../contract/platform/activity.js'
 import { KeyValue } from '../components.js'
 import { Bytes } from './bytes.js'
 
 interface MessageProps {
   readonly title: string
-  readonly message: Pick<Exchange['request'], 'headers' | 'body' | 'body_bytes'>
+  readonly message: Pick<CapturedExchange['request'], 'headers' | 'body' | 'body_bytes'>
 }
 
 /** Headers and body of a request or a response. */

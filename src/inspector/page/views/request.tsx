@@ -1,4 +1,4 @@
-import type { Exchange, RequestLogEntry } from '../../../contract/platform/activity.js'
+import type { CapturedExchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { Badge, Heading, KeyValue, Status, Time } from '../components.js'
 import type { Entry } from '../model/activity-log.js'
 import { duration } from '../model/format.js'
@@ -24,7 +24,7 @@ export function RequestView({ params: { id = '' } }: ViewProps) {
 interface RequestProps {
   readonly entry: Entry
   readonly call: RequestLogEntry
-  readonly exchange: Exchange | null
+  readonly exchange: CapturedExchange | null
 }
 
 function Request({ entry, call, exchange }: RequestProps) {

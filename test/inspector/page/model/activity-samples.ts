@@ -1,19 +1,19 @@
 import type {
   ActivityLine,
+  CapturedExchange,
   DeliveryActivity,
-  Exchange,
   RequestLogEntry,
 } from '../../../../src/contract/platform/activity.js'
 import { type Entry, entryOf } from '../../../../src/inspector/page/model/activity-log.js'
 
 export const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-export function exchangeOf(body: string, more: Partial<Exchange['request']> = {}): Exchange {
+export function exchangeOf(body: string, more: Partial<CapturedExchange['request']> = {}): CapturedExchange {
   const request = { method: 'POST', url: '/', headers: [], body: base64(body), body_bytes: body.length, ...more }
   return { request, response: { status: 200, headers: [], body: null, body_bytes: 0 } }
 }
 
-export function requestLine(more: Partial<RequestLogEntry> = {}, exchange: Exchange | null = null) {
+export function requestLine(more: Partial<RequestLogEntry> = {}, exchange: CapturedExchange | null = null) {
   const request: RequestLogEntry = {
     time: '2026-11-21T10:00:00.000Z',
     request_id: 'req_1',

@@ -6,7 +6,7 @@ import { explainDelivery } from '../explain-delivery.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { updateIdOf } from '../update-id.js'
-import { errorOf, iso } from './deliveries.js'
+import { errorOf, iso } from './inbox-records.js'
 
 /** Maximum deliveries of the inbox that a page lists when it opens. */
 const PAST_MAX = 200

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Inbox } from '../../../src/workbench/inbox.js'
 import type { RequestEvent } from '../../../src/workbench/listener.js'
-import { ActivityFeed } from '../../../src/workbench/page-server/activity.js'
+import { ActivityFeed } from '../../../src/workbench/page-server/activity-feed.js'
 import { temporaryDir } from '../../support/cli/cli.js'
 import { secret, updateBody } from '../../support/webhook/listener.js'
 

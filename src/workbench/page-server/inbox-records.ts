@@ -1,4 +1,4 @@
-import { CAPTURED_BYTES_MAX, type Exchange } from '../../contract/platform/activity.js'
+import { CAPTURED_BYTES_MAX, type CapturedExchange } from '../../contract/platform/activity.js'
 import type { AttemptExchange, DeliveryDetail } from '../../contract/platform/deliveries.js'
 import type { Delivery } from '../../contract/webhook.js'
 import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
@@ -124,7 +124,7 @@ interface Message {
 export function exchangeOf(
   request: Message & { readonly method: string; readonly url: string },
   response: Message & { readonly status: number | null; readonly to: string | null; readonly body_bytes?: number },
-): Exchange {
+): CapturedExchange {
   const { status, to, body_bytes } = response
   return {
     request: { method: request.method, url: to ?? request.url, ...contentOf(request) },

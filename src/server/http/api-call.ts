@@ -47,8 +47,8 @@ export interface Route {
   /** True if the route accepts GET but not HEAD. */
   readonly refusesHead?: boolean
   /** Refuses a call before any of its body is read. */
-  admit?(exchange: Exchange): Refusal | null | Promise<Refusal | null>
-  handle(exchange: Exchange): Result | Promise<Result>
+  admit?(exchange: ApiCall): Refusal | null | Promise<Refusal | null>
+  handle(exchange: ApiCall): Result | Promise<Result>
 }
 
 /** The authenticated caller: an application or bot (token), an account (JWT), or the operator. */
@@ -67,7 +67,7 @@ export interface Caller {
 }
 
 /** One API call: request, caller, route, response headers, and data for the log. */
-export interface Exchange {
+export interface ApiCall {
   readonly id: string
   readonly method: string
   /** Request target as received. */
@@ -111,11 +111,11 @@ export interface Exchange {
 
 function newExchange(
   id: string,
-  { method, url, headers, rawHeaders }: Pick<Exchange, 'method' | 'url' | 'headers' | 'rawHeaders'>,
+  { method, url, headers, rawHeaders }: Pick<ApiCall, 'method' | 'url' | 'headers' | 'rawHeaders'>,
   carrier: Carrier,
   inner: InnerCall | null,
   actingFor: string | null,
-): Exchange {
+): ApiCall {
   // One literal with all members: spreading defaults into it took 4 us.
   return {
     id,
@@ -145,7 +145,7 @@ function newExchange(
   }
 }
 
-export function plainExchange(id: string, request: IncomingMessage, response: ServerResponse): Exchange {
+export function plainExchange(id: string, request: IncomingMessage, response: ServerResponse): ApiCall {
   const { method = '', url = '/', headers, rawHeaders } = request
   return newExchange(id, { method, url, headers, rawHeaders }, { request, response }, null, null)
 }
@@ -160,7 +160,7 @@ export function innerExchange(
   { method, path, query, headers, body }: InnerRequest,
   plaintext: Omit<InnerCall, 'body'>,
   actingFor: string | null = null,
-): Exchange {
+): ApiCall {
   const url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
   const rawHeaders: string[] = []
   for (const name in headers) rawHeaders.push(name, headers[name] as string)
@@ -168,7 +168,7 @@ export function innerExchange(
 }
 
 /** Adds the headers of the exchange to a reply. */
-export function completeReply(exchange: Exchange, { status, headers, body }: Reply): Reply {
+export function completeReply(exchange: ApiCall, { status, headers, body }: Reply): Reply {
   const { method, replyHeaders } = exchange
   Object.assign(replyHeaders, headers)
   if (body instanceof Readable) return { status, headers: replyHeaders, body }
@@ -208,7 +208,7 @@ export function streamReply(body: Readable): Reply {
 }
 
 /** Refuses a body and closes the connection, because more of the body may still arrive. */
-export function refuseBody({ replyHeaders }: Exchange, refusal: Refusal): Refusal {
+export function refuseBody({ replyHeaders }: ApiCall, refusal: Refusal): Refusal {
   replyHeaders.connection = 'close'
   return refusal
 }
@@ -256,7 +256,7 @@ export function refuseWithoutHost(request: IncomingMessage): Refusal<'VALIDATION
  * others. Reads rawHeaders, which decrypted requests have too.
  * @param name in lower case
  */
-export function headerValues({ rawHeaders }: Pick<Exchange, 'rawHeaders'>, name: string): string[] {
+export function headerValues({ rawHeaders }: Pick<ApiCall, 'rawHeaders'>, name: string): string[] {
   const values: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] as string

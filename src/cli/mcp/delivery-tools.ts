@@ -1,33 +1,21 @@
 import { membersOf } from '../../contract/endpoint.js'
 import { nullable, oneOf } from '../../contract/fields.js'
-import { type DeliveryHint, type DeliveryReplay, platformDeliveries } from '../../contract/platform/deliveries.js'
+import {
+  type DeliveryHint,
+  type DeliveryReplay,
+  deliveryCures,
+  platformDeliveries,
+} from '../../contract/platform/deliveries.js'
 import { type Schema, Type } from '../../contract/schema.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { usage } from '../failures/failure.js'
 import { optional, orNull, text } from './fields.js'
 import { send, succeed, suggest, type ToolCall, tool } from './tool.js'
 
-/** What cures each cause of a refused delivery. */
-const cures: Readonly<Record<DeliveryHint['code'], string>> = {
-  body_edited: 'Replay it as it was sent, or signed anew.',
-  stale: 'Replay it with a new signature (send: resigned).',
-  app_clock: 'Correct the clock of the application.',
-  test_clock: 'Let the application compare X-Platform-Timestamp with the true time.',
-  secret_replaced: 'Replay it with a new signature (send: resigned).',
-  webhook_changed: 'Replay it with a new signature (send: resigned).',
-  two_signatures: 'Let the application accept either signature of the header.',
-  previous_secret_ended: 'Give the application the present secret of the webhook.',
-  login: 'Exempt the path of the webhook from the login.',
-  csrf: 'Exempt the path of the webhook from the CSRF check.',
-  content_type: 'Let the application accept application/json, and verify the bytes before it parses them.',
-  other_secret: 'Give the application the secret of this webhook, without quotes, spaces or a line end.',
-  raw_body: 'Verify the bytes of the body as they arrived, before any parser reads them.',
-}
-
 /** Causes that look alike from here; replay_delivery with send: probe tells them apart. */
 const alike: readonly string[] = ['other_secret', 'raw_body']
 
-const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: cures[code] })
+const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: deliveryCures[code] })
 
 const { delivery: record, verification } = membersOf(platformDeliveries.delivery.output) as {
   readonly delivery: Schema<{ id: string }>
