@@ -102,6 +102,7 @@ export const platformControls = group('platform', {
 
   setClock: put('/_platform/v1/clock', {
     summary: 'Set the test clock; it only moves forward',
+    command: 'platform clock set :now',
     body: input({ now: instantInput }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],

@@ -1,6 +1,7 @@
 import type { FoundRecord } from '../../../contract/platform/acting.js'
-import { call, type Result } from '../api.js'
+import type { Result } from '../api.js'
 import { type Column, Failed, Heading, Status, Table, Time } from '../components.js'
+import { makeCall } from '../make-call.js'
 import type { Entry } from '../model/activity-log.js'
 import { findInLog } from '../model/find-in-log.js'
 import { linkOf } from '../name.js'
@@ -21,7 +22,8 @@ const found = signal<Found | null>(null)
 
 /** Finds records and entries of the log. Opens the only one, else lists them. @returns true if there is any */
 export async function find(text: string): Promise<boolean> {
-  const records: Found['records'] = features.value?.source === 'server' ? await call('POST', '/find', { text }) : null
+  const records: Found['records'] =
+    features.value?.source === 'server' ? await makeCall({ endpoint: 'platform.find', input: { text } }) : null
   const entries = findInLog(log.entries, text)
   const items = records?.ok ? records.data.items : []
   const links = items.length > 0 ? items.map((it) => linkOf(it.kind, it.id)) : entries.map(entryLink)
