@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { faultKinds, faultTable, type NewFault } from '../../../contract/platform/fault-kinds.js'
-import type { Reference } from '../../../contract/platform/reference.js'
-import { useRead } from '../components.js'
-import { act } from '../make-call.js'
-import { faultOf, previewOf } from '../model/fault-draft.js'
+import { faultKinds, faultTable, type NewFault } from '../../../../contract/platform/fault-kinds.js'
+import type { Reference } from '../../../../contract/platform/reference.js'
+import { useRead } from '../../components.js'
+import { act } from '../../make-call.js'
+import { faultOf, previewOf } from '../../model/fault-draft.js'
 
 /** Fields with numbers; the presets of a kind apply to those that are empty. */
 const numbers = {

@@ -1,8 +1,8 @@
-import type { Fault } from '../../../contract/platform/controls.js'
-import { Heading, Loaded } from '../components.js'
-import { act } from '../make-call.js'
-import { faultSentence } from '../model/fault-sentence.js'
-import type { PlannedCall } from '../model/planned-call.js'
+import type { Fault } from '../../../../contract/platform/controls.js'
+import { Heading, Loaded } from '../../components.js'
+import { act } from '../../make-call.js'
+import { faultSentence } from '../../model/fault-sentence.js'
+import type { PlannedCall } from '../../model/planned-call.js'
 import { FaultForm } from './fault-form.js'
 
 /** A form for any fault, and the active faults. */

@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import type { Forecast } from '../../../contract/platform/controls.js'
-import { Copy, Heading, useRead } from '../components.js'
-import { act } from '../make-call.js'
-import { sentenceOf, stepOf, steps } from '../model/clock-steps.js'
-import { dateTime, relative } from '../model/format.js'
-import { features, serverNow, useServerNow } from '../state.js'
+import type { Forecast } from '../../../../contract/platform/controls.js'
+import { Copy, Heading, useRead } from '../../components.js'
+import { act } from '../../make-call.js'
+import { sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
+import { dateTime, relative } from '../../model/format.js'
+import { features, serverNow, useServerNow } from '../../state.js'
 
 const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
 

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { OutputOf } from '../../../contract/endpoint.js'
-import type { platformActivity } from '../../../contract/platform/activity.js'
-import type { Result } from '../api.js'
-import { Copy, Failed } from '../components.js'
-import { makeCall } from '../make-call.js'
-import { count } from '../model/format.js'
+import type { OutputOf } from '../../../../contract/endpoint.js'
+import type { platformActivity } from '../../../../contract/platform/activity.js'
+import type { Result } from '../../api.js'
+import { Copy, Failed } from '../../components.js'
+import { makeCall } from '../../make-call.js'
+import { count } from '../../model/format.js'
 
 type Recorded = OutputOf<typeof platformActivity.recordScenario>
 

@@ -1,12 +1,19 @@
 import { useState } from 'preact/hooks'
-import type { DeliveryDetail, DeliveryReplay } from '../../../contract/platform/deliveries.js'
-import type { Result } from '../api.js'
-import { Failed } from '../components.js'
-import { makeCall } from '../make-call.js'
-import { bytesOf } from '../model/bytes.js'
-import { type ByteFormat, type Bytes, base64Of, isEditableText, readBytes, writeBytes } from '../model/edited-bytes.js'
-import { count } from '../model/format.js'
-import { Choice } from './choice.js'
+import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
+import type { Result } from '../../api.js'
+import { Failed } from '../../components.js'
+import { makeCall } from '../../make-call.js'
+import { bytesOf } from '../../model/bytes.js'
+import {
+  type ByteFormat,
+  type Bytes,
+  base64Of,
+  isEditableText,
+  readBytes,
+  writeBytes,
+} from '../../model/edited-bytes.js'
+import { count } from '../../model/format.js'
+import { Choice } from '../choice.js'
 import { Response } from './response.js'
 
 interface ReplayProps {
