@@ -61,6 +61,8 @@ export interface Endpoint {
   /** Group and name of the endpoint in `contract`, such as `vouchers.redeem`; its handler has the same names. */
   readonly id: `${string}.${string}`
   readonly summary: string
+  /** Command that the page copies for its calls: `:name` is a member of the input, and `-` a credential from stdin. */
+  readonly command?: string
   readonly method: Method
   /** Path with `:name` parameters. */
   readonly path: `/${string}`

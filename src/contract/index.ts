@@ -34,5 +34,8 @@ export const contract = {
 
 export type Contract = typeof contract
 
+/** Id of an endpoint, such as `vouchers.redeem`. */
+export type EndpointId = { [G in keyof Contract]: Contract[G][keyof Contract[G]] }[keyof Contract]['id']
+
 /** All endpoints of `contract` as one list. */
 export const endpoints: readonly Endpoint[] = Object.values(contract).flatMap((group) => Object.values(group))

@@ -6,6 +6,14 @@ import { HIDDEN } from './platform/captured.js'
 // Search and replacement of secrets, for the server, the page, the command line and conform
 // (rules/cli.md#hidden-values).
 
+/** Environment variable of the command line with each kind of credential. */
+export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
+  token: 'VOUCHERCTL_TOKEN',
+  bot: 'VOUCHERCTL_BOT_TOKEN',
+  jwt: 'VOUCHERCTL_JWT',
+  operator: 'VOUCHERCTL_OPERATOR_KEY',
+}
+
 /** Position where a name may begin: not within a word, but after an escape of JSON or of a URL. */
 const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
 /** Separators between the groups of a code, as people, JSON or URLs write them. */

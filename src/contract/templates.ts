@@ -146,6 +146,7 @@ export const templates = group('templates', {
 
   submit: post('/api/v1/open-platform/vouchers/templates/:templateId/submit', {
     summary: 'Submit a draft or rejected template for review',
+    command: 'templates submit :templateId',
     accepts: ['draft', 'rejected'],
     review: 'submits',
     caller: 'token',

@@ -127,6 +127,7 @@ export const issueFailures = [
 export const vouchers = group('vouchers', {
   issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
+    command: 'vouchers issue --template :template_id --external-id :external_issue_id --recipient :recipient_user_id',
     accepts: ['active'],
     caller: 'token',
     scope: 'vouchers:issue',
@@ -147,6 +148,7 @@ export const vouchers = group('vouchers', {
 
   verify: post('/api/v1/open-platform/vouchers/verify', {
     summary: 'Check whether a voucher can be redeemed',
+    command: 'vouchers verify -',
     caller: 'token',
     scope: 'vouchers:verify',
     limit: 'verify',
@@ -159,6 +161,7 @@ export const vouchers = group('vouchers', {
 
   redeem: post('/api/v1/open-platform/vouchers/redeem', {
     summary: 'Redeem a voucher',
+    command: 'vouchers redeem - --reference :reference',
     caller: 'token',
     scope: 'vouchers:redeem',
     limit: 'redeem',
@@ -192,6 +195,7 @@ export const vouchers = group('vouchers', {
 
   reverse: post('/api/v1/open-platform/vouchers/redemptions/:redemptionId/reverse', {
     summary: 'Reverse a redemption',
+    command: 'vouchers reverse :redemptionId --reason :reason',
     caller: 'token',
     scope: 'vouchers:reverse',
     limit: 'reverse',

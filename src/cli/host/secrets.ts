@@ -1,5 +1,5 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/secrets.js'
+import { credentialVariables, hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/secrets.js'
 import { mapTexts } from '../../values/map-texts.js'
 import type { Host } from './host.js'
 
@@ -10,12 +10,7 @@ export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   operator: 'operator key',
 }
 
-export const credentialVariables: Readonly<Record<CredentialKind, string>> = {
-  token: 'VOUCHERCTL_TOKEN',
-  bot: 'VOUCHERCTL_BOT_TOKEN',
-  jwt: 'VOUCHERCTL_JWT',
-  operator: 'VOUCHERCTL_OPERATOR_KEY',
-}
+export { credentialVariables }
 
 export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
 

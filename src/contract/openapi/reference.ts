@@ -1,11 +1,12 @@
 import { curlCommand } from '../../values/curl.js'
 import type { ShellText } from '../../values/shell-word.js'
-import { type CredentialKind, type Endpoint, failuresOf } from '../endpoint.js'
+import { type Endpoint, failuresOf, pathParameters } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
-import { exampleOf, type Schema } from '../schema.js'
-import { bodyExample, dataExample, type JsonObject } from './examples.js'
+import type { Schema } from '../schema.js'
+import { credentialVariables } from '../secrets.js'
+import { bodyExample, dataExample, type JsonObject, parameterExamples } from './examples.js'
 import { tagDescriptions } from './openapi.js'
 
 /** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
@@ -21,12 +22,25 @@ export function reference(): Reference {
 }
 
 function describe(endpoint: Endpoint): ReferenceEndpoint {
-  const { id, method, path, summary, caller, scope = null, idempotent, status, params, query, body } = endpoint
+  const {
+    id,
+    method,
+    path,
+    summary,
+    command = null,
+    caller,
+    scope = null,
+    idempotent,
+    status,
+    params,
+    query,
+    body,
+  } = endpoint
   const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
   const idempotency_key = idempotent === undefined ? null : idempotent === true ? 'required' : 'optional'
   const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
   return {
-    ...{ id, method, path, summary, caller, scope, idempotency_key, status },
+    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status },
     members: parts.flatMap(([place, schema]) => membersOf(schema).map((it) => ({ in: place, ...it }))),
     failures: codesOf(endpoint),
     example: {
@@ -91,17 +105,6 @@ function typeOf({ type, enum: values, items, const: value }: ReadSchema): string
 const ruleOf = ({ description, 'x-expected': expected, minimum, maximum }: ReadSchema): string =>
   description ?? expected ?? (maximum === undefined ? '' : `${minimum} to ${maximum}`)
 
-/** Environment variable of the command line with each kind of credential. */
-const variables: Readonly<Record<CredentialKind, string>> = {
-  token: 'VOUCHERCTL_TOKEN',
-  bot: 'VOUCHERCTL_BOT_TOKEN',
-  jwt: 'VOUCHERCTL_JWT',
-  operator: 'VOUCHERCTL_OPERATOR_KEY',
-}
-
-const parametersOf = ({ params }: Endpoint) =>
-  (params === undefined ? {} : exampleOf(params)) as Readonly<Record<string, string>>
-
 /** A command for bash in which variables stand for the server and the credential. */
 function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const { method, path, caller } = endpoint
@@ -109,7 +112,7 @@ function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => ids[name] as string)
   const input = bodyExample(endpoint)
   const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
-  const headers: ShellText[] = [['Authorization: Bearer ', { variable: variables[caller] }]]
+  const headers: ShellText[] = [['Authorization: Bearer ', { variable: credentialVariables[caller] }]]
   if (body !== undefined) headers.push('Content-Type: application/json')
   if (key !== undefined) headers.push(`Idempotency-Key: ${key}`)
   return curlCommand('', { method, url: [{ variable: 'VOUCHERCTL_BASE_URL' }, target], headers, body })

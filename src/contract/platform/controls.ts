@@ -107,7 +107,8 @@ export const platformControls = group('platform', {
 
   setClock: put('/_platform/v1/clock', {
     summary: 'Set the test clock; it only moves forward',
-    body: input({ now: withExample(instantInput, '2027-01-31T00:00:00Z') }),
+    command: 'platform clock set :now',
+    body: input({ now: instantInput }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
   }),

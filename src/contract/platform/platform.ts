@@ -129,12 +129,14 @@ export const platform = group('platform', {
   approveTemplate: post('/_platform/v1/templates/:templateId/approve', {
     ...overTemplate,
     summary: 'Approve a template under review',
+    command: 'platform templates approve :templateId',
     review: 'decides',
   }),
 
   rejectTemplate: post('/_platform/v1/templates/:templateId/reject', {
     ...overTemplate,
     summary: 'Reject a template under review',
+    command: 'platform templates reject :templateId --code :code --reason :reason',
     review: 'decides',
     body: input({
       code: Type.String({
@@ -211,12 +213,14 @@ export const platform = group('platform', {
   approveBot: post('/_platform/v1/bots/:botId/approve', {
     ...overBot,
     summary: 'Approve a bot: it becomes active',
+    command: 'platform bots approve :botId',
     review: 'decides',
   }),
 
   rejectBot: post('/_platform/v1/bots/:botId/reject', {
     ...overBot,
     summary: 'Reject a bot; its owner may apply again',
+    command: 'platform bots reject :botId --note :note',
     review: 'decides',
     body: input({ note: text(1, 200, 'Say whose bot it is.') }),
   }),
@@ -280,11 +284,8 @@ export const platform = group('platform', {
 
   createChat: post('/_platform/v1/chats', {
     summary: 'Start a chat with a bot as a user, or return the existing one',
-    body: input({
-      bot_id: ids.botId,
-      user_id: machineId(128, { example: 'user-42' }),
-      type: Type.Optional(oneOf(chatTypes)),
-    }),
+    command: 'platform users start --bot :bot_id --user :user_id',
+    body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
     output: chat,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -304,7 +305,8 @@ export const platform = group('platform', {
 
   sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
-    body: input({ text: messageText(4096, 'Hello, one coffee please') }),
+    command: 'platform users send :chatId --text :text',
+    body: input({ text: messageText(4096) }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
   }),
@@ -312,12 +314,14 @@ export const platform = group('platform', {
   blockChat: post('/_platform/v1/chats/:chatId/block', {
     ...overChat,
     summary: 'Block the bot as the user of a chat',
+    command: 'platform users block :chatId',
     leadsTo: ['BOT_BLOCKED'],
   }),
 
   unblockChat: post('/_platform/v1/chats/:chatId/unblock', {
     ...overChat,
     summary: 'Lift the block as the user of a chat',
+    command: 'platform users unblock :chatId',
   }),
 
   secureKeys: get('/_platform/v1/secure/keys', {

@@ -18,6 +18,7 @@ const endpoint = Type.Object({
   method: Type.String(),
   path: Type.String(),
   summary: Type.String(),
+  command: nullable(Type.String({ description: ':name is a member of the input, - a credential from stdin' })),
   caller: oneOf(['token', 'bot', 'jwt', 'operator']),
   scope: nullable(Type.String({ description: 'scope that the token needs' })),
   idempotency_key: nullable(oneOf(['required', 'optional'])),

@@ -30,7 +30,10 @@ export const send = async (path: string, method = 'GET', body?: unknown): Promis
   return fetch(path, { method, headers, body: JSON.stringify(body) })
 }
 
-/** Calls an endpoint of the operator API, such as `call('POST', '/clock/advance', { seconds: 60 })`; never throws. */
+/** Reads from the operator API; never throws. */
+export const read = <Data>(path: string): Promise<Result<Data>> => call('GET', path)
+
+/** Calls an endpoint of the operator API; never throws. Changes use `makeCall`. */
 export async function call<Data>(method: string, path: string, body?: unknown): Promise<Result<Data>> {
   let response: Response
   // A change must not happen later, when nobody expects it any more.

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
-import { call, type Failure, type Result } from './api.js'
+import { type Failure, type Result, read } from './api.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
 import { place, setFilter } from './router.js'
@@ -192,7 +192,7 @@ export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
   const again = on.map((what) => changed.value[what]).join()
   useEffect(() => {
     let current = true
-    void call<Data>('GET', path).then((result) => current && setState({ path, result }))
+    void read<Data>(path).then((result) => current && setState({ path, result }))
     return () => {
       current = false
     }

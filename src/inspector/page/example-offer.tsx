@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { call } from './api.js'
+import { read } from './api.js'
 import { signal } from './signal.js'
 import { features } from './state.js'
 import { loadFile } from './trust.js'
@@ -13,8 +13,8 @@ function close(): void {
 }
 
 async function offerExample(): Promise<void> {
-  const read = await call<{ pagination: { total: number } }>('GET', '/applications?limit=1')
-  if (!read.ok || read.data.pagination.total > 0) return
+  const result = await read<{ pagination: { total: number } }>('/applications?limit=1')
+  if (!result.ok || result.data.pagination.total > 0) return
   const loaded = await loadFile(() => import('./views/example.js'))
   if (loaded) offer.value = loaded.Example
 }

@@ -11,7 +11,7 @@ export function FindField() {
     event.preventDefault()
     const text = field.current?.value.trim() ?? ''
     if (text === '') return
-    const view = await loadFile(() => import('./views/find.js'))
+    const view = await loadFile(() => import('./views/log/find.js'))
     if (view === null) announce(NO_RESPONSE)
     else if (await view.find(text)) field.current?.blur()
   }

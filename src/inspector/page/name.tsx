@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { call } from './api.js'
+import { read } from './api.js'
 import { linkTo } from './router.js'
 import { signal } from './signal.js'
 import { features } from './state.js'
@@ -29,7 +29,7 @@ function readNames(): void {
   if (timer !== undefined) return
   timer = setTimeout(async () => {
     timer = undefined
-    const reads = Object.values(lists).map((it) => call<{ items: readonly Named[] }>('GET', `/${it}?limit=100`))
+    const reads = Object.values(lists).map((it) => read<{ items: readonly Named[] }>(`/${it}?limit=100`))
     const found = (await Promise.all(reads)).flatMap((it) => (it.ok ? it.data.items : []))
     if (found.length > 0) names.value = new Map(found.map(({ id, name }) => [id, name]))
   }, PAUSE_MS)

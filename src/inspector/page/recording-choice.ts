@@ -2,7 +2,7 @@ import { NO_RESPONSE } from './api.js'
 import { signal } from './signal.js'
 import { announce } from './state.js'
 import { loadFile } from './trust.js'
-import type { Recording } from './views/recording.js'
+import type { Recording } from './views/log/recording.js'
 
 /** Ids of the requests and deliveries that are chosen for a scenario; null while the user records none. */
 export const chosen = signal<ReadonlySet<string> | null>(null)
@@ -15,7 +15,7 @@ export function choose(ids: ReadonlySet<string> | null): void {
 }
 
 export async function startRecording(): Promise<void> {
-  recording.value ??= (await loadFile(() => import('./views/recording.js')))?.Recording ?? null
+  recording.value ??= (await loadFile(() => import('./views/log/recording.js')))?.Recording ?? null
   if (recording.value) choose(new Set())
   else announce(NO_RESPONSE)
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import type { PageFeatures } from '../features.js'
-import { call, noteSession, send } from './api.js'
+import { noteSession, read, send } from './api.js'
 import { BASE } from './router.js'
 import { signal } from './signal.js'
 import { noteBuild } from './trust.js'
@@ -13,9 +13,9 @@ export async function readFeatures(): Promise<PageFeatures | null> {
   const response = await send(`${BASE}/features`)
   noteSession(response)
   if (!response.ok) return null
-  const read = (await response.json()) as PageFeatures
-  noteBuild(read.build)
-  return read
+  const offered = (await response.json()) as PageFeatures
+  noteBuild(offered.build)
+  return offered
 }
 
 /** Number of changes of each kind that the stream reported, so that a view can read its data again. */
@@ -58,8 +58,8 @@ export function announce(text: string): void {
 
 export async function readClock(): Promise<void> {
   if (!features.value?.test_clock) return
-  const read = await call<{ now: string }>('GET', '/clock')
-  if (read.ok) offset.value = Date.parse(read.data.now) - Date.now()
+  const result = await read<{ now: string }>('/clock')
+  if (result.ok) offset.value = Date.parse(result.data.now) - Date.now()
 }
 
 export function startClock(): void {

@@ -4,7 +4,7 @@ import { ActivityLog } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'
 import { refreshNames } from './name.js'
 import { signal } from './signal.js'
-import { announce, features, noteChange, readClock, readFeatures } from './state.js'
+import { announce, announcement, features, noteChange, readClock, readFeatures } from './state.js'
 import { distrust } from './trust.js'
 
 export const log = new ActivityLog()
@@ -63,8 +63,8 @@ function receive(line: ActivityLine): void {
   refreshNames()
   noteChange(line.what)
   if (line.what === 'clock' || line.what === 'reset') void readClock()
-  // Not for one before the page was opened.
-  if (line.what === 'reset' && complete.value) announce('The server was reset.')
+  // Neither a reset before the page was opened, nor one that this tab has made and announced.
+  if (line.what === 'reset' && complete.value && announcement.value === '') announce('The server was reset.')
 }
 
 let shown = true

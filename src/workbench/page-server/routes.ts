@@ -50,6 +50,11 @@ export class PageRoutes {
   async #resultOf(method: string | undefined, path: string, request: IncomingMessage): Promise<Result> {
     if (method === 'GET' && path === `${API}/deliveries`)
       return this.#list(new URLSearchParams(request.url?.split('?', 2)[1]))
+    // The page takes the method and path of a replay from it.
+    if (method === 'GET' && path === `${API}/reference`) {
+      const { reference } = await import('../../contract/openapi/reference.js')
+      return { ok: true, data: reference() }
+    }
     const [, id, replay] = /^\/_platform\/v1\/deliveries\/([\d-]+)(\/replay)?$/.exec(path) ?? []
     if (id === undefined || method !== (replay === undefined ? 'GET' : 'POST')) return refuse('ROUTE_NOT_FOUND')
     const order = replay === undefined ? undefined : await readOrder(request)

@@ -2,6 +2,7 @@ import { createServer, get } from 'node:http'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ActivityLine } from '../../../src/contract/platform/activity.js'
 import type { DeliveryDetail, DeliveryReplay } from '../../../src/contract/platform/deliveries.js'
+import type { Reference } from '../../../src/contract/platform/reference.js'
 import type { Delivery } from '../../../src/contract/webhook.js'
 import { explainMismatch, verifyWebhook } from '../../../src/webhook/index.js'
 import { Forwarder } from '../../../src/workbench/forwarding.js'
@@ -111,6 +112,13 @@ test('page of a listener that starts on an older inbox streams its deliveries, o
     { delivery_id: '1-1', status: 503, error: { code: 'http_status' }, explanation: null },
     { delivery_id: '1-2', status: 401, explanation: expect.stringContaining('the secret differs') },
   ])
+})
+
+test('page of a listener gets the reference, from which it takes the path of a replay', async () => {
+  const { client } = await pageOf()
+  const { groups }: Reference = (await client.send('GET', '/_platform/v1/reference')).body
+  const replay = groups.flatMap((it) => it.endpoints).find((it) => it.id === 'platform.replayDelivery')
+  expect(replay).toMatchObject({ method: 'POST', path: '/_platform/v1/deliveries/:deliveryId/replay' })
 })
 
 test('page of a listener shows why it refused a delivery, as webhook verify --explain does', async () => {

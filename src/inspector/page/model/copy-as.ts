@@ -1,6 +1,7 @@
 import type { CapturedExchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
-import { splitAt } from '../../../contract/secrets.js'
+import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
+import { credentialVariables, splitAt } from '../../../contract/secrets.js'
 import { curlCommand } from '../../../values/curl.js'
 import { readTarget } from '../../../values/path-part.js'
 import { shellWord } from '../../../values/shell-word.js'
@@ -9,16 +10,8 @@ import { base64Of } from './edited-bytes.js'
 
 // Texts that repeat a call elsewhere. They contain no secret, because the server has replaced secrets with HIDDEN.
 
-/** Environment variables with the credentials of the command line, by path. */
-const variables = [
-  [/^\/_platform\//, 'VOUCHERCTL_OPERATOR_KEY'],
-  [/^\/api\/v1\/(bots\/(applications|my)|open-platform\/applications)(\/|$)/, 'VOUCHERCTL_JWT'],
-  [/^\/api\/v1\/bots\//, 'VOUCHERCTL_BOT_TOKEN'],
-] as const
-
-/** Variable with the credential for a path. */
-export const credentialVariable = (path: string): string =>
-  variables.find(([it]) => it.test(path))?.[1] ?? 'VOUCHERCTL_TOKEN'
+/** What the page knows about the endpoint of a call; undefined for a call of no route. */
+type Facts = Pick<ReferenceEndpoint, 'caller' | 'members'> | undefined
 
 export type Sent = CapturedExchange['request']
 
@@ -47,7 +40,7 @@ function pathOf({ url }: Pick<Sent, 'url'>): string {
 }
 
 /** Formats a command that repeats the request to this server, with the credential from the environment. */
-export function curlOf(request: Sent, baseUrl: string): string {
+export function curlOf(request: Sent, baseUrl: string, endpoint: Facts): string {
   const { method, headers, body } = request
   const path = pathOf(request)
   const text = body === null ? undefined : textOf(bytesOf(body))
@@ -60,7 +53,7 @@ export function curlOf(request: Sent, baseUrl: string): string {
       .filter(([name]) => !ownHeaders.test(name))
       .map(([name, value]) =>
         /^authorization$/i.test(name)
-          ? [`${name}: Bearer `, { variable: credentialVariable(path) }]
+          ? [`${name}: Bearer `, { variable: credentialVariables[endpoint?.caller ?? 'token'] }]
           : hide(`${name}: ${value}`),
       ),
     ...(isBinary ? { file: '-' } : text === undefined ? {} : { body: hide(text) }),
@@ -85,15 +78,14 @@ export function commandOf(request: Sent): string | null {
 /** A call of the log, or one that was not made yet, with the result that is expected of it. */
 export type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
 
-/** Query members with integer values; all other members of path and query are text. */
-const integers = ['page', 'limit', 'seconds', 'buckets', 'update_id']
-
 /** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
-function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null {
+function inputOf({ path }: Call, request: Sent, endpoint: Facts): Record<string, unknown> | null {
   const { body } = request
   const { params, query } = readTarget(path ?? '', request.url)
   const input: Record<string, unknown> = params
-  for (const [name, value] of query) input[name] = integers.includes(name) ? Number(value) : value
+  const isInteger = (name: string) =>
+    endpoint?.members.some((it) => it.in === 'query' && it.name === name && it.type === 'integer')
+  for (const [name, value] of query) input[name] = isInteger(name) ? Number(value) : value
   if (body === null) return input
   try {
     const read: unknown = JSON.parse(textOf(bytesOf(body)) ?? '')
@@ -104,8 +96,8 @@ function inputOf({ path }: Call, request: Sent): Record<string, unknown> | null 
 }
 
 /** Common parts of a step and a test; null if neither can make the call. */
-function partsOf(call: Call, request: Sent) {
-  const input = inputOf(call, request)
+function partsOf(call: Call, request: Sent, endpoint: Facts) {
+  const input = inputOf(call, request, endpoint)
   if (input === null || call.endpoint === null) return null
   return { endpoint: call.endpoint, input, key: keyOf(request) }
 }
@@ -118,8 +110,8 @@ const yaml = (value: unknown): string =>
     .replaceAll('\n', '\n    ')
 
 /** A step of a scenario that makes the call and expects its result. */
-export function stepOf(call: Call, request: Sent): string | null {
-  const parts = partsOf(call, request)
+export function stepOf(call: Call, request: Sent, facts: Facts): string | null {
+  const parts = partsOf(call, request, facts)
   if (!parts) return null
   const { endpoint, input, key } = parts
   return `- call: ${endpoint}
@@ -132,8 +124,8 @@ ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.co
 const IMPORT = 'import'
 
 /** A test that makes the call and expects its result. */
-export function testOf(call: Call, request: Sent): string | null {
-  const parts = partsOf(call, request)
+export function testOf(call: Call, request: Sent, facts: Facts): string | null {
+  const parts = partsOf(call, request, facts)
   if (!parts) return null
   const { endpoint, input, key } = parts
   const script = (value: unknown) =>

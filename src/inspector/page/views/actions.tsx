@@ -1,9 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { Failed } from '../components.js'
-import { bodyOf, commandLineOf, loggedCallOf, type PlannedCall, plannedRequestOf } from '../model/planned-call.js'
+import { makeCall } from '../make-call.js'
+import {
+  bodyOf,
+  commandLineOf,
+  filled,
+  loggedCallOf,
+  type PlannedCall,
+  plannedRequestOf,
+} from '../model/planned-call.js'
+import { useEndpoints } from '../reference.js'
 import { CopyAs } from './copy-as.js'
-import { makeCall } from './make-call.js'
 
 type Values = Readonly<Record<string, string>>
 
@@ -75,7 +84,7 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
   const [busy, setBusy] = useState(false)
   const [made, setMade] = useState<readonly unknown[]>([])
   const [refusal, setRefusal] = useState('')
-  const planned = calls(values, key)
+  const planned = calls(values, key).map(filled)
   const run = async (event: Event) => {
     event.preventDefault()
     // The button is not disabled meanwhile, because it would lose the focus.
@@ -151,19 +160,28 @@ function control({ options, lines, optional, placeholder }: Field, value: string
 
 /** The call that a program would make, before it is made. */
 function Preview({ planned, open }: { readonly planned: PlannedCall; readonly open: boolean }) {
-  const request = plannedRequestOf(planned)
-  const key = planned.idempotencyKey ? `\nIdempotency-Key: ${planned.idempotencyKey}` : ''
-  const body = request.body === null ? '' : `\n\n${JSON.stringify(bodyOf(planned), null, 2)}`
+  const endpoint = useEndpoints()?.get(planned.endpoint)
   return (
     <details class="planned" open={open}>
       <summary>
         The call <code>{planned.endpoint}</code>
       </summary>
+      {endpoint && written(planned, endpoint)}
+    </details>
+  )
+}
+
+function written(planned: PlannedCall, endpoint: ReferenceEndpoint) {
+  const request = plannedRequestOf(planned, endpoint)
+  const key = planned.idempotencyKey ? `\nIdempotency-Key: ${planned.idempotencyKey}` : ''
+  const body = request.body === null ? '' : `\n\n${JSON.stringify(bodyOf(planned, endpoint), null, 2)}`
+  return (
+    <>
       <pre tabindex={0} role="region" aria-label="The call that a program makes">
         {`${request.method} ${request.url}${key}${body}`}
       </pre>
-      <CopyAs call={loggedCallOf(planned)} request={request} command={commandLineOf(planned)} />
-    </details>
+      <CopyAs call={loggedCallOf(endpoint)} request={request} command={commandLineOf(planned, endpoint)} />
+    </>
   )
 }
 

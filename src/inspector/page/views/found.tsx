@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { call, type Result } from '../api.js'
+import { type Result, read } from '../api.js'
 import { Failed, Loading } from '../components.js'
 import { changed } from '../state.js'
 
@@ -9,11 +9,11 @@ const PAGES_MAX = 20
 
 async function findIn<Item extends { readonly id: string }>(list: string, id: string): Promise<Result<Item>> {
   for (let page = 1; page <= PAGES_MAX; page++) {
-    const read = await call<{ items: readonly Item[] }>('GET', `/${list}?limit=100&page=${page}`)
-    if (!read.ok) return read
-    const found = read.data.items.find((it) => it.id === id)
+    const result = await read<{ items: readonly Item[] }>(`/${list}?limit=100&page=${page}`)
+    if (!result.ok) return result
+    const found = result.data.items.find((it) => it.id === id)
     if (found) return { ok: true, data: found }
-    if (read.data.items.length < 100) break
+    if (result.data.items.length < 100) break
   }
   return { ok: false, sentence: `Nothing here has the id ${id}.` }
 }

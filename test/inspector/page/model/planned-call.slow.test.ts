@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { commandLineOf, type PlannedCall, plannable } from '../../../../src/inspector/page/model/planned-call.js'
+import { commandLineOf, type PlannedCall } from '../../../../src/inspector/page/model/planned-call.js'
 import { bash } from '../../../support/cli/bash.js'
 import { cliServer } from '../../../support/cli/server.js'
+import { referenceEndpoints, referenceOf } from '../../../support/page/reference.js'
 import { botBody, templateBody } from '../../../support/server/tenant.js'
 
 test('copied command of every action does on the built command line what the action does', async () => {
@@ -10,9 +11,9 @@ test('copied command of every action does on the built command line what the act
   const { client, env } = server
   const { id: voucherId, credential } = await server.issue()
   const tried = new Set<string>()
-  const run = async (endpoint: keyof typeof plannable, input: PlannedCall['input'], more = {}) => {
+  const run = async (endpoint: PlannedCall['endpoint'], input: PlannedCall['input'], more = {}) => {
     tried.add(endpoint)
-    const command = commandLineOf({ endpoint, input, ...more })
+    const command = commandLineOf({ endpoint, input, ...more }, referenceOf(endpoint))
     const line = `voucherctl() { "$node" "$cli" "$@"; }; ${command?.replace('voucherctl', 'voucherctl --json')}`
     const { exit, stdout, stderr } = await bash(line, { ...env, SECRET: credential.value })
     expect([command, exit, stderr]).toEqual([command, 0, ''])
@@ -48,6 +49,6 @@ test('copied command of every action does on the built command line what the act
     await run(`platform.${decision}`, { botId, ...(decision === 'rejectBot' && { note: reason }) })
   }
   await run('platform.setClock', { now: '2127-01-01T00:00:00.000Z' })
-  const withCommand = Object.entries(plannable).filter(([, [, , command]]) => command !== '')
-  expect([...tried].sort()).toEqual(withCommand.map(([id]) => id).sort())
+  const withCommand = referenceEndpoints.filter((it) => it.command !== null)
+  expect([...tried].sort()).toEqual(withCommand.map((it) => it.id).sort())
 })

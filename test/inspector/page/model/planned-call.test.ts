@@ -1,20 +1,13 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../../../../src/contract/index.js'
 import {
   bodyOf,
   commandLineOf,
-  loggedCallOf,
+  filled,
   type PlannedCall,
   pathOf,
-  plannable,
   plannedRequestOf,
 } from '../../../../src/inspector/page/model/planned-call.js'
-
-test.each(Object.entries(plannable))('%s is planned with the method and the path of the contract', (id, planned) => {
-  const [method, path] = planned
-  const { status } = loggedCallOf({ endpoint: id as keyof typeof plannable, input: {} })
-  expect(endpoints.find((it) => it.id === id)).toMatchObject({ method, path, status })
-})
+import { referenceOf } from '../../../support/page/reference.js'
 
 const redeem: PlannedCall = {
   endpoint: 'vouchers.redeem',
@@ -25,7 +18,7 @@ const redeem: PlannedCall = {
 }
 
 test('planned request has the idempotency key as header, and hides the credential of its voucher', () => {
-  const { method, url, headers, body } = plannedRequestOf(redeem)
+  const { method, url, headers, body } = plannedRequestOf(redeem, referenceOf('vouchers.redeem'))
   expect([method, url]).toEqual(['POST', '/api/v1/open-platform/vouchers/redeem'])
   expect(headers).toContainEqual(['Idempotency-Key', 'key-1'])
   expect(JSON.parse(atob(body ?? ''))).toEqual({
@@ -34,11 +27,14 @@ test('planned request has the idempotency key as header, and hides the credentia
   })
 })
 
-test('path of a planned call escapes its parameters, and the body omits them and empty members', () => {
+test('path of a planned call escapes its parameters, and the body omits them', () => {
   const send: PlannedCall = { endpoint: 'platform.sendAsUser', input: { chatId: 'a/b', text: 'Hello', none: '' } }
-  expect(pathOf(send)).toBe('/_platform/v1/chats/a%2Fb/messages')
-  expect(bodyOf(send)).toEqual({ text: 'Hello' })
-  expect(plannedRequestOf({ endpoint: 'platform.blockChat', input: { chatId: 'c' } })).toMatchObject({ body: null })
+  const endpoint = referenceOf(send.endpoint)
+  expect(pathOf(send, endpoint)).toBe('/_platform/v1/chats/a%2Fb/messages')
+  expect(bodyOf(send, endpoint)).toEqual({ text: 'Hello', none: '' })
+  expect(bodyOf(filled(send), endpoint)).toEqual({ text: 'Hello' })
+  const block: PlannedCall = { endpoint: 'platform.blockChat', input: { chatId: 'c' } }
+  expect(plannedRequestOf(block, referenceOf(block.endpoint))).toMatchObject({ body: null })
 })
 
 test.each<[string | undefined, PlannedCall]>([
@@ -53,5 +49,5 @@ test.each<[string | undefined, PlannedCall]>([
   ['voucherctl vouchers reverse rdm_1', { endpoint: 'vouchers.reverse', input: { redemptionId: 'rdm_1', reason: '' } }],
   [undefined, { endpoint: 'platform.showCredentials', input: { voucherId: 'vch_1' } }],
 ])('command line of a planned call is %s', (command, planned) => {
-  expect(commandLineOf(planned)).toBe(command)
+  expect(commandLineOf(filled(planned), referenceOf(planned.endpoint))).toBe(command)
 })

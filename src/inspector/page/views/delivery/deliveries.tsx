@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import type { Bot } from '../../../contract/bots.js'
-import type { UpdateType } from '../../../contract/updates.js'
-import type { Delivery } from '../../../contract/webhook.js'
-import { type Column, Heading, Status, TextFilter, Time, useRead } from '../components.js'
-import { linkTo, setFilter, type ViewProps } from '../router.js'
-import { features } from '../state.js'
-import { List } from './list.js'
-import { StateBadge, stateOptions } from './state-badge.js'
+import type { Bot } from '../../../../contract/bots.js'
+import type { UpdateType } from '../../../../contract/updates.js'
+import type { Delivery } from '../../../../contract/webhook.js'
+import { type Column, Heading, Status, TextFilter, Time, useRead } from '../../components.js'
+import { linkTo, setFilter, type ViewProps } from '../../router.js'
+import { features } from '../../state.js'
+import { List } from '../list.js'
+import { StateBadge, stateOptions } from '../state-badge.js'
 
 const states: readonly Delivery['status'][] = [
   'pending',

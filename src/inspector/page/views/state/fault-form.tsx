@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { faultKinds, faultTable } from '../../../contract/platform/fault-kinds.js'
-import type { Reference } from '../../../contract/platform/reference.js'
-import { useRead } from '../components.js'
-import { faultOf, previewOf } from '../model/fault-draft.js'
-import { act } from './act.js'
+import { faultKinds, faultTable, type NewFault } from '../../../../contract/platform/fault-kinds.js'
+import type { Reference } from '../../../../contract/platform/reference.js'
+import { useRead } from '../../components.js'
+import { act } from '../../make-call.js'
+import { faultOf, previewOf } from '../../model/fault-draft.js'
 
 /** Fields with numbers; the presets of a kind apply to those that are empty. */
 const numbers = {
@@ -28,7 +28,7 @@ export function FaultForm() {
   const sentence = typeof fault === 'string' ? fault : previewOf(fault)
   const add = (event: Event) => {
     event.preventDefault()
-    void act('POST', '/faults', fault as object, sentence)
+    void act({ endpoint: 'platform.addFault', input: { ...(fault as NewFault) } }, sentence)
   }
   const common = (name: string) => ({
     name,

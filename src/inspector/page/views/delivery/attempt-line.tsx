@@ -1,6 +1,6 @@
-import type { DeliveryAttempt } from '../../../contract/webhook.js'
-import { Status, Time } from '../components.js'
-import { duration } from '../model/format.js'
+import type { DeliveryAttempt } from '../../../../contract/webhook.js'
+import { Status, Time } from '../../components.js'
+import { duration } from '../../model/format.js'
 
 /** One attempt of a delivery: its time, outcome and duration. */
 export function AttemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt) {

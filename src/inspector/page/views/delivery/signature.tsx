@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
-import { Time } from '../components.js'
-import { bytesOf } from '../model/bytes.js'
-import { count } from '../model/format.js'
-import { verdictOf } from '../model/secret-verdict.js'
-import { checkSecret } from '../model/signature-check.js'
-import { Message } from './message.js'
+import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
+import { Time } from '../../components.js'
+import { bytesOf } from '../../model/bytes.js'
+import { count } from '../../model/format.js'
+import { verdictOf } from '../../model/secret-verdict.js'
+import { checkSecret } from '../../model/signature-check.js'
+import { Message } from '../message.js'
 
 /** The signed text, the secrets that signed it, and a check of a pasted secret. */
 export function Signature({ detail }: { readonly detail: DeliveryDetail }) {

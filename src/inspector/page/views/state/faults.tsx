@@ -1,7 +1,8 @@
-import type { Fault } from '../../../contract/platform/controls.js'
-import { Heading, Loaded } from '../components.js'
-import { faultSentence } from '../model/fault-sentence.js'
-import { act } from './act.js'
+import type { Fault } from '../../../../contract/platform/controls.js'
+import { Heading, Loaded } from '../../components.js'
+import { act } from '../../make-call.js'
+import { faultSentence } from '../../model/fault-sentence.js'
+import type { PlannedCall } from '../../model/planned-call.js'
 import { FaultForm } from './fault-form.js'
 
 /** A form for any fault, and the active faults. */
@@ -18,7 +19,7 @@ export function FaultsView() {
 }
 
 function listed({ items }: { readonly items: readonly Fault[] }) {
-  const remove = (path: string) => act('DELETE', path, {}, 'The faults changed.')
+  const change = (call: PlannedCall) => act(call, 'The faults changed.')
   if (items.length === 0) return <p class="empty">No fault is on.</p>
   return (
     <>
@@ -29,14 +30,14 @@ function listed({ items }: { readonly items: readonly Fault[] }) {
             <button
               class="small"
               aria-label={`Remove: ${faultSentence(fault)}`}
-              onClick={() => remove(`/faults/${fault.id}`)}
+              onClick={() => change({ endpoint: 'platform.removeFault', input: { faultId: fault.id } })}
             >
               Remove
             </button>
           </li>
         ))}
       </ul>
-      <button onClick={() => remove('/faults')}>Remove all</button>
+      <button onClick={() => change({ endpoint: 'platform.clearFaults', input: {} })}>Remove all</button>
     </>
   )
 }

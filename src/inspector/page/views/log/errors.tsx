@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
-import type { Reference } from '../../../contract/platform/reference.js'
-import { Badge, Heading, Status, Time, useRead } from '../components.js'
-import type { Entry } from '../model/activity-log.js'
-import { type ErrorGroup, errorGroups } from '../model/error-groups.js'
-import { count } from '../model/format.js'
-import { linkTo } from '../router.js'
-import { serverNow } from '../state.js'
-import { log, logVersion } from '../stream.js'
-import { Choice } from './choice.js'
+import type { Reference } from '../../../../contract/platform/reference.js'
+import { Badge, Heading, Status, Time, useRead } from '../../components.js'
+import type { Entry } from '../../model/activity-log.js'
+import { type ErrorGroup, errorGroups } from '../../model/error-groups.js'
+import { count } from '../../model/format.js'
+import { linkTo } from '../../router.js'
+import { serverNow } from '../../state.js'
+import { log, logVersion } from '../../stream.js'
+import { Choice } from '../choice.js'
 
 const HOUR_MS = 3_600_000
 /** Calls of a group in the view; the stream has all. */

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import type { ListedTemplate, Totals as TotalsRecord } from '../../../contract/platform/platform.js'
-import { type Column, Heading, Loaded, Table } from '../components.js'
-import { barsOf } from '../model/bars.js'
-import { count, dateTime } from '../model/format.js'
-import { linkTo, type ViewProps } from '../router.js'
-import { Choice } from './choice.js'
-import { List } from './list.js'
-import { StateBadge } from './state-badge.js'
+import type { ListedTemplate, Totals as TotalsRecord } from '../../../../contract/platform/platform.js'
+import { type Column, Heading, Loaded, Table } from '../../components.js'
+import { barsOf } from '../../model/bars.js'
+import { count, dateTime } from '../../model/format.js'
+import { linkTo, type ViewProps } from '../../router.js'
+import { Choice } from '../choice.js'
+import { List } from '../list.js'
+import { StateBadge } from '../state-badge.js'
 
 /** Periods in seconds, with their number of bars. */
 const periods = [

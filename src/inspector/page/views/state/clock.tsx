@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import type { Forecast } from '../../../contract/platform/controls.js'
-import { Copy, Heading, useRead } from '../components.js'
-import { sentenceOf, stepOf, steps } from '../model/clock-steps.js'
-import { dateTime, relative } from '../model/format.js'
-import { features, serverNow, useServerNow } from '../state.js'
-import { act } from './act.js'
+import type { Forecast } from '../../../../contract/platform/controls.js'
+import { Copy, Heading, useRead } from '../../components.js'
+import { act } from '../../make-call.js'
+import { sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
+import { dateTime, relative } from '../../model/format.js'
+import { features, serverNow, useServerNow } from '../../state.js'
 
 const presets = { '+1 h': 3600, '+1 d': 86_400, '+31 d': 2_678_400 }
 
@@ -49,7 +49,8 @@ function TestClock() {
   if (result) forecast.current = result.ok ? sentenceOf(result.data) : result.sentence
   const advance = async (event: Event) => {
     event.preventDefault()
-    if (await act('PUT', '/clock', { now: target }, `The clock moved. ${forecast.current}`)) setTarget('')
+    if (await act({ endpoint: 'platform.setClock', input: { now: target } }, `The clock moved. ${forecast.current}`))
+      setTarget('')
   }
   const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
   return (

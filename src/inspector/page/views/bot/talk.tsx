@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Chat, TranscriptMessage } from '../../../contract/chats.js'
-import { Failed, Loading, useRead } from '../components.js'
-import { dateTime } from '../model/format.js'
-import { linkTo } from '../router.js'
-import { ActionForm } from './actions.js'
-import { Credentials } from './credentials.js'
+import type { Chat, TranscriptMessage } from '../../../../contract/chats.js'
+import { Failed, Loading, useRead } from '../../components.js'
+import { dateTime } from '../../model/format.js'
+import { linkTo } from '../../router.js'
+import { ActionForm } from '../actions.js'
+import { Credentials } from '../voucher/credentials.js'
 
 interface TalkProps {
   readonly chat: Chat

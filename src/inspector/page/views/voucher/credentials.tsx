@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { IssuedVoucher } from '../../../contract/vouchers.js'
-import { Copy } from '../components.js'
-import { loadFile } from '../trust.js'
+import type { IssuedVoucher } from '../../../../contract/vouchers.js'
+import { Copy } from '../../components.js'
+import { loadFile } from '../../trust.js'
 
 type Drawing = typeof import('./qr.js')
 

@@ -1,14 +1,15 @@
-import type { FoundRecord } from '../../../contract/platform/acting.js'
-import { call, type Result } from '../api.js'
-import { type Column, Failed, Heading, Status, Table, Time } from '../components.js'
-import type { Entry } from '../model/activity-log.js'
-import { findInLog } from '../model/find-in-log.js'
-import { linkOf } from '../name.js'
-import { linkTo, visit } from '../router.js'
-import { signal } from '../signal.js'
-import { announce, features } from '../state.js'
-import { log } from '../stream.js'
-import { entryLink } from '../stream-view.js'
+import type { FoundRecord } from '../../../../contract/platform/acting.js'
+import type { Result } from '../../api.js'
+import { type Column, Failed, Heading, Status, Table, Time } from '../../components.js'
+import { makeCall } from '../../make-call.js'
+import type { Entry } from '../../model/activity-log.js'
+import { findInLog } from '../../model/find-in-log.js'
+import { linkOf } from '../../name.js'
+import { linkTo, visit } from '../../router.js'
+import { signal } from '../../signal.js'
+import { announce, features } from '../../state.js'
+import { log } from '../../stream.js'
+import { entryLink } from '../../stream-view.js'
 
 interface Found {
   /** Null for a listener, which has no records. */
@@ -21,7 +22,8 @@ const found = signal<Found | null>(null)
 
 /** Finds records and entries of the log. Opens the only one, else lists them. @returns true if there is any */
 export async function find(text: string): Promise<boolean> {
-  const records: Found['records'] = features.value?.source === 'server' ? await call('POST', '/find', { text }) : null
+  const records: Found['records'] =
+    features.value?.source === 'server' ? await makeCall({ endpoint: 'platform.find', input: { text } }) : null
   const entries = findInLog(log.entries, text)
   const items = records?.ok ? records.data.items : []
   const links = items.length > 0 ? items.map((it) => linkOf(it.kind, it.id)) : entries.map(entryLink)

@@ -1,7 +1,7 @@
-import type { AttemptExchange } from '../../../contract/platform/deliveries.js'
-import { Status, Time } from '../components.js'
-import { duration } from '../model/format.js'
-import { Message } from './message.js'
+import type { AttemptExchange } from '../../../../contract/platform/deliveries.js'
+import { Status, Time } from '../../components.js'
+import { duration } from '../../model/format.js'
+import { Message } from '../message.js'
 
 interface ResponseProps {
   readonly exchange: Pick<AttemptExchange, 'status' | 'error' | 'duration_ms' | 'response'> & Partial<AttemptExchange>

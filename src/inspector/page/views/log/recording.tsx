@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { OutputOf } from '../../../contract/endpoint.js'
-import type { platformActivity } from '../../../contract/platform/activity.js'
-import { call, type Result } from '../api.js'
-import { Copy, Failed } from '../components.js'
-import { count } from '../model/format.js'
+import type { OutputOf } from '../../../../contract/endpoint.js'
+import type { platformActivity } from '../../../../contract/platform/activity.js'
+import type { Result } from '../../api.js'
+import { Copy, Failed } from '../../components.js'
+import { makeCall } from '../../make-call.js'
+import { count } from '../../model/format.js'
 
 type Recorded = OutputOf<typeof platformActivity.recordScenario>
 
@@ -28,7 +29,7 @@ export function Recording({ chosen, choose, shown, close }: RecordingProps) {
   const record = async () => {
     if (busy || chosen.size === 0) return
     setBusy(true)
-    setResult(await call<Recorded>('POST', '/recordings', { ids: [...chosen].slice(0, IDS_MAX) }))
+    setResult(await makeCall({ endpoint: 'platform.recordScenario', input: { ids: [...chosen].slice(0, IDS_MAX) } }))
     setBusy(false)
   }
   return (

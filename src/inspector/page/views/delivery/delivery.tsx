@@ -1,14 +1,14 @@
-import type { DeliveryDetail } from '../../../contract/platform/deliveries.js'
-import { Heading, Loaded, Time } from '../components.js'
-import type { Entry } from '../model/activity-log.js'
-import { outcomeOf } from '../model/delivery-outcome.js'
-import type { ViewProps } from '../router.js'
+import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
+import { Heading, Loaded, Time } from '../../components.js'
+import type { Entry } from '../../model/activity-log.js'
+import { outcomeOf } from '../../model/delivery-outcome.js'
+import type { ViewProps } from '../../router.js'
+import { Members } from '../members.js'
+import { StateBadge } from '../state-badge.js'
 import { AttemptLine } from './attempt-line.js'
-import { Members } from './members.js'
 import { Replay } from './replay.js'
 import { Response } from './response.js'
 import { Signature } from './signature.js'
-import { StateBadge } from './state-badge.js'
 
 /** A delivery: the cause of a failure, signature, attempts, responses of the app, and replay. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {

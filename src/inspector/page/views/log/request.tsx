@@ -1,12 +1,12 @@
-import type { CapturedExchange, RequestLogEntry } from '../../../contract/platform/activity.js'
-import { Badge, Heading, KeyValue, Status, Time } from '../components.js'
-import type { Entry } from '../model/activity-log.js'
-import { duration } from '../model/format.js'
-import { Name } from '../name.js'
-import { linkTo, type ViewProps } from '../router.js'
-import { complete, log, logVersion } from '../stream.js'
-import { CopyAs } from './copy-as.js'
-import { Message } from './message.js'
+import type { Exchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
+import { Badge, Heading, KeyValue, Status, Time } from '../../components.js'
+import type { Entry } from '../../model/activity-log.js'
+import { duration } from '../../model/format.js'
+import { Name } from '../../name.js'
+import { linkTo, type ViewProps } from '../../router.js'
+import { complete, log, logVersion } from '../../stream.js'
+import { CopyAs } from '../copy-as.js'
+import { Message } from '../message.js'
 
 export function RequestView({ params: { id = '' } }: ViewProps) {
   logVersion.value

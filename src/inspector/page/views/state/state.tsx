@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import type { Snapshot } from '../../../contract/platform/controls.js'
-import type { Totals } from '../../../contract/platform/platform.js'
-import { call } from '../api.js'
-import { type Column, Heading, Loaded, Table, Time } from '../components.js'
-import { count, plural } from '../model/format.js'
-import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../model/loss.js'
-import { announce, features, serverNow } from '../state.js'
-import { act } from './act.js'
+import type { Snapshot } from '../../../../contract/platform/controls.js'
+import type { Totals } from '../../../../contract/platform/platform.js'
+import { read } from '../../api.js'
+import { type Column, Heading, Loaded, Table, Time } from '../../components.js'
+import { act, makeCall } from '../../make-call.js'
+import { count, plural } from '../../model/format.js'
+import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../../model/loss.js'
+import { announce, features, serverNow } from '../../state.js'
 import { confirm } from './confirm.js'
 
 /** Snapshots of the state: save one, return to one, or begin again. Each says beforehand what is lost. */
@@ -40,7 +40,7 @@ function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () =
   )
   const remove = async (it: Snapshot) => {
     if (!(await mayLose(it, 'Remove'))) return
-    if (await act('DELETE', pathOf(it.name), {}, `Removed ${it.name}.`)) reload()
+    if (await act({ endpoint: 'platform.removeSnapshot', input: { name: it.name } }, `Removed ${it.name}.`)) reload()
   }
   const columns: readonly Column<Snapshot>[] = [
     { head: 'Snapshot', cell: (it) => <strong>{it.name}</strong> },
@@ -65,8 +65,6 @@ function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () =
   )
 }
 
-const pathOf = (name: string) => `/snapshots/${encodeURIComponent(name)}`
-
 /** Asks before a snapshot is lost. */
 function mayLose({ name, clock, vouchers }: Snapshot, what: string): Promise<boolean> {
   const text = (
@@ -88,7 +86,7 @@ function Save({ snapshots, saved }: { readonly snapshots: readonly Snapshot[]; r
     event.preventDefault()
     const old = snapshots.find((it) => it.name === name)
     if (old && !(await mayLose(old, 'Replace'))) return
-    if (!(await act('PUT', pathOf(name), {}, `Saved ${name}.`))) return
+    if (!(await act({ endpoint: 'platform.saveSnapshot', input: { name } }, `Saved ${name}.`))) return
     setName('')
     saved()
   }
@@ -109,8 +107,8 @@ interface Page {
 }
 
 async function readPage(path: string): Promise<Page> {
-  const read = await call<Page>('GET', path)
-  return read.ok ? read.data : { items: [], pagination: { total: 0 } }
+  const result = await read<Page>(path)
+  return result.ok ? result.data : { items: [], pagination: { total: 0 } }
 }
 
 /** Counts what is there, and what was made since an instant; without one everything is lost. */
@@ -121,7 +119,7 @@ async function countAll(since?: string) {
   const now = countBy(({ pagination }) => pagination.total)
   if (since === undefined) return { now, lost: now }
   const { pagination } = await readPage(`/vouchers?limit=1&since=${since}`)
-  const totals = await call<Totals>('GET', `/totals?buckets=1&from=${since}`)
+  const totals = await read<Totals>(`/totals?buckets=1&from=${since}`)
   const redemptions = totals.ok ? (totals.data.items[0]?.redeemed ?? 0) : 0
   const made = countBy(({ items }, kind) => madeSince(kind, items, since))
   return { now, lost: { ...made, vouchers: pagination.total, redemptions } }
@@ -146,11 +144,14 @@ async function replace(what: string, snapshot?: Snapshot): Promise<void> {
     </>
   )
   if (!(await confirm(text, what))) return
-  const path = snapshot ? `${pathOf(snapshot.name)}/restore` : '/reset'
-  let result = await call('POST', path, {})
+  const replaced = (shared: { readonly shared?: true } = {}) =>
+    snapshot
+      ? makeCall({ endpoint: 'platform.restoreSnapshot', input: { name: snapshot.name, ...shared } })
+      : makeCall({ endpoint: 'platform.reset', input: shared })
+  let result = await replaced()
   if (!result.ok && result.code === 'DATABASE_SHARED') {
     const shared = <p>Other servers may use this database: their state changes too.</p>
-    if (await confirm(shared, `${what} for all`)) result = await call('POST', path, { shared: true })
+    if (await confirm(shared, `${what} for all`)) result = await replaced({ shared: true })
   }
   announce(result.ok ? (snapshot ? `Restored ${snapshot.name}.` : 'The server was reset.') : result.sentence)
 }

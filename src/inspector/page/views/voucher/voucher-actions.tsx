@@ -1,8 +1,8 @@
-import type { IssuedVoucher, Redemption, Verification, Voucher } from '../../../contract/vouchers.js'
-import { features, serverNow } from '../state.js'
-import { type Action, uniqueId } from './actions.js'
+import type { IssuedVoucher, Redemption, Verification, Voucher } from '../../../../contract/vouchers.js'
+import { features, serverNow } from '../../state.js'
+import { type Action, uniqueId } from '../actions.js'
+import { wordsOf } from '../members.js'
 import { Credentials } from './credentials.js'
-import { wordsOf } from './members.js'
 
 const done = (text: string) => <p class="good">{text}</p>
 

@@ -1,11 +1,11 @@
-import type { Bot } from '../../../contract/bots.js'
-import type { Chat } from '../../../contract/chats.js'
-import { Badge, type Column, Heading, Loaded, Time } from '../components.js'
-import type { Entry } from '../model/activity-log.js'
-import { Name } from '../name.js'
-import { linkTo, type ViewProps, visit } from '../router.js'
-import { type Action, ActionForm } from './actions.js'
-import { List } from './list.js'
+import type { Bot } from '../../../../contract/bots.js'
+import type { Chat } from '../../../../contract/chats.js'
+import { Badge, type Column, Heading, Loaded, Time } from '../../components.js'
+import type { Entry } from '../../model/activity-log.js'
+import { Name } from '../../name.js'
+import { linkTo, type ViewProps, visit } from '../../router.js'
+import { type Action, ActionForm } from '../actions.js'
+import { List } from '../list.js'
 
 /** Chats of users with bots, and a form that starts one. */
 export function ChatsView({ query }: ViewProps) {

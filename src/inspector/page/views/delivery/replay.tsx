@@ -1,11 +1,19 @@
 import { useState } from 'preact/hooks'
-import type { DeliveryDetail, DeliveryReplay } from '../../../contract/platform/deliveries.js'
-import { call, type Result } from '../api.js'
-import { Failed } from '../components.js'
-import { bytesOf } from '../model/bytes.js'
-import { type ByteFormat, type Bytes, base64Of, isEditableText, readBytes, writeBytes } from '../model/edited-bytes.js'
-import { count } from '../model/format.js'
-import { Choice } from './choice.js'
+import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
+import type { Result } from '../../api.js'
+import { Failed } from '../../components.js'
+import { makeCall } from '../../make-call.js'
+import { bytesOf } from '../../model/bytes.js'
+import {
+  type ByteFormat,
+  type Bytes,
+  base64Of,
+  isEditableText,
+  readBytes,
+  writeBytes,
+} from '../../model/edited-bytes.js'
+import { count } from '../../model/format.js'
+import { Choice } from '../choice.js'
 import { Response } from './response.js'
 
 interface ReplayProps {
@@ -20,8 +28,8 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
   const [result, setResult] = useState<Result<DeliveryReplay>>()
   const send = async (signed: boolean, edited?: Bytes) => {
     setSending(true)
-    const input = { mode: signed ? 'resigned' : 'as_sent', ...(edited && { body: base64Of(edited) }) }
-    setResult(await call('POST', `/deliveries/${encodeURIComponent(delivery.id)}/replay`, input))
+    const bytes = { mode: signed ? 'resigned' : 'as_sent', ...(edited && { body: base64Of(edited) }) }
+    setResult(await makeCall({ endpoint: 'platform.replayDelivery', input: { deliveryId: delivery.id, ...bytes } }))
     setSending(false)
     reload()
   }

@@ -1,9 +1,9 @@
-import type { voucherStatuses } from '../../../contract/platform/voucher-history.js'
-import type { Voucher } from '../../../contract/vouchers.js'
-import { type Column, Heading, TextFilter, Time } from '../components.js'
-import { linkTo, setFilter, type ViewProps } from '../router.js'
-import { List } from './list.js'
-import { StateBadge, stateOptions } from './state-badge.js'
+import type { voucherStatuses } from '../../../../contract/platform/voucher-history.js'
+import type { Voucher } from '../../../../contract/vouchers.js'
+import { type Column, Heading, TextFilter, Time } from '../../components.js'
+import { linkTo, setFilter, type ViewProps } from '../../router.js'
+import { List } from '../list.js'
+import { StateBadge, stateOptions } from '../state-badge.js'
 
 const states: readonly (typeof voucherStatuses)[number][] = ['issued', 'redeemed', 'expired']
 
