@@ -11,6 +11,7 @@ import {
   oneOf,
   page,
   pageQuery,
+  templateSummary,
   text,
   unique,
 } from './fields.js'
@@ -68,16 +69,6 @@ export const validity = Type.Union(
   { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
 )
 export type Validity = Static<typeof validity>
-
-/** Members of a template that its vouchers show. */
-export const templateSummary = {
-  externalTemplateId: Type.String({ example: 'coffee-1' }),
-  name: Type.String({ example: 'One free coffee' }),
-  type: Type.String({ example: 'gift' }),
-  issuerName: Type.String({ example: 'Coffee shop' }),
-  fulfillerName: Type.String({ example: 'Coffee shop' }),
-  fulfillmentCategory: oneOf(fulfillmentCategories, 'offline_service'),
-}
 
 /** Template record (RULES.md#templates). */
 export const template = Type.Object({
