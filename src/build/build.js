@@ -24,10 +24,18 @@ if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: tr
 const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
 const { packages } = await bundle('dist')
 fs.mkdirSync('dist/schemas', { recursive: true })
-for (const input of ['src/cli/schemas/file-schemas.ts', 'src/server/file-schemas.ts']) {
-  const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
-  const { fileSchemas } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
-  for (const [name, text] of Object.entries(fileSchemas)) fs.writeFileSync(join('dist/schemas', name), text)
+/** Files that users write: name, title, and the module with its schema. */
+const files = [
+  ['templates', 'Template file of voucherctl', 'contract/templates.ts', 'templateFile'],
+  ['scenario', 'Scenario file of voucherctl', 'cli/schemas/scenario-schema.ts', 'scenarioSchema'],
+  ['seed', 'Seed file of voucherctl', 'server/seed/schema.ts', 'seedSchema'],
+]
+for (const [name, title, path, member] of files) {
+  const options = { platform: 'node', write: false, output: { codeSplitting: false } }
+  const { output } = await build({ input: `src/${path}`, ...options })
+  const { [member]: schema } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+  const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }
+  fs.writeFileSync(`dist/schemas/${name}.schema.json`, `${JSON.stringify(whole, withoutOwnKeywords)}\n`)
 }
 // The guide for agents, with the heads that their programs look for.
 const [, title, text] = /^# (.*)\n+([^]*)$/.exec(fs.readFileSync('src/guides/agents.md', 'utf8'))
@@ -49,6 +57,13 @@ if (!bundleOnly) {
     fs.writeFileSync(`dist/types/${library}/index.d.mts`, "export * from './index.js'\n")
 }
 fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, packages, dist: checksumOf(filesOf('dist')) }))
+
+/** Drops keywords of the contract that JSON Schema lacks; `x-expected` becomes a description. */
+function withoutOwnKeywords(_name, value) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const { 'x-expected': expected, 'x-openapi': _openapi, 'x-unique': _unique, ...rest } = value
+  return expected === undefined ? rest : { description: expected, ...rest }
+}
 
 function filesOf(folder) {
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true })

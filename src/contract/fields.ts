@@ -49,7 +49,7 @@ export const instantInput = Type.String({
 /** Output of an instant: RFC 3339 in UTC with milliseconds. */
 export const instantAt = (example: string) => Type.String({ description: 'RFC 3339, UTC, milliseconds', example })
 
-/** All examples describe one coffee shop, with consistent ids and times. */
+// All examples describe one coffee shop, with consistent ids and times.
 export const instant = instantAt('2026-11-21T10:00:00.000Z')
 /** An instant some minutes after those of `instant`. */
 export const laterInstant = instantAt('2026-11-21T10:05:00.000Z')
@@ -149,3 +149,13 @@ export function oneOf<const V extends readonly string[]>(values: V, example?: V[
 
 /** Values of fulfillment_category in templates and vouchers. */
 export const fulfillmentCategories = ['physical_goods', 'offline_service', 'ecommerce_discount'] as const
+
+/** Members of a template that its vouchers show. */
+export const templateSummary = {
+  externalTemplateId: Type.String({ example: 'coffee-1' }),
+  name: Type.String({ example: 'One free coffee' }),
+  type: Type.String({ example: 'gift' }),
+  issuerName: Type.String({ example: 'Coffee shop' }),
+  fulfillerName: Type.String({ example: 'Coffee shop' }),
+  fulfillmentCategory: oneOf(fulfillmentCategories, 'offline_service'),
+}

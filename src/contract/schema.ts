@@ -33,7 +33,7 @@ type Keywords<T = unknown> = Readonly<Record<string, unknown>> & { readonly exam
 
 /** Marks optional members. A symbol, because JSON.stringify omits symbols. */
 const optional = Symbol('optional')
-/** Has the example of a schema. A symbol, so that no copy, print or validator of a schema has it. */
+/** Has the example of a schema. A symbol, so that neither validators nor JSON have the keyword. */
 const example = Symbol('example')
 
 /** Adds an example to a schema; undefined adds none. */

@@ -11,6 +11,7 @@ import {
   oneOf,
   page,
   pageQuery,
+  templateSummary,
   text,
   unique,
 } from './fields.js'
@@ -69,17 +70,7 @@ export const validity = Type.Union(
 )
 export type Validity = Static<typeof validity>
 
-/** Members of a template that its vouchers show. */
-export const templateSummary = {
-  externalTemplateId: Type.String({ example: 'coffee-1' }),
-  name: Type.String({ example: 'One free coffee' }),
-  type: Type.String({ example: 'gift' }),
-  issuerName: Type.String({ example: 'Coffee shop' }),
-  fulfillerName: Type.String({ example: 'Coffee shop' }),
-  fulfillmentCategory: oneOf(fulfillmentCategories, 'offline_service'),
-}
-
-/** Template record (rules/vouchers.md#templates). */
+/** Template record (RULES.md#templates). */
 export const template = Type.Object({
   id: ids.templateId,
   ...templateSummary,

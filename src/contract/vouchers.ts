@@ -11,12 +11,12 @@ import {
   nullable,
   oneOf,
   secret,
+  templateSummary,
   text,
   unique,
   userId,
 } from './fields.js'
 import { type Static, Type, withExample } from './schema.js'
-import { templateSummary } from './templates.js'
 
 /** A credential (rules/vouchers.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({

@@ -58,8 +58,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
 /** Writes a copy of a schema, unless the file exists. */
 export async function writeSchema(host: Host, path: string | undefined, name: string): Promise<Failure | undefined> {
   if (path === undefined || existsSync(resolve(host.cwd, path))) return undefined
-  const { fileSchemas } = await import('../schemas/file-schemas.js')
-  return create(host, path, fileSchemas[name] ?? '')
+  return create(host, path, host.document(`dist/schemas/${name}`))
 }
 
 async function create({ cwd }: Host, path: string, text: string): Promise<Failure | undefined> {

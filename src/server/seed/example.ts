@@ -1,5 +1,6 @@
 import { botScopes, scopes } from '../../contract/endpoint.js'
-import { templateBody } from '../../contract/openapi/template-body.js'
+import { exampleOf } from '../../contract/schema.js'
+import { templateInput } from '../../contract/templates.js'
 import { updateTypes } from '../../contract/updates.js'
 import { makeToken } from '../../domain/tokens.js'
 import type { Deps } from '../deps.js'
@@ -20,7 +21,7 @@ export function exampleSeed({ newId, random }: Pick<Deps, 'newId' | 'random'>): 
         tokens: [{ id: newId('tok'), name: 'example', token: makeToken('sop_', random), scopes: [...scopes] }],
         templates: [
           {
-            ...templateBody,
+            ...exampleOf(templateInput),
             ...{ id: newId('tpl'), external_template_id: 'coffee', type: 'exchange', issue_limit: 100 },
           },
         ],

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fileSchemas } from '../../../../src/cli/schemas/file-schemas.js'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { pageOf, template, templateFile } from '../../../support/cli/samples.js'
@@ -105,7 +104,7 @@ describe.each(['templates', 'scenario'])('%s init', (group) => {
     expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 0, stdout: said })
     const text = readFileSync(join(home, `${group}.yaml`), 'utf8')
     expect(firstLine(text)).toBe(named(`./${schema}`))
-    expect(readFileSync(join(home, schema), 'utf8')).toBe(fileSchemas[schema])
+    expect(readFileSync(join(home, schema), 'utf8')).toBe(readFileSync(`dist/schemas/${schema}`, 'utf8'))
     expect(await cli(`${group} init`, { home })).toMatchObject({ exit: 1 })
     expect(await cli(`${group} init -`, { home })).toMatchObject({ stdout: text.slice(text.indexOf('\n') + 1) })
     writeFileSync(join(home, schema), '{}')
