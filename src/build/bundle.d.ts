@@ -6,7 +6,7 @@ export interface BundledPackage {
   readonly version: string
   /** An SPDX expression. */
   readonly license: string
-  /** Of what is no npm package. */
+  /** Of files outside npm packages. */
   readonly purl?: string
 }
 

@@ -46,7 +46,7 @@ export class Difference extends Error {
     readonly observed: string,
     /** Last request before the difference; the clean-up of a probe sends later requests. */
     readonly request: WireRequest | undefined,
-    /** Basis of the difference if that of the probe is partly specified. */
+    /** Basis of the difference if the probe is partly specified. */
     readonly basis: Basis = 'specified',
     /** True if a refusal differs from the expected one only in its code. */
     readonly isWording = false,

@@ -119,7 +119,7 @@ export class RunResources {
     this.#removals.push({ leftover: { kind, id }, remove })
   }
 
-  /** Removes registered objects, newest first; returns what is left. */
+  /** Removes registered objects, newest first; returns the remaining ones. */
   async cleanUp(): Promise<readonly Leftover[]> {
     for (const { leftover, remove } of this.#removals.splice(0).reverse()) {
       const reason = await remove().catch((error: Error) => error.message)

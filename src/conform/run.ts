@@ -24,7 +24,7 @@ interface RunOptions {
 /** Number of successive probes without a response after which the platform counts as not reachable. */
 const SILENT_MAX = 3
 
-/** Runs the probes in order and removes what they created. Resolves to what is left on the platform. */
+/** Runs the probes in order and removes what they created. Resolves to the objects left on the platform. */
 export async function runProbes(options: RunOptions): Promise<readonly Leftover[]> {
   const { probes, resources, wire, signal, onResult, now } = options
   const context = new ProbeContext(resources, wire)

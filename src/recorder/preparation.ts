@@ -20,7 +20,7 @@ export type Existing = ReadonlyMap<string, Members>
 
 const isCall = (it: RecordedEvent): it is RecordedCall => it.kind === 'call'
 
-/** True if the server approves what is submitted: a call used a template or bot on which no recorded call decided. */
+/** True if the server approves submissions: a call used a template or bot on which no recorded call decided. */
 export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
   const submitted = new Set<unknown>()
   return events.filter(isCall).some(({ target, input, data, code }) => {
@@ -186,7 +186,7 @@ class Preparing {
     return at <= call.at
   }
 
-  /** Repeats a call of a voucher's history; the input of a recorded replay is that of the call. */
+  /** Repeats a call of a voucher's history; a recorded replay has the same input. */
   #again(target: string, event: VoucherEvent | undefined, input: Members, data: Members, token: string): void {
     const key = event?.idempotency_key ?? undefined
     const replay = this.#recorded.find((it) => it.target === target && key !== undefined && it.key === key && !it.code)
@@ -263,7 +263,7 @@ class Preparing {
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }
 
-  /** Returns the JWT of an account; null for that of the scenario. */
+  /** Returns the JWT of an account; null for the scenario's account. */
   #jwt(account = this.#accounts[0]): string | null {
     if (account === undefined) return null
     const name = nameOf(account)

@@ -27,7 +27,7 @@ test.each<[NodeJS.Platform, Partial<typeof platform>]>([
   ['darwin', { hasOwners: true, namesDisplay: false, startsLoginShells: true, syncsFolders: true }],
   ['freebsd', { hasOwners: true, namesDisplay: false, removesOpenFiles: true, hasByteStdout: true }],
   ['win32', { hasOwners: false, syncsFolders: false, removesOpenFiles: false, hasByteStdout: false }],
-])('platformOf(%j) has what is known of that system', (name, known) => {
+])('platformOf(%j) has the facts known of that system', (name, known) => {
   expect(platformOf(name)).toMatchObject(known)
 })
 

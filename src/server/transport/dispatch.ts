@@ -31,7 +31,7 @@ interface OpenedDispatch extends Carrier {
 }
 
 interface DispatchEvents {
-  /** @param carries true if the decrypted request has its own record */
+  /** @param carries true if the envelope was opened: the call inside is recorded on its own */
   recordRequest(ended: CompletedRequest, status: number, captured: null, carries: boolean): void
   /** Logs a bug or an unusable store and returns the refusal for the client. */
   refusalOfError(id: string, error: unknown): Refusal

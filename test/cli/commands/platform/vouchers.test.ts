@@ -79,7 +79,7 @@ const life = {
   ],
 }
 
-/** Draws a history; the clock of the command differs from that of the server. */
+/** Draws a history; the clocks of command and server differ. */
 const drawn = async (history: object, given: object = {}) => {
   const { baseUrl } = await stub(() => success(history))
   const ran = await cli(`platform vouchers show vch_01 --base-url ${baseUrl}`, {
