@@ -105,6 +105,6 @@ ${drawn.filter((it) => !it.endsWith('></text>')).join('\n')}
 }
 
 // After a change of the output, -u draws the picture.
-test('src/guides/session.svg shows what the commands print', async () => {
+test('src/guides/session.svg shows the output of the commands', async () => {
   await expect(draw(await runSession())).toMatchFileSnapshot('../src/guides/session.svg')
 })

@@ -1,6 +1,6 @@
 import type { RolldownOutput } from 'rolldown'
 
-/** A package of which the bundle contains a part. */
+/** A package with files in the bundle. */
 export interface BundledPackage {
   readonly name: string
   readonly version: string

@@ -177,7 +177,7 @@ export class ProbeContext {
     return this.notApplicable(`Needs ${expected}: ${inWords(response)}.`)
   }
 
-  /** Ends the probe: the platform lacks what the probe needs. */
+  /** Ends the probe: the platform lacks something that it needs. */
   notApplicable(reason: string): never {
     throw new NotApplicable(reason)
   }

@@ -42,7 +42,7 @@ export const missing: Readonly<Record<Need, string>> = {
   secure: 'a platform with the encrypted transport',
 }
 
-/** Objects of a run on the platform: those that the user offers, and those that probes create. */
+/** Objects of a run on the platform: offered by the user, or created by probes. */
 export class RunResources {
   readonly run: string
   readonly secrets: Secrets

@@ -53,7 +53,7 @@ export async function unknownIds(events: readonly RecordedEvent[], inPieces: InP
   return [...found]
 }
 
-/** Returns calls that create what the recorded calls use and what existed before them (rules/cli.md#scenarios). */
+/** Returns calls that create the records that recorded calls use or that existed before (rules/cli.md#scenarios). */
 export async function preparation(
   events: readonly RecordedEvent[],
   existing: Existing,
@@ -92,7 +92,7 @@ interface VoucherEvent {
 
 class Preparing {
   readonly calls: RecordedCall[] = []
-  /** Texts of recorded responses: what they name is not prepared. */
+  /** Texts of recorded responses: records that they name are not prepared. */
   readonly later = new Set<string>()
   readonly #existing: Existing
   readonly #recorded: readonly RecordedCall[]

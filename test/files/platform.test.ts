@@ -18,7 +18,7 @@ test('no other file of src/ or bin/ asks on which system it runs', () => {
   expect(asking).toEqual([join('src', 'files', 'platform.ts')])
 })
 
-test('the platform of this process is the one with its name', () => {
+test('the platform of this process has its name', () => {
   expect(platform).toEqual(platformOf(process.platform))
 })
 

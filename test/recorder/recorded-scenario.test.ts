@@ -191,7 +191,7 @@ describe('recorded scenario', () => {
     expect(sizes.filter((it) => it === 50).length).toBeGreaterThanOrEqual(5)
   })
 
-  it('repeated reads become one step that waits for what changed', async () => {
+  it('repeated reads become one step that waits for the change', async () => {
     const deliveries = (status: string) =>
       call('webhook.deliveries', {
         url: `/api/v1/bots/my/${BOT}/deliveries`,

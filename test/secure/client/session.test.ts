@@ -397,7 +397,7 @@ describe('timeouts of encrypted calls', () => {
 })
 
 describe('negotiation of concurrent calls', () => {
-  it('end of an abandoned negotiation does not hide the one that a later call started', async () => {
+  it('end of an abandoned negotiation does not hide a later negotiation', async () => {
     const { server, session, send } = setup()
     const waiting: (() => void)[] = []
     server.intercept = (request, next) =>

@@ -166,7 +166,7 @@ test('history has colours, and no control sequence from the server', async () =>
   expect(text).toContain('\u001b[33m● reversed')
 })
 
-test('platform vouchers list sends its filters and says what an empty list was searched for', async () => {
+test('platform vouchers list sends its filters, and names them if no voucher matches', async () => {
   const { baseUrl, received } = await stub(({ path }) =>
     success(path.includes('recipient') ? pageOf() : pageOf(voucher)),
   )
