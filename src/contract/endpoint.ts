@@ -1,4 +1,5 @@
 import type { FailureCode } from './errors.js'
+import { ids } from './fields.js'
 import { type ObjectSchema, type Properties, type Schema, type Static, Type } from './schema.js'
 
 /** Scopes of an application token (rules/callers.md#scopes). */
@@ -139,12 +140,14 @@ type PathParameters<Path> = [ParameterOf<Path>] extends [never]
   ? unknown
   : { readonly params: ObjectSchema<{ readonly [Name in ParameterOf<Path>]: Schema<string> }> }
 
+const idOf = (name: string): Schema<string> => (ids as Readonly<Record<string, Schema<string>>>)[name] ?? Type.String()
+
 /** Adds method, path and the default of `params` to an endpoint. */
 const withMethod =
   <M extends Method>(method: M) =>
   <const P extends Endpoint['path'], const D extends Omit<Definition, 'method' | 'path'>>(path: P, definition: D) => {
     const names = pathParameters(path)
-    const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
+    const params = Type.Object(Object.fromEntries(names.map((name) => [name, idOf(name)])))
     const endpoint = { method, path, ...(names.length === 0 ? {} : { params }), ...definition }
     return endpoint as Pick<typeof endpoint, 'method' | 'path'> & PathParameters<P> & D
   }

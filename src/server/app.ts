@@ -32,7 +32,7 @@ import { Routes } from './http/routes.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
-import { createDispatchListener } from './transport/dispatch.js'
+import { DispatchResponder } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 
 /** The HTTP server with all routes. */
@@ -131,9 +131,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     return reply
   }
 
-  const respondToDispatch = createDispatchListener(deps, respondInside, { recordRequest, refusalOfError })
+  const dispatches = new DispatchResponder(deps, respondInside, { recordRequest, refusalOfError })
   const respond: RequestListener = (request, response) =>
-    isDispatch(request) ? respondToDispatch(request, response) : respondInPlain(request, response)
+    isDispatch(request) ? dispatches.respond(request, response) : respondInPlain(request, response)
   const server = new HttpServer(respond, (error) => refuseMessage(error, deps.newId('req')))
   const stopFollowing = followChanges(deps)
 

@@ -1,9 +1,11 @@
-import { type Endpoint, type InputOf, mutates, type OutputOf, pathParameters } from '../../contract/endpoint.js'
-import type { Flags, ValuesOf } from '../flags/flags.js'
+import { type Endpoint, type InputOf, mutates, type OutputOf } from '../../contract/endpoint.js'
+import { usage } from '../failures/failure.js'
+import { type Flags, inWords, type ValuesOf } from '../flags/flags.js'
 import type { Outcome, View } from '../output/outcome.js'
 import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
+import { bindArgument, bindFlags, changesNothing, inputOf, subjectOf } from './member-flags.js'
 
 export interface Positional {
   readonly name: string
@@ -14,7 +16,7 @@ export interface Positional {
   readonly several?: true
   /** Values that completion suggests; the command accepts others too. */
   readonly choices?: readonly string[]
-  /** Member of the call that the argument supplies; absent if it has the name of the argument. */
+  /** Member of the call that the argument supplies; `leaf` finds one with the name of the argument. */
   readonly member?: string
 }
 
@@ -38,11 +40,6 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Gi
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
-  /**
-   * Body members that each flag can set, as paths such as `validity/starts_at`, for error messages. Absent for a member
-   * with the name of its flag; several if the value decides which.
-   */
-  readonly members?: { readonly [Name in keyof F]?: string | readonly string[] }
   readonly examples: readonly Given[]
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
@@ -71,25 +68,31 @@ export interface Leaf<
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
-/** A command whose summary, output schema and `changes` derive from an endpoint. */
-interface EndpointLeaf<F extends Flags, P extends Positional | undefined, Data> extends CommonLeaf<F, P, Data> {
-  readonly endpoint: Endpoint
-  run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
+/** A command whose summary, output schema, `changes`, and flags of members derive from an endpoint. */
+interface EndpointLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined, Data>
+  extends CommonLeaf<F, P, Data> {
+  readonly endpoint: E
+  /** Default: the summary of the endpoint. */
+  readonly summary?: string
+  /** @param given also has the input of the call, from the argument and the flags of its members */
+  run(context: Context, given: CallInput<E, F, P>): Promise<Outcome<Data>>
 }
 
 interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
   extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
-  /** Absent for a call whose whole input is the positional argument, as its path parameter, or that takes none. */
-  input?(given: Input<F, P>): InputOf<E>
-  /** Returns the id of the resource that an irreversible call affects; the command then asks before the call. */
-  loses?(given: Input<F, P>): string
+  /** Changes the input that derives from the argument and the flags. */
+  input?(given: CallInput<E, F, P>): InputOf<E>
   /** Returns a command that shows whether the change took place, suggested if the outcome is unknown. */
-  check?(given: Input<F, P>): string
+  check?(given: CallInput<E, F, P>): string
+  /** The flags that the refusal of a change without any names, if not all. */
+  readonly typical?: readonly (keyof F & string)[]
 }
 
-export interface Input<F extends Flags, P> {
-  readonly flags: ValuesOf<F>
+type CallInput<E extends Endpoint, F extends Flags, P> = Input<F, P, InputOf<E>> & { readonly input: InputOf<E> }
+
+export interface Input<F extends Flags, P, I = unknown> {
+  readonly flags: ValuesOf<F, I>
   readonly positional: PositionalValue<P>
   /** Second positional argument; empty if the command takes none. */
   readonly second: string
@@ -148,13 +151,21 @@ export const isGroup = (node: Node | LazyNode): node is Group => 'commands' in n
 
 export function leaf<
   Data,
+  E extends Endpoint,
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
->(definition: Leaf<F, P, Data, GivenExample> | EndpointLeaf<F, P, Data>): Leaf {
-  const described = 'endpoint' in definition ? describe(definition.endpoint) : {}
+>(definition: EndpointLeaf<E, F, P, Data>): Leaf
+export function leaf<
+  Data,
+  const F extends Flags = Record<never, never>,
+  const P extends Positional | undefined = undefined,
+>(definition: Leaf<F, P, Data, GivenExample>): Leaf
+export function leaf(definition: { examples: readonly GivenExample[]; endpoint?: Endpoint }): Leaf {
+  const { endpoint } = definition
   const examples = definition.examples.map((it) => (typeof it === 'string' ? { command: it } : it))
   // Drop the type parameters: `execute` passes a command only the values of its own flags.
-  return { ...described, ...definition, examples } as unknown as Leaf
+  const erased = { ...definition, examples } as unknown as Leaf
+  return endpoint === undefined ? erased : { ...describe(endpoint), ...erased, ...bind(endpoint, erased) }
 }
 
 export function callLeaf<
@@ -162,17 +173,32 @@ export function callLeaf<
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
 >(definition: CallLeaf<E, F, P>): Leaf {
-  const { endpoint, loses, check } = definition
-  const [parameter] = pathParameters(endpoint.path)
-  const { input = ({ positional }) => (parameter ? { [parameter]: positional } : {}) as InputOf<E> } = definition
-  return leaf<OutputOf<E>, F, P>({
+  const { endpoint, check, flags = {}, typical, input: refine = (given) => given.input } = definition
+  return leaf<OutputOf<E>, E, F, P>({
     ...definition,
     run: async (context, given) => {
-      const unconfirmed = loses === undefined ? undefined : await confirmLoss(context, endpoint, loses(given))
-      if (unconfirmed !== undefined) return unconfirmed
-      return context.call(endpoint, input(given), check === undefined ? {} : { check: check(given) })
+      const input = refine(given)
+      if (endpoint.method === 'PATCH' && changesNothing(endpoint, input)) {
+        const names = typical === undefined ? inWords(Object.keys(flags)) : `a flag such as ${inWords(typical)}`
+        return usage('Nothing to change.', `Give ${names}.`)
+      }
+      return (
+        (await confirmLoss(context, endpoint, subjectOf(endpoint, input))) ??
+        context.call(endpoint, input, check === undefined ? {} : { check: check(given) })
+      )
     },
   })
+}
+
+/** Binds the flags and the argument of a command to the members of its call. */
+function bind(endpoint: Endpoint, { flags: given = {}, positional: argument, run }: Leaf): Partial<Leaf> {
+  const flags = bindFlags(endpoint, given)
+  const positional = argument && bindArgument(endpoint, argument)
+  return {
+    flags,
+    positional,
+    run: (context, it) => run(context, { ...it, input: inputOf(flags, positional, it) } as typeof it),
+  }
 }
 
 function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent' | 'accepts'> {

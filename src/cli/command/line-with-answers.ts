@@ -13,7 +13,6 @@ interface Line {
 /** The members of a `Leaf` that name what a call sends. */
 interface Command {
   readonly flags?: Flags
-  readonly members?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly positional?: Argument | undefined
   readonly accepts?: readonly string[]
 }
@@ -62,15 +61,14 @@ export class LineWithAnswers {
    * the member and the file if a file supplied it; undefined for a member that the command does not know.
    */
   nameOf(pointer: string): string | undefined {
-    const { flags = {}, members = {}, positional } = this.leaf
+    const { flags = {}, positional } = this.leaf
     const path = pointer.replace(/^\//, '')
     const found = Object.entries(flags).flatMap(([name, flag]) => {
-      const supplied = [members[name] ?? membersOf(name, flag)].flat()
-      const member = supplied.find((it) => isWithin(path, it) || isWithin(it, path))
+      const member = [flag.member ?? []].flat().find((it) => isWithin(path, it) || isWithin(it, path))
       return member === undefined ? [] : [{ name, flag, rest: path.slice(member.length + 1) }]
     })
     const typed = found.filter(({ name }) => this.given.has(name))
-    if (typed.length === 0 && isArgument(positional, path)) return positional?.name
+    if (typed.length === 0 && isWithin(path, positional?.member)) return positional?.name
     const file = this.given.get('file')?.at(-1)
     const isMember = pointer.startsWith('/') && !pointer.startsWith(`${file}:`)
     if (typed.length === 0 && isMember && file !== undefined && flags.file !== undefined) {
@@ -83,12 +81,7 @@ export class LineWithAnswers {
   }
 }
 
-function isArgument(argument: Argument | undefined, path: string): boolean {
-  if (argument?.member !== undefined) return isWithin(path, argument.member)
-  return argument !== undefined && memberNames(argument.name.toLowerCase()).includes(path)
-}
-
-const isWithin = (path: string, member: string) => path === member || path.startsWith(`${member}/`)
+const isWithin = (path: string, member: string | undefined) => path === member || path.startsWith(`${member}/`)
 
 /** Adds the refused part of a flag that has several values: the value itself, or its key. */
 function withPart(name: string, flag: Flag<unknown>, rest: string, texts: readonly string[]): string {
@@ -96,16 +89,4 @@ function withPart(name: string, flag: Flag<unknown>, rest: string, texts: readon
   const [part = ''] = rest.split('/')
   const value = /^\d+$/.test(part) ? texts[Number(part)] : part
   return value === undefined ? name : `${name} ${shellWord(value)}`
-}
-
-/** Default members of a flag, if the command declares none: those with the name of the flag. */
-function membersOf(name: string, { repeatable }: Flag<unknown>): readonly string[] {
-  const snake = name.replaceAll('-', '_')
-  return [...memberNames(snake), ...(repeatable ? [`${snake}s`] : [])]
-}
-
-/** Names of a member in body and path: `template` may be `template_id`, and `app_id` the path parameter `appId`. */
-function memberNames(snake: string): readonly string[] {
-  const all = [snake, `${snake}_id`]
-  return [...all, ...all.map((it) => it.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()))]
 }

@@ -1,10 +1,11 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import { type Failure, fail, optionOf } from '../failures/failure.js'
 import { defined } from '../flags/defined.js'
-import { excluding, integer, toggle, type ValuesOf } from '../flags/flags.js'
-import type { Outcome, Plan, Result } from '../output/outcome.js'
+import { excluding, type Flags, integer, toggle, type ValuesOf } from '../flags/flags.js'
+import type { Outcome, Plan, Result, View } from '../output/outcome.js'
 import { isList, type List } from '../output/select-fields.js'
 import type { Context, ContextCallOptions } from './context.js'
+import { type GivenExample, type Leaf, leaf, type Positional } from './leaf.js'
 
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
@@ -22,13 +23,39 @@ interface PageInput {
 type PageResult<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
+interface ListLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined> {
+  readonly name: string
+  readonly endpoint: E
+  readonly notes?: readonly string[]
+  readonly positional?: P
+  readonly flags?: F
+  readonly examples: readonly GivenExample[]
+  readonly view: View<OutputOf<E>>
+}
+
+/** A command that prints a list page by page; its flags are filters of the list. */
+export function listLeaf<
+  E extends Endpoint,
+  const F extends Flags = Record<never, never>,
+  const P extends Positional | undefined = undefined,
+>(definition: ListLeaf<E, F, P>): Leaf {
+  const flags = { ...definition.flags, ...pageFlags }
+  return leaf<OutputOf<E>, E, typeof flags, P>({
+    ...definition,
+    flags,
+    run: (context, { flags, input }) => fetchList(context, flags, definition.endpoint, input),
+  })
+}
+
+/** @param input members of the call; the flags have the page */
 export async function fetchList<E extends Endpoint>(
   context: Context,
   flags: ValuesOf<typeof pageFlags>,
   endpoint: E,
-  filter: Omit<InputOf<E>, keyof PageInput>,
+  input: Omit<InputOf<E>, keyof PageInput>,
 ): Promise<Outcome<OutputOf<E>>> {
   const { page, limit, all } = flags
+  const { page: _page, limit: _limit, ...filter } = input as InputOf<E> & PageInput
   const fetch: Fetch<OutputOf<E>> = (paging, options) =>
     context.call(endpoint, { ...filter, ...paging } as InputOf<E>, options)
   if (!all) {

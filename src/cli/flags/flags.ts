@@ -29,6 +29,11 @@ export interface Flag<T> {
   readonly needs?: readonly string[]
   /** For a flag that the command itself requires: its mark in help, and the flag that can also supply the value. */
   readonly needed?: { readonly mark: string; readonly unless: string }
+  /**
+   * Member of the call that the flag sets, as a path such as `validity/starts_at`; `leaf` finds that of a flag with its
+   * name. A list if the value is no value of one member: it is an object of them, or the command makes them from it.
+   */
+  readonly member?: string | readonly string[]
   /** Kind of record whose owner the flag names; the command looks up the owner if the flag is absent. */
   readonly ownerOf?: OwnedKind
   /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */
@@ -39,7 +44,32 @@ export interface Flag<T> {
 export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
-export type ValuesOf<F extends Flags> = { readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never }
+/** @typeParam I input of the call, which has the values of flags of its members */
+export type ValuesOf<F extends Flags, I = unknown> = {
+  readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? ValueOf<T, I, Name> : never
+}
+
+/** Type of a flag that `member` defines; `Path` is its member, unless the name of the flag says so. */
+export interface OfMember<Path extends string = string> {
+  readonly path: Path
+}
+
+type ValueOf<T, I, Name> =
+  T extends OfMember<infer Path> ? Defined<At<I, string extends Path ? MemberOf<I, Name> : Path>> : T
+type Defined<T> = Exclude<T, undefined>
+type At<I, Path> = Path extends keyof I
+  ? I[Path]
+  : Path extends `${infer First}/${infer Rest}`
+    ? At<Defined<First extends keyof I ? I[First] : never>, Rest>
+    : never
+type Snake<Name> = Name extends `${infer First}-${infer Rest}` ? `${First}_${Snake<Rest>}` : Name
+type MemberOf<I, Name> = Extract<keyof I, Snake<Name> | `${Snake<Name> & string}${'s' | '_id' | 'Id'}`>
+
+/** Names of members that a flag may set without naming one: `--bot` sets `bot_id`, or the path parameter `botId`. */
+export function namesOfMember(flag: string): readonly string[] {
+  const snake = flag.replaceAll('-', '_')
+  return [snake, `${snake}_id`, `${snake}Id`, `${snake}s`]
+}
 
 const done = <T>(value: T): ParseResult<T> => ({ ok: true, value })
 const wrong = (message: string, hint?: string): ParseResult<never> => ({ ok: false, message, hint })
@@ -48,6 +78,31 @@ const wrong = (message: string, hint?: string): ParseResult<never> => ({ ok: fal
 function wrongChoice(text: string, choices: readonly string[]): ParseResult<never> {
   const near = closest(text, choices)
   return wrong(`must be one of ${choices.join(', ')}`, near === undefined ? undefined : `Did you mean ${near}?`)
+}
+
+/**
+ * Defines a flag of a member of the call: the schema of the member decides how values are read, their choices and
+ * bounds. @param value placeholder; absent for choices, pairs and booleans
+ */
+export const member = (summary: string, value?: string): Flag<OfMember | undefined> => ({
+  summary,
+  ...(value === undefined ? {} : { value }),
+  read: ofMember,
+})
+
+/** Stands in a flag of a member until `leaf` knows the endpoint. */
+export const ofMember = (): never => {
+  throw new Error('The command of the flag has no endpoint with its member.')
+}
+
+/** Names the member of the call that a flag sets. */
+export function at<const Path extends string>(
+  path: Path,
+  flag: Flag<OfMember | undefined>,
+): Flag<OfMember<Path> | undefined>
+export function at<T>(path: string | readonly string[], flag: Flag<T>): Flag<T>
+export function at(path: string | readonly string[], flag: Flag<unknown>): Flag<unknown> {
+  return { ...flag, member: path }
 }
 
 /** Defines a flag with one value. */

@@ -35,10 +35,10 @@ async function bytesOf(cwd: string, path: string): Promise<Buffer | undefined> {
 }
 
 /** Keeps where a file has mistakes, but not the messages, because they quote the file. */
-export function withoutQuotes(failure: Failure, file: string): Failure {
+export function withoutQuotes(failure: Failure): Failure {
   const message = 'There is a mistake here. Tools do not quote files: to see the mistake, pass the text as input.'
   const errors = (failure.details.errors ?? []) as readonly { pointer: string }[]
-  const places = errors.map((it) => ({ pointer: it.pointer.replace(/^-(?=:)/, () => file), message }))
+  const places = errors.map(({ pointer }) => ({ pointer, message }))
   return { ...failure, details: { errors: places } }
 }
 

@@ -2,15 +2,15 @@ import { checkRedeemCode, readQrData } from '../../contract/credential-symbols.j
 import type { Credential } from '../../contract/vouchers.js'
 import type { Context, Ok } from '../command/context.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
-import { text, type ValuesOf } from '../flags/flags.js'
+import { at, text, type ValuesOf } from '../flags/flags.js'
 import { remember } from '../host/secrets.js'
 
 /** Paragraph of help of commands that take a credential. */
 export const secret = 'Voucher codes and QR data are redemption credentials: keep them from unrelated parties.'
 
 export const credentialFlags = {
-  code: text('CODE|-', 'The same, always as a redeem code'),
-  'qr-token': text('TOKEN|-', 'The same, always as QR data'),
+  code: at(['credential'], text('CODE|-', 'The same, always as a redeem code')),
+  'qr-token': at(['credential'], text('TOKEN|-', 'The same, always as QR data')),
 }
 
 export const credentialOperand = {
@@ -19,10 +19,7 @@ export const credentialOperand = {
   member: 'credential',
 }
 
-/** Name for the member of a call that both flags can set. */
-export const credentialMembers = { code: 'credential', 'qr-token': 'credential' }
-
-/** Forms of a redeem code. Text that is longer or has other symbols is QR data (rules/cli.md#codes-as-arguments). */
+/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (rules/cli.md#codes-as-arguments). */
 const REDEEM_CODE = /^[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
 const QR_PREFIX = 'VQ1-'

@@ -30,6 +30,12 @@ let proving: Promise<void> | undefined
 /** Resolves when the tab may send its token. */
 export const trusted = (): Promise<void> => proving ?? Promise.resolve()
 
+/** Loads a file of the page as soon as the server is known to be the tab's own; null if the file does not load. */
+export const loadFile = <File>(load: () => File | Promise<File>): Promise<File | null> =>
+  trusted()
+    .then(load)
+    .catch(() => null)
+
 let build: string | undefined
 
 /** Stores the checksum of the files from which this tab loads. */
@@ -59,7 +65,7 @@ async function awaitProof(): Promise<void> {
 }
 
 /** Asks the server for a proof without sending the token. */
-async function prove(): Promise<{ readonly build: string } | 'stranger'> {
+async function prove(): Promise<{ readonly build: string } | 'silent' | 'stranger'> {
   const nonce = hexOf(crypto.getRandomValues(new Uint8Array(32)))
   const session = hexOf(await crypto.subtle.digest('SHA-256', bytesOf(sessionStorage.getItem(TOKEN) ?? '')))
   const body = JSON.stringify({ session, nonce })
@@ -68,6 +74,8 @@ async function prove(): Promise<{ readonly build: string } | 'stranger'> {
     headers: { 'content-type': 'application/json' },
     body,
   })
+  // A server that stops gives no proof: its successor on the port may be another program.
+  if (response.status === 503) return 'silent'
   const { proof, build } = (await response.json().catch(() => ({}))) as { proof?: unknown; build?: unknown }
   const key = fromHex(sessionStorage.getItem(PROOF_KEY) ?? '')
   if (key.length === 0 || typeof proof !== 'string' || typeof build !== 'string') return 'stranger'

@@ -93,18 +93,22 @@ export interface VoucherCall {
   readonly reason: Verification['reason']
 }
 
-type VoucherIn = { readonly [Id in string]: (data: never) => Pick<VoucherCall, 'voucherId'> & Partial<VoucherCall> }
-const ofVoucher = ({ id }: Voucher) => ({ voucherId: id })
-const ofRedemption = ({ voucherId }: Redemption) => ({ voucherId })
+/** Members by which the data of the endpoints names its voucher. */
+type NamesVoucher = Pick<Voucher, 'id'> &
+  Pick<Redemption, 'voucherId'> &
+  Pick<Verification, 'voucher' | 'reason'> & { readonly voucher_id: string }
+type VoucherIn = (data: NamesVoucher) => Pick<VoucherCall, 'voucherId'> & Partial<VoucherCall>
+const ofVoucher: VoucherIn = ({ id }) => ({ voucherId: id })
+const ofRedemption: VoucherIn = ({ voucherId }) => ({ voucherId })
 /** Finds the voucher in the data of a success. */
-const voucherIn: VoucherIn = {
+const voucherIn: Readonly<Record<string, VoucherIn>> = {
   'vouchers.issue': ofVoucher,
   'bots.issue': ofVoucher,
-  'vouchers.verify': ({ voucher, reason }: Verification) => ({ voucherId: voucher.id, reason }),
+  'vouchers.verify': ({ voucher, reason }) => ({ voucherId: voucher.id, reason }),
   'vouchers.redeem': ofRedemption,
   'vouchers.redemption': ofRedemption,
   'vouchers.reverse': ofRedemption,
-  'platform.showCredentials': ({ voucher_id }: { voucher_id: string }) => ({ voucherId: voucher_id }),
+  'platform.showCredentials': ({ voucher_id }) => ({ voucherId: voucher_id }),
 }
 
 /** Returns the voucher of a call; null for a call that is not about a voucher. */
@@ -114,7 +118,7 @@ export function voucherCallOf(
   { calledBy, botId }: { readonly calledBy: string; readonly botId: string },
   idempotencyKey: IdempotencyKey | undefined,
 ): VoucherCall | null {
-  const found = voucherIn[endpointId]?.(data as never)
+  const found = voucherIn[endpointId]?.(data as NamesVoucher)
   if (found === undefined) return null
   return { reason: null, idempotencyKey: idempotencyKey?.value ?? null, calledBy, botId: botId || null, ...found }
 }

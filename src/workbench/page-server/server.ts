@@ -51,6 +51,7 @@ export async function startListenerPage(options: PageRouteOptions): Promise<List
     newLink: () => inspector.newLink().url,
     add: (event) => feed.received(event),
     async close() {
+      inspector.close()
       const closed = new Promise((resolve) => server.close(resolve))
       feed.close()
       server.closeAllConnections()

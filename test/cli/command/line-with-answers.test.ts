@@ -20,11 +20,9 @@ test('every member of an API call is named by a flag or an argument of the comma
     const members = [...parameters, ...Object.keys(membersOf(endpoint.query)), ...Object.keys(membersOf(endpoint.body))]
     return members.filter((it) => nameOf(leaf, `/${it}`) === undefined).map((it) => `${name}: ${it}`)
   })
-  // The commands derive these members from --timeout, from --match-path and --match-body, and from --yes. Only
-  // `scenario record` needs names of secrets.
+  // The commands derive these members from --timeout and from --yes. Only `scenario record` needs names of secrets.
   const derived = [
     'bots updates: timeout',
-    'platform faults add: match',
     'platform activity: names',
     'platform snapshots restore: shared',
     'platform reset: shared',

@@ -1,13 +1,12 @@
 import { scopes } from '../../../contract/endpoint.js'
 import { tokens as contract } from '../../../contract/tokens.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
+import { listLeaf } from '../../command/paging.js'
 import { checkCanStore, confirmReplacing, storeCredential } from '../../command/store-credential.js'
 import { suggested } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { list, one, ownerFlag, type ParseResult, required, text, toggle } from '../../flags/flags.js'
+import { member, one, ownerFlag, type ParseResult, required, toggle } from '../../flags/flags.js'
 
-const app = required(text('ID', 'Application, app_…'), 'Application id')
+const app = required(member('Application, app_…', 'ID'), 'Application id')
 const members = ['id', 'name', 'tokenPrefix', 'scopes', 'status', 'createdAt', 'expiresAt']
 
 /** Parses a lifetime in days; the value is null for `never`. */
@@ -24,13 +23,12 @@ export const tokens: Group = {
   alias: 'token',
   summary: 'Tokens of an application',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.list,
-      flags: { app, ...pageFlags },
+      flags: { app },
       examples: ['voucherctl tokens list --app app_01JC…'],
       view: { members: ['id', 'name', 'tokenPrefix', 'last4', 'status', 'expiresAt'] },
-      run: (context, { flags }) => fetchList(context, flags, contract.list, { appId: flags.app }),
     }),
     leaf({
       name: 'create',
@@ -38,8 +36,8 @@ export const tokens: Group = {
       notes: [trusted],
       flags: {
         app,
-        name: text('NAME', 'Name, default "voucherctl"'),
-        scope: required(list('SCOPE', `One of ${scopes.join(', ')}`, scopes), 'Scopes of the token'),
+        name: member('Name, default "voucherctl"', 'NAME'),
+        scope: required(member(`One of ${scopes.join(', ')}`, 'SCOPE'), 'Scopes of the token'),
         'expires-in-days': one('N|never', 'Days until it expires, default 365', readDays),
         save: toggle('Put it into the profile instead of showing it, in every format'),
       },
@@ -49,19 +47,14 @@ export const tokens: Group = {
           comment: 'Commands that follow use it',
         },
       ],
-      run: async (context, { flags }) => {
+      run: async (context, { flags, input }) => {
         const refusal = flags.save ? await confirmReplacing(context, 'token') : undefined
         if (refusal !== undefined) return refusal
         const unwritable = await checkCanStore(context, flags.save)
         if (unwritable !== undefined) return unwritable
         const created = await context.call(
           contract.create,
-          {
-            appId: flags.app,
-            name: flags.name ?? 'voucherctl',
-            scopes: [...flags.scope],
-            ...defined({ expires_in_days: flags['expires-in-days'] }),
-          },
+          { ...input, name: flags.name ?? 'voucherctl' },
           { check: suggested`tokens list --app ${flags.app}` },
         )
         if (!created.ok) return created
@@ -92,14 +85,12 @@ export const tokens: Group = {
       flags: {
         app: ownerFlag(
           'tokens',
-          text('ID', 'Application, app_…; default: the one that has the token'),
+          member('Application, app_…; default: the one that has the token', 'ID'),
           'Application id',
         ),
       },
       examples: ['voucherctl tokens revoke tok_01JC…'],
       view: { headline: (token) => `Revoked token ${token.name}. It stops working immediately.`, members },
-      loses: ({ positional }) => positional,
-      input: ({ positional, flags }) => ({ appId: flags.app, tokenId: positional }),
       check: ({ flags }) => suggested`tokens list --app ${flags.app}`,
     }),
   ],

@@ -1,14 +1,13 @@
-import { type Bot, type BotDetail, type BotProfile, bots as contract } from '../../../contract/bots.js'
+import { type Bot, type BotDetail, bots as contract } from '../../../contract/bots.js'
 import { botScopes } from '../../../contract/endpoint.js'
 import { redact } from '../../../contract/secrets.js'
 import { confirmLoss } from '../../command/confirmation.js'
 import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
+import { listLeaf } from '../../command/paging.js'
 import { checkCanStore, storeCredential } from '../../command/store-credential.js'
-import { type Failure, suggested, usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { choice, list, matching, pairs, required, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { type Failure, suggested } from '../../failures/failure.js'
+import { at, matching, member, required, toggle } from '../../flags/flags.js'
 import { metrics } from './metrics.js'
 import { updates } from './updates.js'
 
@@ -79,46 +78,21 @@ const isName = (it: string) => it !== '' && [...it].length <= 100
 const USERNAME = /^[a-z][a-z0-9_]{2,63}$/
 const USERNAME_RULE = '3 to 64 of a-z 0-9 _, starting with a letter'
 
-const onOff = (summary: string) => choice(['on', 'off'], summary)
-
 const profileFlags = {
-  name: text('NAME', 'New name, at most 100 characters'),
-  description: text('TEXT', 'At most 512 characters'),
-  'short-description': text('TEXT', 'At most 120 characters'),
-  about: text('TEXT', 'At most 1000 characters'),
-  avatar: text('URL', 'https URL of a picture'),
-  'cover-url': text('URL', 'https URL of a wide picture'),
-  link: pairs('A link of the profile; replaces the links that are there', 'TITLE=URL'),
-  'contact-email': text('ADDRESS', 'E-mail; the contact flags together replace the contact'),
-  'contact-phone': text('NUMBER', 'A telephone number'),
-  'contact-url': text('URL', 'An https page'),
-  'inline-queries': onOff('Whether the bot responds to inline queries'),
-  'friend-requests': choice(['auto_accept', 'manual', 'disabled'], 'What happens to friend requests'),
-  'group-privacy': onOff('Whether the bot sees only what is meant for it in groups'),
-  command: pairs('An entry of the menu; replaces the menu that is there', 'COMMAND=DESCRIPTION'),
-}
-
-function profileOf(flags: ValuesOf<typeof profileFlags>) {
-  const { 'contact-email': email, 'contact-phone': phone, 'contact-url': url } = flags
-  const contact = defined({ email, phone, url })
-  const isOn = (flag: 'on' | 'off' | undefined) => (flag === undefined ? undefined : flag === 'on')
-  const links = flags.link && Object.entries(flags.link).map(([title, url]) => ({ title, url }))
-  const menu =
-    flags.command && Object.entries(flags.command).map(([command, description]) => ({ command, description }))
-  return defined({
-    name: flags.name,
-    description: flags.description,
-    short_description: flags['short-description'],
-    about: flags.about,
-    avatar: flags.avatar,
-    cover_url: flags['cover-url'],
-    links,
-    contact: Object.keys(contact).length === 0 ? undefined : (contact as BotProfile['contact']),
-    supports_inline_queries: isOn(flags['inline-queries']),
-    friend_request_mode: flags['friend-requests'],
-    group_privacy: isOn(flags['group-privacy']),
-    command_menus: menu,
-  })
+  name: member('New name, at most 100 characters', 'NAME'),
+  description: member('At most 512 characters', 'TEXT'),
+  'short-description': member('At most 120 characters', 'TEXT'),
+  about: member('At most 1000 characters', 'TEXT'),
+  avatar: member('https URL of a picture', 'URL'),
+  'cover-url': member('https URL of a wide picture', 'URL'),
+  link: member('A link of the profile; replaces the links that are there'),
+  'contact-email': at('contact/email', member('E-mail; the contact flags together replace the contact', 'ADDRESS')),
+  'contact-phone': at('contact/phone', member('A telephone number', 'NUMBER')),
+  'contact-url': at('contact/url', member('An https page', 'URL')),
+  'inline-queries': at('supports_inline_queries', member('Whether the bot responds to inline queries')),
+  'friend-requests': at('friend_request_mode', member('What happens to friend requests')),
+  'group-privacy': member('Whether the bot sees only what is meant for it in groups'),
+  command: at('command_menus', member('An entry of the menu; replaces the menu that is there')),
 }
 
 export const bots: Group = {
@@ -126,13 +100,11 @@ export const bots: Group = {
   alias: 'bot',
   summary: 'Bots of the account, and what they do with their token',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.list,
-      flags: pageFlags,
       examples: ['voucherctl bots list'],
       view: { members: ['id', 'name', 'username', 'review_status', 'status'] },
-      run: (context, { flags }) => fetchList(context, flags, contract.list, {}),
     }),
     callLeaf({
       name: 'apply',
@@ -144,9 +116,9 @@ export const bots: Group = {
           matching('USERNAME', `${USERNAME_RULE}; unique`, (it) => USERNAME.test(it), `must be ${USERNAME_RULE}`),
           'Username',
         ),
-        description: text('TEXT', 'At most 512 characters'),
-        avatar: text('URL', 'https URL of a picture'),
-        scope: list('SCOPE', `One of ${botScopes.join(', ')}; default the two of messages`, botScopes),
+        description: member('At most 512 characters', 'TEXT'),
+        avatar: member('https URL of a picture', 'URL'),
+        scope: member(`One of ${botScopes.join(', ')}; default the two of messages`, 'SCOPE'),
       },
       examples: [
         'voucherctl bots apply --name "Coffee bot" --username coffee_bot',
@@ -161,11 +133,6 @@ export const bots: Group = {
         members,
         next: (bot) => `On a local server you decide: ${suggested`platform bots approve ${bot.id}`}`,
       },
-      input: ({ flags: { scope, ...flags } }) => ({
-        name: flags.name,
-        username: flags.username,
-        ...defined({ ...flags, scopes: scope.length === 0 ? undefined : [...scope] }),
-      }),
       check: () => '`voucherctl bots list`',
     }),
     leaf({
@@ -201,27 +168,15 @@ export const bots: Group = {
         return { ok: true, printed: true }
       },
     }),
-    leaf({
+    callLeaf({
       name: 'update',
       endpoint: contract.update,
       positional: botId,
       flags: profileFlags,
-      members: {
-        'inline-queries': 'supports_inline_queries',
-        'friend-requests': 'friend_request_mode',
-        command: 'command_menus',
-        'contact-email': 'contact/email',
-        'contact-phone': 'contact/phone',
-        'contact-url': 'contact/url',
-      },
       examples: ['voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"'],
-      view: { headline: (bot: BotDetail) => `Updated bot ${bot.name}.`, members: profileMembers },
-      run: async ({ call }, { positional, flags }) => {
-        const changes = profileOf(flags)
-        if (Object.keys(changes).length === 0)
-          return usage('Nothing to change.', 'Give a flag such as --name, --description, --avatar or --command.')
-        return call(contract.update, { botId: positional, ...changes }, { check: suggested`bots get ${positional}` })
-      },
+      view: { headline: (bot) => `Updated bot ${bot.name}.`, members: profileMembers },
+      typical: ['name', 'description', 'avatar', 'command'],
+      check: ({ positional }) => suggested`bots get ${positional}`,
     }),
     leaf({
       name: 'regenerate-token',
@@ -254,15 +209,14 @@ export const bots: Group = {
       name: 'send',
       endpoint: contract.send,
       flags: {
-        chat: required(text('ID', 'Chat, chat_…'), 'Chat id'),
-        text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text'),
+        chat: required(member('Chat, chat_…', 'ID'), 'Chat id'),
+        text: required(member('At most 4096 characters; may have several lines', 'TEXT'), 'Text'),
       },
       examples: ['voucherctl bots send --chat chat_01JC… --text "Your coffee is ready"'],
       view: {
         headline: (it) => `Sent message ${it.message_id} to ${it.chat.id}.`,
         members: [],
       },
-      input: ({ flags }) => ({ chat_id: flags.chat, text: flags.text }),
     }),
     updates,
   ],

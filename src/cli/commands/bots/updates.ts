@@ -3,7 +3,7 @@ import { type Update, updateTypes } from '../../../contract/updates.js'
 import { type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failures/failure.js'
-import { integer, list, toggle } from '../../flags/flags.js'
+import { member, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
@@ -21,10 +21,10 @@ export const updates = leaf({
     'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
   ],
   flags: {
-    offset: integer('N', 'The first update to return; negative: the last N', -1_000_000_000_000, 1_000_000_000_000),
-    limit: integer('N', 'Maximum number of updates, 1 to 100', 1, 100),
+    offset: member('The first update to return; negative: the last N', 'N'),
+    limit: member('Maximum number of updates, 1 to 100', 'N'),
     follow: toggle('Go on until Ctrl-C, one update a line'),
-    'allowed-update': list('TYPE', `Only these types from now on: ${updateTypes.join(', ')}`, updateTypes),
+    'allowed-update': member(`Only these types from now on: ${updateTypes.join(', ')}`, 'TYPE'),
   },
   examples: [
     'voucherctl bots updates',
@@ -38,7 +38,7 @@ export const updates = leaf({
     key: 'update_id',
   },
   run: async (context, { flags }): Promise<Outcome<unknown>> => {
-    const { offset, limit, follow: goesOn, 'allowed-update': types } = flags
+    const { offset, limit, follow: goesOn, 'allowed-update': allowed_updates } = flags
     const asked = context.globals.timeout
     const longest = longestHold(context)
     if (asked !== undefined && asked > longest * 1000) {
@@ -46,7 +46,7 @@ export const updates = leaf({
         `--timeout is at most ${longest}s: ${isEncrypted(context) ? 'an encrypted poll' : 'a poll'} is held no longer.`,
       )
     }
-    const wanted = { limit, allowed_updates: types.length === 0 ? undefined : [...types] }
+    const wanted = { limit, allowed_updates }
     const seconds = asked === undefined ? (goesOn ? longest : 0) : Math.ceil(asked / 1000)
     if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
     return {

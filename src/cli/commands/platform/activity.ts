@@ -22,7 +22,6 @@ export const activity = leaf({
     `--bodies adds headers and bodies, with ${HIDDEN} in place of secrets. The server keeps them in memory while someone reads them, or from its start with --inspect.`,
   ],
   flags: { follow: toggle('Go on until Ctrl-C'), bodies: toggle('With headers and bodies') },
-  members: { follow: 'follow', bodies: 'bodies' },
   examples: ['voucherctl platform activity --follow', 'voucherctl platform activity --follow --bodies -o jsonl'],
   streams: true,
   view: { line: describe },

@@ -1,10 +1,9 @@
-import { type Chat, chatTypes, type TranscriptMessage } from '../../../contract/chats.js'
+import type { Chat, TranscriptMessage } from '../../../contract/chats.js'
 import { platform as contract } from '../../../contract/platform/platform.js'
-import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
+import { callLeaf, type Group } from '../../command/leaf.js'
+import { listLeaf } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { choice, required, text } from '../../flags/flags.js'
+import { member, required } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
@@ -24,25 +23,23 @@ export const platformUsers: Group = {
       name: 'start',
       endpoint: contract.createChat,
       flags: {
-        bot: required(text('ID', 'Bot, bot_…'), 'Bot id'),
-        user: required(text('ID', 'The user'), 'User id'),
-        type: choice(chatTypes, 'Default private'),
+        bot: required(member('Bot, bot_…', 'ID'), 'Bot id'),
+        user: required(member('The user', 'ID'), 'User id'),
+        type: member('Default private'),
       },
       examples: ['voucherctl platform users start --bot bot_01JC… --user user-42'],
       view: {
         ...view((chat) => `${chat.user_id} has chat ${chat.id} with the bot.`),
         next: (chat) => `Next: ${suggested`platform users send ${chat.id} --text Hello`}`,
       },
-      input: ({ flags }) => ({ bot_id: flags.bot, user_id: flags.user, ...defined({ type: flags.type }) }),
     }),
     callLeaf({
       name: 'send',
       endpoint: contract.sendAsUser,
       positional: chatId,
-      flags: { text: required(text('TEXT', 'At most 4096 characters; may have several lines'), 'Text') },
+      flags: { text: required(member('At most 4096 characters; may have several lines', 'TEXT'), 'Text') },
       examples: ['voucherctl platform users send chat_01JC… --text Hello'],
       view: { headline: (it) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
-      input: ({ positional, flags }) => ({ chatId: positional, text: flags.text }),
     }),
     callLeaf({
       name: 'block',
@@ -66,25 +63,21 @@ export const platformChats: Group = {
   alias: 'chat',
   summary: 'Chats, and what was said in them',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.chats,
-      flags: { bot: text('ID', 'Only those with this bot'), user: text('ID', 'Only those of this user'), ...pageFlags },
+      flags: { bot: member('Only those with this bot', 'ID'), user: member('Only those of this user', 'ID') },
       examples: ['voucherctl platform chats list --user user-42'],
       // Omit the bot id from the table, because two ids and a name do not fit on a line; other formats contain it.
       view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },
-      run: (context, { flags }) =>
-        fetchList(context, flags, contract.chats, defined({ bot_id: flags.bot, user_id: flags.user })),
     }),
-    leaf({
+    listLeaf({
       name: 'messages',
       endpoint: contract.messages,
       notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.'],
       positional: chatId,
-      flags: pageFlags,
       examples: ['voucherctl platform chats messages chat_01JC…'],
       view: { body: transcript, key: 'message_id' },
-      run: (context, { positional, flags }) => fetchList(context, flags, contract.messages, { chatId: positional }),
     }),
   ],
 }

@@ -1,18 +1,10 @@
 import { platformControls as contract, type Fault, type Forecast } from '../../../contract/platform/controls.js'
-import {
-  FAULT_CODE,
-  FAULT_PATH,
-  type FaultNumber,
-  faultKinds,
-  faultNumbers,
-  faultTable,
-} from '../../../contract/platform/fault-kinds.js'
+import { FAULT_CODE, FAULT_PATH, faultKinds, faultNumbers, faultTable } from '../../../contract/platform/fault-kinds.js'
 import { durationMs } from '../../../values/duration.js'
 import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { choice, integer, matching, one, required, requiredUnless, text } from '../../flags/flags.js'
+import { at, matching, member, one, required, requiredUnless } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
@@ -50,24 +42,26 @@ export const clock: Group = {
       name: 'advance',
       endpoint: contract.advanceClock,
       flags: {
-        in: requiredUnless('seconds', seconds('How far: seconds, or 30m, 2h, 31d', advanceRule), 'How far, such as 2h'),
+        in: at(
+          'seconds',
+          requiredUnless('seconds', seconds('How far: seconds, or 30m, 2h, 31d', advanceRule), 'How far, such as 2h'),
+        ),
         seconds: seconds('The same as --in', advanceRule),
       },
-      members: { in: 'seconds' },
       examples: ['voucherctl platform clock advance --in 31d'],
       view: clockView,
-      // One of the two is there: a missing one is asked for.
-      input: ({ flags }) => ({ seconds: flags.in ?? flags.seconds ?? 0 }),
     }),
-    leaf({
+    callLeaf({
       name: 'forecast',
       endpoint: contract.forecast,
       notes: ['If there are too many vouchers, tokens or deliveries to count, the forecast says "at least".'],
       flags: {
         until: requiredUnless('in', instant('Until when, such as 2027-01-31'), 'Until when'),
-        in: seconds('How far ahead: seconds, or 30m, 2h, 31d', 'must be whole seconds, or a duration such as 2h', 1000),
+        in: at(
+          'seconds',
+          seconds('How far ahead: seconds, or 30m, 2h, 31d', 'must be whole seconds, or a duration such as 2h', 1000),
+        ),
       },
-      members: { in: 'seconds' },
       examples: [
         'voucherctl platform clock forecast --in 31d',
         'voucherctl platform clock forecast --until 2027-01-31',
@@ -77,7 +71,6 @@ export const clock: Group = {
         members: [],
         next: (it) => `To go there: ${suggested`platform clock set ${it.until}`}`,
       },
-      run: async ({ call }, { flags: { until, in: seconds } }) => call(contract.forecast, defined({ until, seconds })),
     }),
   ],
 }
@@ -100,18 +93,6 @@ function effectOf(fault: Fault): string {
     ? `The next ${calls}call ${will.replace(' their ', ' its ')}`
     : `The next ${times} ${calls}calls ${will}`
 }
-
-const faultNumber = (value: string, name: FaultNumber) => {
-  const [min, max, summary] = faultNumbers[name]
-  return integer(value, summary, min, max)
-}
-
-const share = one('SHARE', 'Share of the calls, chosen at random: 0.05 is one in twenty', (text) => {
-  const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
-  return number > 0 && number <= 1
-    ? { ok: true, value: number }
-    : { ok: false, message: 'must be a number above 0 and up to 1, such as 0.05' }
-})
 
 /** Members of the body that `--match-body` names. */
 const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
@@ -139,30 +120,33 @@ export const faults: Group = {
       endpoint: contract.addFault,
       flags: {
         endpoint: required(
-          text('ID', 'Endpoint such as vouchers.redeem; `voucherctl server openapi` names them'),
+          member('Endpoint such as vouchers.redeem; `voucherctl server openapi` names them', 'ID'),
           'Endpoint',
         ),
-        kind: required(choice(faultKinds, kindSummary, 'KIND'), 'Kind'),
-        times: faultNumber('N', 'times'),
-        share,
-        seed: faultNumber('N', 'seed'),
-        nth: faultNumber('N', 'nth'),
-        'match-path': matching(
-          'PATH',
-          'Only calls with this path, which may contain *',
-          (it) => new RegExp(FAULT_PATH).test(it),
-          'must begin with / and have at most 256 visible ASCII characters; Git Bash rewrites it without MSYS_NO_PATHCONV=1',
+        kind: required(member(kindSummary, 'KIND'), 'Kind'),
+        times: member(faultNumbers.times[2], 'N'),
+        share: member('Share of the calls, chosen at random: 0.05 is one in twenty', 'SHARE'),
+        seed: member(faultNumbers.seed[2], 'N'),
+        nth: member(faultNumbers.nth[2], 'N'),
+        'match-path': at(
+          'match/path',
+          matching(
+            'PATH',
+            'Only calls with this path, which may contain *',
+            (it) => new RegExp(FAULT_PATH).test(it),
+            'must begin with / and have at most 256 visible ASCII characters; Git Bash rewrites it without MSYS_NO_PATHCONV=1',
+          ),
         ),
-        'match-body': jsonObject,
-        'delay-ms': faultNumber('MS', 'delay_ms'),
-        status: faultNumber('STATUS', 'status'),
+        'match-body': at('match/body', jsonObject),
+        'delay-ms': member(faultNumbers.delay_ms[2], 'MS'),
+        status: member(faultNumbers.status[2], 'STATUS'),
         code: matching(
           'CODE',
           'With status: failure code, default that of the status',
           (it) => new RegExp(FAULT_CODE).test(it),
           'must be a code such as RATE_LIMITED',
         ),
-        'retry-after': faultNumber('SECONDS', 'retry_after'),
+        'retry-after': member(faultNumbers.retry_after[2], 'SECONDS'),
       },
       examples: [
         'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response',
@@ -177,12 +161,7 @@ export const faults: Group = {
         members: ['id'],
         next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
       },
-      input: ({ flags: { endpoint, kind, 'match-path': path, 'match-body': body, ...flags } }) => {
-        const { 'delay-ms': delay_ms, 'retry-after': retry_after, ...rest } = flags
-        const times = rest.times ?? (rest.share === undefined ? 1 : undefined)
-        const match = path === undefined && body === undefined ? undefined : defined({ path, body })
-        return { endpoint, kind, ...defined({ ...rest, times, match, delay_ms, retry_after }) }
-      },
+      input: ({ input }) => (input.share === undefined ? { ...input, times: input.times ?? 1 } : input),
     }),
     callLeaf({
       name: 'remove',

@@ -3,13 +3,11 @@ import {
   type DeliveryReplay,
   REPLAY_BYTES_MAX,
 } from '../../../contract/platform/deliveries.js'
-import { updateTypes } from '../../../contract/updates.js'
-import { deliveryStatuses } from '../../../contract/webhook.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
+import { listLeaf } from '../../command/paging.js'
 import { suggested, usage } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { choice, excluding, integer, text, toggle } from '../../flags/flags.js'
+import { at, excluding, member, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/secrets.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
@@ -29,17 +27,15 @@ export const platformDeliveries: Group = {
   alias: 'delivery',
   summary: 'Webhook deliveries of every bot, their signatures, and replays',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.deliveries,
       flags: {
-        status: choice(deliveryStatuses, 'Only these'),
-        bot: text('ID', 'Only those of this bot, bot_…'),
-        type: choice(updateTypes, 'Only those of this type, such as message', 'TYPE'),
-        update: integer('N', 'Only those of the update with this id', 1, 1_000_000_000_000),
-        ...pageFlags,
+        status: member('Only these'),
+        bot: member('Only those of this bot, bot_…', 'ID'),
+        type: member('Only those of this type, such as message', 'TYPE'),
+        update: member('Only those of the update with this id', 'N'),
       },
-      members: { bot: 'bot_id', update: 'update_id' },
       examples: [
         'voucherctl platform deliveries list',
         'voucherctl platform deliveries list --status failed --bot bot_01JC…',
@@ -47,8 +43,6 @@ export const platformDeliveries: Group = {
       view: {
         members: ['id', 'status', 'update_type', 'update_id', 'last_status_code', 'attempt_count', 'created_at'],
       },
-      run: (context, { flags: { bot, status, type, update, ...page } }) =>
-        fetchList(context, page, contract.deliveries, defined({ bot_id: bot, status, type, update_id: update })),
     }),
     callLeaf({
       name: 'show',
@@ -75,11 +69,10 @@ export const platformDeliveries: Group = {
       ],
       positional: deliveryId,
       flags: {
-        resign: excluding(toggle('Sign again with the current time and secret'), 'as-sent'),
-        'as-sent': toggle('Keep the headers of the last attempt, also for other bytes'),
-        'body-file': text('FILE|-', 'Send these bytes instead of the update, at most 1 MiB'),
+        resign: at(['mode'], excluding(toggle('Sign again with the current time and secret'), 'as-sent')),
+        'as-sent': at(['mode'], toggle('Keep the headers of the last attempt, also for other bytes')),
+        'body-file': at(['body'], text('FILE|-', 'Send these bytes instead of the update, at most 1 MiB')),
       },
-      members: { resign: 'mode', 'as-sent': 'mode', 'body-file': 'body' },
       examples: [
         'voucherctl platform deliveries replay dlv_01JC… --resign',
         {

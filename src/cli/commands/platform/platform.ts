@@ -1,10 +1,8 @@
 import { platformActing } from '../../../contract/platform/acting.js'
 import { platform as contract } from '../../../contract/platform/platform.js'
-import { templateStatuses } from '../../../contract/templates.js'
-import { callLeaf, type Group, isGroup, leaf, type Node } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
-import { defined } from '../../flags/defined.js'
-import { choice, list, required, text } from '../../flags/flags.js'
+import { callLeaf, type Group, isGroup, type Node } from '../../command/leaf.js'
+import { listLeaf } from '../../command/paging.js'
+import { at, member, required } from '../../flags/flags.js'
 import { activity } from './activity.js'
 import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
@@ -19,26 +17,21 @@ const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…'
 const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
 const templateMembers = ['id', 'name', 'status', 'rejectionCode', 'rejectionReason', 'reviewedAt']
 const appMembers = ['id', 'name', 'status', 'features']
-const features = ['vouchers'] as const
 
 const templates: Group = {
   name: 'templates',
   alias: 'template',
   summary: 'List templates with their quota, and decide on them',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.templates,
       flags: {
-        app: text('ID', 'Only those of this application, app_…'),
-        status: choice(templateStatuses, 'Only these'),
-        ...pageFlags,
+        app: at('application_id', member('Only those of this application, app_…', 'ID')),
+        status: member('Only these'),
       },
-      members: { app: 'application_id' },
       examples: ['voucherctl platform templates list --status active'],
       view: { members: ['id', 'name', 'applicationName', 'status', 'issuedCount', 'issueLimit'] },
-      run: (context, { flags }) =>
-        fetchList(context, flags, contract.templates, defined({ application_id: flags.app, status: flags.status })),
     }),
     callLeaf({
       name: 'show',
@@ -62,12 +55,11 @@ const templates: Group = {
       endpoint: contract.rejectTemplate,
       positional: templateId,
       flags: {
-        code: required(text('CODE', 'Code of the reason, such as NAME_UNCLEAR'), 'Code of the reason'),
-        reason: required(text('TEXT', 'The reason, at most 200 characters'), 'Reason'),
+        code: required(member('Code of the reason, such as NAME_UNCLEAR', 'CODE'), 'Code of the reason'),
+        reason: required(member('The reason, at most 200 characters', 'TEXT'), 'Reason'),
       },
       examples: ['voucherctl platform templates reject tpl_01JC… --code NAME_UNCLEAR --reason "Say what it is"'],
       view: { headline: (it) => `Rejected template ${it.name}.`, members: templateMembers },
-      input: ({ positional, flags }) => ({ templateId: positional, ...flags }),
     }),
   ],
 }
@@ -77,13 +69,11 @@ const apps: Group = {
   alias: 'app',
   summary: 'List applications, suspend them and set their features',
   commands: [
-    leaf({
+    listLeaf({
       name: 'list',
       endpoint: contract.applications,
-      flags: pageFlags,
       examples: ['voucherctl platform apps list'],
       view: { members: ['id', 'name', 'status', 'features', 'createdAt'] },
-      run: (context, { flags }) => fetchList(context, flags, contract.applications, {}),
     }),
     callLeaf({
       name: 'suspend',
@@ -107,7 +97,7 @@ const apps: Group = {
       endpoint: contract.setAppFeatures,
       notes: ['Without --feature the application has none.'],
       positional: appId,
-      flags: { feature: list('NAME', `One of ${features.join(', ')}`, features) },
+      flags: { feature: member('One of vouchers', 'NAME') },
       examples: [
         'voucherctl platform apps features app_01JC… --feature vouchers',
         { command: 'voucherctl platform apps features app_01JC…', comment: 'Remove every feature' },
@@ -116,7 +106,6 @@ const apps: Group = {
         headline: (it) => `${it.name} has ${it.features.length === 0 ? 'no feature' : it.features.join(', ')}.`,
         members: appMembers,
       },
-      input: ({ positional, flags }) => ({ appId: positional, features: [...flags.feature] }),
     }),
   ],
 }
@@ -131,10 +120,9 @@ const operatorCommands: readonly Node[] = [
   callLeaf({
     name: 'reviews',
     endpoint: contract.reviews,
-    flags: { kind: choice(['template', 'bot'], 'Only these') },
+    flags: { kind: member('Only these') },
     examples: ['voucherctl platform reviews'],
     view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
-    input: ({ flags }) => defined(flags),
   }),
   callLeaf({
     name: 'find',
@@ -143,7 +131,6 @@ const operatorCommands: readonly Node[] = [
     positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or start of a name', ask: 'What to find' },
     examples: ['voucherctl platform find user-42'],
     view: { members: ['kind', 'id', 'name', 'detail'], empty: 'Nothing was found.' },
-    input: ({ positional }) => ({ text: positional }),
   }),
   templates,
   platformBots,

@@ -67,7 +67,6 @@ export const snapshots: Group = {
       positional: name,
       examples: ['voucherctl platform snapshots remove seeded'],
       view: { headline: (it) => `Removed snapshot ${it.name}.`, members: [], key },
-      loses: ({ positional }) => positional,
     }),
   ],
 }

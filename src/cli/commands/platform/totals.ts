@@ -1,8 +1,7 @@
-import { platform as contract, TOTALS_BUCKETS_MAX, type Totals } from '../../../contract/platform/platform.js'
+import { platform as contract, type Totals } from '../../../contract/platform/platform.js'
 import { durationMs } from '../../../values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
-import { defined } from '../../flags/defined.js'
-import { integer, one, text } from '../../flags/flags.js'
+import { member, one } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
 import type { Times } from '../../output/screen.js'
 import { plainLine, withTimes } from '../../output/text.js'
@@ -31,19 +30,15 @@ export const totals = callLeaf({
           ? { ok: false, message: `${TIME_RULE}, or a duration such as 7d` }
           : { ok: true, value }
       }),
+      member: ['from', 'seconds'],
       remark: zoneNotice,
     },
     until: instant('Until this time; default now'),
-    buckets: integer('N', 'Number of periods, default 24', 1, TOTALS_BUCKETS_MAX),
-    template: text('ID', 'Only vouchers of this template, tpl_…'),
+    buckets: member('Number of periods, default 24', 'N'),
+    template: member('Only vouchers of this template, tpl_…', 'ID'),
   },
-  members: { since: ['from', 'seconds'], template: 'template_id' },
   examples: ['voucherctl platform totals --since 7d --buckets 7'],
   view: { headline: sum, body: chart, members: ['from', 'issued', 'redeemed'] },
-  input: ({ flags: { since, until, buckets, template } }) => ({
-    ...since,
-    ...defined({ until, buckets, template_id: template }),
-  }),
 })
 
 function sum({ items, until, complete }: Totals): string {

@@ -2,16 +2,15 @@ import {
   platformVouchers as contract,
   type VoucherHistory,
   voucherHistory,
-  voucherStatuses,
 } from '../../../contract/platform/voucher-history.js'
 import { durationMs } from '../../../values/duration.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { idKinds } from '../../failures/ids.js'
 import { defined } from '../../flags/defined.js'
-import { choice, type Flag, one, text } from '../../flags/flags.js'
+import { at, type Flag, member, one } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
-import { credentialFlags, credentialMembers, credentialOf, readTyped } from '../../prompts/credential-input.js'
+import { credentialFlags, credentialOf, readTyped } from '../../prompts/credential-input.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that the message of an empty list can repeat it. */
@@ -39,39 +38,23 @@ export const platformVouchers: Group = {
       name: 'list',
       endpoint: contract.vouchers,
       flags: {
-        app: text('ID', 'Only those of this application, app_…'),
-        template: text('ID', 'Only those of this template, tpl_…'),
-        recipient: text('ID', 'Only those of this user'),
-        'external-id': text('ID', 'Only those with this external issue id'),
-        status: choice(voucherStatuses, 'Only these'),
+        app: at('application_id', member('Only those of this application, app_…', 'ID')),
+        template: member('Only those of this template, tpl_…', 'ID'),
+        recipient: at('recipient_user_id', member('Only those of this user', 'ID')),
+        'external-id': at('external_issue_id', member('Only those with this external issue id', 'ID')),
+        status: member('Only these'),
         since,
         ...pageFlags,
-      },
-      members: {
-        app: 'application_id',
-        template: 'template_id',
-        recipient: 'recipient_user_id',
-        'external-id': 'external_issue_id',
       },
       examples: [
         'voucherctl platform vouchers list',
         'voucherctl platform vouchers list --recipient user-42 --status redeemed --since 1h',
       ],
       view: { members: ['id', 'status', 'recipientUserId', 'externalIssueId', 'issuedAt'] },
-      run: (context, { flags }) =>
-        fetchList(
-          context,
-          flags,
-          contract.vouchers,
-          defined({
-            application_id: flags.app,
-            template_id: flags.template,
-            recipient_user_id: flags.recipient,
-            external_issue_id: flags['external-id'],
-            status: flags.status,
-            since: instantOf(flags.since, context.host.now()),
-          }),
-        ),
+      run: (context, { flags, input }) => {
+        const since = instantOf(flags.since, context.host.now())
+        return fetchList(context, flags, contract.vouchers, { ...input, ...defined({ since }) })
+      },
     }),
     leaf({
       name: 'show',
@@ -87,7 +70,6 @@ export const platformVouchers: Group = {
         member: 'credential',
       },
       flags: credentialFlags,
-      members: credentialMembers,
       examples: [
         'voucherctl platform vouchers show vch_01JC…',
         { command: 'scan | voucherctl platform vouchers show -', comment: 'By its code' },

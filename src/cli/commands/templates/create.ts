@@ -10,14 +10,14 @@ import {
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import {
+  at,
   choice,
   excluding,
   type Flag,
   integer,
+  member,
   needing,
-  pairs,
   text,
   toggle,
   type ValuesOf,
@@ -28,7 +28,7 @@ import { required } from '../../prompts/required.js'
 import { readDefinitionFile } from './file.js'
 
 /** Flag that creates the template through the bot endpoints, called with the account JWT. */
-export const botFlag = { bot: text('ID', 'Through this bot, bot_…, with the account JWT') }
+export const botFlag = { bot: at('botId', text('ID', 'Through this bot, bot_…, with the account JWT')) }
 /** The same flag for commands with a template id: without an application token they look up the bot. */
 export const ownerBotFlag = { bot: { ...botFlag.bot, ownerOf: 'templates' } } as const
 /** Command that shows whether a change took place. */
@@ -49,7 +49,7 @@ export const submitTemplate = ({ call }: Context, templateId: string, bot: strin
 const inFile = <T>(flag: Flag<T>, mark = 'required'): Flag<T> => ({ ...flag, needed: { mark, unless: 'file' } })
 
 const flags = {
-  'external-id': inFile(text('ID', 'Your own id of the template')),
+  'external-id': at('external_template_id', inFile(text('ID', 'Your own id of the template'))),
   name: inFile(text('NAME', 'Name, at most 100 characters')),
   type: inFile(text('TYPE', `${suggestedTypes.join(', ')} …`)),
   'issuer-name': inFile(text('NAME', 'Who issues it')),
@@ -58,30 +58,27 @@ const flags = {
   'acquisition-source': inFile(text('SOURCE', `${suggestedSources.join(', ')} …`)),
   'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
   'valid-days': inFile(
-    integer('N', 'Valid for N days from its issue', 1, 1_000_000),
+    at('validity/duration_days', integer('N', 'Valid for N days from its issue', 1, 1_000_000)),
     'required, or --valid-from with --valid-to',
   ),
-  'delay-days': needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days'),
-  'not-after': needing(instant('Never valid after this time'), 'valid-days'),
-  'valid-from': excluding(instant('Valid from this date or time, such as 2027-01-31 (UTC)'), 'valid-days'),
-  'valid-to': excluding(instant('Valid until this time, or to the end of this date', true), 'valid-days'),
-  description: text('TEXT', 'Description, at most 500 characters'),
-  metadata: pairs('Your own data'),
+  'delay-days': at('validity/delay_days', needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days')),
+  'not-after': at('validity/not_after', needing(instant('Never valid after this time'), 'valid-days')),
+  'valid-from': at(
+    'validity/starts_at',
+    excluding(instant('Valid from this date or time, such as 2027-01-31 (UTC)'), 'valid-days'),
+  ),
+  'valid-to': at(
+    'validity/ends_at',
+    excluding(instant('Valid until this time, or to the end of this date', true), 'valid-days'),
+  ),
+  description: member('Description, at most 500 characters', 'TEXT'),
+  metadata: member('Your own data'),
   ...botFlag,
   file: text('FILE|-', 'JSON with these values; flags win over it'),
   submit: toggle('Submit it for review immediately'),
 }
 
-const members = {
-  'external-id': 'external_template_id',
-  'valid-days': 'validity/duration_days',
-  'delay-days': 'validity/delay_days',
-  'not-after': 'validity/not_after',
-  'valid-from': 'validity/starts_at',
-  'valid-to': 'validity/ends_at',
-}
-
-type CreateFlags = ValuesOf<typeof flags>
+type CreateFlags = ValuesOf<typeof flags, TemplateInput>
 
 /** The nine required members of a template with their flags and questions. */
 const needed = [
@@ -108,7 +105,6 @@ export const create = leaf({
     'Required values may stand in --file instead, with the names of the interface; on a terminal the command asks for missing ones. A template starts as a draft. Submit it for review; only an approved (active) one can be issued.',
   ],
   flags,
-  members,
   examples: [
     'voucherctl templates create --external-id coffee-1 --name "Free coffee" --type exchange --issuer-name "Corner shop" --fulfiller-name "Corner shop" --fulfillment-category offline_service --acquisition-source free_claim --valid-days 30 --issue-limit 500 --submit',
     'voucherctl templates create --file template.json --issue-limit 100',
@@ -122,8 +118,8 @@ export const create = leaf({
         ? `Next: ${suggested`templates submit ${template.id}`}`
         : `On a local server you decide: ${suggested`platform templates approve ${template.id}`}`,
   },
-  run: async (context, { flags: given }) => {
-    const definition = await readDefinition(context, given)
+  run: async (context, { flags: given, input }) => {
+    const definition = await readDefinition(context, given, input)
     if (!definition.ok) return definition
     const { bot } = given
     const created = await createTemplate(context, definition.value, bot)
@@ -140,18 +136,21 @@ export const create = leaf({
 
 type DefinitionResult = Ok<Record<string, unknown>> | Failure
 
-async function readDefinition(context: Context, given: CreateFlags): Promise<DefinitionResult> {
+/** @param input members that flags have set */
+async function readDefinition(
+  context: Context,
+  given: CreateFlags,
+  { validity: period, ...input }: Partial<TemplateInput>,
+): Promise<DefinitionResult> {
   const conflict = conflictOf(given)
   if (conflict !== undefined) return conflict
   const file = given.file === undefined ? undefined : await readDefinitionFile(context, given.file)
   if (file?.ok === false) return file
-  const { description, metadata } = given
-  const validity = validityOf(given)
-  if (validity?.type === 'fixed' && !context.output.isJson)
-    context.output.notice(`Valid from ${validity.starts_at} until ${validity.ends_at}.`)
-  const value: Record<string, unknown> = { ...file?.value, ...defined({ validity, description, metadata }) }
-  for (const [member, flag] of needed)
-    if (member !== 'validity' && given[flag] !== undefined) value[member] = given[flag]
+  if (given['valid-from'] !== undefined && !context.output.isJson)
+    context.output.notice(`Valid from ${given['valid-from']} until ${given['valid-to']}.`)
+  const type = given['valid-days'] === undefined ? 'fixed' : 'relative'
+  const validity = period && { validity: { ...period, type } }
+  const value: Record<string, unknown> = { ...file?.value, ...validity, ...input }
   const missing = needed.filter(([member]) => value[member] === undefined)
   const names = missing.map(([member, flag]) =>
     member === 'validity' ? '(--valid-days, or --valid-from with --valid-to)' : `--${flag}`,
@@ -174,13 +173,4 @@ function conflictOf({ 'valid-from': from, 'valid-to': to }: CreateFlags): Failur
   if ((from === undefined) === (to === undefined)) return undefined
   const missing = from === undefined ? '--valid-from' : '--valid-to'
   return fail('INPUT_REQUIRED', `Missing: ${missing}.`, 'A fixed validity has a start and an end.')
-}
-
-function validityOf(given: CreateFlags): Record<string, unknown> | undefined {
-  if (given['valid-days'] !== undefined) {
-    const { 'valid-days': duration_days, 'delay-days': delay_days, 'not-after': not_after } = given
-    return { type: 'relative', duration_days, ...defined({ delay_days, not_after }) }
-  }
-  if (given['valid-from'] === undefined) return undefined
-  return { type: 'fixed', starts_at: given['valid-from'], ends_at: given['valid-to'] }
 }

@@ -73,7 +73,7 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
     const id = template.external_template_id
     if (seen.has(id)) source.wrong([...path, 'external_template_id'], `${String(id)} is in the file twice.`)
     seen.add(id)
-    return [template as unknown as DefinedTemplate]
+    return [template as Members & DefinedTemplate]
   })
 }
 

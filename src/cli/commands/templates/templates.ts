@@ -1,10 +1,9 @@
 import { bots as botContract } from '../../../contract/bots.js'
-import { templates as contract, type Template, template, templateStatuses } from '../../../contract/templates.js'
+import { templates as contract, type Template, template } from '../../../contract/templates.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { choice, text } from '../../flags/flags.js'
+import { at, member } from '../../flags/flags.js'
 import { apply, diff, init } from './as-code.js'
 import { botFlag, create, ownerBotFlag, submitTemplate } from './create.js'
 import { findTemplate } from './find.js'
@@ -36,12 +35,11 @@ export const templates: Group = {
       name: 'list',
       endpoint: contract.list,
       flags: {
-        status: choice(templateStatuses, 'Only these'),
-        'external-id': text('ID', 'Only the one with your own id'),
+        status: member('Only these'),
+        'external-id': at('external_template_id', member('Only the one with your own id', 'ID')),
         ...botFlag,
         ...pageFlags,
       },
-      members: { 'external-id': 'external_template_id' },
       examples: [
         'voucherctl templates list --status active',
         'voucherctl templates list --all -o csv',
@@ -51,13 +49,10 @@ export const templates: Group = {
         },
       ],
       view: { members: ['id', 'name', 'status', 'issuedCount', 'issueLimit'] },
-      run: (context, { flags }) => {
-        const { status, 'external-id': externalId, bot } = flags
-        const filters = defined({ status, external_template_id: externalId })
-        return bot === undefined
-          ? fetchList(context, flags, contract.list, filters)
-          : fetchList(context, flags, botContract.templates, { botId: bot, ...filters })
-      },
+      run: (context, { flags, input }) =>
+        flags.bot === undefined
+          ? fetchList(context, flags, contract.list, input)
+          : fetchList(context, flags, botContract.templates, { botId: flags.bot, ...input }),
     }),
     leaf({
       name: 'get',

@@ -4,8 +4,7 @@ import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { matching, pairs, required, requiredUnless, text, toggle } from '../../flags/flags.js'
+import { at, matching, member, required, requiredUnless, text, toggle } from '../../flags/flags.js'
 import type { Times } from '../../output/screen.js'
 import { textOf } from '../../output/text.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withVoucherReplay } from './replay.js'
@@ -32,11 +31,14 @@ export const issue = leaf({
     'An external id is issued once. Issuing it again to the same recipient returns the same voucher.',
   ],
   flags: {
-    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
-    'external-id': required(text('ID', 'Your own id of this issuance'), 'Your own id of this issuance'),
-    recipient: requiredUnless('chat', text('ID', 'Authorized user'), 'Recipient user id'),
-    chat: text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient'),
-    metadata: pairs('Your own data'),
+    template: required(member('Active template, tpl_…', 'ID'), 'Template id'),
+    'external-id': required(
+      at('external_issue_id', member('Your own id of this issuance', 'ID')),
+      'Your own id of this issuance',
+    ),
+    recipient: requiredUnless('chat', at('recipient_user_id', member('Authorized user', 'ID')), 'Recipient user id'),
+    chat: at(['chat_id'], text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient')),
+    metadata: member('Your own data'),
     qr: toggle('Show the QR code in the terminal'),
     'qr-file': matching(
       'FILE',
@@ -45,7 +47,6 @@ export const issue = leaf({
       'must end in .png or .svg',
     ),
   },
-  members: { 'external-id': 'external_issue_id', recipient: 'recipient_user_id' },
   examples: [
     'voucherctl vouchers issue --template tpl_01JC… --external-id order-1001 --recipient user-42',
     {
@@ -58,20 +59,15 @@ export const issue = leaf({
       comment: 'Delivered by the bot whose token is at hand',
     },
   ],
-  run: async (context, { flags }) => {
+  run: async (context, { flags, input }) => {
     const file = flags['qr-file']
     const problem = await checkQr(context, flags.qr, file)
     if (problem !== undefined) return problem
-    const { chat, recipient } = flags
-    const what = {
-      template_id: flags.template,
-      external_issue_id: flags['external-id'],
-      ...defined({ metadata: flags.metadata }),
-    }
+    const { chat } = flags
     const issued =
       chat === undefined
-        ? await context.call(contract.issue, { recipient_user_id: recipient as string, ...what })
-        : await context.call((await import('../../../contract/bots.js')).bots.issue, { chat_id: chat, ...what })
+        ? await context.call(contract.issue, input)
+        : await context.call((await import('../../../contract/bots.js')).bots.issue, { chat_id: chat, ...input })
     if (!issued.ok) return issued
     // A bot token cannot verify vouchers, so do not look up the current state of a replayed voucher.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined

@@ -1,14 +1,7 @@
 import { vouchers as contract, type Verification } from '../../../contract/vouchers.js'
 import { leaf } from '../../command/leaf.js'
-import { defined } from '../../flags/defined.js'
-import { text, toggle } from '../../flags/flags.js'
-import {
-  credentialFlags,
-  credentialMembers,
-  credentialOperand,
-  readCredential,
-  secret,
-} from '../../prompts/credential-input.js'
+import { at, member, toggle } from '../../flags/flags.js'
+import { credentialFlags, credentialOperand, readCredential, secret } from '../../prompts/credential-input.js'
 
 /** Why a voucher cannot be redeemed, by the reason of a verification. */
 export const refusalReasons: Readonly<Record<string, string>> = {
@@ -25,10 +18,9 @@ export const verify = leaf({
   positional: credentialOperand,
   flags: {
     ...credentialFlags,
-    recipient: text('ID', 'User who presents it; another one is not redeemable'),
+    recipient: at('recipient_user_id', member('User who presents it; another one is not redeemable', 'ID')),
     check: toggle('Exit with 6 when it is not redeemable'),
   },
-  members: { ...credentialMembers, recipient: 'recipient_user_id' },
   examples: [
     'voucherctl vouchers verify M9S3-46Q3-D25V-T4FJ',
     { command: 'scan | voucherctl vouchers verify - --check', comment: 'From stdin, for a script' },
@@ -49,11 +41,10 @@ export const verify = leaf({
       'voucher.id',
     ],
   },
-  run: async (context, { positional, flags }) => {
+  run: async (context, { positional, flags, input }) => {
     const credential = await readCredential(context, positional, flags)
     if (!credential.ok) return credential
-    const input = { credential: credential.value, ...defined({ recipient_user_id: flags.recipient }) }
-    const verified = await context.call(contract.verify, input)
+    const verified = await context.call(contract.verify, { ...input, credential: credential.value })
     return verified.ok && flags.check && verified.data?.redeemable !== true ? { ...verified, exit: 6 } : verified
   },
 })

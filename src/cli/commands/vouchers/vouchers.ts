@@ -1,21 +1,13 @@
 import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyNode, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { pairs, text } from '../../flags/flags.js'
-import {
-  credentialFlags,
-  credentialMembers,
-  credentialOperand,
-  readCredential,
-  secret,
-} from '../../prompts/credential-input.js'
+import { at, member } from '../../flags/flags.js'
+import { credentialFlags, credentialOperand, readCredential, secret } from '../../prompts/credential-input.js'
 import type { FileCommand } from './file-commands.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
-
-/** Schema of the result of redeem and reverse, including the members of a replay. */
 import { verify } from './verify.js'
 
+/** Schema of the result of redeem and reverse, including the members of a replay. */
 const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 
 const trusted =
@@ -62,11 +54,10 @@ export const vouchers: Group = {
       positional: credentialOperand,
       flags: {
         ...credentialFlags,
-        recipient: text('ID', 'User who presents it; refused for another one'),
-        reference: text('TEXT', 'Your own reference, such as an order number'),
-        metadata: pairs('Your own data'),
+        recipient: at('recipient_user_id', member('User who presents it; refused for another one', 'ID')),
+        reference: member('Your own reference, such as an order number', 'TEXT'),
+        metadata: member('Your own data'),
       },
-      members: { ...credentialMembers, recipient: 'recipient_user_id' },
       examples: [
         'voucherctl vouchers redeem M9S3-46Q3-D25V-T4FJ --reference order-1001',
         { command: 'scan | voucherctl vouchers redeem - --json', comment: 'From stdin, for a script' },
@@ -79,14 +70,10 @@ export const vouchers: Group = {
         members: redemptionMembers,
         next: (it) => (isReplay(it) ? undefined : `To take it back: ${suggested`vouchers reverse ${it.id}`}`),
       },
-      run: async (context, { positional, flags }) => {
+      run: async (context, { positional, flags, input }) => {
         const credential = await readCredential(context, positional, flags)
         if (!credential.ok) return credential
-        const { recipient, reference, metadata } = flags
-        const redeemed = await context.call(contract.redeem, {
-          credential: credential.value,
-          ...defined({ recipient_user_id: recipient, reference, metadata }),
-        })
+        const redeemed = await context.call(contract.redeem, { ...input, credential: credential.value })
         return redeemed.ok && redeemed.replayed ? withRedemptionReplay(context, redeemed) : redeemed
       },
     }),
@@ -103,7 +90,7 @@ export const vouchers: Group = {
       output: redemptionOrReplay,
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
       positional: redemptionId,
-      flags: { reason: text('TEXT', 'Why, at most 200 characters'), metadata: pairs('Your own data') },
+      flags: { reason: member('Why, at most 200 characters', 'TEXT'), metadata: member('Your own data') },
       examples: ['voucherctl vouchers reverse rdm_01JC… --reason "wrong article"'],
       view: {
         headline: (redemption: Redemption & ReplayMembers) =>
@@ -112,8 +99,8 @@ export const vouchers: Group = {
             : `Reversed. The voucher is ${redemption.voucher.redeemable ? 'redeemable again' : redemption.voucher.status}.`,
         members: redemptionMembers,
       },
-      run: async (context, { positional, flags }) => {
-        const reversed = await context.call(contract.reverse, { redemptionId: positional, ...defined(flags) })
+      run: async (context, { input }) => {
+        const reversed = await context.call(contract.reverse, input)
         return reversed.ok && reversed.replayed ? withRedemptionReplay(context, reversed) : reversed
       },
     }),

@@ -1,32 +1,24 @@
-import {
-  webhook as contract,
-  type Delivery,
-  type DeliveryAttempt,
-  deliveryStatuses,
-} from '../../../contract/webhook.js'
-import { callLeaf, leaf } from '../../command/leaf.js'
-import { fetchList, pageFlags } from '../../command/paging.js'
+import { webhook as contract, type Delivery, type DeliveryAttempt } from '../../../contract/webhook.js'
+import { callLeaf } from '../../command/leaf.js'
+import { listLeaf } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
-import { choice, ownerFlag, text, toggle } from '../../flags/flags.js'
+import { member, ownerFlag } from '../../flags/flags.js'
 import type { Times } from '../../output/screen.js'
 import { isList, type List } from '../../output/select-fields.js'
 import { pageOf } from '../../output/show.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
-export const deliveries = leaf({
+export const deliveries = listLeaf({
   name: 'deliveries',
   endpoint: contract.deliveries,
   notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
   positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
-  flags: { status: choice(deliveryStatuses, 'Only these'), ...pageFlags },
+  flags: { status: member('Only these') },
   examples: [
     'voucherctl webhook deliveries bot_01JC…',
     'voucherctl webhook deliveries bot_01JC… --status dead_letter --json --fields id,update_id',
   ],
   view: { body: (data: unknown, times) => (isList(data) ? timelines(data, times) : '') },
-  run: (context, { positional, flags }) =>
-    fetchList(context, flags, contract.deliveries, { botId: positional, ...defined({ status: flags.status }) }),
 })
 
 export const retry = callLeaf({
@@ -40,10 +32,10 @@ export const retry = callLeaf({
   flags: {
     bot: ownerFlag(
       'deliveries',
-      text('ID', 'Bot, bot_…; default: the only one, or the one that has the delivery'),
+      member('Bot, bot_…; default: the only one, or the one that has the delivery', 'ID'),
       'Bot id',
     ),
-    force: toggle('Also when it was delivered'),
+    force: member('Also when it was delivered'),
   },
   examples: ['voucherctl webhook retry dlv_01JC…', 'voucherctl webhook retry 17 --bot bot_01JC… --force'],
   view: {
@@ -51,11 +43,6 @@ export const retry = callLeaf({
     members: ['id', 'update_id', 'update_type', 'status', 'attempt_count', 'manual_attempt_count'],
     next: (it) => `See how it went: ${suggested`webhook deliveries ${it.bot_id}`}`,
   },
-  input: ({ positional, flags }) => ({
-    botId: flags.bot,
-    deliveryId: positional,
-    ...(flags.force ? { force: true } : {}),
-  }),
   check: ({ flags }) => suggested`webhook deliveries ${flags.bot}`,
 })
 

@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { type Failure, suggested } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { duration, excluding, integer, list, required, text, toggle } from '../../flags/flags.js'
+import { at, duration, excluding, member, required, text, toggle } from '../../flags/flags.js'
 import { deliveries, retry } from './deliveries.js'
 import { inbox } from './inbox.js'
 import { listen } from './listen.js'
@@ -16,6 +16,7 @@ import { trigger } from './trigger.js'
 import { verify } from './verify.js'
 
 const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
+const dropPending = at('drop_pending_updates', member('Drop the waiting updates'))
 const SECRET_BYTES = 32
 
 const modeMembers = [
@@ -56,20 +57,14 @@ export const webhook: Group = {
       ],
       positional: botId,
       flags: {
-        url: required(text('URL', 'Where updates are posted to'), 'URL'),
-        'secret-file': text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -'),
-        'generate-secret': excluding(toggle('Make a new secret and show it once'), 'secret-file'),
-        'grace-seconds': duration('How long the old secret also signs, at most 1d'),
-        'allowed-update': list('TYPE', `Only these: ${updateTypes.join(', ')}`, updateTypes),
-        'allowed-ip': list('ADDRESS', 'Address or CIDR that the host may resolve to'),
-        'max-connections': integer('N', 'Maximum concurrent deliveries, 1 to 100, default 40', 1, 100),
-        'drop-pending': toggle('Drop the waiting updates'),
-      },
-      members: {
-        'secret-file': 'secret_token',
-        'generate-secret': 'secret_token',
-        'grace-seconds': 'secret_grace_seconds',
-        'drop-pending': 'drop_pending_updates',
+        url: required(member('Where updates are posted to', 'URL'), 'URL'),
+        'secret-file': at(['secret_token'], text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -')),
+        'generate-secret': at(['secret_token'], excluding(toggle('Make a new secret and show it once'), 'secret-file')),
+        'grace-seconds': at(['secret_grace_seconds'], duration('How long the old secret also signs, at most 1d')),
+        'allowed-update': member(`Only these: ${updateTypes.join(', ')}`, 'TYPE'),
+        'allowed-ip': member('Address or CIDR that the host may resolve to', 'ADDRESS'),
+        'max-connections': member('Maximum concurrent deliveries, 1 to 100, default 40', 'N'),
+        'drop-pending': dropPending,
       },
       examples: [
         'voucherctl webhook set bot_01JC… --url https://shop.example/hook --secret-file secret.txt',
@@ -79,26 +74,14 @@ export const webhook: Group = {
           comment: 'Replace the secret; for an hour both sign',
         },
       ],
-      run: async (context, { positional, flags }) => {
+      run: async (context, { positional, flags, input }) => {
         const secret = await chooseSecret(context, flags['secret-file'], flags['generate-secret'])
         if (!secret.ok) return secret
         const grace = flags['grace-seconds']
-        const types = flags['allowed-update']
-        const ips = flags['allowed-ip']
+        const secret_grace_seconds = grace === undefined ? undefined : Math.round(grace / 1000)
         const set = await context.call(
           contract.set,
-          {
-            botId: positional,
-            url: flags.url,
-            ...defined({
-              secret_token: secret.value,
-              secret_grace_seconds: grace === undefined ? undefined : Math.round(grace / 1000),
-              allowed_updates: types.length === 0 ? undefined : [...types],
-              allowed_ips: ips.length === 0 ? undefined : [...ips],
-              max_connections: flags['max-connections'],
-              drop_pending_updates: flags['drop-pending'] || undefined,
-            }),
-          },
+          { ...input, ...defined({ secret_token: secret.value, secret_grace_seconds }) },
           { check: suggested`bots get ${positional}` },
         )
         if (!set.ok) return set
@@ -117,8 +100,7 @@ export const webhook: Group = {
       name: 'delete',
       endpoint: contract.delete,
       positional: botId,
-      flags: { 'drop-pending': toggle('Drop the waiting updates') },
-      members: { 'drop-pending': 'drop_pending_updates' },
+      flags: { 'drop-pending': dropPending },
       examples: ['voucherctl webhook delete bot_01JC…'],
       view: {
         headline: (info) =>
@@ -126,11 +108,6 @@ export const webhook: Group = {
         members: [],
         next: () => 'Next: `voucherctl bots updates --follow`',
       },
-      loses: ({ positional }) => positional,
-      input: ({ positional, flags }) => ({
-        botId: positional,
-        ...(flags['drop-pending'] ? { drop_pending_updates: true } : {}),
-      }),
       check: ({ positional }) => suggested`bots get ${positional}`,
     }),
     callLeaf({

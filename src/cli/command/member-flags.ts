@@ -1,0 +1,160 @@
+import { type Endpoint, type InputOf, membersOf, pathParameters } from '../../contract/endpoint.js'
+import type { Members } from '../../values/json.js'
+import {
+  choice,
+  type Flag,
+  type Flags,
+  integer,
+  list,
+  matching,
+  namesOfMember,
+  ofMember,
+  pairs,
+  text,
+  toggle,
+} from '../flags/flags.js'
+
+/** Keywords of a schema that decide how a flag reads its values. */
+interface Keywords {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly (string | null)[]
+  readonly items?: Keywords
+  readonly properties?: Readonly<Record<string, Keywords>>
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly 'x-expected'?: string
+}
+
+/** Gives each flag of a member what the schema of the member says, and names the member that each flag sets. */
+export function bindFlags(endpoint: Endpoint, flags: Flags): Flags {
+  const members = schemasOf(endpoint)
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, flag]) => {
+      const member = flag.member ?? namesOfMember(name).find((it) => Object.hasOwn(members, it))
+      if (flag.read !== ofMember) return [name, member === undefined ? flag : { ...flag, member }]
+      const path = String(member).split('/')
+      const schema = path.reduce<Keywords>((it, part) => it.properties?.[part] ?? ofMember(), { properties: members })
+      const derived = flagOf(schema, flag, endpoint.method === 'PATCH', isRequired(endpoint, path))
+      return [name, { ...derived, ...flag, read: derived.read, member }]
+    }),
+  )
+}
+
+interface Argument {
+  readonly name: string
+  readonly member?: string
+}
+
+/** Names the member that a positional argument supplies: `APP_ID` the path parameter `appId`. */
+export function bindArgument<A extends Argument>(endpoint: Endpoint, argument: A): A {
+  const snake = argument.name.toLowerCase()
+  const names = [snake, snake.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]
+  const member = argument.member ?? names.find((it) => Object.hasOwn(schemasOf(endpoint), it))
+  return member === undefined ? argument : { ...argument, member }
+}
+
+const schemasOf = ({ params, query, body }: Endpoint) =>
+  ({ ...membersOf(params), ...membersOf(query), ...membersOf(body) }) as Readonly<Record<string, Keywords>>
+
+const isRequired = ({ body }: Endpoint, [first = '', ...rest]: readonly string[]) =>
+  rest.length === 0 && (body as { required?: readonly string[] } | undefined)?.required?.includes(first) === true
+
+/** @param changes true for a call that leaves absent members as they are, so that a boolean needs both values */
+function flagOf(
+  schema: Keywords,
+  { summary, value = '' }: Flag<unknown>,
+  changes: boolean,
+  required: boolean,
+): Flag<unknown> {
+  const { enum: values, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
+  const placeholder = value === '' ? undefined : value
+  if (values !== undefined)
+    return choice(
+      values.filter((it) => it !== null),
+      summary,
+      placeholder,
+    )
+  switch ([schema.type].flat()[0]) {
+    case 'boolean':
+      if (changes) return mapped(choice(['on', 'off'], summary), (it) => it === 'on')
+      return mapped(toggle(summary), (it) => it || undefined)
+    case 'integer':
+      return integer(value, summary, minimum, maximum)
+    case 'number':
+      return mapped(
+        matching(
+          value,
+          summary,
+          (it) => NUMBER.test(it) && isWithin(Number(it), schema),
+          `must be ${schema['x-expected']}`,
+        ),
+        Number,
+      )
+    case 'object':
+      return pairs(summary, placeholder)
+    case 'array': {
+      const names = Object.keys(items?.properties ?? {})
+      if (names.length > 0) return recordList(names as [string, string], summary)
+      const choices = items?.enum?.filter((it) => it !== null)
+      return mapped(list(value, summary, choices), (it) => (it.length === 0 && !required ? undefined : [...it]))
+    }
+    default:
+      return text(value, summary)
+  }
+}
+
+const NUMBER = /^\d*\.?\d+$/
+const isWithin = (number: number, { exclusiveMinimum = 0, maximum = 0 }: Keywords) =>
+  number > exclusiveMinimum && number <= maximum
+
+/** Applies a function to the value of a flag, unless the value is absent. */
+function mapped<T>(flag: Flag<T>, change: (value: Exclude<T, undefined>) => unknown): Flag<unknown> {
+  const read: Flag<unknown>['read'] = (texts) => {
+    const result = flag.read(texts)
+    return result.ok && result.value !== undefined
+      ? { ok: true, value: change(result.value as Exclude<T, undefined>) }
+      : result
+  }
+  return { ...flag, read }
+}
+
+/** A repeatable flag of pairs for a list of records with two members, such as `TITLE=URL`. */
+const recordList = ([first, second]: readonly [string, string], summary: string) =>
+  mapped(pairs(summary, `${first}=${second}`.toUpperCase()), (it) =>
+    Object.entries(it).map(([key, text]) => ({ [first]: key, [second]: text })),
+  )
+
+interface Given {
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly positional: string | undefined
+}
+
+/** Makes the input of a call from the argument and the flags of its members. */
+export function inputOf<E extends Endpoint>(flags: Flags, argument: Argument | undefined, given: Given): InputOf<E> {
+  const input: Record<string, unknown> = {}
+  if (argument?.member !== undefined && given.positional !== undefined) input[argument.member] = given.positional
+  for (const [name, { member }] of Object.entries(flags)) {
+    const value = given.flags[name]
+    if (member === undefined || value === undefined) continue
+    if (typeof member === 'string') setAt(input, member.split('/'), value)
+    else if (typeof value === 'object') Object.assign(input, value)
+  }
+  return input as InputOf<E>
+}
+
+function setAt(input: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) input[first] = value
+  else {
+    input[first] ??= {}
+    setAt(input[first] as Record<string, unknown>, rest, value)
+  }
+}
+
+/** The record that an irreversible call affects: the last one that its path names. */
+export const subjectOf = ({ path }: Pick<Endpoint, 'path'>, input: unknown): string =>
+  String((input as Members)[pathParameters(path).at(-1) ?? ''])
+
+/** True for an input with path parameters alone. */
+export const changesNothing = ({ path }: Endpoint, input: unknown) =>
+  Object.keys(input as object).every((it) => pathParameters(path).includes(it))
