@@ -8,7 +8,7 @@ import { entries, topics } from './program.js'
 
 /**
  * Parses the arguments with commander and the command tree; no other module parses them. It loads the commands of a
- * group when commander reaches the group's name (RULES.md#command-line). Shell completion uses it for unfinished
+ * group when commander reaches the group's name (rules/cli.md#command-line). Shell completion uses it for unfinished
  * lines.
  */
 export class CommandLine {
@@ -147,7 +147,7 @@ export class CommandLine {
 
   #optionsOf(flags: Flags): Option[] {
     return Object.entries(flags).map(([name, { letter, value, bare }]) => {
-      // The value is optional for commander, so that no word with a dash is taken (RULES.md#values-of-flags).
+      // The value is optional for commander, so that no word with a dash is taken (rules/cli.md#values-of-flags).
       const long = value === undefined ? `--${name}` : `--${name} [value]`
       const option = new Option(letter === undefined ? long : `-${letter}, ${long}`)
       if (value !== undefined) option.preset(NO_VALUE)

@@ -163,7 +163,7 @@ interface Page {
 function streamOf(options: ClientOptions, secure: SecureOptions): Stream {
   const refusal = refusePlain(secure)
   if (refusal === undefined) return createStream(options.baseUrl, options)
-  return (async () => failureOfTransport(refusal, { idempotencyKey: undefined, mutates: false })) as unknown as Stream
+  return (async () => failureOfTransport(refusal, { idempotencyKey: undefined, mutates: false })) as Stream
 }
 
 /**

@@ -5,7 +5,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { type BaseUrl, parseOrigin } from './base-url.js'
 import { TransportError } from './transport.js'
 
-/** An HTTP proxy from the environment, through which a server is called (RULES.md#proxies). */
+/** An HTTP proxy from the environment, through which a server is called (rules/cli.md#proxies). */
 export interface Proxy extends BaseUrl {
   /** Variable that names the proxy. */
   readonly variable: string

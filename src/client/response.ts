@@ -13,7 +13,7 @@ export interface Expected {
 
 /**
  * Reads a successful response; undefined if it is a failure. A success has a 2xx status, the envelope (`success: true`
- * with `data`) and the required members of the call (RULES.md#success).
+ * with `data`) and the required members of the call (rules/calls.md#success).
  */
 export function readSuccess<Data>(response: TransportResponse, expected: Expected = {}): CallSuccess<Data> | undefined {
   const { status, headers, body } = response

@@ -29,9 +29,9 @@ const DOT_SEGMENT = /\.\.|%2e/i
 export const isSecured = (path: string) => !PLAIN_ROUTES.test(path) || DOT_SEGMENT.test(path)
 
 /**
- * Sends requests through the encrypted transport of the server (RULES.md#encrypted-transport). Wrap the http or
- * pool transport with it, and wrap the result with `withRetry`: the server accepts each envelope once, so only a retry
- * that makes a new envelope can succeed. All calls share one encrypted session, which the first call negotiates.
+ * Sends requests through the encrypted transport of the server (rules/encryption.md#encrypted-transport). Wrap the http
+ * or pool transport with it, and wrap the result with `withRetry`: the server accepts each envelope once, so only a
+ * retry that makes a new envelope can succeed. All calls share one encrypted session, which the first call negotiates.
  *
  * `required` sends no call to the voucher API in plain text. It refuses a request that does not fit an envelope
  * (symbols of the path, size of the body) before sending. The operator API (`/_platform`) is never encrypted;

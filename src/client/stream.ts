@@ -14,7 +14,7 @@ import { isTransportError, maxResponseBytes, TransportError } from './transport.
  * Calls an endpoint that responds with NDJSON. `data` yields each document when it arrives and throws TransportError if
  * the connection breaks, or a line is not a document (`cause` is then the failure). Leaving the loop or aborting ends
  * the call. `timeoutMs` and 64 MiB limit the whole response, or with `follow` only the wait for its head
- * (RULES.md#time-limits).
+ * (rules/cli.md#time-limits).
  */
 export type Stream = <E extends Endpoint & { streams: true }>(
   endpoint: E,

@@ -4,7 +4,7 @@ import type { Basis, Kind } from './result.js'
 
 /** One observable statement of a rule, and how to observe it. */
 export interface Probe {
-  /** Anchor of the rule in RULES.md and name of the statement, such as `lists/limit-of-101`. */
+  /** Anchor of the rule in contract/rules/ and name of the statement, such as `lists/limit-of-101`. */
   readonly id: `${string}/${string}`
   /** Behaviour of a platform that follows the rule, as a sentence. */
   readonly title: string
@@ -41,7 +41,7 @@ export interface DefineProbe {
   with(changes: ProbeOptions): DefineProbe
 }
 
-/** Returns a function that defines probes of one rule. @param rule anchor in RULES.md */
+/** Returns a function that defines probes of one rule. @param rule its anchor in contract/rules/ */
 export function probesOf(rule: string, options: RuleOptions = {}): DefineProbe {
   const { specified = [], partly = [], ...members } = options
   const basisOf = (name: string): Basis =>

@@ -22,7 +22,7 @@ export interface ProbeResult {
   /** Rule and name of the probe, such as `lists/limit-of-101`. */
   readonly probe: string
   readonly group: Group
-  /** Anchor of the rule in src/contract/RULES.md. */
+  /** Anchor of the rule in src/contract/rules/. */
   readonly rule: string
   /** Behaviour of a platform that follows the rule. */
   readonly title: string

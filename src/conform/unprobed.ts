@@ -1,4 +1,4 @@
-/** Chapters of RULES.md without rules for a platform, with the reason. */
+/** Chapters of the rules with none for a platform, with the reason. */
 export const chaptersWithoutProbes: Readonly<Record<string, string>> = {
   Operator: 'The operator API is outside of the specified interface.',
   'Running a server': 'These rules concern the reference server alone.',

@@ -1,24 +1,26 @@
 import { byAccount, del, get, group, patch, post, put } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
+import { ids, input, instant, nullable, oneOf, page, pageQuery, text } from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Application record (RULES.md#applications). */
+const botUsername = Type.String({ example: 'coffee_bot' })
+
+/** Application record (rules/callers.md#applications). */
 export const application = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  description: nullable(Type.String()),
+  id: ids.appId,
+  name: Type.String({ example: 'Coffee shop' }),
+  description: nullable(Type.String(), 'Vouchers of the shop in Main Street'),
   status: oneOf(['active', 'disabled', 'suspended']),
   features: Type.Array(oneOf(['vouchers'])),
-  allowedOrigins: Type.Array(Type.String()),
+  allowedOrigins: Type.Array(Type.String({ example: '*' })),
   secureTransport: oneOf(['optional', 'required']),
-  linkedBots: Type.Array(Type.Object({ botId: Type.String(), username: Type.String(), linkedAt: instant })),
+  linkedBots: Type.Array(Type.Object({ botId: ids.botId, username: botUsername, linkedAt: instant })),
   createdAt: instant,
   updatedAt: instant,
 })
 export type Application = Static<typeof application>
 
 const settings = {
-  description: Type.Optional(text(0, 500)),
+  description: Type.Optional(text(0, 500, 'Vouchers of the shop in Main Street')),
   allowed_origins: Type.Optional(
     Type.Array(
       Type.String({
@@ -42,7 +44,7 @@ export const apps = group('apps', {
   create: post('/api/v1/open-platform/applications', {
     summary: 'Create an application',
     ...byAccount,
-    body: input({ name: text(1, 100), ...settings }),
+    body: input({ name: text(1, 100, 'Coffee shop'), ...settings }),
     status: 201,
     output: application,
     failures: ['APPLICATION_LIMIT_REACHED'],
@@ -59,11 +61,10 @@ export const apps = group('apps', {
     summary: 'Change an application',
     leadsTo: ['APPLICATION_DISABLED'],
     ...byAccount,
-    body: input({
-      name: Type.Optional(text(1, 100)),
-      ...settings,
-      status: Type.Optional(oneOf(['active', 'disabled'])),
-    }),
+    body: input(
+      { name: Type.Optional(text(1, 100)), ...settings, status: Type.Optional(oneOf(['active', 'disabled'])) },
+      { example: { secure_transport: 'optional' } },
+    ),
     output: application,
     failures: ['APPLICATION_NOT_FOUND'],
   }),

@@ -1,9 +1,10 @@
 import { message } from './chats.js'
 import { botScopes, byAccount, get, group, patch, post } from './endpoint.js'
 import {
+  ids,
   input,
   instant,
-  machineId,
+  laterInstant,
   messageText,
   metadataInput,
   nullable,
@@ -15,10 +16,10 @@ import {
   unique,
   withoutDuplicates,
 } from './fields.js'
-import { type Static, Type } from './schema.js'
+import { type Static, Type, withExample } from './schema.js'
 import { template, templateInput, templates } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
-import { issuedVoucher, issueEvidence, issueFailures } from './vouchers.js'
+import { issuedVoucher, issueEvidence, issueFailures, newExternalIssueId } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 /** Schema of an https URL with at most 2048 characters. */
@@ -28,45 +29,54 @@ const httpsUrl = Type.String({
   'x-expected': 'an https URL of at most 2048 characters',
 })
 
-/** Bot record (RULES.md#bot-records). */
+export const botToken = Type.String({ example: 'sbot_EXAMPLEexampleEXAMPLEexampleEXAMPLE01', ...secret })
+const tokenPrefix = Type.String({ example: 'sbot_EXA' })
+
+/** Bot record (rules/bots.md#bot-records). */
 const record = {
-  id: Type.String(),
-  name: Type.String(),
-  username: Type.String(),
-  review_status: oneOf(['pending', 'approved', 'rejected']),
+  id: ids.botId,
+  name: Type.String({ example: 'Coffee bot' }),
+  username: Type.String({ example: 'coffee_bot' }),
+  review_status: oneOf(['pending', 'approved', 'rejected'], 'approved'),
   review_note: nullable(Type.String()),
-  status: oneOf(['inactive', 'active', 'disabled']),
-  scopes: Type.Array(oneOf(botScopes)),
-  has_token: Type.Boolean(),
-  token_prefix: nullable(Type.String()),
+  status: oneOf(['inactive', 'active', 'disabled'], 'active'),
+  scopes: Type.Array(oneOf(botScopes), { example: ['messages:send', 'messages:receive'] }),
+  has_token: Type.Boolean({ example: true }),
+  token_prefix: nullable(tokenPrefix),
   delivery_mode: oneOf(['webhook', 'polling']),
-  application_id: nullable(Type.String()),
+  application_id: nullable(ids.appId),
   created_at: instant,
   updated_at: instant,
 }
 export const bot = Type.Object(record)
 export type Bot = Static<typeof bot>
 
-const link = Type.Object({ title: Type.String(), url: Type.String() })
+const link = Type.Object(
+  { title: Type.String(), url: Type.String() },
+  { example: { title: 'Shop', url: 'https://shop.example/' } },
+)
 const contact = Type.Object({
   email: Type.Optional(Type.String()),
   phone: Type.Optional(Type.String()),
   url: Type.Optional(Type.String()),
 })
-const menuEntry = Type.Object({ command: Type.String(), description: Type.String() })
+const menuEntry = Type.Object(
+  { command: Type.String(), description: Type.String() },
+  { example: { command: 'start', description: 'Begin' } },
+)
 const friendRequestModes = ['auto_accept', 'manual', 'disabled'] as const
 
 const botProfile = Type.Object({
   avatar: nullable(Type.String()),
-  description: nullable(Type.String()),
+  description: nullable(Type.String(), 'Brings you coffee'),
   short_description: nullable(Type.String()),
   about: nullable(Type.String()),
   cover_url: nullable(Type.String()),
   links: Type.Array(link),
   contact,
   supports_inline_queries: Type.Boolean(),
-  friend_request_mode: oneOf(friendRequestModes),
-  group_privacy: Type.Boolean(),
+  friend_request_mode: oneOf(friendRequestModes, 'manual'),
+  group_privacy: Type.Boolean({ example: true }),
 })
 export type BotProfile = Static<typeof botProfile>
 
@@ -79,27 +89,31 @@ export const botDetail = Type.Object({
 })
 export type BotDetail = Static<typeof botDetail>
 
-const counts = Type.Unsafe<Record<string, number>>({ type: 'object', additionalProperties: { type: 'integer' } })
+const count = (example: number) => Type.Integer({ example })
+const counts = (example: Readonly<Record<string, number>>) =>
+  Type.Unsafe<Record<string, number>>(
+    withExample({ type: 'object', additionalProperties: { type: 'integer' } }, example),
+  )
 
 /** Metrics of a bot in the last 24 hours; `quota` shows the current window of its rate limit. */
 export const botMetrics = Type.Object({
-  calls: Type.Object({ total: Type.Integer(), by_method: counts }),
-  errors: Type.Object({ total: Type.Integer(), by_status: counts, by_code: counts }),
+  calls: Type.Object({ total: count(3), by_method: counts({ sendMessage: 2, getWebhookInfo: 1 }) }),
+  errors: Type.Object({ total: count(1), by_status: counts({ '404': 1 }), by_code: counts({ CHAT_NOT_FOUND: 1 }) }),
   quota: Type.Object({
-    limit: nullable(Type.Integer({ description: 'null when rate limits are off' })),
-    used: Type.Integer(),
-    remaining: nullable(Type.Integer()),
-    reset_at: nullable(instant),
+    limit: nullable(Type.Integer({ description: 'null when rate limits are off', example: 1800 })),
+    used: count(3),
+    remaining: nullable(count(1797)),
+    reset_at: nullable(laterInstant),
   }),
-  updates: Type.Integer(),
+  updates: count(2),
   webhook: Type.Object({
-    attempts: Type.Integer(),
-    delivered: Type.Integer(),
-    failed: Type.Integer(),
-    dead_letter: Type.Integer(),
-    success_rate: nullable(Type.Number({ description: '0 to 1, null without attempts' })),
-    p50_ms: nullable(Type.Number()),
-    p95_ms: nullable(Type.Number()),
+    attempts: count(2),
+    delivered: count(1),
+    failed: count(1),
+    dead_letter: count(0),
+    success_rate: nullable(Type.Number({ description: '0 to 1, null without attempts', example: 0.5 })),
+    p50_ms: nullable(Type.Number({ example: 24 })),
+    p95_ms: nullable(Type.Number({ example: 31 })),
   }),
 })
 export type BotMetrics = Static<typeof botMetrics>
@@ -110,7 +124,9 @@ const templateCallFailures = ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'BOT_DISABLED
 /** Response of an issue by a bot; `delivery` is null if the voucher already existed from a direct issue. */
 export const deliveredVoucher = Type.Object({
   ...issuedVoucher.properties,
-  delivery: nullable(Type.Object({ chat_id: Type.String(), message_id: Type.Integer() })),
+  channel: oneOf(['direct', 'bot'], 'bot'),
+  botId: nullable(ids.botId),
+  delivery: nullable(Type.Object({ chat_id: ids.chatId, message_id: Type.Integer({ example: 2 }) })),
 })
 export type DeliveredVoucher = Static<typeof deliveredVoucher>
 
@@ -120,9 +136,10 @@ export const bots = group('bots', {
     review: 'submits',
     ...byAccount,
     body: input({
-      name: text(1, 100),
+      name: text(1, 100, 'Coffee bot'),
       username: Type.String({
         pattern: '^[a-z][a-z0-9_]{2,63}$',
+        example: 'coffee_bot',
         ...unique('USERNAME_TAKEN', 64, '_'),
         'x-expected': '3 to 64 of a-z 0-9 _, starting with a letter',
       }),
@@ -158,7 +175,7 @@ export const bots = group('bots', {
     body: input({
       name: Type.Optional(text(1, 100)),
       avatar: Type.Optional(nullable(httpsUrl)),
-      description: Type.Optional(nullable(text(0, 512))),
+      description: Type.Optional(nullable(text(0, 512, 'Brings you coffee'))),
       short_description: Type.Optional(nullable(text(0, 120))),
       about: Type.Optional(nullable(text(0, 1000))),
       cover_url: Type.Optional(nullable(httpsUrl)),
@@ -197,7 +214,7 @@ export const bots = group('bots', {
       loses: 'Every client that uses the current token is refused from then on; the new one is shown once.',
     },
     ...byAccount,
-    output: Type.Object({ bot_id: Type.String(), one_time_token: Type.String(secret), token_prefix: Type.String() }),
+    output: Type.Object({ bot_id: ids.botId, one_time_token: botToken, token_prefix: tokenPrefix }),
     evidence: { bot_id: { input: 'botId' }, one_time_token: 'text' },
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -242,9 +259,9 @@ export const bots = group('bots', {
     limit: 'bot_issue',
     idempotent: 'optional',
     body: input({
-      chat_id: Type.String(),
-      template_id: Type.String(),
-      external_issue_id: machineId(128, unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-')),
+      chat_id: ids.chatId,
+      template_id: ids.templateId,
+      external_issue_id: newExternalIssueId,
       metadata: Type.Optional(metadataInput),
     }),
     status: 201,
@@ -259,7 +276,7 @@ export const bots = group('bots', {
     caller: 'bot',
     scope: 'messages:send',
     limit: 'bot_calls',
-    body: input({ chat_id: Type.String(), text: messageText(4096) }),
+    body: input({ chat_id: ids.chatId, text: messageText(4096, 'Your coffee is ready') }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
   }),
@@ -276,11 +293,13 @@ export const bots = group('bots', {
           minimum: -1_000_000_000_000,
           maximum: 1_000_000_000_000,
           description: 'id of the first update to return; -n starts at the last n updates',
+          example: 17,
         }),
       ),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 100' })),
       timeout: Type.Optional(
         Type.Integer({ minimum: 0, maximum: 50, description: 'seconds to wait for a first update, default 0' }),
+        30,
       ),
       allowed_updates: Type.Optional(allowedUpdates),
     }),

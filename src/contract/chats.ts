@@ -1,27 +1,31 @@
-import { credentialTypes } from './endpoint.js'
-import { instant, nullable, oneOf, secret } from './fields.js'
+import { ids, instant, nullable, oneOf, unixSeconds, userId } from './fields.js'
 import { type Static, Type } from './schema.js'
+import { credentials } from './vouchers.js'
 
 export const chatTypes = ['private', 'group'] as const
 
-/** Chat record of the operator API (RULES.md#chats). */
+/** Chat record of the operator API (rules/bots.md#chats). */
 export const chat = Type.Object({
-  id: Type.String(),
+  id: ids.chatId,
   type: oneOf(chatTypes),
-  bot_id: Type.String(),
-  user_id: Type.String(),
+  bot_id: ids.botId,
+  user_id: userId,
   blocked: Type.Boolean(),
   created_at: instant,
 })
 export type Chat = Static<typeof chat>
 
-/** Members of a message; `date` counts Unix seconds (RULES.md#messages). */
+/** Chat and sender in an update. */
+export const chatParty = Type.Object({ id: ids.chatId, type: oneOf(chatTypes) })
+export const sender = Type.Object({ id: userId, is_bot: Type.Boolean() })
+
+/** Members of a message; `date` counts Unix seconds (rules/bots.md#messages). */
 const messageFields = {
-  message_id: Type.Integer(),
-  date: Type.Integer(),
-  chat: Type.Object({ id: Type.String(), type: oneOf(chatTypes) }),
-  from: Type.Object({ id: Type.String(), is_bot: Type.Boolean() }),
-  text: Type.String(),
+  message_id: Type.Integer({ example: 2 }),
+  date: unixSeconds,
+  chat: chatParty,
+  from: Type.Object({ id: ids.botId, is_bot: Type.Boolean({ example: true }) }),
+  text: Type.String({ example: 'Your coffee is ready' }),
 }
 export const message = Type.Object(messageFields)
 export type Message = Static<typeof message>
@@ -31,9 +35,9 @@ export const transcriptMessage = Type.Object({
   ...messageFields,
   voucher: nullable(
     Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String(secret) })),
+      id: ids.voucherId,
+      name: Type.String({ example: 'One free coffee' }),
+      credentials,
     }),
   ),
 })

@@ -1,4 +1,4 @@
-/** Symbols of credentials, check symbol, and permitted spellings of a redeem code (RULES.md#credentials). */
+/** Symbols of credentials, check symbol, and permitted spellings of a redeem code (rules/vouchers.md#credentials). */
 
 /** Crockford's base 32 without I, L, O and U: the alphabet of ids (ULID) and of credentials. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -59,8 +59,8 @@ export const hasCheckSymbol = (symbols: string): boolean => symbols.endsWith(che
 type RedeemCodeCheck = 'ok' | 'malformed' | 'mistyped'
 
 /**
- * Checks the form and check symbol of a redeem code without a call (RULES.md#credentials). The check symbol reveals
- * one wrong symbol or two swapped ones. Only codes of the reference server have this form.
+ * Checks the form and check symbol of a redeem code without a call (rules/vouchers.md#credentials). The check symbol
+ * reveals one wrong symbol or two swapped ones. Only codes of the reference server have this form.
  */
 export function checkRedeemCode(value: string): RedeemCodeCheck {
   const symbols = readRedeemCode(value)

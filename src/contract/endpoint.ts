@@ -1,7 +1,8 @@
 import type { FailureCode } from './errors.js'
+import { ids } from './fields.js'
 import { type ObjectSchema, type Properties, type Schema, type Static, Type } from './schema.js'
 
-/** Scopes of an application token (RULES.md#scopes). */
+/** Scopes of an application token (rules/callers.md#scopes). */
 export const scopes = [
   'vouchers:read',
   'vouchers:templates:write',
@@ -12,7 +13,7 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** Scopes of a bot (RULES.md#bot-states). */
+/** Scopes of a bot (rules/bots.md#bot-states). */
 export const botScopes = [
   'messages:send',
   'messages:receive',
@@ -22,10 +23,10 @@ export const botScopes = [
 ] as const
 export type BotScope = (typeof botScopes)[number]
 
-/** Application token, bot token, account JWT or operator key (RULES.md#credential-kinds). */
+/** Application token, bot token, account JWT or operator key (rules/callers.md#credential-kinds). */
 export type CredentialKind = 'token' | 'bot' | 'jwt' | 'operator'
 
-/** Names of the rate limits (RULES.md#rate-limits). */
+/** Names of the rate limits (rules/calls.md#rate-limits). */
 export type LimitName =
   | 'issue'
   | 'verify'
@@ -80,14 +81,14 @@ export interface Endpoint {
   readonly body?: Schema
   /** Set if an empty body counts as `{}`. */
   readonly bodyOptional?: true
-  /** Maximum length of the body, unless it is 64 KiB (RULES.md#bodies). */
+  /** Maximum length of the body, unless it is 64 KiB (rules/calls.md#bodies). */
   readonly bodyBytesMax?: number
   /** Status of a success; `statuses` lists further statuses of successes. */
   readonly status: 200 | 201
   readonly statuses?: readonly (200 | 201)[]
   /** `data` of the success envelope, or with `streams` one object per line (NDJSON). */
   readonly output: Schema
-  /** Required members of `data`: clients treat a 2xx that lacks one as a failure (RULES.md#success). */
+  /** Required members of `data`: clients treat a 2xx that lacks one as a failure (rules/calls.md#success). */
   readonly evidence?: Readonly<Record<string, Evidence>>
   readonly streams?: true
   /** Set if handlers return `data` as JSON text, whole or in pieces, which the server sends unchanged. */
@@ -96,7 +97,7 @@ export interface Endpoint {
   readonly failures: readonly FailureCode[]
   /** Statuses of the named record in which the call is not refused; default: any. */
   readonly accepts?: readonly string[]
-  /** Set if no other call can undo the effect: commands ask before it (RULES.md#confirmations). */
+  /** Set if no other call can undo the effect: commands ask before it (rules/cli.md#confirmations). */
   readonly irreversible?: Irreversible
   /** Codes with which the platform refuses later calls because of a success of this one. */
   readonly leadsTo?: readonly FailureCode[]
@@ -139,12 +140,14 @@ type PathParameters<Path> = [ParameterOf<Path>] extends [never]
   ? unknown
   : { readonly params: ObjectSchema<{ readonly [Name in ParameterOf<Path>]: Schema<string> }> }
 
+const idOf = (name: string): Schema<string> => (ids as Readonly<Record<string, Schema<string>>>)[name] ?? Type.String()
+
 /** Adds method, path and the default of `params` to an endpoint. */
 const withMethod =
   <M extends Method>(method: M) =>
   <const P extends Endpoint['path'], const D extends Omit<Definition, 'method' | 'path'>>(path: P, definition: D) => {
     const names = pathParameters(path)
-    const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
+    const params = Type.Object(Object.fromEntries(names.map((name) => [name, idOf(name)])))
     const endpoint = { method, path, ...(names.length === 0 ? {} : { params }), ...definition }
     return endpoint as Pick<typeof endpoint, 'method' | 'path'> & PathParameters<P> & D
   }

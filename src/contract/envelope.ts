@@ -1,4 +1,4 @@
-/** The body of every JSON response (RULES.md#envelope). */
+/** The body of every JSON response (rules/calls.md#envelope). */
 export type Envelope<Data> = SuccessEnvelope<Data> | FailureEnvelope
 
 interface SuccessEnvelope<Data> {

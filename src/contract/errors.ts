@@ -1,4 +1,4 @@
-/** An entry of the failure table (RULES.md#failure-codes). */
+/** An entry of the failure table (rules/calls.md#failure-codes). */
 interface FailureRule {
   /** HTTP status of the response. */
   readonly status: number
@@ -702,7 +702,7 @@ export interface Refusal<Code extends FailureCode = FailureCode> {
   readonly retryAfterSeconds?: number
   /** Voucher of the refused call, for the log. */
   readonly voucherId?: string
-  /** Replaces the row of the failure table (RULES.md#faults); `code` may then be outside of it. */
+  /** Replaces the row of the failure table (rules/operator.md#faults); `code` may then be outside of it. */
   readonly planted?: { readonly status: number; readonly message: string; readonly retryable: boolean }
 }
 

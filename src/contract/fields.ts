@@ -1,15 +1,16 @@
 import type { FailureCode } from './errors.js'
-import { type Schema, type Static, Type } from './schema.js'
+import { type Schema, type Static, Type, withExample } from './schema.js'
 
 /**
  * Schemas for members of records. Validation errors quote `x-expected` after "must be"; patterns use the u flag, and
- * lengths count code points (RULES.md#text).
+ * lengths count code points (rules/calls.md#text).
  */
 const CONTROL_OR_OVERRIDE = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff'
 
 /** Human text: no control characters, lone surrogates or bidi overrides. */
-export function text(minLength: number, maxLength: number) {
+export function text(minLength: number, maxLength: number, example?: string) {
   return Type.String({
+    example,
     minLength,
     maxLength,
     pattern: `^[^${CONTROL_OR_OVERRIDE}]*$`,
@@ -17,9 +18,10 @@ export function text(minLength: number, maxLength: number) {
   })
 }
 
-/** Text of a message, whose lines may end with LF or CR LF (RULES.md#lines-of-a-message). */
-export function messageText(maxLength: number) {
+/** Text of a message, whose lines may end with LF or CR LF (rules/bots.md#lines-of-a-message). */
+export function messageText(maxLength: number, example: string) {
   return Type.String({
+    example,
     minLength: 1,
     maxLength,
     pattern: `^(?:[^${CONTROL_OR_OVERRIDE}]|\\t|\\r?\\n)*$`,
@@ -28,7 +30,7 @@ export function messageText(maxLength: number) {
 }
 
 /** Identifier for machines: visible ASCII, case-sensitive. */
-export function machineId(maxLength: number, keywords: Readonly<Record<string, unknown>> = {}) {
+export function machineId(maxLength: number, keywords: Readonly<Record<string, unknown>> & { example?: string } = {}) {
   return Type.String({
     pattern: `^[!-~]{1,${maxLength}}$`,
     'x-expected': `1 to ${maxLength} visible ASCII characters without spaces`,
@@ -45,18 +47,44 @@ export const instantInput = Type.String({
 })
 
 /** Output of an instant: RFC 3339 in UTC with milliseconds. */
-export const instant = Type.String({ description: 'RFC 3339, UTC, milliseconds' })
+export const instantAt = (example: string) => Type.String({ description: 'RFC 3339, UTC, milliseconds', example })
 
-/** Allows null in addition to `schema`, by a `type` array: a serialiser would try each alternative of a union. */
-export function nullable<S extends Schema>(schema: S) {
+/** All examples describe one coffee shop, with consistent ids and times. */
+export const instant = instantAt('2026-11-21T10:00:00.000Z')
+/** An instant some minutes after those of `instant`. */
+export const laterInstant = instantAt('2026-11-21T10:05:00.000Z')
+export const unixSeconds = Type.Integer({ example: 1_795_255_200 })
+
+const id = (example: string) => Type.String({ example })
+const ofKind = (kind: string, last: string) => id(`${kind}_01JDKQ4Z8N6W2T5Y9RB3CV7HX${last}`)
+
+/** Ids of records, by the names of path parameters. */
+export const ids = {
+  appId: ofKind('app', 'A'),
+  tokenId: ofKind('tok', 'K'),
+  templateId: ofKind('tpl', 'T'),
+  voucherId: ofKind('vch', 'V'),
+  redemptionId: ofKind('rdm', 'R'),
+  botId: ofKind('bot', 'B'),
+  chatId: ofKind('chat', 'C'),
+  deliveryId: ofKind('dlv', 'D'),
+  faultId: ofKind('flt', 'F'),
+} as const
+export const accountId = id('acme')
+export const userId = id('user-42')
+export const requestId = id('req_01JZ0000000000000000000000')
+
+/**
+ * Allows null in addition to `schema`, by a `type` array: a serialiser would try each alternative of a union. Without an
+ * example, that of `schema` is used; if it has none either, null.
+ */
+export function nullable<S extends Schema>(schema: S, example?: Static<S> | null) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
-  return Type.Unsafe<Static<S> | null>({
-    ...schema,
-    ...(values === undefined ? { type: [type, 'null'] } : { type: ['string', 'null'], enum: [...values, null] }),
-  })
+  const types = values === undefined ? { type: [type, 'null'] } : { type: ['string', 'null'], enum: [...values, null] }
+  return Type.Unsafe<Static<S> | null>(withExample({ ...schema, ...types }, example))
 }
 
-/** Marks a member whose value is a secret, which no observer of calls may see (RULES.md#secrets-of-exchanges). */
+/** Marks a member with a secret value, which no observer of calls may see (rules/operator.md#secrets-of-exchanges). */
 export const secret = { 'x-secret': true } as const
 
 /** Marks a member whose value the platform accepts once, with the code of the refusal of a second one. */
@@ -98,10 +126,10 @@ export function page<S extends Schema>(item: S) {
   return Type.Object({
     items: Type.Array(item),
     pagination: Type.Object({
-      page: Type.Integer(),
-      limit: Type.Integer(),
-      total: Type.Integer(),
-      pages: Type.Integer(),
+      page: Type.Integer({ example: 1 }),
+      limit: Type.Integer({ example: 20 }),
+      total: Type.Integer({ example: 1 }),
+      pages: Type.Integer({ example: 1 }),
     }),
   })
 }
@@ -114,9 +142,9 @@ export function input<P extends Record<string, Schema>>(properties: P, keywords?
 /** Documents that the handler refuses duplicates; validating `uniqueItems` is quadratic in an unbounded list. */
 export const withoutDuplicates = { 'x-openapi': { uniqueItems: true } }
 
-/** Schema of a string with a fixed set of values. */
-export function oneOf<const V extends readonly string[]>(values: V) {
-  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values] })
+/** Schema of a string with a fixed set of values. @param example default: the first value */
+export function oneOf<const V extends readonly string[]>(values: V, example?: V[number]) {
+  return Type.Unsafe<V[number]>(withExample({ type: 'string', enum: [...values] }, example))
 }
 
 /** Values of fulfillment_category in templates and vouchers. */

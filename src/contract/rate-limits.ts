@@ -9,7 +9,7 @@ export type RateLimitName = LimitName | 'credential_failures' | 'auth_failures'
 
 const MINUTE = 60
 
-/** Default limits; a window of 60 s starts with its first call (RULES.md#rate-limits). */
+/** Default limits; a window of 60 s starts with its first call (rules/calls.md#rate-limits). */
 export const defaultRateLimits: Readonly<Record<RateLimitName, RateLimit>> = {
   issue: { calls: 6000, seconds: MINUTE },
   verify: { calls: 6000, seconds: MINUTE },

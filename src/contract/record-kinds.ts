@@ -1,7 +1,7 @@
 import type { FailureCode } from './errors.js'
 
 interface Kind {
-  /** What ids of the kind begin with, before `_` (RULES.md#ids). */
+  /** What ids of the kind begin with, before `_` (rules/calls.md#ids). */
   readonly prefix: string
   readonly noun: string
   /** Members of calls that hold an id of the kind. */

@@ -28,28 +28,77 @@ type ValueOf<P extends Properties> = Simplify<
   { [K in Exclude<keyof P, OptionalNames<P>>]: Static<P[K]> } & { [K in OptionalNames<P>]?: Static<P[K]> }
 >
 
-type Keywords = Readonly<Record<string, unknown>>
+/** Keywords of JSON Schema, and an example. */
+type Keywords<T = unknown> = Readonly<Record<string, unknown>> & { readonly example?: T | undefined }
 
 /** Marks optional members. A symbol, because JSON.stringify omits symbols. */
 const optional = Symbol('optional')
+/** Has the example of a schema. A symbol, so that no copy, print or validator of a schema has it. */
+const example = Symbol('example')
 
-const build = (type: string, keywords?: Keywords): Schema<never> => ({ type, ...keywords }) as Schema<never>
+/** Adds an example to a schema; undefined adds none. */
+export const withExample = <S extends object>(schema: S, value: unknown): S =>
+  value === undefined ? schema : { ...schema, [example]: value }
+
+const build = (type: string, { example: value, ...keywords }: Keywords = {}): Schema<never> =>
+  withExample({ type, ...keywords }, value) as Schema<never>
 
 /** Builders of JSON Schemas as plain data, so that the CLI loads no schema library. */
 export const Type = {
-  Array: <S extends Schema>(items: S, keywords?: Keywords): Schema<Static<S>[]> =>
+  Array: <S extends Schema>(items: S, keywords?: Keywords<Static<S>[]>): Schema<Static<S>[]> =>
     build('array', { items, ...keywords }),
-  Boolean: (keywords?: Keywords): Schema<boolean> => build('boolean', keywords),
-  Integer: (keywords?: Keywords): Schema<number> => build('integer', keywords),
+  Boolean: (keywords?: Keywords<boolean>): Schema<boolean> => build('boolean', keywords),
+  Integer: (keywords?: Keywords<number>): Schema<number> => build('integer', keywords),
   Literal: <const V extends string>(value: V): Schema<V> => build('string', { const: value }),
-  Number: (keywords?: Keywords): Schema<number> => build('number', keywords),
-  Object: <P extends Properties>(properties: P, keywords?: Keywords): ObjectSchema<P> => {
+  Number: (keywords?: Keywords<number>): Schema<number> => build('number', keywords),
+  Object: <P extends Properties>(properties: P, { example: value, ...keywords }: Keywords = {}): ObjectSchema<P> => {
     const required = Object.keys(properties).filter((name) => !(optional in (properties[name] as Schema)))
-    return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...keywords }
+    const schema = { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...keywords } as const
+    return withExample(schema, value)
   },
-  Optional: <S extends Schema>(schema: S): S & OptionalSchema => ({ ...schema, [optional]: true }),
-  String: (keywords?: Keywords): Schema<string> => build('string', keywords),
-  Union: <S extends readonly Schema[]>(anyOf: S): Schema<Static<S[number]>> => ({ anyOf }) as Schema<never>,
+  /** Examples of objects have the member if it has an example of its own. */
+  Optional: <S extends Schema>(schema: S, value?: Static<S>): S & OptionalSchema =>
+    withExample({ ...schema, [optional]: true }, value),
+  String: (keywords?: Keywords<string>): Schema<string> => build('string', keywords),
+  Union: <S extends readonly Schema[]>(anyOf: S, value?: Static<S[number]>): Schema<Static<S[number]>> =>
+    withExample({ anyOf }, value) as Schema<never>,
   /** A schema of arbitrary keywords; the caller states the type. */
   Unsafe: <T>(schema: object): Schema<T> => schema as Schema<T>,
+}
+
+interface Shape {
+  readonly [example]?: unknown
+  readonly type?: string | readonly string[]
+  readonly const?: string
+  readonly enum?: readonly (string | null)[]
+  readonly anyOf?: readonly Shape[]
+  readonly items?: Shape
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly required?: readonly string[]
+}
+
+/** Returns an example of a schema: its own, or one made from those of its parts. @throws Error if a text has none */
+export function exampleOf<S extends Schema>(schema: S): Static<S> {
+  const made = partExample(schema as Shape)
+  if (made === undefined) throw new Error(`No example of ${JSON.stringify(schema)}`)
+  return made as Static<S>
+}
+
+/** The example of a part of a schema; undefined without one. */
+function partExample(schema: Shape): unknown {
+  const { [example]: own, type, const: only, enum: values, anyOf, items, properties } = schema
+  if (own !== undefined) return own
+  if (only !== undefined) return only
+  if (anyOf !== undefined) return partExample(anyOf[0] as Shape)
+  if (properties !== undefined) return objectExample(properties, schema.required)
+  if (typeof type === 'object') return null
+  if (values !== undefined) return values[0]
+  if (items !== undefined) return [partExample(items)].filter((it) => it !== undefined)
+  return { object: {}, boolean: false, integer: 0, number: 0 }[type as string]
+}
+
+function objectExample(properties: Readonly<Record<string, Shape>>, required: readonly string[] = []): unknown {
+  const shown = Object.entries(properties).filter(([name, it]) => required.includes(name) || example in it)
+  const members = shown.map(([name, it]) => [name, partExample(it)] as const)
+  return members.some(([, it]) => it === undefined) ? undefined : Object.fromEntries(members)
 }

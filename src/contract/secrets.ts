@@ -3,7 +3,8 @@ import { hasCheckSymbol, readRedeemCode } from './credential-symbols.js'
 import type { CredentialKind } from './endpoint.js'
 import { HIDDEN } from './platform/captured.js'
 
-// Search and replacement of secrets, for the server, the page, the command line and conform (RULES.md#hidden-values).
+// Search and replacement of secrets, for the server, the page, the command line and conform
+// (rules/cli.md#hidden-values).
 
 /** Position where a name may begin: not within a word, but after an escape of JSON or of a URL. */
 const BEFORE = String.raw`(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt]|%[0-9A-Fa-f]{2}))`
@@ -112,7 +113,7 @@ function replaceForm(text: string, { pattern, startIn }: SecretForm, textFor: (s
   return shown + text.slice(copied)
 }
 
-/** Hides these forms in data for the operator (RULES.md#shown-credentials). */
+/** Hides these forms in data for the operator (rules/operator.md#shown-credentials). */
 export const hideForms = (text: string): string => replaceSecretForms(text)
 
 /** Minimum length of a secret to search for elsewhere; a shorter one may equal an ordinary word. */

@@ -4,7 +4,7 @@ import { Type } from './schema.js'
 
 /**
  * Endpoints of the encrypted transport. They take no credential and return successes outside the envelope. The gateway
- * binds them, because its order of checks differs (RULES.md#dispatch-order).
+ * binds them, because its order of checks differs (rules/encryption.md#dispatch-order).
  */
 type OpenEndpoint = Pick<
   Endpoint,
@@ -14,9 +14,19 @@ type OpenEndpoint = Pick<
   readonly media: string
 }
 
-const binary = (description: string) => Type.String({ description: `${description}; unpadded base64url` })
+const binary = (description: string, example: string) =>
+  Type.String({ description: `${description}; unpadded base64url`, example })
 const KEY = '65 bytes, an uncompressed point of P-256'
-const publicKey = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: `${KEY}; unpadded base64url` })
+const EXAMPLE_KEY = `B${'A'.repeat(86)}`
+const version = Type.Integer({ example: 1 })
+const kid = Type.String({ example: 'q2Hn5fZ0Xw1LkT8c' })
+const sid = Type.String({ example: 'ss_AAECAwQFBgcICQoLDA0ODw' })
+const milliseconds = (example: number) => Type.Integer({ description: 'milliseconds since 1970', example })
+const publicKey = Type.String({
+  pattern: '^[A-Za-z0-9_-]{87}$',
+  description: `${KEY}; unpadded base64url`,
+  example: EXAMPLE_KEY,
+})
 const alias = Type.String({ pattern: '^[A-Za-z0-9_-]{87}$', description: 'instead of clientPublicKey' })
 const SUITE = 'P256-HKDF-SHA256-A256GCM'
 
@@ -28,12 +38,12 @@ export const bootstrap: OpenEndpoint = {
   media: 'application/json',
   status: 200,
   output: Type.Object({
-    v: Type.Integer(),
+    v: version,
     suite: oneOf([SUITE]),
-    enabled: Type.Boolean(),
-    kid: Type.String(),
-    serverPublicKey: binary(KEY),
-    serverTime: Type.Integer({ description: 'milliseconds since 1970' }),
+    enabled: Type.Boolean({ example: true }),
+    kid,
+    serverPublicKey: binary(KEY, EXAMPLE_KEY),
+    serverTime: milliseconds(1_795_255_200_000),
   }),
   failures: ['VALIDATION_FAILED'],
 }
@@ -54,11 +64,11 @@ export const session: OpenEndpoint = {
   }),
   status: 200,
   output: Type.Object({
-    sid: Type.String(),
-    salt: binary('32 bytes'),
-    brand: Type.String(),
-    origin: Type.String({ description: 'empty when the session is not bound to one' }),
-    expiresAt: Type.Integer({ description: 'milliseconds since 1970' }),
+    sid,
+    salt: binary('32 bytes', 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8'),
+    brand: Type.String({ example: 'platform' }),
+    origin: Type.String({ description: 'empty when the session is not bound to one', example: '' }),
+    expiresAt: milliseconds(1_795_255_800_000),
   }),
   failures: [
     'SECURE_TRANSPORT_DISABLED',
@@ -75,14 +85,14 @@ export const session: OpenEndpoint = {
 }
 
 const envelope = input({
-  v: Type.Integer(),
+  v: version,
   suite: oneOf([SUITE]),
-  kid: Type.String(),
-  sid: Type.String(),
-  rid: Type.String({ pattern: '^[A-Za-z0-9_-]{16,64}$' }),
-  ts: Type.Integer({ description: 'milliseconds since 1970' }),
-  iv: binary('12 bytes'),
-  ciphertext: binary('ciphertext and 16 bytes of tag'),
+  kid,
+  sid,
+  rid: Type.String({ pattern: '^[A-Za-z0-9_-]{16,64}$', example: 'rid_0123456789abcdef' }),
+  ts: milliseconds(1_795_255_200_000),
+  iv: binary('12 bytes', 'AAECAwQFBgcICQoL'),
+  ciphertext: binary('ciphertext and 16 bytes of tag', 'w0aE3Qm6zq8v2fLJ5n1oKc4hYdSxTgRbUeWiPAt7Z9k'),
 })
 
 export const dispatch: OpenEndpoint = {

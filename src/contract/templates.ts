@@ -1,6 +1,7 @@
 import { get, group, post } from './endpoint.js'
 import {
   fulfillmentCategories,
+  ids,
   input,
   instant,
   instantInput,
@@ -17,7 +18,7 @@ import { type Static, Type } from './schema.js'
 
 export const templateStatuses = ['draft', 'reviewing', 'active', 'rejected'] as const
 
-/** Template types that help suggests; the server accepts any lower-case word (RULES.md#templates). */
+/** Template types that help suggests; the server accepts any lower-case word (rules/vouchers.md#templates). */
 export const suggestedTypes = ['exchange', 'amount_off', 'percent_off', 'gift'] as const
 export const suggestedSources = [
   'free_claim',
@@ -30,55 +31,69 @@ export const suggestedSources = [
 const externalTemplateId = Type.String({
   pattern: '^[A-Za-z0-9._:-]{1,64}$',
   ...unique('EXTERNAL_TEMPLATE_ID_EXISTS', 64, '-'),
+  example: 'coffee-1',
   'x-expected': '1 to 64 of A-Z a-z 0-9 . _ : -',
 })
 
-const word = Type.String({
-  pattern: '^[a-z][a-z0-9_]{0,63}$',
-  'x-expected': 'a lower-case word: a letter, then letters, digits and _, at most 64',
-})
+const word = (example: string) =>
+  Type.String({
+    pattern: '^[a-z][a-z0-9_]{0,63}$',
+    'x-expected': 'a lower-case word: a letter, then letters, digits and _, at most 64',
+    example,
+  })
 
-const validityInput = Type.Union([
-  input({ type: Type.Literal('fixed'), starts_at: instantInput, ends_at: instantInput }),
-  input({
-    type: Type.Literal('relative'),
-    duration_days: Type.Integer({ minimum: 1, maximum: 1095 }),
-    delay_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 })),
-    not_after: Type.Optional(instantInput),
-  }),
-])
+const validityInput = Type.Union(
+  [
+    input({ type: Type.Literal('fixed'), starts_at: instantInput, ends_at: instantInput }),
+    input({
+      type: Type.Literal('relative'),
+      duration_days: Type.Integer({ minimum: 1, maximum: 1095 }),
+      delay_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 })),
+      not_after: Type.Optional(instantInput),
+    }),
+  ],
+  { type: 'relative', duration_days: 30 },
+)
 
-export const validity = Type.Union([
-  Type.Object({ type: Type.Literal('fixed'), startsAt: instant, endsAt: instant }),
-  Type.Object({
-    type: Type.Literal('relative'),
-    durationDays: Type.Integer(),
-    delayDays: Type.Integer(),
-    notAfter: nullable(instant),
-  }),
-])
+export const validity = Type.Union(
+  [
+    Type.Object({ type: Type.Literal('fixed'), startsAt: instant, endsAt: instant }),
+    Type.Object({
+      type: Type.Literal('relative'),
+      durationDays: Type.Integer(),
+      delayDays: Type.Integer(),
+      notAfter: nullable(instant),
+    }),
+  ],
+  { type: 'relative', durationDays: 30, delayDays: 0, notAfter: null },
+)
 export type Validity = Static<typeof validity>
 
-/** Template record (RULES.md#templates). */
+/** Members of a template that its vouchers show. */
+export const templateSummary = {
+  externalTemplateId: Type.String({ example: 'coffee-1' }),
+  name: Type.String({ example: 'One free coffee' }),
+  type: Type.String({ example: 'gift' }),
+  issuerName: Type.String({ example: 'Coffee shop' }),
+  fulfillerName: Type.String({ example: 'Coffee shop' }),
+  fulfillmentCategory: oneOf(fulfillmentCategories, 'offline_service'),
+}
+
+/** Template record (rules/vouchers.md#templates). */
 export const template = Type.Object({
-  id: Type.String(),
-  externalTemplateId: Type.String(),
-  name: Type.String(),
-  type: Type.String(),
-  issuerName: Type.String(),
-  fulfillerName: Type.String(),
-  fulfillmentCategory: oneOf(fulfillmentCategories),
-  acquisitionSource: Type.String(),
+  id: ids.templateId,
+  ...templateSummary,
+  acquisitionSource: Type.String({ example: 'free_claim' }),
   validity,
-  issueLimit: Type.Integer(),
-  issuedCount: Type.Integer(),
-  status: oneOf(templateStatuses),
+  issueLimit: Type.Integer({ example: 1000 }),
+  issuedCount: Type.Integer({ example: 1 }),
+  status: oneOf(templateStatuses, 'active'),
   rejectionCode: nullable(Type.String()),
   rejectionReason: nullable(Type.String()),
   submittedAt: nullable(instant),
   reviewedAt: nullable(instant),
-  applicationId: nullable(Type.String()),
-  botId: nullable(Type.String()),
+  applicationId: nullable(ids.appId),
+  botId: nullable(ids.botId, null),
   description: nullable(Type.String()),
   metadata,
   createdAt: instant,
@@ -88,20 +103,20 @@ export type Template = Static<typeof template>
 
 export const templateInput = input({
   external_template_id: externalTemplateId,
-  name: text(1, 100),
-  type: word,
-  issuer_name: text(1, 100),
-  fulfiller_name: text(1, 100),
-  fulfillment_category: oneOf(fulfillmentCategories),
-  acquisition_source: word,
+  name: text(1, 100, 'One free coffee'),
+  type: word('gift'),
+  issuer_name: text(1, 100, 'Coffee shop'),
+  fulfiller_name: text(1, 100, 'Coffee shop'),
+  fulfillment_category: oneOf(fulfillmentCategories, 'offline_service'),
+  acquisition_source: word('free_claim'),
   validity: validityInput,
-  issue_limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+  issue_limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000, example: 1000 }),
   description: Type.Optional(text(0, 500)),
   metadata: Type.Optional(metadataInput),
 })
 export type TemplateInput = Static<typeof templateInput>
 
-/** A template file (RULES.md#template-files). */
+/** A template file (rules/cli.md#template-files). */
 export const templateFile = input({ templates: Type.Array(templateInput, { minItems: 1 }) })
 
 export const templates = group('templates', {

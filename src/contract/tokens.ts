@@ -1,24 +1,39 @@
 import { byAccount, del, get, group, post, scopes } from './endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
+import {
+  ids,
+  input,
+  instant,
+  instantAt,
+  nullable,
+  oneOf,
+  page,
+  pageQuery,
+  secret,
+  text,
+  withoutDuplicates,
+} from './fields.js'
 import { type Static, Type } from './schema.js'
 
-/** Token record (RULES.md#application-tokens); only the response of `create` contains the token itself. */
+/** Token record (rules/callers.md#application-tokens); only the response of `create` contains the token itself. */
 const record = {
-  id: Type.String(),
-  name: Type.String(),
-  tokenPrefix: Type.String(),
-  last4: Type.String(),
-  scopes: Type.Array(oneOf(scopes)),
+  id: ids.tokenId,
+  name: Type.String({ example: 'till' }),
+  tokenPrefix: Type.String({ example: 'sop_EXAM' }),
+  last4: Type.String({ example: 'LE01' }),
+  scopes: Type.Array(oneOf(scopes), { example: ['vouchers:verify', 'vouchers:redeem'] }),
   status: oneOf(['active', 'expired', 'revoked']),
   createdAt: instant,
-  expiresAt: nullable(instant),
-  lastUsedAt: nullable(instant),
-  revokedAt: nullable(instant),
+  expiresAt: nullable(instantAt('2027-11-21T10:00:00.000Z')),
+  lastUsedAt: nullable(instant, null),
+  revokedAt: nullable(instant, null),
 }
 export const token = Type.Object(record)
 export type Token = Static<typeof token>
 
-export const createdToken = Type.Object({ ...record, token: Type.String({ description: 'shown once', ...secret }) })
+export const createdToken = Type.Object({
+  ...record,
+  token: Type.String({ description: 'shown once', example: 'sop_EXAMPLEexampleEXAMPLEexampleEXAMPLE01', ...secret }),
+})
 export type CreatedToken = Static<typeof createdToken>
 
 export const tokens = group('tokens', {
@@ -34,9 +49,14 @@ export const tokens = group('tokens', {
     summary: 'Create an application token; its full value is shown once',
     ...byAccount,
     body: input({
-      name: text(1, 100),
-      scopes: Type.Array(oneOf(scopes), { minItems: 1, maxItems: scopes.length, ...withoutDuplicates }),
-      expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365 }))),
+      name: text(1, 100, 'till'),
+      scopes: Type.Array(oneOf(scopes), {
+        minItems: 1,
+        maxItems: scopes.length,
+        ...withoutDuplicates,
+        example: ['vouchers:verify', 'vouchers:redeem'],
+      }),
+      expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365, example: 365 }))),
     }),
     status: 201,
     output: createdToken,

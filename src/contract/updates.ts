@@ -1,9 +1,8 @@
-import type { Chat, Message } from './chats.js'
 import { oneOf } from './fields.js'
-import { Type } from './schema.js'
-import type { Redemption, Voucher } from './vouchers.js'
+import { type Static, Type } from './schema.js'
+import type { payloadSchemas } from './update-payloads.js'
 
-/** Types of updates. Bots receive the first five by default, and the others on request (RULES.md#update-types). */
+/** Types of updates. Bots receive the first five by default, and the others on request (rules/bots.md#update-types). */
 export const updateTypes = [
   'message',
   'my_chat_member',
@@ -27,26 +26,8 @@ export const update = Type.Unsafe<Update>({
   additionalProperties: true,
 })
 
-type User = { id: string; is_bot: boolean }
-type MemberStatus = 'left' | 'member' | 'kicked'
-
 /** Payloads by update type. */
-export interface UpdatePayloads {
-  message: Message
-  my_chat_member: {
-    chat: Pick<Chat, 'id' | 'type'>
-    from: User
-    date: number
-    old_status: MemberStatus
-    new_status: MemberStatus
-  }
-  friend_request: { id: string; from: User; date: number }
-  inline_query: { id: string; from: User; query: string }
-  ping: Record<string, never>
-  voucher_issued: { voucher: Voucher }
-  voucher_redeemed: { redemption: Redemption }
-  voucher_reversed: { redemption: Redemption }
-}
+export type UpdatePayloads = { [T in UpdateType]: Static<(typeof payloadSchemas)[T]> }
 
 /** An update of one type, whose member named like the type has the payload. */
 export type UpdateOf<T extends UpdateType> = {

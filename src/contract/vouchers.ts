@@ -1,8 +1,10 @@
 import { credentialTypes, get, group, post } from './endpoint.js'
 import {
-  fulfillmentCategories,
+  ids,
   input,
   instant,
+  instantAt,
+  laterInstant,
   machineId,
   metadata,
   metadataInput,
@@ -11,40 +13,57 @@ import {
   secret,
   text,
   unique,
+  userId,
 } from './fields.js'
-import { type Static, Type } from './schema.js'
+import { type Static, Type, withExample } from './schema.js'
+import { templateSummary } from './templates.js'
 
-/** A credential (RULES.md#credentials). domain/credentials.ts checks the format of the value. */
+/** A credential (rules/vouchers.md#credentials). domain/credentials.ts checks the format of the value. */
 export const credential = input({
-  type: oneOf(credentialTypes),
-  value: Type.String({ minLength: 1, maxLength: 256, ...secret }),
+  type: oneOf(credentialTypes, 'redeem_code'),
+  value: Type.String({ minLength: 1, maxLength: 256, example: 'M9S3-46Q3-D25V-T4FJ', ...secret }),
 })
 export type Credential = Static<typeof credential>
 
-/** Voucher record (RULES.md#vouchers). */
+const bothCredentials: Credential[] = [
+  { type: 'redeem_code', value: 'M9S3-46Q3-D25V-T4FJ' },
+  { type: 'qr_token', value: 'VQ1-3F8JQ2M7T0XCWA5ND9RBKZ1VH4YGP6SES' },
+]
+
+/** Credentials in a response. */
+export const credentials = Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String(secret) }), {
+  example: bothCredentials,
+})
+
+const validUntil = instantAt('2026-12-21T10:00:00.000Z')
+const externalIssueId = Type.String({ example: 'order-1001' })
+export const newExternalIssueId = machineId(128, {
+  ...unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-'),
+  example: 'order-1001',
+})
+const { externalTemplateId, type, ...summary } = templateSummary
+
+/** Voucher record (rules/vouchers.md#vouchers). */
 const voucherFields = {
-  id: Type.String(),
-  templateId: Type.String(),
-  externalTemplateId: Type.String(),
-  applicationId: Type.String(),
-  externalIssueId: Type.String(),
-  recipientUserId: Type.String(),
+  id: ids.voucherId,
+  templateId: ids.templateId,
+  externalTemplateId,
+  applicationId: ids.appId,
+  externalIssueId,
+  recipientUserId: userId,
   status: oneOf(['issued', 'redeemed', 'expired']),
-  redeemable: Type.Boolean(),
-  type: Type.String(),
-  name: Type.String(),
-  issuerName: Type.String(),
-  fulfillerName: Type.String(),
-  fulfillmentCategory: oneOf(fulfillmentCategories),
+  redeemable: Type.Boolean({ example: true }),
+  type,
+  ...summary,
   validFrom: instant,
-  validUntil: instant,
-  codeHint: Type.String({ description: 'the last four symbols of the redeem code' }),
+  validUntil,
+  codeHint: Type.String({ description: 'the last four symbols of the redeem code', example: 'T4FJ' }),
   channel: oneOf(['direct', 'bot']),
-  botId: nullable(Type.String()),
+  botId: nullable(ids.botId, null),
   issuedAt: instant,
-  redeemedAt: nullable(instant),
-  redemptionId: nullable(Type.String()),
-  metadata,
+  redeemedAt: nullable(instant, null),
+  redemptionId: nullable(ids.redemptionId, null),
+  metadata: withExample(metadata, { table: '7' }),
   updatedAt: instant,
 }
 export const voucher = Type.Object(voucherFields)
@@ -52,7 +71,7 @@ export type Voucher = Static<typeof voucher>
 
 export const issuedVoucher = Type.Object({
   ...voucherFields,
-  credentials: Type.Array(Type.Object({ type: oneOf(credentialTypes), value: Type.String(secret) })),
+  credentials,
 })
 export type IssuedVoucher = Static<typeof issuedVoucher>
 
@@ -65,34 +84,34 @@ export const issueEvidence = {
 } as const
 
 export const verification = Type.Object({
-  redeemable: Type.Boolean(),
+  redeemable: Type.Boolean({ example: true }),
   reason: nullable(oneOf(['already_redeemed', 'expired', 'not_yet_valid', 'recipient_mismatch'])),
   voucher,
-  checkedAt: instant,
+  checkedAt: laterInstant,
 })
 export type Verification = Static<typeof verification>
 
-/** Redemption record (RULES.md#redemptions). */
+/** Redemption record (rules/vouchers.md#redemptions). */
 export const redemption = Type.Object({
-  id: Type.String(),
+  id: ids.redemptionId,
   status: oneOf(['succeeded', 'reversed']),
-  voucherId: Type.String(),
-  templateId: Type.String(),
-  applicationId: Type.String(),
-  externalIssueId: Type.String(),
-  recipientUserId: Type.String(),
-  credentialType: oneOf(credentialTypes),
-  reference: nullable(Type.String()),
+  voucherId: ids.voucherId,
+  templateId: ids.templateId,
+  applicationId: ids.appId,
+  externalIssueId,
+  recipientUserId: userId,
+  credentialType: oneOf(credentialTypes, 'redeem_code'),
+  reference: nullable(Type.String(), 'till-4'),
   metadata,
-  redeemedAt: instant,
-  reversedAt: nullable(instant),
+  redeemedAt: laterInstant,
+  reversedAt: nullable(instant, null),
   reversalReason: nullable(Type.String()),
   voucher: Type.Object({
-    id: Type.String(),
-    status: oneOf(['issued', 'redeemed', 'expired']),
+    id: ids.voucherId,
+    status: oneOf(['issued', 'redeemed', 'expired'], 'redeemed'),
     redeemable: Type.Boolean(),
-    validUntil: instant,
-    codeHint: Type.String(),
+    validUntil,
+    codeHint: Type.String({ example: 'T4FJ' }),
   }),
 })
 export type Redemption = Static<typeof redemption>
@@ -114,9 +133,9 @@ export const vouchers = group('vouchers', {
     limit: 'issue',
     idempotent: true,
     body: input({
-      template_id: Type.String(),
-      external_issue_id: machineId(128, unique('EXTERNAL_ISSUE_ID_CONFLICT', 128, '-')),
-      recipient_user_id: machineId(128),
+      template_id: ids.templateId,
+      external_issue_id: newExternalIssueId,
+      recipient_user_id: machineId(128, { example: 'user-42' }),
       metadata: Type.Optional(metadataInput),
     }),
     status: 201,
@@ -147,7 +166,7 @@ export const vouchers = group('vouchers', {
     body: input({
       credential,
       recipient_user_id: Type.Optional(machineId(128)),
-      reference: Type.Optional(machineId(128)),
+      reference: Type.Optional(machineId(128), 'till-4'),
       metadata: Type.Optional(metadataInput),
     }),
     output: redemption,
@@ -177,7 +196,7 @@ export const vouchers = group('vouchers', {
     scope: 'vouchers:reverse',
     limit: 'reverse',
     idempotent: true,
-    body: input({ reason: Type.Optional(text(0, 200)), metadata: Type.Optional(metadataInput) }),
+    body: input({ reason: Type.Optional(text(0, 200), 'Wrong till'), metadata: Type.Optional(metadataInput) }),
     bodyOptional: true,
     output: redemption,
     evidence: { id: { input: 'redemptionId' }, status: { value: 'reversed' } },

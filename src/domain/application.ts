@@ -6,7 +6,7 @@ import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 import { hashToken, tokenPrefixOf } from './tokens.js'
 
-/** Maximum per account and per application (RULES.md#applications, RULES.md#application-tokens). */
+/** Maximum per account and per application (rules/callers.md#applications, rules/callers.md#application-tokens). */
 export const APPLICATIONS_PER_ACCOUNT = 50
 export const ACTIVE_TOKENS_PER_APPLICATION = 20
 export const TOKEN_LIFETIME_DAYS = 365
@@ -124,7 +124,7 @@ export type RuntimeCallerRow = ApplicationPolicy &
   Pick<TokenRow, 'application_id' | 'scopes' | 'expires_at' | 'revoked_at'> & { token_id: string }
 
 /**
- * Checks the policy of an application in the order of RULES.md#order-of-checks; null if the policy allows the call.
+ * Checks the policy of an application in the order of rules/calls.md#order-of-checks; null if the call is allowed.
  * @param origin origin of the encrypted session, empty without one; null for a call in plain text
  */
 export function refuseForApplication(
@@ -139,7 +139,7 @@ export function refuseForApplication(
   return policy.features.includes('"vouchers"') ? null : refuse('FEATURE_UNAVAILABLE')
 }
 
-/** True if the list allows the origin. Without `*` the list requires an origin (RULES.md#session-origins). */
+/** True if the list allows the origin. Without `*` it requires an origin (rules/encryption.md#session-origins). */
 function isOriginAllowed(allowed: readonly string[], origin: string): boolean {
   return allowed.includes('*') || (origin !== '' && allowed.includes(origin))
 }

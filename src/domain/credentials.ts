@@ -3,7 +3,7 @@ import { checkSymbol, hasCheckSymbol, readQrData, readRedeemCode } from '../cont
 import type { CredentialType } from '../contract/endpoint.js'
 import { encodeBits } from './ids.js'
 
-/** Form, derivation and index of credentials (RULES.md#credentials). */
+/** Form, derivation and index of credentials (rules/vouchers.md#credentials). */
 
 const CODE_SYMBOLS = 15
 const QR_SYMBOLS = 32

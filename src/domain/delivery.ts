@@ -9,10 +9,10 @@ import { formatInstant, instantOrNull } from './time.js'
 /** Maximum delay before an attempt. A later next_attempt_at means that the clock was set back since it was stored. */
 export const RETRY_DELAY_MS_MAX = Math.max(...RETRY_DELAYS_SECONDS) * 1000
 
-/** Lease of an attempt by the system clock; an expired lease is a failed attempt (RULES.md#delivery-attempts). */
+/** Lease of an attempt, in system time; an expired lease is a failed attempt (rules/webhooks.md#delivery-attempts). */
 export const LEASE_MS = 30_000
 
-/** Retention of deliveries, their attempts and the bodies of their updates (RULES.md#updates). */
+/** Retention of deliveries, their attempts and the bodies of their updates (rules/bots.md#updates). */
 export const DELIVERY_RETENTION_MS = 30 * DAY_MS
 
 /** A delivery record shows at most this many of the latest attempts. */
@@ -22,8 +22,8 @@ export const SHOWN_ATTEMPTS_MAX = 100
 export const DELIVERY_SLOTS = 1_000
 
 /**
- * Returns how many more slots an account may take (RULES.md#delivery-slots). Afterwards the account holds at most a
- * third as many slots as are still free. An account without a slot always gets one while any slot is free.
+ * Returns how many more slots an account may take (rules/webhooks.md#delivery-slots). Afterwards the account holds at
+ * most a third as many slots as are still free. An account without a slot always gets one while any slot is free.
  */
 export function slotsFor(free: number, held: number): number {
   return Math.min(free, Math.max(Math.floor((free - 3 * held) / 4), held === 0 ? 1 : 0))
@@ -108,7 +108,7 @@ export function applyAttempt(
     : { ...counted, status: 'failed', next_attempt_at: now + delaySeconds * 1000 }
 }
 
-/** Decides a manual retry (RULES.md#manual-retries). */
+/** Decides a manual retry (rules/webhooks.md#manual-retries). */
 export function decideRetry(
   { status }: Pick<DeliveryRow, 'status'>,
   { hasWebhook, hasBody, force }: { hasWebhook: boolean; hasBody: boolean; force: boolean },

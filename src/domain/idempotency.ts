@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../contract/errors.js'
 import { DAY_MS } from '../values/duration.js'
 import type { IdempotencyRecord } from './rows.js'
 
-/** Lifetime of idempotency records; redeem records never expire (RULES.md#idempotency-keys). */
+/** Lifetime of idempotency records; redeem records never expire (rules/calls.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS
 
 export const IDEMPOTENCY_WAIT_MS = 5_000
@@ -34,7 +34,7 @@ export function replayableRecord(
 
 /**
  * Returns canonical JSON: equal values give equal text. Sorts members by code unit and omits undefined members; returns
- * `{}` for an absent body (RULES.md#idempotency-keys).
+ * `{}` for an absent body (rules/calls.md#idempotency-keys).
  */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return '{}'

@@ -3,7 +3,7 @@ import { ALPHABET } from '../contract/credential-symbols.js'
 /** Returns `size` bytes from a cryptographic source. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Kinds of ids (RULES.md#ids). */
+/** Kinds of ids (rules/calls.md#ids). */
 export type IdPrefix = 'app' | 'tok' | 'tpl' | 'vch' | 'rdm' | 'bot' | 'dlv' | 'chat' | 'req' | 'flt'
 
 const TIME_SYMBOLS = 10

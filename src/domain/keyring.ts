@@ -13,7 +13,7 @@ export interface Keyring {
   readonly all: readonly CredentialKey[]
 }
 
-/** Thrown if data of a call needs a key that only other processes have (RULES.md#credential-keys-of-a-fleet). */
+/** Thrown if data of a call needs a key that only other processes have (rules/server.md#credential-keys-of-a-fleet). */
 export class KeyMissing extends Error {}
 
 /** @throws KeyMissing */

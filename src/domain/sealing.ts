@@ -4,7 +4,7 @@ import { type Keyring, keyOf } from './keyring.js'
 
 /**
  * Encrypts secrets that the server must read again: AES-256-GCM under a key derived from a credential key, written as
- * `<key id>.<iv>.<ciphertext and tag>` in unpadded base64url (RULES.md#stored-secrets).
+ * `<key id>.<iv>.<ciphertext and tag>` in unpadded base64url (rules/callers.md#stored-secrets).
  */
 const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12

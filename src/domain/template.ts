@@ -60,7 +60,7 @@ export function draftTemplate(input: TemplateInput, validity: Validity, id: stri
 }
 
 /**
- * Submits a template: draft or rejected -> reviewing (RULES.md#template-states).
+ * Submits a template: draft or rejected -> reviewing (rules/vouchers.md#template-states).
  * @param holder another template with the same external_template_id that is not rejected
  */
 export function decideSubmit(

@@ -1,4 +1,4 @@
-/** Conversion between instants on the wire (RFC 3339) and in memory (ms since the epoch, RULES.md#times). */
+/** Conversion between instants on the wire (RFC 3339) and in memory (ms since the epoch, rules/calls.md#times). */
 
 const FORM = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
@@ -40,6 +40,6 @@ export const instantOrNull = (ms: number | null): string | null => (ms === null 
 
 /**
  * Maximum clock skew between processes that share a store. A stored time further in the future means that the clock
- * was set back (RULES.md#clock-set-back).
+ * was set back (rules/vouchers.md#clock-set-back).
  */
 export const PROCESS_CLOCK_SKEW_MS_MAX = 300_000

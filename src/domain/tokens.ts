@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { RandomBytes } from './ids.js'
 
-/** Prefixes of application token, bot token and operator key (RULES.md#token-form). */
+/** Prefixes of application token, bot token and operator key (rules/callers.md#token-form). */
 const prefixes = ['sop_', 'sbot_', 'opk_'] as const
 type TokenPrefix = (typeof prefixes)[number]
 

@@ -4,7 +4,7 @@ import { formatInstant } from './time.js'
 
 export type UpdatePayload = object
 
-/** Retention of an update that no poll has confirmed and no delivery has attempted (RULES.md#updates). */
+/** Retention of an update that no poll has confirmed and no delivery has attempted (rules/bots.md#updates). */
 export const UNCONFIRMED_UPDATE_RETENTION_MS = DAY_MS
 
 /** Returns the update types that a bot receives. @param allowed JSON column of the queue, null for the default */

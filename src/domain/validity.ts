@@ -3,7 +3,7 @@ import type { TemplateInput, Validity } from '../contract/templates.js'
 import { DAY_MS } from '../values/duration.js'
 import { formatInstant, parseInstant } from './time.js'
 
-/** Validity of a template and the resulting window of a voucher (RULES.md#validity). */
+/** Validity of a template and the resulting window of a voucher (rules/vouchers.md#validity). */
 
 type ReadValidity = { ok: true; validity: Validity } | { ok: false; issue: ValidationIssue }
 

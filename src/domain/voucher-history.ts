@@ -48,7 +48,7 @@ const event = (known: KnownMembers): VoucherEvent => ({
   ...known,
 })
 
-/** Returns the events of a voucher, oldest first (RULES.md#voucher-history). */
+/** Returns the events of a voucher, oldest first (rules/operator.md#voucher-history). */
 export function eventsOf(life: Life, now: number): VoucherEvent[] {
   const { voucher, redemptions, logged, updates } = life
   const caller = (calledBy: string) => callerMembers(calledBy, life.tokens)

@@ -5,7 +5,7 @@ import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './
 import { formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'
 
-/** Period in which a redemption can be reversed (RULES.md#reversal). */
+/** Period in which a redemption can be reversed (rules/vouchers.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
 
 type VoucherLifecycle = Pick<VoucherRow, 'state' | 'valid_from' | 'valid_until'>

@@ -8,7 +8,7 @@ interface User {
 /** Folders below the home folder, unless a variable such as XDG_DATA_HOME names another. */
 const usual = { CONFIG: '.config', DATA: join('.local', 'share'), STATE: join('.local', 'state') }
 
-/** The path, unless it is relative or begins with a literal `~`, which a shell did not replace (RULES.md#folders). */
+/** The path, unless it is relative or begins with a `~` that no shell replaced (rules/cli.md#folders). */
 export const absolute = (path: string | undefined) => (path && isAbsolute(path) ? path : undefined)
 
 export const userFolder = ({ env, homeDir }: User, kind: keyof typeof usual): string =>
@@ -18,8 +18,8 @@ export const userFolder = ({ env, homeDir }: User, kind: keyof typeof usual): st
 export const ignoredFolders = ({ env }: Pick<User, 'env'>): readonly string[] =>
   Object.keys(usual).flatMap((it) => (absolute(env[`XDG_${it}_HOME`] || '/') ? [] : `XDG_${it}_HOME`))
 
-/** Default data folder of the server (RULES.md#data-folder). */
+/** Default data folder of the server (rules/server.md#data-folder). */
 export const defaultDataDir = (user: User): string => join(userFolder(user, 'DATA'), 'voucherctl')
 
-/** Folder with one file for each running server of the user (RULES.md#local-server). */
+/** Folder with one file for each running server of the user (rules/cli.md#local-server). */
 export const serverRegistryDir = (user: User): string => join(userFolder(user, 'STATE'), 'voucherctl', 'servers')

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 
-/** Maximum bytes of a file that is read whole (RULES.md#bounded-reads); `reasonOf` names it. */
+/** Maximum bytes of a file that is read whole (rules/cli.md#bounded-reads); `reasonOf` names it. */
 export const FILE_BYTES_MAX = 16 * 1024 * 1024
 
 /** Minimum bytes to read at first: files of /proc have no size. */

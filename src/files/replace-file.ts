@@ -101,7 +101,7 @@ function existing(path: string) {
 }
 
 /**
- * Refuses to write secrets into a file of another user, who could read them (RULES.md#files-with-secrets).
+ * Refuses to write secrets into a file of another user, who could read them (rules/cli.md#files-with-secrets).
  * @throws an error with the code OWNED_BY_ANOTHER_USER
  */
 export function refuseForeign(stats: Stats | undefined): void {

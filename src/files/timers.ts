@@ -1,7 +1,7 @@
 import * as ofNode from 'node:timers'
 
 // In the bundle, each module that names a global timer gets that of this file (build/bundle.js). So a server inside a test
-// keeps running while the test fakes timers (RULES.md#servers-inside-a-test).
+// keeps running while the test fakes timers (rules/server.md#servers-inside-a-test).
 
 // Destructured, so that fakes which replace members of the module change nothing either.
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = ofNode

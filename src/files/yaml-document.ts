@@ -31,7 +31,7 @@ export function typeHint(root: unknown, path: Path): string {
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
   errors.length === 0 && contents?.range?.[0] === contents?.range?.[1]
 
-/** A parsed YAML or JSON file with one document (RULES.md#yaml-files), and the places of all values. */
+/** A parsed YAML or JSON file with one document (rules/cli.md#yaml-files), and the places of all values. */
 export class YamlDocument {
   readonly value: unknown
   /** Syntax errors; `value` is undefined if there are any. */

@@ -22,7 +22,7 @@ const mustQuote = (text: string, inFlow: boolean | null) =>
   text.search(UNESCAPED) >= 0 ||
   (inFlow && /[?:]/.test(text))
 
-/** Options of the YAML library for texts that readers of YAML 1.1 and 1.2 read alike (RULES.md#yaml-files). */
+/** Options of the YAML library for texts that readers of YAML 1.1 and 1.2 read alike (rules/cli.md#yaml-files). */
 export const yamlOptions = {
   lineWidth: 0,
   customTags: (tags: Tags): Tags =>

@@ -21,7 +21,7 @@ const policy = [
   "trusted-types 'none'",
 ]
 
-/** Headers of every response below /_platform (RULES.md#page-headers). */
+/** Headers of every response below /_platform (rules/operator.md#page-headers). */
 export const platformHeaders = {
   'cache-control': 'no-store',
   'cross-origin-resource-policy': 'same-origin',

@@ -24,12 +24,13 @@ interface InspectorOptions {
 /** A request that may contain the token of a page. */
 export type PageRequest = PageMessage & { readonly socket: PageConnection }
 
-/** The page of one port: access, tickets, sessions and files (RULES.md#page). */
+/** The page of one port: access, tickets, sessions and files (rules/operator.md#page). */
 export class Inspector {
   readonly #sessions: PageSessions
   readonly #features: InspectorOptions['features']
   #baseUrl = ''
   #origin: AllowedOrigin | undefined
+  #isClosing = false
 
   constructor({ random, now, sessions, features }: InspectorOptions) {
     this.#sessions = new PageSessions(random, now, sessions)
@@ -43,8 +44,9 @@ export class Inspector {
     this.#sessions.open(this.#origin.origin)
   }
 
-  /** Stores the sessions for the next start. */
+  /** Stores the sessions for the next start, and gives no more proofs. Call it before the port closes. */
   close(): void {
+    this.#isClosing = true
     this.#sessions.save()
   }
 
@@ -93,7 +95,10 @@ export class Inspector {
     const { session, nonce } = (body ?? {}) as { session?: unknown; nonce?: unknown }
     const isAsked = typeof session === 'string' && typeof nonce === 'string' && /^[\da-f]{32,128}$/.test(nonce)
     const proof = isAsked ? this.#sessions.prove(session, nonce) : undefined
-    return proof === undefined ? refuse('PAGE_SESSION_REQUIRED') : jsonResponse({ proof, build: await pageBuild() })
+    if (proof === undefined) return refuse('PAGE_SESSION_REQUIRED')
+    const build = await pageBuild()
+    // With a proof the page would send its token, perhaps to the next program on this port.
+    return this.#isClosing ? refuse('SERVICE_UNAVAILABLE') : jsonResponse({ proof, build })
   }
 }
 

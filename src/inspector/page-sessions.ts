@@ -22,7 +22,7 @@ interface NewSession {
   readonly proof_key: string
 }
 
-/** What page sessions need to outlive the process (RULES.md#page). */
+/** What page sessions need to outlive the process (rules/operator.md#page). */
 export interface SessionStorage {
   /** Secret of the data folder, from which proof keys derive. */
   readonly key: string

@@ -9,7 +9,7 @@ export interface PageMessage {
   readonly rawHeaders: readonly string[]
 }
 
-/** Host names and origin that requests to a port may name (RULES.md#page-requests). */
+/** Host names and origin that requests to a port may name (rules/operator.md#page-requests). */
 export interface AllowedOrigin {
   readonly origin: string
   readonly hosts: ReadonlySet<string>

@@ -53,7 +53,7 @@ export async function unknownIds(events: readonly RecordedEvent[], inPieces: InP
   return [...found]
 }
 
-/** Returns calls that create what the recorded calls use and what existed before them (RULES.md#scenarios). */
+/** Returns calls that create what the recorded calls use and what existed before them (rules/cli.md#scenarios). */
 export async function preparation(
   events: readonly RecordedEvent[],
   existing: Existing,

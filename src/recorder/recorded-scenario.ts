@@ -25,7 +25,7 @@ interface RecordingInput {
   readonly inPieces?: InPieces
 }
 
-/** Makes a scenario of the activity of a server (RULES.md#scenarios). */
+/** Makes a scenario of the activity of a server (rules/cli.md#scenarios). */
 export async function recordedScenario(input: RecordingInput): Promise<RecordedScenario> {
   const { lines, ids, startedAt, read, inPieces = (items) => items } = input
   const all = await eventsOf(lines, inPieces, ids)

@@ -12,7 +12,7 @@ export interface EnvelopeHead {
   readonly ts: number
 }
 
-/** An envelope as it is sent, with binary fields in base64url (RULES.md#envelopes). */
+/** An envelope as it is sent, with binary fields in base64url (rules/encryption.md#envelopes). */
 export interface Envelope extends EnvelopeHead {
   readonly v: number
   readonly suite: string
@@ -38,7 +38,7 @@ const RID = /^[A-Za-z0-9_-]{16,64}$/
 /** The shortest plaintext is the JSON object {}: two bytes, then the tag. */
 const MIN_SEALED_BYTES = TAG_BYTES + 2
 
-/** Returns the additional data (AAD) of a message (RULES.md#bootstrap-and-session). */
+/** Returns the additional data (AAD) of a message (rules/encryption.md#bootstrap-and-session). */
 export function additionalData({ kid, sid, rid, ts }: EnvelopeHead, direction: Direction): string {
   return `platform|v1|http|${direction}|${kid}|${sid}|${rid}|${ts}`
 }
@@ -74,7 +74,7 @@ export type ParsedEnvelope =
   | { readonly ok: true; readonly message: SealedMessage }
   | SecureRefusal<'SECURE_ENVELOPE_INVALID' | 'SECURE_VERSION_UNSUPPORTED'>
 
-/** Checks the form of an envelope: the version first, then exactly the eight fields (RULES.md#dispatch-order). */
+/** Checks the form of an envelope: first the version, then the eight fields (rules/encryption.md#dispatch-order). */
 export function parseEnvelope(value: unknown): ParsedEnvelope {
   const members = asMembers(value)
   if (members === undefined || !Number.isInteger(members.v) || typeof members.suite !== 'string') {

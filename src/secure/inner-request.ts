@@ -58,7 +58,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
  * True for a logical path: `/api/v1/` and segments of unreserved characters, none of them `.`, `..` or `secure` in any
- * case. A URL parser would normalise the path before the check, so this matches text (RULES.md#inner-requests).
+ * case. A URL parser would normalise the path, so this matches text (rules/encryption.md#inner-requests).
  */
 export function isLogicalPath(path: string): boolean {
   return path.length <= MAX_PATH_LENGTH && PATH.test(path) && !BARRED_SEGMENT.test(path)
@@ -131,7 +131,7 @@ function invalid(part: InnerPart): InnerRefusal {
 }
 
 /**
- * Encodes the plaintext of a business request. Applies the rules of the server (RULES.md#inner-requests), so
+ * Encodes the plaintext of a business request. Applies the rules of the server (rules/encryption.md#inner-requests), so
  * that a request that it would refuse fails before it is sent. Embeds the JSON text of the body unchanged.
  */
 export function encodeInnerRequest(

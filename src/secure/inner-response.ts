@@ -44,7 +44,7 @@ export function readInnerResponse(plaintext: Uint8Array): HttpResponse | undefin
   return { status, headers, body: body === null ? '' : JSON.stringify(body) }
 }
 
-/** True for a successful inner call: status 2xx, and `success` not false (RULES.md#inner-responses). */
+/** True for a successful inner call: status 2xx, and `success` not false (rules/encryption.md#inner-responses). */
 export function isBusinessSuccess({ status, body }: HttpResponse): boolean {
   return status >= 200 && status <= 299 && asMembers(parseJson(body))?.success !== false
 }

@@ -25,7 +25,7 @@ export interface SessionKeys {
   readonly keyS2c: Uint8Array
 }
 
-/** Returns the HKDF info of a session key (RULES.md#bootstrap-and-session). */
+/** Returns the HKDF info of a session key (rules/encryption.md#bootstrap-and-session). */
 export function hkdfInfo({ brand, origin, sid }: Omit<SessionContext, 'salt'>, direction: Direction): string {
   return `platform|v1|${brand}|${origin === '' ? '-' : origin}|${sid}|http|${direction}`
 }

@@ -7,8 +7,8 @@ export function isCanonicalOrigin(text: string): boolean {
 }
 
 /**
- * Applies a list of allowed origins (RULES.md#session-origins). `*` allows any origin and a missing one; a list
- * without it requires an exact match, byte for byte.
+ * Applies a list of allowed origins (rules/encryption.md#session-origins). `*` allows any origin and a missing one; a
+ * list without it requires an exact match, byte for byte.
  * @param origin the Origin header, `''` without one
  */
 export function isOriginAllowed(policy: readonly string[], origin: string): boolean {

@@ -10,7 +10,7 @@ const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 /**
  * Decodes a P-256 public key to its 65 bytes: 87 characters of unpadded base64url of the uncompressed SEC 1 point
  * `04 | x | y`, coordinates below p, on the curve. Undefined for anything else. The check is here because several
- * libraries accept compressed and hybrid points too (RULES.md#public-keys).
+ * libraries accept compressed and hybrid points too (rules/encryption.md#public-keys).
  */
 export function decodePublicKey(text: string): Uint8Array | undefined {
   const point = decodeBase64url(text)

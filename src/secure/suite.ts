@@ -1,4 +1,4 @@
-/** Constants of the encrypted transport and of its only suite (RULES.md#encrypted-transport). */
+/** Constants of the encrypted transport and of its only suite (rules/encryption.md#encrypted-transport). */
 
 export const PROTOCOL_VERSION = 1
 export const SUITE = 'P256-HKDF-SHA256-A256GCM'

@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose'
 import { type Refusal, refuse } from '../contract/errors.js'
 
-/** `aud` of an account token (RULES.md#account-tokens). */
+/** `aud` of an account token (rules/callers.md#account-tokens). */
 const AUDIENCE = 'voucher-console'
 const ACCOUNT_ID = /^[!-~]{1,128}$/
 

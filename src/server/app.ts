@@ -32,7 +32,7 @@ import { Routes } from './http/routes.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
-import { createDispatchListener } from './transport/dispatch.js'
+import { DispatchResponder } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 
 /** The HTTP server with all routes. */
@@ -131,9 +131,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     return reply
   }
 
-  const respondToDispatch = createDispatchListener(deps, respondInside, { recordRequest, refusalOfError })
+  const dispatches = new DispatchResponder(deps, respondInside, { recordRequest, refusalOfError })
   const respond: RequestListener = (request, response) =>
-    isDispatch(request) ? respondToDispatch(request, response) : respondInPlain(request, response)
+    isDispatch(request) ? dispatches.respond(request, response) : respondInPlain(request, response)
   const server = new HttpServer(respond, (error) => refuseMessage(error, deps.newId('req')))
   const stopFollowing = followChanges(deps)
 
@@ -186,7 +186,7 @@ function bindRoutes(deps: Deps, metrics: Metrics, callAs: CallAs): Routes {
 /** For a person who opens the address of the server in a browser. */
 const HELP_FOR_BROWSERS = 'This is a voucherctl server. To see its page, run: voucherctl open\n'
 
-/** Refuses with 404 or 405 before reading a body (RULES.md#order-of-checks). */
+/** Refuses with 404 or 405 before reading a body (rules/calls.md#order-of-checks). */
 function refuseOutsideRoutes(routes: Routes, exchange: Exchange): Result {
   const { method, url, headers, target, replyHeaders } = exchange
   if (method === 'GET' && url === '/' && headers.accept?.includes('text/html')) {

@@ -15,7 +15,7 @@ import { BotCalls, TokenUses } from './background/counts.js'
 import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
 import { AttemptLog } from './delivery/attempt-log.js'
 import { createLookup } from './delivery/guard.js'
-import { createSender } from './delivery/sender.js'
+import { WebhookSender } from './delivery/sender.js'
 import { DeliveryWorker } from './delivery/worker.js'
 import type { Deps } from './deps.js'
 import { Faults } from './faults.js'
@@ -92,7 +92,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
     activity: new Activity({ now: () => clock.now(), inspect: options.inspect ?? false }),
     webhooks,
-    sender: createSender(webhooks),
+    sender: new WebhookSender(webhooks),
     secure: await secureSettings(options, place, essential),
     autoApprove: options.autoApprove ?? false,
     stateAccess: {
@@ -159,7 +159,7 @@ async function secureSettings(
   }
 }
 
-/** The page and the checks of Host exist only for a port that other machines cannot reach (RULES.md#page). */
+/** The page and the checks of Host exist only for a port that other machines cannot reach (rules/operator.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
 function createInspector(random: RandomBytes, clock: Clock, sessions: SessionStorage): Inspector {

@@ -41,7 +41,7 @@ function kindOf(value: string): CredentialKind | null {
   return /^[^.]+\.[^.]*\.[^.]+$/.test(value) ? 'jwt' : null
 }
 
-/** Authenticates a request and checks what its credential may do (RULES.md#order-of-checks). */
+/** Authenticates a request and checks what its credential may do (rules/calls.md#order-of-checks). */
 export function authenticate(
   deps: Deps,
   endpoint: Endpoint,
@@ -122,7 +122,7 @@ async function byBotToken(
   return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId, calledBy }
 }
 
-/** Refuses a request below /_platform that is for another name or from another site (RULES.md#page-requests). */
+/** Refuses a request below /_platform for another name or from another site (rules/operator.md#page-requests). */
 export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: Exchange): Refusal | undefined {
   const path = exchange.route?.endpoint.path
   const isPlatform = path === undefined ? isPlatformPath(exchange.url) : path.startsWith('/_platform/')

@@ -39,7 +39,7 @@ const NO_QUERY = strictInput({})
 const noCheck = { check: undefined, bypassesGate: undefined }
 
 /**
- * Creates the route of an endpoint. Its steps, until the first refusal (RULES.md#order-of-checks): credential,
+ * Creates the route of an endpoint. Its steps, until the first refusal (rules/calls.md#order-of-checks): credential,
  * application, feature and scope (`authenticate`), rate limit, body, input schema, Idempotency-Key header, handler. The
  * store operation of a handler replays an earlier response.
  */

@@ -25,7 +25,7 @@ export const LATEST_TEST_TIME = Date.UTC(9990, 0)
 /** Number of clock moves that a client may miss before its next call. */
 const EARLIER_MAX = 100
 
-/** A running clock that can be moved forward (RULES.md#test-clock). */
+/** A running clock that can be moved forward (rules/operator.md#test-clock). */
 export class TestClock implements Clock {
   #offset = 0
   /** Offsets before each move, latest first, without duplicates. */

@@ -20,7 +20,7 @@ import type { Polls } from './polls.js'
 import type { Seed } from './seed/schema.js'
 import type { TransportKeys } from './transport/keys.js'
 
-/** Server settings that restrict or extend the allowed webhook URLs (RULES.md#webhook-urls). */
+/** Server settings that restrict or extend the allowed webhook URLs (rules/webhooks.md#webhook-urls). */
 interface WebhookPolicy {
   /** Loopback ports that webhooks may use, for local development. */
   readonly loopbackPorts: NonNullable<UrlPolicy['loopbackPorts']>
@@ -31,7 +31,7 @@ interface WebhookPolicy {
   readonly lookup: Lookup
 }
 
-/** The encrypted transport of this server (RULES.md#encrypted-transport). */
+/** The encrypted transport of this server (rules/encryption.md#encrypted-transport). */
 interface SecureSettings {
   readonly enabled: boolean
   /** True if the server refuses runtime calls in plain text. */
@@ -44,7 +44,7 @@ interface SecureSettings {
   readonly sessions: Sessions<ServerSession>
 }
 
-/** Permission to replace the state of this server through the operator API (RULES.md#snapshots). */
+/** Permission to replace the state of this server through the operator API (rules/operator.md#snapshots). */
 interface StateAccess {
   /** False for a server beyond loopback unless its start allowed it. */
   readonly isAllowed: boolean

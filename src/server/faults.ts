@@ -67,7 +67,7 @@ interface CallRequest {
   readonly body: unknown
 }
 
-/** Injects faults into calls of an endpoint, by contract id (RULES.md#faults). */
+/** Injects faults into calls of an endpoint, by contract id (rules/operator.md#faults). */
 export class Faults {
   readonly #ended = new AbortController()
   /** Aborted while a reset or restore waits for delayed calls. */

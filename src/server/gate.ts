@@ -84,7 +84,7 @@ export class Gate {
 
 type Conflict = Refusal<'IDEMPOTENCY_KEY_REUSED' | 'IDEMPOTENCY_KEY_IN_PROGRESS'>
 
-/** Runs API calls that have an idempotency key, one at a time for each key (RULES.md#keys-in-flight). */
+/** Runs API calls that have an idempotency key, one at a time for each key (rules/calls.md#keys-in-flight). */
 export class IdempotentCalls {
   readonly #running = new Map<string, { fingerprint: string; settled: Promise<unknown> }>()
 

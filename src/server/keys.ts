@@ -126,7 +126,7 @@ export function loadOperatorKey(path: string, random: RandomBytes, flush = true)
 
 /**
  * Refuses to start without the keys of the database's vouchers, or if another running process lacks the current key
- * (RULES.md#credential-keys-of-a-fleet).
+ * (rules/server.md#credential-keys-of-a-fleet).
  * @throws KeysUnusable
  */
 export async function requireKeysOfFleet(store: Store, ring: Keyring, now: number): Promise<void> {

@@ -108,7 +108,7 @@ const privateNetworks = rangesOf([
 const loopback = rangesOf(['127.0.0.0/8', '::1'])
 
 /**
- * Finds the client of a request (RULES.md#limits-by-address). A proxy appends the address of its peer to
+ * Finds the client of a request (rules/calls.md#limits-by-address). A proxy appends the address of its peer to
  * X-Forwarded-For, so the list is read from its end, as far as trusted proxies wrote it. Entries that a client put in
  * front are ignored.
  */

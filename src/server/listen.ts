@@ -48,7 +48,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   }
 }
 
-/** Starts a server inside the process of the calling program (RULES.md#servers-inside-a-test). */
+/** Starts a server inside the process of the calling program (rules/server.md#servers-inside-a-test). */
 export async function startInProcess(options: InProcessOptions): Promise<StartedServer> {
   const { databaseUrl } = options
   const embedded = {

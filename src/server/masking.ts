@@ -29,7 +29,7 @@ export function hasSecret(schema: Schema | undefined): boolean {
   return schema !== undefined && JSON.stringify(schema).includes('"x-secret"')
 }
 
-/** Hides the secrets of one exchange (RULES.md#secrets-of-exchanges). Remembers them to find copies in other places. */
+/** Hides the secrets of one exchange and, if they recur, their copies (rules/operator.md#secrets-of-exchanges). */
 export class Masking {
   readonly #secrets = new Set<string>()
   /** Encodings of each secret with the secret, longest first. */

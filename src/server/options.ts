@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /** Records for an empty store, written before the first call; another store must have them (RULES.md#seeds). */
+  /** Records planted in an empty store before the first call; another store must have them (rules/server.md#seeds). */
   readonly seed?: Seed
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
   readonly operator?: boolean
@@ -44,7 +44,7 @@ export interface ServerOptions {
   readonly egressIps?: readonly string[]
   /** The encrypted transport; default on. */
   readonly secure?: boolean
-  /** Refuses runtime calls in plain text with 426 (RULES.md#required-encryption). */
+  /** Refuses runtime calls in plain text with 426 (rules/encryption.md#required-encryption). */
   readonly requireSecure?: boolean
   /** Origins that may open encrypted sessions; default `*`: any origin, and requests without an Origin header. */
   readonly allowedOrigins?: readonly string[]
@@ -59,7 +59,7 @@ export interface ServerOptions {
   readonly registryDir?: string
 }
 
-/** Snapshot functions for the program that embeds a server (RULES.md#snapshots). */
+/** Snapshot functions for the program that embeds a server (rules/operator.md#snapshots). */
 export interface ServerSnapshots {
   /** Returns to the state at the start, the seed or an empty store, and to the system time. */
   reset(): Promise<void>

@@ -19,7 +19,7 @@ interface PollState {
   wake: ((end: PollEnd) => void) | undefined
 }
 
-/** The open polls, one per bot: a newer poll ends the older poll (RULES.md#polling). */
+/** The open polls, one per bot: a newer poll ends the older poll (rules/bots.md#polling). */
 export class Polls {
   readonly #open = new Map<string, PollState>()
   #closed = false

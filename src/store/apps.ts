@@ -13,6 +13,7 @@ import { formatInstant } from '../domain/time.js'
 import { approved, owned as ownedBot } from './bots/bots.js'
 import { listPage, type Page, type PageRequest } from './list-page.js'
 import { all, count, inserting, interleave, lock, type Op, one, run, updating } from './operation.js'
+import { selecting } from './select.js'
 import * as templates from './templates.js'
 
 const insert = inserting<ApplicationRow>('applications')
@@ -23,6 +24,13 @@ const write = updating<ApplicationRow>(
 )
 
 type LinkedRow = Pick<BotRow, 'id' | 'username' | 'application_id' | 'linked_at'>
+const LINKED_TO = selecting<LinkedRow>()(
+  'select id, username, application_id, linked_at from bots where application_id = $1 order by linked_at, id',
+)
+const LINKED_OF_ACCOUNT = selecting<LinkedRow>()(
+  `select id, username, application_id, linked_at from bots
+   where account_id = $1 and application_id is not null order by linked_at, id`,
+)
 
 const linkedBot = (row: LinkedRow): LinkedBot => ({
   botId: row.id,
@@ -31,19 +39,12 @@ const linkedBot = (row: LinkedRow): LinkedBot => ({
 })
 
 function* record(row: ApplicationRow): Op<Application> {
-  const linked = yield* all<LinkedRow>(
-    'select id, username, application_id, linked_at from bots where application_id = $1 order by linked_at, id',
-    [row.id],
-  )
+  const linked = yield* all(LINKED_TO, [row.id])
   return applicationRecord(row, linked.map(linkedBot))
 }
 
 export function* list(accountId: string, request: PageRequest): Op<Page<Application>> {
-  const linked = yield* all<LinkedRow>(
-    `select id, username, application_id, linked_at from bots
-     where account_id = $1 and application_id is not null order by linked_at, id`,
-    [accountId],
-  )
+  const linked = yield* all(LINKED_OF_ACCOUNT, [accountId])
   return yield* listPage<ApplicationRow, Application>(
     'applications where account_id = $1',
     [accountId],

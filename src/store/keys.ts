@@ -1,5 +1,6 @@
 import { type Keyring, keyOf } from '../domain/keyring.js'
 import { all, lock, type Op, one, run } from './operation.js'
+import { selecting } from './select.js'
 
 /** True if no credential key is registered: only then may a server start create new keys. */
 export function* hasNoKeys(): Op<boolean> {
@@ -12,7 +13,9 @@ export function* hasNoKeys(): Op<boolean> {
  * @returns ids of registered keys that the process lacks or has with another value
  */
 export function* unknownKeys(checks: ReadonlyMap<string, string>): Op<string[]> {
-  const known = yield* all<{ key_id: string; key_check: string }>('select key_id, key_check from credential_keys')
+  const known = yield* all(
+    selecting<{ key_id: string; key_check: string }>()('select key_id, key_check from credential_keys'),
+  )
   return known.filter((row) => checks.get(row.key_id) !== row.key_check).map((row) => row.key_id)
 }
 

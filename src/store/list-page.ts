@@ -3,7 +3,7 @@ import type { Op, Value } from './operation.js'
 /** Rows of the first slice, and of every slice on SQLite, which reads them in about a millisecond. */
 export const SLICE_ROWS = 1_000
 
-/** Maximum reviews of each kind, oldest first, because the list has no pages (RULES.md#operator-api). */
+/** Maximum reviews of each kind, oldest first, because the list has no pages (rules/operator.md#operator-api). */
 export const REVIEWS_MAX = 200
 
 export interface PageRequest {
@@ -52,8 +52,8 @@ const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
 })
 
 /**
- * Reads one page of a list, newest first, then by id (RULES.md#lists). Counts its rows in slices, between which the
- * store serves other calls; SQLite reads each slice in the state of its moment.
+ * Reads one page of a list, newest first, then by id (rules/calls.md#lists). Counts its rows in slices, between which
+ * the store serves other calls; SQLite reads each slice in the state of its moment.
  * @param from SQL after `from` with a `where`, without an order; an index with the order must cover its conditions
  */
 export function* listPage<R, T>(

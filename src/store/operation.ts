@@ -1,3 +1,5 @@
+import type { Select } from './select.js'
+
 /** A parameter or column value on every engine. Times are integers (ms), flags 0 or 1, hashes text. */
 export type Value = string | number | null
 
@@ -71,7 +73,11 @@ export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
-export function* one<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R | undefined> {
+export function* one<R = Row>(
+  sql: string | Select<R>,
+  params: readonly Value[] = [],
+  lock?: RowLock,
+): Op<R | undefined> {
   return (yield lock === undefined ? { kind: 'one', sql, params } : { kind: 'one', sql, params, lock }) as R | undefined
 }
 
@@ -81,16 +87,16 @@ export function* oneLater<R = Row>(sql: string, params: readonly Value[], pauses
 }
 
 /** Reads all rows of a statement. The store may serve other calls first. */
-export function* allLater<R = Row>(sql: string, params: readonly Value[], pauses: boolean): Op<R[]> {
+export function* allLater<R = Row>(sql: string | Select<R>, params: readonly Value[], pauses: boolean): Op<R[]> {
   return (yield { kind: 'all', sql, params, pauses }) as R[]
 }
 
 /** Reads one row, which the store may cache between reads; the cached row is never stale. */
-export function* oneCached<R = Row>(sql: string, params: readonly Value[]): Op<Readonly<R> | undefined> {
+export function* oneCached<R = Row>(sql: string | Select<R>, params: readonly Value[]): Op<Readonly<R> | undefined> {
   return (yield { kind: 'one', sql, params, keep: true }) as Readonly<R> | undefined
 }
 
-export function* all<R = Row>(sql: string, params: readonly Value[] = [], lock?: RowLock): Op<R[]> {
+export function* all<R = Row>(sql: string | Select<R>, params: readonly Value[] = [], lock?: RowLock): Op<R[]> {
   return (yield lock === undefined ? { kind: 'all', sql, params } : { kind: 'all', sql, params, lock }) as R[]
 }
 

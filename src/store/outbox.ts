@@ -3,6 +3,7 @@ import type { UpdateQueueRow, UpdateRow } from '../domain/bot/rows.js'
 import { isWanted, type UpdatePayload, updateBody } from '../domain/update.js'
 import { chatKey, hasWebhook, INSERT_DELIVERY } from './delivery/backlog.js'
 import { all, change, inserting, notify, type Op, one, run } from './operation.js'
+import { selecting } from './select.js'
 
 const insert = inserting<UpdateRow>('updates')
 
@@ -54,6 +55,11 @@ export function* addUpdate(update: NewUpdate): Op<string | null> {
   return body
 }
 
+const LINKED_QUEUES = selecting<Pick<UpdateQueueRow, 'bot_id' | 'allowed_updates'>>()(
+  `select q.bot_id, q.allowed_updates from bots b join update_queues q on q.bot_id = b.id
+   where b.application_id = $1 order by b.id`,
+)
+
 /**
  * Adds an update for every linked bot that selected the update type. Costs one index read for an application without
  * bots; builds the payload only if a bot receives the update.
@@ -64,11 +70,7 @@ export function* notifyLinkedBots(
   payload: () => UpdatePayload,
   call: { readonly now: number; readonly newDeliveryId: () => string; readonly requestId: string },
 ): Op<void> {
-  const linked = yield* all<Pick<UpdateQueueRow, 'bot_id' | 'allowed_updates'>>(
-    `select q.bot_id, q.allowed_updates from bots b join update_queues q on q.bot_id = b.id
-     where b.application_id = $1 order by b.id`,
-    [applicationId],
-  )
+  const linked = yield* all(LINKED_QUEUES, [applicationId])
   const listening = linked.filter((queue) => isWanted(type, queue.allowed_updates))
   if (listening.length === 0) return
   const built = payload()

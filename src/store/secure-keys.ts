@@ -1,4 +1,5 @@
 import { notify, type Op, one, run } from './operation.js'
+import { selecting } from './select.js'
 
 /** Subject of the notice that is sent after a key rotation. */
 export const SUBJECT = 'secure keys'
@@ -10,7 +11,7 @@ interface StoredKeys {
 
 /** Loads the static keys of the encrypted transport, which all processes of a store share. */
 export function* load(): Op<StoredKeys | undefined> {
-  return yield* one<StoredKeys>('select version, sealed from secure_keys where place = 1')
+  return yield* one(selecting<StoredKeys>()('select version, sealed from secure_keys where place = 1'))
 }
 
 /** Replaces the keys; false if the stored version is no longer `version`. @param version 0 before the first keys */

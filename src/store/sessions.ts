@@ -26,9 +26,9 @@ export type RidUse = 'first' | 'replayed' | 'ended'
 type FoundSession<S> = S & { readonly confirmed: boolean }
 
 /**
- * Sessions with their replay marks (RULES.md#replay-marks). At a limit the store evicts whole sessions and never
- * single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody can open
- * them, and they must not displace working clients.
+ * Sessions with their replay marks (rules/encryption.md#replay-marks). At a limit the store evicts whole sessions and
+ * never single marks, because a replay without its mark would succeed. It evicts unconfirmed sessions first: anybody
+ * can open them, and they must not displace working clients.
  */
 export interface Sessions<S extends StoredSession> {
   add(session: S): Promise<void>
@@ -49,7 +49,7 @@ export interface SessionLimits {
   readonly rids: number
 }
 
-/** Bounds memory to about 100 MB: a replay mark takes about 100 bytes (RULES.md#session-limits). */
+/** Bounds memory to about 100 MB: a replay mark takes about 100 bytes (rules/encryption.md#session-limits). */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = { sessions: 50_000, ridsOfSession: 65_536, rids: 1_000_000 }
 
 /**

@@ -1,4 +1,5 @@
 import { aggregate, all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
+import { selecting } from './select.js'
 import {
   DEFAULT_SESSION_LIMITS,
   expiryBounds,
@@ -53,9 +54,12 @@ export function sharedSessions<S extends StoredSession>(
 
     async find(sid) {
       const row = await store.read(() =>
-        one<{ sealed: string; confirmed: number }>('select sealed, confirmed from secure_sessions where sid = $1', [
-          sid,
-        ]),
+        one(
+          selecting<{ sealed: string; confirmed: number }>()(
+            'select sealed, confirmed from secure_sessions where sid = $1',
+          ),
+          [sid],
+        ),
       )
       return row === undefined ? undefined : { ...sealing.open(sid, row.sealed), confirmed: row.confirmed === 1 }
     },
@@ -86,8 +90,10 @@ interface Removable {
 /** Deletes expired sessions, up to a bounded number of replay marks; returns the number of deleted sessions. */
 function* deleteSomeExpired(now: number): Op<number> {
   const { until, from } = expiryBounds(now)
-  const ended = yield* all<Removable>(
-    'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
+  const ended = yield* all(
+    selecting<Removable>()(
+      'select sid, rids from secure_sessions where expires_at <= $1 or expires_at > $2 order by expires_at limit $3',
+    ),
     [until, from, SESSIONS_PER_DELETE],
     'skip',
   )
@@ -107,8 +113,8 @@ function* evictSome(sessionsMax: number, ridsMax: number): Op<number> {
 }
 
 function nextEvicted(order: 'expires_at' | 'rids desc', count: number): Op<Removable[]> {
-  const sql = `select sid, rids from secure_sessions order by confirmed, ${order} limit $1`
-  return all<Removable>(sql, [Math.min(count, SESSIONS_PER_DELETE)], 'skip')
+  const sql = selecting<Removable>()(`select sid, rids from secure_sessions order by confirmed, ${order} limit $1`)
+  return all(sql, [Math.min(count, SESSIONS_PER_DELETE)], 'skip')
 }
 
 function* removeSome(sessions: readonly Removable[]): Op<number> {

@@ -6,6 +6,7 @@ import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from 
 import { formatInstant } from '../domain/time.js'
 import { equals, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
+import { selecting } from './select.js'
 
 const insert = inserting<TemplateRow>('templates')
 const write = updating<TemplateRow>(
@@ -143,11 +144,13 @@ export function* moveToApplication(botId: string, applicationId: string, now: nu
   )
 }
 
+type WaitingRow = Pick<TemplateRow, 'id' | 'application_id' | 'account_id' | 'name' | 'submitted_at'>
+
 /** Returns the templates that wait for review, oldest first. */
 export function* pendingReviews(): Op<Review[]> {
-  const rows = yield* all<TemplateRow>(
-    `select id, application_id, account_id, name, submitted_at from templates where status = 'reviewing'
-      order by submitted_at, id limit ${REVIEWS_MAX}`,
+  const rows = yield* all(
+    selecting<WaitingRow>()(`select id, application_id, account_id, name, submitted_at from templates
+     where status = 'reviewing' order by submitted_at, id limit ${REVIEWS_MAX}`),
   )
   return rows.map((row) => ({
     kind: 'template',

@@ -5,17 +5,18 @@ import type { TokenRow } from '../domain/rows.js'
 import { owned } from './apps.js'
 import { listPage, type Page, type PageRequest } from './list-page.js'
 import { count, inserting, type Op, one, oneCached, run } from './operation.js'
+import { selecting } from './select.js'
 
 const insert = inserting<TokenRow>('tokens')
 
 /** Reads token and application of a runtime call in one joined row. */
 export function* callerByHash(tokenHash: string): Op<RuntimeCallerRow | undefined> {
-  return yield* oneCached<RuntimeCallerRow>(
-    `select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
+  return yield* oneCached(
+    selecting<RuntimeCallerRow>()(`select t.id as token_id, t.scopes, t.expires_at, t.revoked_at,
        a.id as application_id, a.account_id, a.status, a.suspended, a.features, a.secure_transport,
        a.allowed_origins
      from tokens t join applications a on a.id = t.application_id
-     where t.token_hash = $1`,
+     where t.token_hash = $1`),
     [tokenHash],
   )
 }

@@ -11,6 +11,7 @@ import { attempted } from './delivery/backlog.js'
 import { deliveriesOf } from './delivery/deliveries.js'
 import { type Condition, equals, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, one, type Value } from './operation.js'
+import { selecting } from './select.js'
 import { templateSummary } from './template-summary.js'
 import { credentialsOf, type HashedCredential } from './vouchers.js'
 
@@ -86,8 +87,10 @@ export function* history(
        order by redeemed_at desc, id desc limit ${SHOWN_REDEMPTIONS_MAX + 1}`,
       [applicationId, id],
     ),
-    one<Pick<MessageRow, 'chat_id' | 'message_id'>>(
-      'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+    one(
+      selecting<Pick<MessageRow, 'chat_id' | 'message_id'>>()(
+        'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+      ),
       [applicationId, id],
     ),
   )
@@ -142,29 +145,29 @@ function* tokensOf(callers: readonly (string | null)[]): Op<Pick<TokenRow, 'id' 
   const ids = [...new Set(callers)]
   const rows = yield* interleave(
     ...ids.map((id) =>
-      one<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>>('select id, name, token_prefix from tokens where id = $1', [
-        id,
-      ]),
+      one(
+        selecting<Pick<TokenRow, 'id' | 'name' | 'token_prefix'>>()(
+          'select id, name, token_prefix from tokens where id = $1',
+        ),
+        [id],
+      ),
     ),
   )
   return rows.filter((it) => it !== undefined)
 }
 
-type CausedUpdate = Pick<UpdateRow, 'bot_id' | 'update_id' | 'type'> & {
-  readonly request_id: string
-  readonly waits: number
-}
+type CausedUpdate = Pick<UpdateRow, 'bot_id' | 'update_id' | 'type'> & { readonly request_id: string }
 
 /** Reads the updates that requests caused, with their deliveries, by request id. Ignores null. */
 function* updatesOf(requestIds: readonly (string | null)[], now: number): Op<Map<string, VoucherEvent['updates']>> {
   const found = yield* interleave(
     ...requestIds.map((id) =>
-      all<CausedUpdate>(
-        `select bot_id, update_id, type, request_id,
+      all(
+        selecting<CausedUpdate, { readonly waits: number }>()(`select bot_id, update_id, type, request_id,
            case when pending = 1 and (created_at > $2 or ${attempted('updates')}) and update_id > coalesce(
              (select q.confirmed_to from update_queues q where q.bot_id = updates.bot_id), 0)
            then 1 else 0 end as waits
-         from updates where request_id = $1 order by bot_id`,
+         from updates where request_id = $1 order by bot_id`),
         [id, now - UNCONFIRMED_UPDATE_RETENTION_MS],
       ),
     ),

@@ -23,6 +23,7 @@ import {
 import { findReplay, saveRecord } from './idempotency.js'
 import { inserting, interleave, type Op, one, type RowLock, run, updating } from './operation.js'
 import { notifyLinkedBots } from './outbox.js'
+import { type Select, selecting } from './select.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
 
@@ -136,12 +137,12 @@ function* issueFrom(
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
 
+const ISSUING_TEMPLATE = selecting<IssuingTemplate>()(
+  'select status, validity, issue_limit, issued_count from templates where application_id = $1 and id = $2',
+)
+
 function* issuingTemplate(applicationId: string, id: string): Op<IssuingTemplate | undefined> {
-  return yield* one<IssuingTemplate>(
-    'select status, validity, issue_limit, issued_count from templates where application_id = $1 and id = $2',
-    [applicationId, id],
-    'row',
-  )
+  return yield* one(ISSUING_TEMPLATE, [applicationId, id], 'row')
 }
 
 type Credentials = [redeemCode: Credential, qrToken: Credential]
@@ -238,18 +239,20 @@ function* voucherById(applicationId: string, id: string): Op<VoucherRow | undefi
 }
 
 /** Statements that find a voucher by credential: $1 is the application, $2 the hash. */
-type ByType = Readonly<Record<CredentialType, string>>
+type ByType<Sql> = Readonly<Record<CredentialType, Sql>>
 
-function byType(statement: (hash: string) => string): ByType {
+function byType<Sql>(statement: (hash: string) => Sql): ByType<Sql> {
   return { redeem_code: statement('redeem_code_hash'), qr_token: statement('qr_token_hash') }
 }
 
-const SHOWN = byType(
-  (hash) =>
+const SHOWN = byType((hash) =>
+  selecting<PublicVoucherRow>()(
     `select application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
        code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
      from vouchers where application_id = $1 and ${hash} = $2`,
+  ),
 )
+
 /** A credential with its possible hashes, one for each credential key. */
 export interface HashedCredential {
   readonly type: CredentialType
@@ -259,17 +262,17 @@ export interface HashedCredential {
 function* voucherByCredential<Row>(
   applicationId: string,
   { type, hashes }: HashedCredential,
-  statements: ByType,
+  statements: ByType<Select<Row>>,
   lock?: RowLock,
 ): Op<Row | undefined> {
   for (const hash of hashes) {
-    const row = yield* one<Row>(statements[type], [applicationId, hash], lock)
+    const row = yield* one(statements[type], [applicationId, hash], lock)
     if (row !== undefined) return row
   }
   return undefined
 }
 
-/** Checks whether a voucher can be redeemed, without changing anything (RULES.md#verify). */
+/** Checks whether a voucher can be redeemed, without changing anything (rules/vouchers.md#verify). */
 export function* verify(
   applicationId: string,
   credential: HashedCredential,
@@ -277,7 +280,7 @@ export function* verify(
   now: number,
   summaries: TemplateSummaries = new Map(),
 ): Op<{ ok: true; data: Verification } | Refusal<'VOUCHER_NOT_FOUND'>> {
-  const row = yield* voucherByCredential<PublicVoucherRow>(applicationId, credential, SHOWN)
+  const row = yield* voucherByCredential(applicationId, credential, SHOWN)
   if (row === undefined) return refuse('VOUCHER_NOT_FOUND')
   const reason = obstacleOf(row, now, recipientUserId)
   const voucher = voucherRecord(row, yield* templateSummary(summaries, applicationId, row.template_id), now)
@@ -296,11 +299,12 @@ export interface Redeem extends CallSource {
   readonly now: number
 }
 
-const REDEEMABLE = byType(
-  (hash) =>
+const REDEEMABLE = byType((hash) =>
+  selecting<RedeemableVoucher & { hash: string }>()(
     `select ${hash} as hash, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
        code_hint, redeemed_at, redemption_id
      from vouchers where application_id = $1 and ${hash} = $2`,
+  ),
 )
 /** Redeems a voucher found by its credential hash: unlike the index by id, this index is already in the cache. */
 const REDEEMED = byType(
@@ -316,7 +320,7 @@ export function* redeem(
   const { applicationId, now } = call
   const [before, voucher] = yield* interleave(
     replayRedeem(call),
-    voucherByCredential<RedeemableVoucher & { hash: string }>(applicationId, call.credential, REDEEMABLE, 'row'),
+    voucherByCredential(applicationId, call.credential, REDEEMABLE, 'row'),
   )
   if (before !== null) return before
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')

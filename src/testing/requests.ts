@@ -29,7 +29,7 @@ export class Requests {
       return this.#wait(match, options)
     }
     // Not enumerable: assertions compare the list with a plain one.
-    return Object.defineProperty(this.#list(), 'wait', { value: wait }) as unknown as ReceivedCalls
+    return Object.defineProperty(this.#list(), 'wait', { value: wait }) as ReceivedCall[] & ReceivedCalls
   }
 
   close(reason: Error): void {

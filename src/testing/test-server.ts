@@ -76,7 +76,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     baseUrl: baseUrl ?? 'http://127.0.0.1',
     transport,
     token: (kind) => credentials[kind](),
-    // No retries (RULES.md#servers-inside-a-test).
+    // No retries (rules/server.md#servers-inside-a-test).
     retry: { tries: 1 },
     ...(requireSecure ? { secure: { mode: 'required' } } : {}),
   })

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { asBuffer } from './base64url.js'
 
-/** Maximum nesting of objects and arrays (RULES.md#envelopes). */
+/** Maximum nesting of objects and arrays (rules/encryption.md#envelopes). */
 const MAX_DEPTH = 64
 
 /** Decodes UTF-8; undefined for invalid bytes. Keeps a byte order mark, which parseJson then rejects. */

@@ -1,5 +1,5 @@
 // The complete webhook signature scheme in one file, so that it is easy to audit. It imports node:crypto and one type
-// (RULES.md#signatures).
+// (rules/webhooks.md#signatures).
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Update } from '../contract/updates.js'
 

@@ -23,8 +23,8 @@ interface KnownBody<Response> {
 }
 
 /**
- * Detects deliveries that repeat an earlier delivery of this run (RULES.md#repeated-deliveries). Another body with the
- * same update_id is not a repeat.
+ * Detects deliveries that repeat an earlier delivery of this run (rules/workbench.md#repeated-deliveries). Another body
+ * with the same update_id is not a repeat.
  */
 export class Duplicates<Response> {
   #newer = new Map<string, KnownBody<Response>[]>()

@@ -13,7 +13,7 @@ const SKEW_SECONDS = 600
 /** Milliseconds for sending a slow body, well below the 15 s that the platform waits for a response. */
 const SLOW_BODY_MS = 2_000
 
-/** Deliberate mistakes for `webhook trigger --fault` (RULES.md#synthetic-updates). */
+/** Deliberate mistakes for `webhook trigger --fault` (rules/workbench.md#synthetic-updates). */
 export const faultRules = {
   'bad-signature': {
     does: 'The last digit of the signature is another one.',

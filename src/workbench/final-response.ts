@@ -6,7 +6,7 @@ export const isInvalidResponse = (code: string) =>
 
 /**
  * Resolves to the head of the final response. Unlike node:http, it ends a request whose connection the receiver
- * upgrades and refuses statuses that node:http cannot write (RULES.md#application-responses).
+ * upgrades and refuses statuses that node:http cannot write (rules/workbench.md#application-responses).
  * @throws an error with a `code`; a listener stays on the request for later errors
  */
 export function finalResponse(request: ClientRequest): Promise<IncomingMessage> {

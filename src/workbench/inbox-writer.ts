@@ -7,7 +7,7 @@ import { codeOf } from '../files/error-code.js'
 import { makeFolder, syncFolder } from '../files/sync-folder.js'
 import { encodeLine, linesOf, listFiles, type RecordedDelivery, type RecordedResponse, sizeOf } from './inbox.js'
 
-/** Limits on recorded refused deliveries: any web page can send them (RULES.md#refused-deliveries). */
+/** Limits on recorded refused deliveries: any web page can send them (rules/workbench.md#refused-deliveries). */
 const REFUSED_MAX = { deliveries: 1_000, bytes: 16 * 1024 * 1024 }
 const RESPONSE_BYTES_MAX = 64 * 1024
 

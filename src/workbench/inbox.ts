@@ -1,4 +1,4 @@
-// An inbox folder (RULES.md#inbox-files). For each process it has `000001.ndjson` with accepted deliveries,
+// An inbox folder (rules/workbench.md#inbox-files). For each process it has `000001.ndjson` with accepted deliveries,
 // `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -31,7 +31,7 @@ export interface PolledDeliveryOptions<F> extends PollingOptions<F> {
   readonly attemptsMax: number | undefined
 }
 
-/** Milliseconds between the platform's delivery attempts; the last value repeats (RULES.md#polled-deliveries). */
+/** Milliseconds between the platform's attempts; the last value repeats (rules/workbench.md#polled-deliveries). */
 export const PLATFORM_DELAYS_MS: readonly number[] = RETRY_DELAYS_SECONDS.map((it) => it * 1000)
 /** Milliseconds between attempts with `--retry-fast`: from 100 ms, doubling up to 10 s. */
 export const FAST_DELAYS_MS: readonly number[] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000]

@@ -21,7 +21,7 @@ export interface PostResult {
   readonly durationMs: number
 }
 
-/** Milliseconds that the platform waits for a response (RULES.md#delivery-attempts). */
+/** Milliseconds that the platform waits for a response (rules/webhooks.md#delivery-attempts). */
 export const POST_TIMEOUT_MS = 15_000
 
 const PIECES = 8

@@ -1,6 +1,21 @@
+import { instant, unixSeconds } from '../contract/fields.js'
+import { exampleOf, type Schema } from '../contract/schema.js'
+import { updateExample, updateSchema } from '../contract/update-payloads.js'
 import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../values/closest.js'
-import { type MapShape, type ObjectShape, type ScalarShape, updateShape } from './synthetic-shapes.js'
+
+/** Schema of an update or of a part of it. */
+interface Part extends Schema {
+  readonly type: string | readonly string[]
+  readonly enum?: readonly (string | null)[]
+  readonly format?: string
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Part>>
+  /** Schema of the values of a map. */
+  readonly additionalProperties?: Part
+}
+
+const DAY_MS = 86_400_000
 
 /** A value in place of one member's sample. */
 export interface Override {
@@ -18,12 +33,12 @@ type OverrideResult =
  * if the member is nullable.
  */
 export function readOverride(type: UpdateType, path: string, text: string): OverrideResult {
-  const found = memberAt(updateShape(type), path.split('.'))
+  const found = memberAt(updateSchema(type) as object as Part, path.split('.'))
   if (path === 'type' || found === undefined) return unknownPath(type, path)
-  if ('members' in found || found.kind === 'pairs') {
-    const below = 'members' in found ? Object.keys(found.members).map((it) => `${path}.${it}`) : [`${path}.NAME`]
-    const inside = below.length === 0 ? 'It has no members.' : `Set a member of it: ${below.join(', ')}.`
-    return { ok: false, message: `${path} is an object.`, hint: inside }
+  if (found.type === 'object') {
+    const paths = found.properties === undefined ? ['NAME'] : Object.keys(found.properties)
+    const inside = `Set a member of it: ${paths.map((it) => `${path}.${it}`).join(', ')}.`
+    return { ok: false, message: `${path} is an object.`, hint: paths.length === 0 ? 'It has no members.' : inside }
   }
   const value = readValue(found, text)
   if (value !== undefined) return { ok: true, override: { path, value } }
@@ -35,10 +50,18 @@ export function syntheticUpdate(
   type: UpdateType,
   { updateId, now, overrides = [] }: { updateId: number; now: number; overrides?: readonly Override[] },
 ): Record<string, unknown> {
-  const update = sampleOf(updateShape(type), now)
-  update.update_id = updateId
+  const example = JSON.stringify({ ...updateExample(type), update_id: updateId })
+  const update = JSON.parse(example, (_name, value) => atTime(value, now)) as Record<string, unknown>
   for (const override of overrides) applyOverride(update, override)
   return update
+}
+
+/** Moves a time of the examples, which is that of the update or whole days later, near to `now`. */
+function atTime(value: unknown, now: number): unknown {
+  if (value === exampleOf(unixSeconds)) return Math.floor(now / 1000)
+  if (typeof value !== 'string' || !INSTANT.test(value)) return value
+  const days = Math.floor((Date.parse(value) - Date.parse(exampleOf(instant))) / DAY_MS)
+  return new Date(now + days * DAY_MS).toISOString()
 }
 
 /** Sets a member of an update; creates missing records on the path. */
@@ -58,22 +81,19 @@ export function applyOverride(update: Record<string, unknown>, { path, value }: 
 
 /** Lists the path of every member that can be overridden. */
 export function pathsOf(type: UpdateType): string[] {
-  return below(updateShape(type), '').filter((path) => path !== 'type')
+  const { properties = {} } = updateSchema(type) as object as Part
+  return Object.entries(properties).flatMap(([name, it]) => (name === 'type' ? [] : below(it, name)))
 }
 
-function below(shape: ObjectShape, prefix: string): string[] {
-  return Object.entries(shape).flatMap(([name, member]) => {
-    if ('members' in member) return below(member.members, `${prefix}${name}.`)
-    return [`${prefix}${name}${member.kind === 'pairs' ? '.NAME' : ''}`]
-  })
+function below({ type, properties }: Part, path: string): string[] {
+  if (properties === undefined) return [type === 'object' ? `${path}.NAME` : path]
+  return Object.entries(properties).flatMap(([name, it]) => below(it, `${path}.${name}`))
 }
 
-function memberAt(shape: ObjectShape, names: readonly string[]): ObjectShape[string] | undefined {
+function memberAt({ properties = {}, additionalProperties }: Part, names: readonly string[]): Part | undefined {
   const [name = '', ...rest] = names
-  const member = Object.hasOwn(shape, name) ? shape[name] : undefined
-  if (member === undefined || rest.length === 0) return member
-  if ('members' in member) return memberAt(member.members, rest)
-  return member.kind === 'pairs' && rest.join('.') === rest[0] && rest[0] !== '' ? { kind: 'text' } : undefined
+  const member = Object.hasOwn(properties, name) ? properties[name] : name === '' ? undefined : additionalProperties
+  return member === undefined || rest.length === 0 ? member : memberAt(member, rest)
 }
 
 function unknownPath(type: UpdateType, path: string): OverrideResult {
@@ -89,45 +109,43 @@ function unknownPath(type: UpdateType, path: string): OverrideResult {
 
 const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/** Describes a scalar member: the type of its values, whether they may be null, and the permitted texts. */
+function kindOf({ type, enum: values, format, description }: Part) {
+  const isInstant = format === 'date-time' || description === (instant as Part).description
+  return {
+    kind: isInstant ? 'instant' : ([type].flat()[0] as 'string' | 'boolean' | 'integer'),
+    isNullable: type.includes('null'),
+    choices: values?.filter((it) => it !== null),
+  } as const
+}
+
 /** Parses the value of a scalar member; undefined for a text that is not permitted. */
-function readValue({ kind, choices, nullable }: ScalarShape, text: string): Override['value'] | undefined {
-  if (nullable && text === 'null') return null
+function readValue(member: Part, text: string): Override['value'] | undefined {
+  const { kind, choices, isNullable } = kindOf(member)
+  if (isNullable && text === 'null') return null
   switch (kind) {
-    case 'text':
+    case 'string':
       return choices === undefined || choices.includes(text) ? text : undefined
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined
     case 'integer':
       return /^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
     case 'instant': {
-      const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
+      const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN
       return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
     }
   }
 }
 
-function expected({ kind, choices, nullable }: ScalarShape): string {
+function expected(member: Part): string {
+  const { kind, choices, isNullable } = kindOf(member)
   const words = {
-    text: choices === undefined ? 'a text' : `one of ${choices.join(', ')}`,
+    string: choices === undefined ? 'a text' : `one of ${choices.join(', ')}`,
     boolean: 'true or false',
     integer: 'a whole number from 0',
     instant: 'a time such as 2027-01-31T00:00:00Z',
   }
-  return nullable ? `${words[kind]}, or null` : words[kind]
-}
-
-function sampleOf(shape: ObjectShape, now: number): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(shape).map(([name, member]) => [
-      name,
-      'members' in member ? sampleOf(member.members, now) : valueOf(member, now),
-    ]),
-  )
-}
-
-function valueOf(member: ScalarShape | MapShape, now: number): unknown {
-  if (member.kind === 'pairs') return { ...member.sample }
-  if (member.sample !== undefined) return member.sample
-  const ms = now + (member.after ?? 0) * 1000
-  return member.kind === 'instant' ? new Date(ms).toISOString() : Math.floor(ms / 1000)
+  return isNullable ? `${words[kind]}, or null` : words[kind]
 }

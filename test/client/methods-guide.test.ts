@@ -7,54 +7,54 @@ import type { Schema } from '../../src/contract/schema.js'
 const requiredOf = (schema: Schema | undefined) =>
   (schema as { required?: readonly string[] } | undefined)?.required ?? []
 const code = (text: string) => `\`${text}\``
+const hasPages = ({ output }: Endpoint) => 'pagination' in membersOf(output)
 
-/** Names of all members, with a question mark for those that a call may omit. */
-function inputOf({ path, query, body }: Endpoint): string {
+/** Names of all members but those of every list, with a question mark for those that a call may omit. */
+function inputOf(endpoint: Endpoint): string {
+  const { path, query, body } = endpoint
   const members = [query, body].flatMap((schema) =>
     Object.keys(membersOf(schema)).map((name) => (requiredOf(schema).includes(name) ? name : `${name}?`)),
   )
-  return [...new Set([...pathParameters(path), ...members])].join(', ')
+  const ofList = hasPages(endpoint) ? ['page?', 'limit?'] : []
+  const names = [...new Set([...pathParameters(path), ...members])].filter((it) => !ofList.includes(it))
+  return names.length === 0 ? '' : `{${names.join(', ')}}`
 }
 
-function resultOf({ output, streams }: Endpoint): string {
+function resultOf(endpoint: Endpoint): string {
+  const { output, streams } = endpoint
   const { items } = (membersOf(output).items as { items?: unknown } & Schema) ?? {}
   const name = nameOf(output) ?? (items === undefined ? undefined : `${nameOf(items) ?? 'record'}[]`)
-  const text = name ?? `{ ${Object.keys(membersOf(output)).join(', ')} }`
-  return `${code(text)}${'pagination' in membersOf(output) ? ', pages' : ''}${streams ? ', stream' : ''}`
+  const text = name ?? `{${Object.keys(membersOf(output)).join(', ')}}`
+  return `${code(text)}${hasPages(endpoint) ? ', pages' : ''}${streams ? ', stream' : ''}`
 }
 
 function rowOf(endpoint: Endpoint): string {
   const { id, caller, scope } = endpoint
-  const input = inputOf(endpoint)
-  const row = `| ${code(id)} | ${input === '' ? '' : code(input)} | ${resultOf(endpoint)} |`
-  return scope === undefined ? row : `${row} ${caller} ${code(scope)} |`
+  const row = `- ${code(`${id}(${inputOf(endpoint)})`)}: ${resultOf(endpoint)}`
+  return scope === undefined ? row : `${row}; ${caller} ${code(scope)}`
 }
 
 const rowsOf = (fits: (endpoint: Endpoint) => boolean) => endpoints.filter(fits).map(rowOf).join('\n')
 
 const document = `# Methods of the client library
 
-Every method of a [client](client-library.md), generated from the contract. \`?\` marks optional input. \`pages\`: the method has \`pages()\`. \`stream\`: \`data\` is an async iterable.
+Every method of a [client](client-library.md) with its input and result, generated from the contract. \`?\` marks optional input. \`pages\`: the method takes \`page?\` and \`limit?\` too, and has \`pages()\`. \`stream\`: \`data\` is an async iterable.
 
-| method | input | result | credential, scope |
-|---|---|---|---|
+With a token and a scope:
+
 ${rowsOf((it) => it.scope !== undefined)}
 
 With an account JWT:
 
-| method | input | result |
-|---|---|---|
 ${rowsOf((it) => it.caller === 'jwt')}
 
 With the operator key:
 
-| method | input | result |
-|---|---|---|
 ${rowsOf((it) => it.caller === 'operator')}
 `
 
-test('each client method is in one table of the guide', () => {
-  expect(document.match(/^\| `[a-z]+\.[A-Za-z]+`/gm)).toHaveLength(endpoints.length)
+test('each client method is in one list of the guide', () => {
+  expect(document.match(/^- `[a-z]+\.[A-Za-z]+\(/gm)).toHaveLength(endpoints.length)
 })
 
 test('the guide lists input, result, credential and scope of each client method', async () => {

@@ -11,12 +11,12 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-')
 
 /** Anchors of the rules by chapter. */
-const chapters = readFileSync(new URL('../../src/contract/RULES.md', import.meta.url), 'utf8')
-  .split(/^## /m)
-  .slice(1)
+const rulesFolder = new URL('../../src/contract/rules/', import.meta.url)
+const chapters = readdirSync(rulesFolder)
+  .map((file) => readFileSync(new URL(file, rulesFolder), 'utf8'))
   .map((text) => ({
-    chapter: text.slice(0, text.indexOf('\n')),
-    rules: [...text.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)),
+    chapter: text.slice(2, text.indexOf('\n')),
+    rules: [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)),
   }))
 const rules = chapters.filter((it) => !(it.chapter in chaptersWithoutProbes)).flatMap((it) => it.rules)
 const probed = new Set(allProbes.map(ruleOf))

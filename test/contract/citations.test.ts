@@ -34,21 +34,25 @@ const anchorsOf = (document: string) => {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
 }
 
-const sectionsOf = (document: string) =>
-  [...document.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => anchorOf(heading))
+/** Anchors of the rules, and of the chapter in each file, by path in `src/contract/`. */
+const rules = new Map(
+  within('src/contract/rules', /\.md$/).map((path) => [path.replace('src/contract/', ''), anchorsOf(read(path))]),
+)
 
-const rules = anchorsOf(read('src/contract/RULES.md'))
-
-/** Why a citation such as RULES.md and an anchor in a source file is broken; undefined if it is not. */
+/** Why a citation in a source file, a document with or without an anchor, is broken; undefined if it is not. */
 function brokenCitation(citation: string): string | undefined {
   const [path = '', anchor] = citation.split('#')
   if (anchor === undefined) {
     const name = path.replace(/^(?:\.\.?\/)+/, '')
     return documents.some((it) => `/${it}`.endsWith(`/${name}`)) ? undefined : 'is not in the repository'
   }
-  if (path !== 'RULES.md') return 'must have the form of a heading of RULES.md'
-  return rules.includes(anchor) ? undefined : 'has no such heading'
+  const anchors = rules.get(path)
+  if (anchors === undefined) return 'must name a file of rules/'
+  return anchors.includes(anchor) ? undefined : 'has no such heading'
 }
+
+// Citations are concatenated below, so that this file itself contains none that is broken.
+const md = '.md'
 
 const citation = /[\w./-]*\w\.md\b(?:#[\w-]+)?/g
 
@@ -126,12 +130,12 @@ test('every file, heading and export that a document links exists', () => {
   expect(documents.flatMap((path) => brokenLinksOf(path, read(path)))).toEqual([])
 })
 
-test('RULES.md has each anchor once, and marks each rule of at most 60 words', () => {
-  expect(rules.filter((anchor, at) => rules.indexOf(anchor) !== at)).toEqual([])
-  const entries = read('src/contract/RULES.md')
-    .split('\n')
+test('the rules have each anchor once, and mark each rule of at most 60 words', () => {
+  const anchors = [...rules.values()].flat()
+  expect(anchors.filter((anchor, at) => anchors.indexOf(anchor) !== at)).toEqual([])
+  const entries = [...rules.keys()]
+    .flatMap((path) => read(`src/contract/${path}`).split('\n'))
     .filter((it) => /^\S/.test(it) && !it.startsWith('#'))
-    .slice(1)
   expect(entries.filter((it) => !/^- \*(?:specified|decided)\* /.test(it) || wordsOf(it) > 62)).toEqual([])
 })
 
@@ -139,37 +143,33 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((it) => it !== '').le
 
 test('documents stay short enough to be read', () => {
   const words = documents
-    .filter((it) => it !== 'CHANGELOG.md')
+    .filter((it) => it !== 'CHANGELOG.md' && !it.startsWith('test/vectors/'))
     .map((path): [string, number] => [path, wordsOf(read(path))])
-  const most = (path: string) => (path === 'src/contract/RULES.md' ? 10_000 : 2_500)
-  expect(words.filter(([path, count]) => count > most(path))).toEqual([])
-  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(31_600)
+  expect(words.filter(([, count]) => count > 2_500)).toEqual([])
+  expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(30_000)
   expect(Buffer.byteLength(read('README.md'))).toBeLessThanOrEqual(8_192)
 })
 
-test('source files cite every rule of RULES.md; src/README.md links more than 20 exports', () => {
-  const cited = new Set(
-    within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(/RULES\.md#([\w-]+)/g)].map(([, it]) => it)),
-  )
+test('source files cite every rule; src/README.md links more than 20 exports', () => {
+  const cited = new Set(within('src', /\.ts$/).flatMap((path) => [...read(path).matchAll(citation)].map(([it]) => it)))
+  const headings = [...rules].flatMap(([path, [, ...anchors]]) => anchors.map((it) => `${path}#${it}`))
   // The rule `versions` is about later changes of API v1, so no source file can cite it yet.
-  expect(sectionsOf(read('src/contract/RULES.md')).filter((it) => !cited.has(it))).toEqual(['versions'])
+  expect(headings.filter((it) => !cited.has(it))).toEqual([`rules/calls${md}#versions`])
   expect([...read('src/README.md').matchAll(/\[`\w+`\]\([^)]+\.ts\)/g)].length).toBeGreaterThan(20)
 })
 
-// The test cases are concatenated, so that this file itself contains no broken citation.
-const md = '.md'
-
 test.each([
   [`the law of interface${md}`, 'is not in the repository'],
-  [`see contract/RULES${md}#times`, 'must have the form'],
-  [`(README${md}#packages)`, 'must have the form'],
-  [`RULES${md}#time`, 'has no such heading'],
+  [`see contract/rules/calls${md}#times`, 'must name a file of rules/'],
+  [`(RULES${md}#times)`, 'must name a file of rules/'],
+  [`rules/calls${md}#time`, 'has no such heading'],
+  [`rules/callers${md}#times`, 'has no such heading'],
 ])('citation check reports the citation in %j as broken', (text, reason) => {
   expect(brokenCitationsOf('src/a.ts', text)).toEqual([expect.stringContaining(reason)])
 })
 
 test.each([
-  [`[times](contract/RULES${md}#time)`, 'has no such heading'],
+  [`[times](contract/rules/callers${md}#times)`, 'has no such heading'],
   ['[a room](nowhere/a.ts)', 'does not exist'],
   ['[`failure`](contract/errors.ts)', 'does not export failure'],
   ['[`rule`](contract/errors.ts)', 'does not export rule'],
@@ -177,7 +177,10 @@ test.each([
   expect(brokenLinksOf(`src/README${md}`, text)).toEqual([expect.stringContaining(reason)])
 })
 
-test.each(['[`failures`](contract/errors.ts)', `[times](contract/RULES${md}#times)`, '[a](https://example.com/x)'])(
-  'link check accepts the link %j of src/README.md',
-  (text) => expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
+test.each([
+  '[`failures`](contract/errors.ts)',
+  `[times](contract/rules/calls${md}#times)`,
+  '[a](https://example.com/x)',
+])('link check accepts the link %j of src/README.md', (text) =>
+  expect(brokenLinksOf(`src/README${md}`, text)).toEqual([]),
 )

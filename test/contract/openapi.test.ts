@@ -5,8 +5,8 @@ import { instantInput } from '../../src/contract/fields.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { bodyExample, dataExample } from '../../src/contract/openapi/examples.js'
 import { openApiDocument } from '../../src/contract/openapi/openapi.js'
-import { nameOf, payloadSchemas } from '../../src/contract/openapi/schema.js'
 import { openEndpoints } from '../../src/contract/secure.js'
+import { payloadSchemas } from '../../src/contract/update-payloads.js'
 import { updateTypes } from '../../src/contract/updates.js'
 import { lazyValidator } from '../../src/server/http/schema-validator.js'
 import { webhookHeaders } from '../../src/webhook/index.js'
@@ -90,7 +90,7 @@ describe.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))(
   (_id, endpoint) => {
     test('OpenAPI examples of an endpoint pass the request and response validation of the server', () => {
       if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
-      expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
+      expect(lazyValidator(endpoint.output)(dataExample(endpoint))).toBeNull()
     })
   },
 )
@@ -99,7 +99,7 @@ test.each(openEndpoints.map((it) => [it.id, it] as const))(
   'OpenAPI examples of %s match its schemas',
   (_id, endpoint) => {
     if (endpoint.body !== undefined) expect(lazyValidator(endpoint.body)(bodyExample(endpoint))).toBeNull()
-    expect(lazyValidator(endpoint.output)(dataExample(endpoint, nameOf))).toBeNull()
+    expect(lazyValidator(endpoint.output)(dataExample(endpoint))).toBeNull()
   },
 )
 

@@ -36,7 +36,12 @@ async function pageServer() {
     const { token } = (await response.json()) as { token: string }
     return { 'page-token': token }
   }
-  return { origin, send, exchange, session }
+  const prove = async (body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await send('/_platform/ui/proof', { method: 'POST', body: JSON.stringify(body), headers })
+    return [response.status, await response.json()]
+  }
+  return { inspector, origin, send, exchange, session, prove }
 }
 
 test('plain server serves the page, its session and the routes for sessions', async () => {
@@ -52,16 +57,12 @@ test('plain server serves the page, its session and the routes for sessions', as
   expect(await (await send('/_platform/v1/activity', { headers })).text()).toBe('own')
 })
 
+const nonce = '0f'.repeat(32)
+const hashOf = (it: { readonly 'page-token': string }) => createHash('sha256').update(it['page-token']).digest('hex')
+
 test('plain server proves a session to a page that knows its hash, and nothing to others', async () => {
-  const { send, session } = await pageServer()
-  const { 'page-token': token } = await session()
-  const prove = async (body: object) => {
-    const headers = { 'content-type': 'application/json' }
-    const response = await send('/_platform/ui/proof', { method: 'POST', body: JSON.stringify(body), headers })
-    return [response.status, await response.json()]
-  }
-  const hash = createHash('sha256').update(token).digest('hex')
-  const nonce = '0f'.repeat(32)
+  const { send, session, prove } = await pageServer()
+  const hash = hashOf(await session())
   expect(await prove({ session: hash, nonce })).toEqual([
     200,
     { proof: expect.stringMatching(/^[\da-f]{64}$/), build: expect.stringMatching(/^[\da-f]{16}$/) },
@@ -74,6 +75,14 @@ test('plain server proves a session to a page that knows its hash, and nothing t
     headers: { 'content-type': 'text/plain' },
   })
   expect(form.status).toBe(415)
+})
+
+test('server that stops proves no session: another program may take its port', async () => {
+  const { inspector, session, prove } = await pageServer()
+  const headers = await session()
+  inspector.close()
+  expect(await prove({ session: hashOf(headers), nonce })).toMatchObject([503, { code: 'SERVICE_UNAVAILABLE' }])
+  expect(await prove({ session: nonce, nonce })).toMatchObject([401, { code: 'PAGE_SESSION_REQUIRED' }])
 })
 
 test('plain server handles no request outside /_platform, also with a session', async () => {

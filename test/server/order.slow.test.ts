@@ -6,9 +6,9 @@ import { type TestApp, testApp } from '../support/server/app.js'
 import { Scene, type Sent, unknownCredential } from '../support/server/scene.js'
 
 /**
- * One reason to refuse a call. RULES.md#order-of-checks defines the order: 404/405, 426 of the server, 401, 403 of
- * the application, 426 of the application, feature, scope, 429, 415/413/400, Idempotency-Key, replay or 409, 404, 409.
- * Tests combine each violation with every later one and require the response of the earlier one.
+ * One reason to refuse a call. rules/calls.md#order-of-checks defines the order: 404/405, 426 of the server, 401, 403
+ * of the application, 426 of the application, feature, scope, 429, 415/413/400, Idempotency-Key, replay or 409, 404,
+ * 409. Tests combine each violation with every later one and require the response of the earlier one.
  */
 interface Violation {
   readonly code: string

@@ -1,4 +1,4 @@
-// The journal of a bulk command, which lets a later run continue (RULES.md#journal-of-bulk-commands).
+// The journal of a bulk command, which lets a later run continue (rules/cli.md#journal-of-bulk-commands).
 import { statSync } from 'node:fs'
 import { parseLine, readLines, withSum } from '../../files/summed-lines.js'
 import type { BulkAction, Parameters } from './action.js'

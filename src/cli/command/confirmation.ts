@@ -2,7 +2,7 @@ import type { Endpoint } from '../../contract/endpoint.js'
 import type { Failure } from '../failures/failure.js'
 import type { Context } from './context.js'
 
-/** Asks before a call that cannot be undone (RULES.md#confirmations). @param subject id of the affected resource */
+/** Asks before a call that cannot be undone (rules/cli.md#confirmations). @param subject id of the affected resource */
 export async function confirmLoss(
   { confirm }: Context,
   { irreversible }: Pick<Endpoint, 'irreversible'>,

@@ -18,7 +18,7 @@ const owners = {
 const ownerOf = { tokens: 'application', templates: 'bot', deliveries: 'bot' } as const
 
 /**
- * Finds the owner (application or bot) of a record if the account has only one (RULES.md#owners); undefined if the
+ * Finds the owner (application or bot) of a record if the account has only one (rules/cli.md#owners); undefined if the
  * application token decides. A failure with the code INPUT_REQUIRED means that the user must name the owner.
  */
 export async function findOwner(

@@ -21,7 +21,7 @@ export interface ApiRoute {
   readonly media?: string
 }
 
-/** Routes for monitoring, which are not part of the voucher API (RULES.md#health-routes). */
+/** Routes for monitoring, which are not part of the voucher API (rules/calls.md#health-routes). */
 const health: readonly ApiRoute[] = [
   { id: 'health.live', summary: 'Is the server alive', method: 'GET', path: '/healthz', caller: 'none' },
   { id: 'health.ready', summary: 'Can the server use its store', method: 'GET', path: '/readyz', caller: 'none' },

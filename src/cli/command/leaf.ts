@@ -130,7 +130,7 @@ export interface Entry extends LazyNode {
   readonly section: string
 }
 
-/** Other names of a command that people type (RULES.md#names-of-commands). */
+/** Other names of a command that people type (rules/cli.md#names-of-commands). */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   list: ['ls'],
   get: ['show'],

@@ -25,7 +25,7 @@ export type ListCall = (
 ) => Promise<{ ok: true; data: unknown } | Plan | Failure>
 
 /**
- * Replaces names of applications, bots and templates in the input of a call by their ids (RULES.md#names-of-records).
+ * Replaces names of applications, bots and templates in an input by their ids (rules/cli.md#names-of-records).
  * @param known ids that were found earlier
  */
 export async function withIds(

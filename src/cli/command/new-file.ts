@@ -73,7 +73,7 @@ async function create({ cwd }: Host, path: string, text: string): Promise<Failur
   }
 }
 
-/** Line for editors. Its path is relative, so that it holds for everybody with the project (RULES.md#new-files). */
+/** Line for editors. Its path is relative, so that it holds for everybody with the project (rules/cli.md#new-files). */
 export const schemaLine = (path: string) =>
   `# yaml-language-server: $schema=${path.startsWith('.') ? path : `./${path}`}\n`
 

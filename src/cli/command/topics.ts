@@ -7,6 +7,7 @@ import { credentialNames, credentialVariables } from '../host/secrets.js'
 import { explanationText } from '../output/failure-text.js'
 import { wrapMarkdown } from '../output/markdown.js'
 import { rows, wrap } from '../output/text.js'
+import { RULES, rulesText } from './rules.js'
 
 /** Content of a help topic: a text for people, and data for scripts. */
 interface TopicText {
@@ -73,7 +74,7 @@ const topicTexts = {
   'reference-server': guide('src/guides/reference-server.md'),
   conformance: guide('src/guides/conformance.md'),
   'load-tests': guide('src/guides/load-tests.md'),
-  rules: guide('src/contract/RULES.md'),
+  rules: guide(RULES, rulesText),
   page: guide('src/guides/page.md'),
   agents: guide('src/guides/agents.md'),
 }
@@ -92,9 +93,9 @@ export function topicText(name: string, host: Host, width?: number): TopicText {
 }
 
 /** Creates a help topic from a document of the npm package. */
-function guide(path: string): (host: Host, width?: number) => TopicText {
+function guide(path: string, read = (host: Host) => host.document(path)): (host: Host, width?: number) => TopicText {
   return (host, width) => {
-    const text = host.document(path)
+    const text = read(host)
     return { text: width === undefined ? wrapMarkdown(text.trimEnd()) : text.trimEnd(), data: { path, text } }
   }
 }

@@ -49,7 +49,7 @@ async function overWire(context: TransportContext, baseUrl: string, http: Transp
 
 /**
  * Warns before a credential goes over plain http to another machine, and refuses it with a production profile
- * (RULES.md#credentials-over-http). Encrypted requests pass, because their envelope contains the credential.
+ * (rules/cli.md#credentials-over-http). Encrypted requests pass, because their envelope contains the credential.
  */
 function guardCredentials({ settings, output }: TransportContext, baseUrl: string, send: Transport): Transport {
   const base = parseBaseUrl(baseUrl)

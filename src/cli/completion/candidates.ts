@@ -11,7 +11,7 @@ import { entries, topics } from '../program.js'
 import type { IdTarget } from '../records/live.js'
 import { isLocal, kindOfFlag, kindOfPositional, type LocalTarget, type ValueKind, wordsOf } from '../records/words.js'
 
-/** Milliseconds from the request until completion gives up: the user waits after Tab (RULES.md#completion). */
+/** Milliseconds from the request until completion gives up: the user waits after Tab (rules/cli.md#completion). */
 const WAIT_MS = 250
 const WAIT_VARIABLE = 'VOUCHERCTL_COMPLETION_TIMEOUT'
 

@@ -17,7 +17,7 @@ export interface StoredCredential {
   readonly store?: string
 }
 
-/** Encryption settings of a profile (RULES.md#client-modes, RULES.md#key-pins). */
+/** Encryption settings of a profile (rules/encryption.md#client-modes, rules/encryption.md#key-pins). */
 export interface SecureProfile {
   readonly mode?: SecureMode
   readonly origin?: string
@@ -66,7 +66,7 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warning?: string | undefined }
   | Failure
 
-/** Refuses variables that would put secrets into the working folder (RULES.md#folders). */
+/** Refuses variables that would put secrets into the working folder (rules/cli.md#folders). */
 export function refuseFolders({ env: { VOUCHERCTL_CONFIG_DIR: dir }, homeDir }: Home): Failure | undefined {
   if (dir?.startsWith('~')) return notAbsolute('VOUCHERCTL_CONFIG_DIR', dir, '/.config/voucherctl')
   return isAbsolute(homeDir) ? undefined : notAbsolute('HOME', homeDir || 'unset', '')

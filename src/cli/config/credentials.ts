@@ -57,7 +57,7 @@ export async function findCredential(
 
 /**
  * Finds the credential of the profile for a server. One of a local store follows it to another port, and needs a proof
- * that the server of the store has the address (RULES.md#local-server).
+ * that the server of the store has the address (rules/cli.md#local-server).
  */
 export async function findStored(
   host: Host,

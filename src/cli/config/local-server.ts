@@ -54,7 +54,7 @@ function readRunning(path: string): LocalServer | undefined {
 
 /**
  * Finds the user's running servers: in the registry, in known data folders, and in the default folder. Removes from the
- * registry the files of servers that were killed (RULES.md#local-server).
+ * registry the files of servers that were killed (rules/cli.md#local-server).
  */
 export function findRunningServers(
   host: Pick<Host, 'env' | 'homeDir'>,
@@ -188,7 +188,7 @@ export const isProven = async (server: LocalServer): Promise<boolean> =>
 
 /**
  * Refuses to send a credential to the address of a local server at which another process may listen: its server.json
- * may remain after the server ended, and a profile keeps the address of a stopped server (RULES.md#local-server).
+ * may remain after the server ended, and a profile keeps the address of a stopped server (rules/cli.md#local-server).
  */
 export async function refuseImpostor(
   chosen: {

@@ -9,12 +9,13 @@ const RATE = 10
 const RATE_HERE = 200
 const MAX_WAIT_MS = 10_000
 
-interface AccessFlags {
-  readonly template: string | undefined
-  readonly bot: string | undefined
-  readonly chat: string | undefined
-  readonly 'max-wait': number | undefined
-  readonly rate: number | undefined
+/** Flags of `voucherctl conform` that say how to reach the platform. */
+export interface AccessFlags {
+  readonly template?: string | undefined
+  readonly bot?: string | undefined
+  readonly chat?: string | undefined
+  readonly 'max-wait'?: number | undefined
+  readonly rate?: number | undefined
 }
 
 /** How a run reaches the platform: transports, credentials, resources of the user, and rate limit. */

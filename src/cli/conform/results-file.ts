@@ -2,7 +2,7 @@ import { appendFileSync, lstatSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Leftover, ProbeResult } from '../../conform/result.js'
 import { readText } from '../../files/read-file.js'
-import { asMembers, parseJson } from '../../values/json.js'
+import { asMembers, type Members, parseJson } from '../../values/json.js'
 import { type Failure, fail } from '../failures/failure.js'
 import { checkWritable, tryToWrite, unreadable } from '../host/files.js'
 import type { Host } from '../host/host.js'
@@ -75,7 +75,7 @@ function readResults(
   )
   if (unwritable !== undefined) return unwritable
   const known = records.filter((it) => it !== undefined)
-  const results = known.filter((it) => typeof it.probe === 'string') as unknown as ProbeResult[]
+  const results = known.filter((it): it is Members & ProbeResult => typeof it.probe === 'string')
   const left = known.flatMap((it) => (Array.isArray(it.left) ? (it.left as Leftover[]) : []))
   return { ok: true, results: results.filter(isFinal), left, append }
 }

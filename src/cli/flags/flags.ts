@@ -42,7 +42,7 @@ export interface Flag<T> {
   read(texts: readonly string[]): ParseResult<T>
 }
 
-/** Kinds of records whose application or bot a command can find (RULES.md#owners). */
+/** Kinds of records whose application or bot a command can find (rules/cli.md#owners). */
 export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
 
 /** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
@@ -266,7 +266,7 @@ export const conflictsOf = (flags: Flags, name: string): readonly string[] => [
   ...Object.keys(flags).filter((it) => flags[it]?.conflicts?.includes(name)),
 ]
 
-/** Refuses flags that cannot be combined, and a flag without any that it needs (RULES.md#rules-between-flags). */
+/** Refuses flags that cannot be combined, and a flag without any that it needs (rules/cli.md#rules-between-flags). */
 function refuseRules(flags: Flags, given: FlagTexts): Failure | undefined {
   for (const [name, { conflicts, needs }] of Object.entries<Flag<unknown>>(flags)) {
     if (!given.has(name)) continue

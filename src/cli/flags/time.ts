@@ -9,7 +9,7 @@ interface TypedTime {
   readonly hasZone: boolean
 }
 
-/** Parses a date or time as a person types it (RULES.md#typed-times); undefined if invalid. @param isEnd true if a date means its end */
+/** Parses a typed date or time (rules/cli.md#typed-times), else undefined. @param isEnd true if a date means its end */
 export function parseTime(text: string, isEnd = false): TypedTime | undefined {
   const [, day = '', clock, zone] = TIME.exec(text.trim()) ?? []
   // Date.parse accepts a 31st of any month.

@@ -4,7 +4,7 @@ import type { Host } from './host.js'
 /** Exit codes of a shell that cannot start a command: not executable, not found. */
 const NOT_STARTED = [126, 127]
 
-/** Shows a text in the user's pager until the pager ends; false if there is none (RULES.md#help-topics). */
+/** Shows a text in the user's pager until the pager ends; false if there is none (rules/cli.md#help-topics). */
 export function showInPager(text: string, env: Host['env']): Promise<boolean> {
   // On a dumb terminal, such as that of an editor, less cannot move.
   const { PAGER = env.TERM === 'dumb' ? 'cat' : undefined } = env

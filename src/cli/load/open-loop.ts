@@ -25,8 +25,8 @@ interface OpenLoop<Call extends { readonly dueMs: number }> {
 const OVERDUE_BURST = 64
 
 /**
- * Starts each call when it is due, no matter whether earlier calls have responses (RULES.md#load). Resolves when the
- * last response has arrived, or, after an abort, when the calls in flight have ended.
+ * Starts each call when it is due, no matter whether earlier calls have responses (rules/cli.md#load). Resolves when
+ * the last response has arrived, or, after an abort, when the calls in flight have ended.
  */
 export async function runOpenLoop<Call extends { readonly dueMs: number }>(loop: OpenLoop<Call>): Promise<void> {
   const { calls, queues, clock, signal } = loop

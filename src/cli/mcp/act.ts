@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { type Endpoint, membersOf, mutates } from '../../contract/endpoint.js'
 import { oneOf } from '../../contract/fields.js'
 import { contract, endpoints } from '../../contract/index.js'
@@ -6,12 +5,9 @@ import { platformActing } from '../../contract/platform/acting.js'
 import { fault, faultInput, platformControls } from '../../contract/platform/controls.js'
 import { Type } from '../../contract/schema.js'
 import type { Members } from '../../values/json.js'
-import type { Ok } from '../command/context.js'
 import { collect } from '../command/stream-lines.js'
-import type { ConformReport } from '../conform/report.js'
 import { explanationOf } from '../failures/codes.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
-import type { Outcome } from '../output/outcome.js'
 import { readAgentFile, withoutQuotes } from './agent-access.js'
 import { unknownEndpoint } from './explain.js'
 import { items, open, optional, text } from './fields.js'
@@ -108,11 +104,11 @@ export const changeFaults = tool({
     if (action === 'add' && fault === undefined) return usage('To add a fault, give `fault`.')
     if (action === 'remove' && faultId === undefined) return usage('To remove a fault, give `fault_id`.')
     const changed =
-      action === 'clear'
-        ? await send(call, platformControls.clearFaults, {})
+      action === 'add' && fault !== undefined
+        ? await send(call, platformControls.addFault, fault)
         : action === 'remove'
           ? await send(call, platformControls.removeFault, { faultId: faultId ?? '' })
-          : await send(call, platformControls.addFault, fault as never)
+          : await send(call, platformControls.clearFaults, {})
     if (!changed.ok) return changed
     const faults = await send(call, platformControls.faults, {})
     return faults.ok ? succeed(`Faults that are set: ${faults.value.items.length}.`, faults.value) : faults
@@ -129,9 +125,9 @@ export const plantSeed = tool({
   input: { file: optional('path of a seed below the working folder: .yaml, .yml or .json'), seed: Type.Optional(open) },
   output: platformActing.seedStore.output,
   async run(call, { file, seed: given }) {
-    const { readSeedFile } = await import('../commands/server/seed.js')
+    const { readSeedFile } = await import('../server/seed-file.js')
     const read = file === undefined ? undefined : await readSeedFile(call.context.host, file, readAgentFile)
-    if (read?.ok === false) return withoutQuotes(read, file ?? '')
+    if (read?.ok === false) return withoutQuotes(read)
     const seed = read?.seed ?? given
     const planted = await send(call, platformActing.seedStore, seed === undefined ? {} : { seed })
     if (!planted.ok) return planted
@@ -152,21 +148,13 @@ export const triggerUpdate = tool({
   },
   output: items(open),
   async run(call, { bot_id: botId, type, count = 1 }) {
-    const { makeUpdates } = await import('../commands/webhook/trigger-server.js')
-    const made = await makeUpdates(call.context, { botId, type, overrides: [], count })
-    if (!('lines' in made)) return 'code' in made ? made : fail('ABORTED', 'Nothing was sent.')
-    const lines = await collect(made.lines)
-    if (!lines.ok) return lines
+    const { makeUpdates } = await import('../server/make-updates.js')
+    const made = await collect(makeUpdates(call.context, { botId, type, overrides: [] }, count))
+    if (!made.ok) return made
     const next = suggest('activity', { only: 'deliveries', wait_seconds: 10 }, 'how it arrived')
-    return succeed(`Updates that the server made: ${count}.`, { items: lines.value as Members[] }, [next])
+    return succeed(`Updates that the server made: ${count}.`, { items: made.value.map((it) => ({ ...it })) }, [next])
   },
 })
-
-/** The data of a command; a failed check is data too. */
-function dataOf<Data>(outcome: Outcome<unknown>): Ok<Data> | Failure {
-  if ('code' in outcome) return outcome
-  return 'data' in outcome ? { ok: true, value: outcome.data as Data } : fail('ABORTED', 'Nothing was run.')
-}
 
 const HALF_AN_HOUR = 1_800_000
 
@@ -188,20 +176,24 @@ export const runScenario = tool({
     if (base?.ok === false) return base
     const read = file === undefined ? { ok: true as const, text: yaml } : await readAgentFile(call.context.host, file)
     if (!read.ok) return read
-    const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = call.context.host.env
-    const stdin = Readable.from([read.text])
-    const flags = base === undefined ? { 'base-url': undefined, profile: undefined } : { 'base-url': base.value }
-    const context = call.contextWith(flags, base === undefined ? { env, stdin } : { stdin })
+    const context = base === undefined ? withoutServer(call) : call.contextWith({ 'base-url': base.value })
     if ('code' in context) return context
-    const { runFiles } = await import('../commands/scenario/scenario.js')
-    const ran = dataOf<{ items: Members[]; passed: number; failed: number }>(await runFiles(context, ['-'], {}))
-    if (!ran.ok) return file === undefined ? ran : withoutQuotes(ran, file)
-    const items = ran.value.items.map((it) => ({ ...it, file: file ?? 'yaml' }))
-    return succeed(`The scenario ${ran.value.failed === 0 ? 'passed' : 'failed'}.`, { ...ran.value, items })
+    const { parseScenarios, runScenarios } = await import('../scenario/run-scenarios.js')
+    const parsed = await parseScenarios(context, [{ file: file ?? 'yaml', text: read.text }])
+    const ran = parsed.ok ? await runScenarios(context, parsed.value, { baseUrl: base?.value }) : parsed
+    if (!ran.ok) return file === undefined ? ran : withoutQuotes(ran)
+    const items = ran.data.items.map((it) => ({ ...it }))
+    return succeed(`The scenario ${ran.data.failed === 0 ? 'passed' : 'failed'}.`, { ...ran.data, items })
   },
 })
 
-export const runConform = tool({
+/** The context for a temporary server, without the settings of the chosen one. */
+function withoutServer({ context, contextWith }: ToolCall) {
+  const { VOUCHERCTL_BASE_URL: _url, VOUCHERCTL_PROFILE: _profile, ...env } = context.host.env
+  return contextWith({ 'base-url': undefined, profile: undefined }, env)
+}
+
+export const testRules = tool({
   name: 'conform',
   title: 'Test a group of rules',
   description:
@@ -217,12 +209,14 @@ export const runConform = tool({
   async run(call, { group, changes = false, template }) {
     const refused = changes ? call.refuseWrite() : undefined
     if (refused !== undefined) return refused
-    const { conform } = await import('../commands/conform/conform.js')
-    const flags = { only: [group], 'read-only': !changes, template, 'allow-skips': true, resume: false }
-    const line = { positional: undefined, second: '', rest: [], flags } as never
-    const ran = dataOf<ConformReport>(await conform.run(call.context, line))
-    if (!ran.ok) return ran
-    const { items: results, ...counts } = ran.value
+    const { chooseProbes, runConform } = await import('../conform/run.js')
+    const chosen = await chooseProbes(call.context, [group])
+    if (!chosen.ok) return chosen
+    const base = call.context.baseUrl()
+    if (!base.ok) return base
+    const report = await runConform(call.context, base.value, chosen, { 'read-only': !changes, template })
+    if ('code' in report) return report
+    const { items: results, ...counts } = report
     const differences = results.filter((it) => it.result === 'differs' || it.result === 'failed')
     const rules = [...new Set(differences.map((it) => it.rule))]
     const next = rules.map((anchor) => suggest('rule', { anchor }, 'what the rule says'))

@@ -7,7 +7,7 @@ import type { Host } from '../host/host.js'
 const BYTES_MAX = 1024 * 1024
 const HINT = `Tools read regular files of at most 1 MiB below the folder in which \`voucherctl mcp serve\` was started, ending in .yaml, .yml or .json.`
 
-/** Reads a file for a model (RULES.md#tools-for-models). All refusals are alike, so that they do not reveal which files exist. */
+/** Reads a file for a model (rules/cli.md#tools-for-models). All refusals are alike: they reveal no existing file. */
 export async function readAgentFile(host: Host, path: string) {
   const read = await bytesOf(host.cwd, path).catch(() => undefined)
   return read ? { ok: true as const, text: String(read) } : fail('FILE_UNREADABLE', `Tools cannot read ${path}.`, HINT)
@@ -35,10 +35,10 @@ async function bytesOf(cwd: string, path: string): Promise<Buffer | undefined> {
 }
 
 /** Keeps where a file has mistakes, but not the messages, because they quote the file. */
-export function withoutQuotes(failure: Failure, file: string): Failure {
+export function withoutQuotes(failure: Failure): Failure {
   const message = 'There is a mistake here. Tools do not quote files: to see the mistake, pass the text as input.'
   const errors = (failure.details.errors ?? []) as readonly { pointer: string }[]
-  const places = errors.map((it) => ({ pointer: it.pointer.replace(/^-(?=:)/, () => file), message }))
+  const places = errors.map(({ pointer }) => ({ pointer, message }))
   return { ...failure, details: { errors: places } }
 }
 

@@ -84,9 +84,9 @@ export async function readLines<E extends Endpoint & { readonly streams: true }>
 ): Promise<Ok<OutputOf<E>[]> | Failure> {
   const target = await operatorTarget(context)
   if (!target.ok) return target
-  const host = Object.create(context.host, { signal: { value: signal } }) as typeof context.host
-  const opened = await openStream({ host, settings: context.settings }, target.value, endpoint, input)
-  if (!opened.ok) return signal.aborted && !context.host.signal.aborted ? { ok: true, value: [] } : opened
+  const { host, settings } = context
+  const opened = await openStream({ host: { ...host, signal }, settings }, target.value, endpoint, input)
+  if (!opened.ok) return signal.aborted && !host.signal.aborted ? { ok: true, value: [] } : opened
   return collect(untilBroken(opened.value, signal), (line, count) => count === READ_MAX || isLast(line))
 }
 

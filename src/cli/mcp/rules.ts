@@ -1,8 +1,9 @@
+import { rulesText } from '../command/rules.js'
 import type { Host } from '../host/host.js'
 
 /** The sections of the rules, by anchor. */
-export function rulesOf({ document }: Pick<Host, 'document'>): ReadonlyMap<string, string> {
-  const sections = document('src/contract/RULES.md').split(/^(?=#{2,3} )/m)
+export function rulesOf(host: Pick<Host, 'document'>): ReadonlyMap<string, string> {
+  const sections = rulesText(host).split(/^(?=#{2,3} )/m)
   const rules = sections.filter((it) => it.startsWith('### '))
   return new Map(rules.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
 }

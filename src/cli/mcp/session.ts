@@ -14,6 +14,8 @@ export interface Session {
   /** The context of `mcp serve`. */
   readonly context: Context
   readonly allowWrite: boolean
+  /** Variables that scenarios may use. */
+  readonly referable: Host['env']
   /** The server that ends with the session; its environment has the credentials of its seed. */
   readonly ownServer: { readonly baseUrl: string; readonly env: Host['env'] } | undefined
   /** Tools that run. At the end of the session they are aborted, and it waits until they have removed what they made. */
@@ -26,11 +28,8 @@ export const isReadOnly = ({ ownServer }: Session, { settings }: Context) =>
 
 const nowhere = { write: () => true }
 
-/** A host whose output goes nowhere: stdout carries only the protocol. It keeps the getters, which open streams. */
-function silentHost(host: Host, members: Partial<Host>): Host {
-  const silent = { stdin: { async *[Symbol.asyncIterator]() {} }, stdout: nowhere, stderr: nowhere, ...members }
-  return Object.create(host, Object.getOwnPropertyDescriptors(silent)) as Host
-}
+/** Standard streams of a tool: stdin and stdout carry the protocol. */
+const silent = { stdin: { async *[Symbol.asyncIterator]() {} }, stdout: nowhere, stderr: nowhere }
 
 /** A signal that other signals abort, or a time limit; AbortSignal.timeout could be lost to the garbage collector. */
 export function limited(msMax: number, ...signals: readonly AbortSignal[]) {
@@ -41,15 +40,14 @@ export function limited(msMax: number, ...signals: readonly AbortSignal[]) {
 
 /** Opens the context of a call. Settings are read anew, because servers start and stop during a session. */
 export function openCall(session: Session, signal: AbortSignal): ToolCall | Failure {
-  const contextWith: ToolCall['contextWith'] = (flags, members = {}) => {
-    const { context, ownServer } = session
-    const own = ownServer && { env: ownServer.env }
-    const host = silentHost(context.host, { signal, ...own, ...members })
+  const { context: served, ownServer, referable } = session
+  const contextWith: ToolCall['contextWith'] = (flags, env = ownServer?.env ?? served.host.env) => {
+    const host: Host = { ...served.host, ...silent, signal, referable, env }
     const address = ownServer && { 'base-url': ownServer.baseUrl }
-    const globals: Globals = { ...context.globals, ...address, yes: true, quiet: true, 'no-input': true, ...flags }
+    const globals: Globals = { ...served.globals, ...address, yes: true, quiet: true, 'no-input': true, ...flags }
     const resolved = resolveSettings(host, globals)
     if (!resolved.ok) return resolved
-    return createContext(host, globals, resolved.settings, new Output(host, { format: 'json' }), context.line)
+    return createContext(host, globals, resolved.settings, new Output(host, { format: 'json' }), served.line)
   }
   const context = contextWith({})
   if ('code' in context) return context

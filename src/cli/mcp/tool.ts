@@ -14,8 +14,8 @@ export interface ToolCall {
   readonly isLocal: boolean
   /** Returns why this session may not change the chosen server; undefined if it may. */
   refuseWrite(): Failure | undefined
-  /** Returns the context with other flags, or another environment or input. */
-  contextWith(flags: Partial<Globals>, host?: Partial<Pick<Host, 'env' | 'stdin'>>): Context | Failure
+  /** Returns the context with other flags, or another environment. */
+  contextWith(flags: Partial<Globals>, env?: Host['env']): Context | Failure
 }
 
 /** The next tool to call, as a suggestion to the client. */

@@ -2,14 +2,14 @@ import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import { platformActing } from '../../contract/platform/acting.js'
 import { platformControls as controls } from '../../contract/platform/controls.js'
 import { Type } from '../../contract/schema.js'
-import { callEndpoint, changeFaults, plantSeed, runConform, runScenario, triggerUpdate } from './act.js'
+import { callEndpoint, changeFaults, plantSeed, runScenario, testRules, triggerUpdate } from './act.js'
 import { explainDelivery, replayDelivery } from './deliveries.js'
 import { describeEndpoint, explainCode, explainRefusal, readRule } from './explain.js'
 import { open } from './fields.js'
 import { readActivity, readState, readVoucher } from './observe.js'
 import { endpointTool, suggest, type Tool } from './tool.js'
 
-/** Every tool (RULES.md#tools-for-models). Few and broad: a model reads all of them at the start of a session. */
+/** Every tool (rules/cli.md#tools-for-models). Few and broad: a model reads all of them at the start of a session. */
 export const tools: readonly Tool[] = [
   readState,
   endpointTool(platformActing.find, {
@@ -59,7 +59,7 @@ export const tools: readonly Tool[] = [
     isIdempotent: true,
   }),
   runScenario,
-  runConform,
+  testRules,
   readRule,
 ]
 

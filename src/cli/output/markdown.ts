@@ -12,7 +12,7 @@ const LINK = /(!?)\[([^\]]+)\]\(([^)\s]+)\)/g
 
 /**
  * Wraps the paragraphs and lists of a Markdown text, but not its code blocks. For a terminal it also formats tables and
- * replaces links (RULES.md#help-topics). @param width columns of the terminal @param topicOf help topic of a file name
+ * replaces links (rules/cli.md#help-topics). @param width columns of the terminal @param topicOf true for a help topic
  */
 export function wrapMarkdown(text: string, width?: number, topicOf = (_name: string) => false): string {
   const shown = (source: string) => (width === undefined ? source : withoutLinks(source, topicOf))
@@ -36,7 +36,7 @@ function withoutLinks(text: string, topicOf: (name: string) => boolean): string 
   return text.replace(LINK, (_link, image: string, label: string, target: string) => {
     if (image !== '') return `(Picture: ${label})`
     if (/^https?:/.test(target)) return `${label} (${target})`
-    const name = /([\w-]+)\.md(?:#|$)/.exec(target)?.[1]?.toLowerCase()
+    const name = /\b(rules(?=\/)|[\w-]+(?=\.md(?:#|$)))/i.exec(target)?.[1]?.toLowerCase()
     return name !== undefined && topicOf(name) ? `${label} [voucherctl help ${name}]` : label
   })
 }

@@ -41,7 +41,7 @@ const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
  * Prints the output of a command: results to stdout, which no other module writes to; notices, errors and progress to
- * stderr. Whether stdout is a terminal changes only colour and width, never the format (RULES.md#results).
+ * stderr. Whether stdout is a terminal changes only colour and width, never the format (rules/cli.md#results).
  */
 export class Output {
   readonly host: Host

@@ -60,7 +60,7 @@ export interface Layout {
 
 /**
  * Formats table rows below the header or below earlier rows. The first 1,000 rows determine the column widths. On a
- * narrow terminal it shortens ids, then times, then texts (RULES.md#tables); if even that does not fit, it formats
+ * narrow terminal it shortens ids, then times, then texts (rules/cli.md#tables); if even that does not fit, it formats
  * each row as a record.
  */
 export async function showRows(

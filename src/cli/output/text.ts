@@ -36,7 +36,7 @@ export const isInstant = (value: unknown): value is string => typeof value === '
 const EVERY_INSTANT_OR_COMMAND = new RegExp(`\`[^\`]*\`|${INSTANT.source}`, 'g')
 
 /**
- * Formats the instants in a text for a person (RULES.md#tables): `2026-11-21 18:00:05+08:00`, or with Z in UTC.
+ * Formats the instants in a text for a person (rules/cli.md#tables): `2026-11-21 18:00:05+08:00`, or with Z in UTC.
  * Those in a suggested command stay as they are, so that it can be copied.
  */
 export const withTimes = (text: string, zone: Zone) =>
@@ -109,7 +109,7 @@ export function textOf(value: unknown, zone: Zone): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-/** Names of members that hold Unix seconds (RULES.md#times). Values beyond the range of Date stay numbers. */
+/** Names of members that hold Unix seconds (rules/calls.md#times). Values beyond the range of Date stay numbers. */
 const UNIX_SECONDS = /(?:^|[._])date$/
 const UNIX_SECONDS_MAX = 8.64e12
 

@@ -19,7 +19,7 @@ export const credentialOperand = {
   member: 'credential',
 }
 
-/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (RULES.md#codes-as-arguments). */
+/** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (rules/cli.md#codes-as-arguments). */
 const REDEEM_CODE = /^[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
 const QR_PREFIX = 'VQ1-'

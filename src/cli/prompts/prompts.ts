@@ -14,7 +14,7 @@ const LIST_MS = 5_000
 /** Maximum pages of 100 records that a prompt offers. */
 const PAGES_MAX = 10
 
-/** Question for a missing value of a command (RULES.md#prompts). */
+/** Question for a missing value of a command (rules/cli.md#prompts). */
 interface Question {
   readonly message: string
   /** Name of the flag, or index of the positional argument, to which the answer belongs. */

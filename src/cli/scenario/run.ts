@@ -43,7 +43,7 @@ interface ScenarioResult {
 /** Milliseconds that the teardown steps may take after Ctrl-C. */
 const TEARDOWN_MS = 10_000
 
-/** Runs the steps of a file up to the first failure, then the teardown steps (RULES.md#scenarios). */
+/** Runs the steps of a file up to the first failure, then the teardown steps (rules/cli.md#scenarios). */
 export async function runScenario(
   context: Context,
   scenario: Scenario,

@@ -173,7 +173,7 @@ export class StepRunner {
       const identified = await this.#withIds(asMembers(input) ?? {}, signal)
       if (!identified.ok) return failureOfInput(identified)
       const call = createCall(transport, defined({ token }))
-      result = await call(target, identified.value as never, { ...limits, ...defined({ idempotencyKey }) })
+      result = await call(target, identified.value, { ...limits, ...defined({ idempotencyKey }) })
     } else {
       const path = readPath(target.path)
       if (!path.ok) return failureOfInput({ ok: false, message: path.message, details: {} })

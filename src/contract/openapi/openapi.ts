@@ -1,14 +1,14 @@
 import { type CredentialKind, type Endpoint, failuresOf, membersOf, pathParameters } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { endpoints as allEndpoints } from '../index.js'
+import { exampleOf, type Schema } from '../schema.js'
 import { openEndpoints } from '../secure.js'
-import { bodyExample, dataExample, type Json, type JsonObject, parameterExamples } from './examples.js'
+import { bodyExample, dataExample, type Json, type JsonObject } from './examples.js'
 import {
   componentExamples,
   componentSchemas,
   failureEnvelope,
   failureExamples,
-  nameOf,
   schemaOf,
   successEnvelope,
   successExample,
@@ -122,7 +122,7 @@ const operation = (id: string, summary: string, responses: JsonObject, more: Jso
   responses: { ...responses, ...methodNotAllowed },
 })
 
-const requestBody = (endpoint: Pick<Endpoint, 'id' | 'body'>, media: string, required: boolean): JsonObject =>
+const requestBody = (endpoint: Pick<Endpoint, 'body'>, media: string, required: boolean): JsonObject =>
   endpoint.body === undefined
     ? {}
     : {
@@ -156,7 +156,7 @@ function parametersOf({ path, params, query, idempotent }: Endpoint): JsonObject
       in: 'path',
       required: true,
       schema: schemaOf(inPath[name]),
-      example: exampleOf(name),
+      example: exampleOf(inPath[name] as Schema<string>),
     })),
     ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', schema: schemaOf(schema) })),
   ]
@@ -167,22 +167,15 @@ function parametersOf({ path, params, query, idempotent }: Endpoint): JsonObject
       required: idempotent === true,
       description: 'Unique for the business action. A retry sends the same key and the same body.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
-      example: exampleOf('Idempotency-Key'),
+      example: 'order-1001-issue',
     })
   }
   return parameters
 }
 
-/** @throws Error for a parameter without an example */
-function exampleOf(parameter: string): string {
-  const example = parameterExamples[parameter]
-  if (example === undefined) throw new Error(`${parameter} has no example`)
-  return example
-}
-
 function successesOf(endpoint: Endpoint): JsonObject {
   const { status, statuses = [], output, streams, idempotent } = endpoint
-  const data = dataExample(endpoint, nameOf)
+  const data = dataExample(endpoint)
   const names: HeaderName[] = ['X-Request-Id', ...rateHeaders(endpoint)]
   const response: JsonObject = {
     description: streams ? 'One JSON document per line' : 'Success',
@@ -232,7 +225,7 @@ function securePaths(): JsonObject {
     const success = {
       description: 'Success',
       headers: headersOf(['X-Request-Id']),
-      content: { [media]: { schema: schemaOf(output), example: dataExample(endpoint, nameOf) } },
+      content: { [media]: { schema: schemaOf(output), example: dataExample(endpoint) } },
     }
     const responses = { [status]: success, ...failureResponses([...endpoint.failures, 'INTERNAL_ERROR']) }
     return [path, { [method.toLowerCase()]: operation(id, summary, responses, requestBody(endpoint, media, true)) }]

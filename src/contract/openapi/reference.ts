@@ -1,13 +1,12 @@
 import { curlCommand } from '../../values/curl.js'
 import type { ShellText } from '../../values/shell-word.js'
-import { type CredentialKind, type Endpoint, failuresOf, pathParameters } from '../endpoint.js'
+import { type CredentialKind, type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
-import type { Schema } from '../schema.js'
-import { bodyExample, dataExample, type JsonObject, parameterExamples } from './examples.js'
+import { exampleOf, type Schema } from '../schema.js'
+import { bodyExample, dataExample, type JsonObject } from './examples.js'
 import { tagDescriptions } from './openapi.js'
-import { nameOf } from './schema.js'
 
 /** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
 export function reference(): Reference {
@@ -33,7 +32,7 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
     example: {
       curl: curlOf(endpoint, key),
       client: clientCallOf(endpoint, key),
-      response: JSON.stringify(dataExample(endpoint, nameOf), null, 2),
+      response: JSON.stringify(dataExample(endpoint), null, 2),
     },
   }
 }
@@ -100,10 +99,14 @@ const variables: Readonly<Record<CredentialKind, string>> = {
   operator: 'VOUCHERCTL_OPERATOR_KEY',
 }
 
+const parametersOf = ({ params }: Endpoint) =>
+  (params === undefined ? {} : exampleOf(params)) as Readonly<Record<string, string>>
+
 /** A command for bash in which variables stand for the server and the credential. */
 function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const { method, path, caller } = endpoint
-  const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => parameterExamples[name] ?? name)
+  const ids = parametersOf(endpoint)
+  const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => ids[name] as string)
   const input = bodyExample(endpoint)
   const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
   const headers: ShellText[] = [['Authorization: Bearer ', { variable: variables[caller] }]]
@@ -114,8 +117,7 @@ function curlOf(endpoint: Endpoint, key: string | undefined): string {
 
 /** A call of the client library, whose input has the members of path and body. */
 function clientCallOf(endpoint: Endpoint, key: string | undefined): string {
-  const parameters = pathParameters(endpoint.path).map((name) => [name, parameterExamples[name] ?? name])
-  const input = literalOf({ ...Object.fromEntries(parameters), ...bodyExample(endpoint) })
+  const input = literalOf({ ...parametersOf(endpoint), ...bodyExample(endpoint) })
   return `await client.${endpoint.id}(${input}${key === undefined ? '' : `, ${literalOf({ idempotencyKey: key })}`})`
 }
 

@@ -1,19 +1,20 @@
 import { application } from '../apps.js'
 import { bot, botDetail, botMetrics, deliveredVoucher } from '../bots.js'
-import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
+import { chat, message, transcriptMessage } from '../chats.js'
 import { type FailureCode, failures } from '../errors.js'
-import { oneOf } from '../fields.js'
+import { requestId as idOfRequest } from '../fields.js'
 import { activityLine, requestLogEntry } from '../platform/activity.js'
 import { fault, forecast, snapshot } from '../platform/controls.js'
 import { listedTemplate, review, secureKey } from '../platform/platform.js'
 import { voucherEvent, voucherHistory } from '../platform/voucher-history.js'
-import { type Schema, Type } from '../schema.js'
+import { exampleOf, type Schema } from '../schema.js'
 import { template, validity } from '../templates.js'
 import { createdToken, token } from '../tokens.js'
-import { type UpdatePayloads, type UpdateType, update, updateTypes } from '../updates.js'
+import { updateExample, updateSchema } from '../update-payloads.js'
+import { type UpdateType, update, updateTypes } from '../updates.js'
 import { credential, issuedVoucher, redemption, verification, voucher } from '../vouchers.js'
 import { delivery, deliveryMode, webhookInfo } from '../webhook.js'
-import { type Json, type JsonObject, requestId, updateExample } from './examples.js'
+import type { Json, JsonObject } from './examples.js'
 
 /** Records that the OpenAPI document defines once and refers to by name. */
 const records: Readonly<Record<string, Schema>> = {
@@ -81,37 +82,6 @@ function inlineSchemaOf(schema: unknown): Json {
   return { ...described, ...rest, ...(isSecret ? { format: 'password' } : {}), ...(more as JsonObject) }
 }
 
-const chatParty = Type.Object({ id: Type.String(), type: oneOf(chatTypes) })
-const from = Type.Object({ id: Type.String(), is_bot: Type.Boolean() })
-const date = Type.Integer({ description: 'Unix seconds' })
-const standing = oneOf(['left', 'member', 'kicked'])
-
-/** Schemas of update payloads, by update type. */
-export const payloadSchemas: { readonly [T in UpdateType]: Schema<UpdatePayloads[T]> } = {
-  message,
-  my_chat_member: Type.Object({ chat: chatParty, from, date, old_status: standing, new_status: standing }),
-  friend_request: Type.Object({ id: Type.String(), from, date }),
-  inline_query: Type.Object({ id: Type.String(), from, query: Type.String() }),
-  ping: Type.Object({}),
-  voucher_issued: Type.Object({ voucher }),
-  voucher_redeemed: Type.Object({ redemption }),
-  voucher_reversed: Type.Object({ redemption }),
-}
-
-/** Returns the schema of an update: the body of a webhook delivery, or an item of getUpdates. */
-function updateSchema(type: UpdateType): JsonObject {
-  return {
-    type: 'object',
-    required: ['update_id', 'type', 'created_at', type],
-    properties: {
-      update_id: { type: 'integer', minimum: 1, description: 'increases per bot and is never reused' },
-      type: { const: type },
-      created_at: { type: 'string', format: 'date-time' },
-      [type]: schemaOf(payloadSchemas[type]),
-    },
-  }
-}
-
 const PascalCase = (text: string) => text.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 const updateName = (type: UpdateType) => `${PascalCase(type)}Update`
 
@@ -122,6 +92,8 @@ const SIGNATURE = [
   'While a replaced secret is in its grace period there are two, of the new secret and of the old one, joined by a comma.',
   'Compare in constant time, before the body is parsed.',
 ].join(' ')
+
+const requestId = exampleOf(idOfRequest)
 
 /** Returns `webhooks` of the OpenAPI document: the request that the server sends to a bot's URL, by update type. */
 export function webhookOperations(): JsonObject {
@@ -163,7 +135,7 @@ export function webhookOperations(): JsonObject {
     parameters,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: refTo(updateName(type)), example: updateExample(type) } },
+      content: { 'application/json': { schema: refTo(updateName(type)), example: updateExample(type) as JsonObject } },
     },
     responses: {
       '2XX': { description: 'Accepted' },
@@ -178,7 +150,7 @@ export function componentSchemas(): JsonObject {
   const requestIdSchema: JsonObject = { type: 'string', description: 'also in the header X-Request-Id' }
   return {
     ...Object.fromEntries(Object.entries(records).map(([name, schema]) => [name, inlineSchemaOf(schema)])),
-    ...Object.fromEntries(updateTypes.map((type) => [updateName(type), updateSchema(type)])),
+    ...Object.fromEntries(updateTypes.map((type) => [updateName(type), inlineSchemaOf(updateSchema(type))])),
     Update: { oneOf: updateTypes.map((type) => refTo(updateName(type))) },
     FailureCode: {
       type: 'string',

@@ -1,10 +1,12 @@
+import { botToken } from '../bots.js'
 import { group, post } from '../endpoint.js'
-import { input, nullable, oneOf, secret } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import { ids, input, nullable, oneOf, requestId, secret } from '../fields.js'
+import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { templates } from '../templates.js'
-import { credential, vouchers } from '../vouchers.js'
+import { createdToken } from '../tokens.js'
+import { credential, credentials, vouchers } from '../vouchers.js'
 
-// The operator acts for an application or a developer (RULES.md#acting-for-an-application).
+// The operator acts for an application or a developer (rules/operator.md#acting-for-an-application).
 
 /** Calls of an application token. */
 export const applicationCalls = [...Object.values(vouchers), ...Object.values(templates)] as const
@@ -13,16 +15,18 @@ const callIds = applicationCalls.map((it) => it.id) as [ApplicationCall, ...Appl
 
 const openObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
+const REFUSED = 'VOUCHER_ALREADY_REDEEMED'
+
 /** A call that the operator made as an application, with secrets replaced by HIDDEN. */
 const madeCall = Type.Object({
-  status: Type.Integer(),
-  code: nullable(Type.String({ description: 'failure code' })),
-  body: nullable(openObject),
+  status: Type.Integer({ example: 409 }),
+  code: nullable(Type.String({ description: 'failure code', example: REFUSED })),
+  body: nullable(openObject, { success: false, code: REFUSED, requestId: exampleOf(requestId) }),
   request: Type.Object({
-    method: Type.String(),
-    url: Type.String(),
-    idempotency_key: nullable(Type.String()),
-    body: nullable(openObject),
+    method: Type.String({ example: 'POST' }),
+    url: Type.String({ example: '/api/v1/open-platform/vouchers/redeem' }),
+    idempotency_key: nullable(Type.String(), 'order-1001-redeem'),
+    body: nullable(openObject, { reference: 'till-4', credential: { type: 'redeem_code', value: '[hidden]' } }),
   }),
 })
 export type MadeCall = Static<typeof madeCall>
@@ -30,20 +34,26 @@ export type MadeCall = Static<typeof madeCall>
 /** Maximum length of a body with a seed. */
 const SEED_BYTES_MAX = 1_048_576
 
-const named = { id: Type.String(), name: Type.String() }
-const seededToken = Type.Object({ ...named, token: Type.String(secret) })
+const name = (example: string) => Type.String({ example })
+const seededToken = Type.Object({
+  id: ids.tokenId,
+  name: name('example'),
+  token: Type.String({ example: exampleOf(createdToken).token, ...secret }),
+})
 const planted = Type.Object({
-  planted: Type.Boolean({ description: 'false if the store already holds the seed' }),
-  applications: Type.Array(Type.Object({ ...named, tokens: Type.Array(seededToken) })),
-  bots: Type.Array(Type.Object({ id: Type.String(), username: Type.String(), token: nullable(Type.String(secret)) })),
+  planted: Type.Boolean({ description: 'false if the store already holds the seed', example: true }),
+  applications: Type.Array(Type.Object({ id: ids.appId, name: name('Coffee shop'), tokens: Type.Array(seededToken) })),
+  bots: Type.Array(Type.Object({ id: ids.botId, username: name('coffee_bot'), token: nullable(botToken) })),
 })
 export type Planted = Static<typeof planted>
 
 const foundRecord = Type.Object({
   kind: oneOf(['voucher', 'template', 'application', 'bot', 'chat', 'delivery']),
-  ...named,
+  id: ids.voucherId,
+  name: name('One free coffee'),
   detail: nullable(
     Type.String({ description: 'recipient, external id, account, username, user, or bot, in the order of the kinds' }),
+    'user-42',
   ),
 })
 export type FoundRecord = Static<typeof foundRecord>
@@ -51,16 +61,26 @@ export type FoundRecord = Static<typeof foundRecord>
 export const platformActing = group('platform', {
   callAsApp: post('/_platform/v1/applications/:appId/calls', {
     summary: 'Make one runtime call as an application, without a token',
-    body: input({
-      endpoint: oneOf(callIds),
-      input: Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        additionalProperties: true,
-        description: 'members of path, query and body by their names',
-      }),
-      idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
-      voucher_id: Type.Optional(Type.String({ description: 'instead of the credential in input' })),
-    }),
+    body: input(
+      {
+        endpoint: oneOf(callIds),
+        input: Type.Unsafe<Record<string, unknown>>({
+          type: 'object',
+          additionalProperties: true,
+          description: 'members of path, query and body by their names',
+        }),
+        idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
+        voucher_id: Type.Optional(Type.String({ description: 'instead of the credential in input' })),
+      },
+      {
+        example: {
+          endpoint: 'vouchers.redeem',
+          voucher_id: exampleOf(ids.voucherId),
+          input: { reference: 'till-4' },
+          idempotency_key: 'order-1001-redeem',
+        },
+      },
+    ),
     output: madeCall,
     failures: ['SERVER_NOT_LOOPBACK', 'APPLICATION_NOT_FOUND', 'VOUCHER_NOT_FOUND'],
   }),
@@ -69,7 +89,10 @@ export const platformActing = group('platform', {
     summary: 'Show the credentials of a voucher',
     unrecorded: true,
     repeatable: true,
-    output: Type.Object({ voucher_id: Type.String(), credentials: Type.Array(credential) }),
+    output: Type.Object({
+      voucher_id: ids.voucherId,
+      credentials: withExample(Type.Array(credential), exampleOf(credentials)),
+    }),
     evidence: { credentials: 'credentials' },
     failures: ['SERVER_NOT_LOOPBACK', 'VOUCHER_NOT_FOUND'],
   }),
@@ -89,7 +112,7 @@ export const platformActing = group('platform', {
   find: post('/_platform/v1/find', {
     summary: 'Find records by code, id, own id, user, username or the start of a name',
     repeatable: true,
-    body: input({ text: Type.String({ minLength: 1, maxLength: 256, ...secret }) }),
+    body: input({ text: Type.String({ minLength: 1, maxLength: 256, example: 'user-42', ...secret }) }),
     output: Type.Object({ items: Type.Array(foundRecord, { description: 'at most 20' }) }),
   }),
 })

@@ -1,25 +1,29 @@
 import { get, group, post } from '../endpoint.js'
-import { input, instant, nullable, oneOf, secret } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import { ids, input, instant, laterInstant, nullable, oneOf, requestId, secret } from '../fields.js'
+import { exampleOf, type Static, Type, withExample } from '../schema.js'
+import { EXAMPLE_URL } from '../webhook.js'
 import { type FaultKind, faultKinds } from './fault-kinds.js'
 
-// Events of a server in real time (RULES.md#activity).
+// Events of a server in real time (rules/operator.md#activity).
 
 export { CAPTURED_BYTES_MAX, HIDDEN, SECRET_NAME } from './captured.js'
 
 /** One line of the request log, without query, body and headers of the request. */
 export const requestLogEntry = Type.Object({
   time: instant,
-  request_id: Type.String(),
-  endpoint: nullable(Type.String({ description: 'contract id, null outside the routes' })),
-  method: Type.String(),
-  path: nullable(Type.String({ description: 'the route with its parameters by name' })),
-  status: Type.Integer(),
+  request_id: requestId,
+  endpoint: nullable(Type.String({ description: 'contract id, null outside the routes' }), 'vouchers.redeem'),
+  method: Type.String({ example: 'POST' }),
+  path: nullable(
+    Type.String({ description: 'the route with its parameters by name' }),
+    '/api/v1/open-platform/vouchers/redeem',
+  ),
+  status: Type.Integer({ example: 200 }),
   code: nullable(Type.String({ description: 'failure code' })),
-  application_id: nullable(Type.String()),
-  voucher_id: nullable(Type.String()),
+  application_id: nullable(ids.appId),
+  voucher_id: nullable(ids.voucherId),
   replayed: Type.Boolean(),
-  duration_ms: Type.Number(),
+  duration_ms: Type.Number({ example: 3.2 }),
   account_id: Type.Optional(Type.String({ description: 'account of an account JWT' })),
   bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
   by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
@@ -42,13 +46,36 @@ const headers = Type.Array(
     description: 'name and value',
   }),
 )
-const body = nullable(Type.String({ description: 'base64, at most 64 KiB; null if empty, not captured or not shown' }))
-const body_bytes = Type.Integer({ description: 'length of the body before secrets were replaced' })
+const body = Type.String({ description: 'base64, at most 64 KiB; null if empty, not captured or not shown' })
+const body_bytes = (example: number) =>
+  Type.Integer({ description: 'length of the body before secrets were replaced', example })
+
+/** Headers of a delivery. */
+export const deliveryHeaders = withExample(headers, [
+  ['X-Platform-Signature-V2', 'c0ffee'.padEnd(64, '0')],
+  ['X-Platform-Timestamp', '1801396800'],
+  ['X-Platform-Update-Id', '17'],
+])
+/** Base64 of `{"update_id":17}`. */
+export const EXAMPLE_BODY = 'eyJ1cGRhdGVfaWQiOjE3fQ=='
 
 /** Request and response with secrets replaced by HIDDEN. */
 export const exchange = Type.Object({
-  request: Type.Object({ method: Type.String(), url: Type.String(), headers, body, body_bytes }),
-  response: nullable(Type.Object({ status: nullable(Type.Integer()), headers, body, body_bytes })),
+  request: Type.Object({
+    method: Type.String({ example: 'POST' }),
+    url: Type.String({ example: EXAMPLE_URL }),
+    headers: deliveryHeaders,
+    body: nullable(body, EXAMPLE_BODY),
+    body_bytes: body_bytes(16),
+  }),
+  response: nullable(
+    Type.Object({
+      status: nullable(Type.Integer(), 401),
+      headers: withExample(headers, [['Date', 'Sun, 31 Jan 2027 00:00:00 GMT']]),
+      body: nullable(body, 'bm8='),
+      body_bytes: body_bytes(2),
+    }),
+  ),
 })
 export type Exchange = Static<typeof exchange>
 
@@ -72,11 +99,11 @@ const deliveryActivity = Type.Object({
 })
 export type DeliveryActivity = Static<typeof deliveryActivity>
 
-const seq = Type.Integer({ description: 'increases with each line of this process' })
+const seq = Type.Integer({ description: 'increases with each line of this process', example: 12 })
 
 /** One line of the activity stream. */
 export const activityLine = Type.Union([
-  Type.Object({ seq, kind: Type.Literal('request'), request: requestLogEntry, exchange: nullable(exchange) }),
+  Type.Object({ seq, kind: Type.Literal('request'), request: requestLogEntry, exchange: nullable(exchange, null) }),
   Type.Object({ seq, kind: Type.Literal('delivery'), delivery: deliveryActivity, exchange: nullable(exchange) }),
   Type.Object({
     seq,
@@ -111,8 +138,12 @@ export const platformActivity = group('platform', {
     unrecorded: true,
     repeatable: true,
     output: Type.Object({
-      url: Type.String({ description: 'the one-time secret is in the fragment', ...secret }),
-      expires_at: instant,
+      url: Type.String({
+        description: 'the one-time secret is in the fragment',
+        example: 'http://127.0.0.1:8420/_platform/ui/#ticket=q83vEiM0RVZneImavN7_EjRWeJq83v8BI0VniavN7_8',
+        ...secret,
+      }),
+      expires_at: laterInstant,
     }),
     evidence: { url: 'text' },
     failures: ['PAGE_OFF'],
@@ -134,6 +165,7 @@ export const platformActivity = group('platform', {
           minItems: 1,
           maxItems: 2_000,
           description: 'requests and deliveries to take; default: all',
+          example: [exampleOf(requestId)],
         }),
       ),
     }),
@@ -141,8 +173,11 @@ export const platformActivity = group('platform', {
     bodyBytesMax: RECORDING_BYTES_MAX,
     verbatim: true,
     output: Type.Object({
-      text: nullable(Type.String({ description: 'the file, YAML; null if no step was recorded' })),
-      steps: Type.Integer(),
+      text: nullable(
+        Type.String({ description: 'the file, YAML; null if no step was recorded' }),
+        'name: Recorded at 2027-01-31 12:00\nsteps:\n  - call: apps.list\n    expect: { status: 200 }\n',
+      ),
+      steps: Type.Integer({ example: 1 }),
       remarks: Type.Array(Type.String(), { description: 'what no step can repeat; comments of the file' }),
     }),
   }),

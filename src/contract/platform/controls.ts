@@ -1,6 +1,6 @@
 import { del, get, group, post, put } from '../endpoint.js'
-import { input, instant, instantInput, nullable, oneOf, secret } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import { ids, input, instant, instantAt, instantInput, nullable, oneOf, secret } from '../fields.js'
+import { type Static, Type, withExample } from '../schema.js'
 import { FAULT_CODE, FAULT_PATH, type FaultNumber, faultKinds, faultNumbers } from './fault-kinds.js'
 
 // Operator control over a server under test: its clock, faults, snapshots and reset.
@@ -8,16 +8,19 @@ import { FAULT_CODE, FAULT_PATH, type FaultNumber, faultKinds, faultNumbers } fr
 /** Maximum seconds of one advance of the test clock: 100 years. */
 const ADVANCE_SECONDS_MAX = 3_153_600_000
 
-const clock = Type.Object({ now: instant, test_clock: Type.Boolean() })
+const clock = Type.Object({ now: instantAt('2027-01-31T00:00:00.000Z'), test_clock: Type.Boolean({ example: true }) })
 
 export const forecast = Type.Object({
   now: instant,
-  until: instant,
-  deliveries_due: Type.Integer({ description: 'failed deliveries whose next attempt falls due' }),
-  vouchers_expiring: Type.Integer(),
+  until: instantAt('2026-12-22T10:00:00.000Z'),
+  deliveries_due: Type.Integer({ description: 'failed deliveries whose next attempt falls due', example: 3 }),
+  vouchers_expiring: Type.Integer({ example: 12 }),
   vouchers_becoming_valid: Type.Integer(),
   tokens_expiring: Type.Integer({ description: 'application tokens' }),
-  complete: Type.Boolean({ description: 'false if there is too much to count, so that more may happen' }),
+  complete: Type.Boolean({
+    description: 'false if there is too much to count, so that more may happen',
+    example: true,
+  }),
 })
 export type Forecast = Static<typeof forecast>
 
@@ -45,11 +48,12 @@ const matchBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', additio
 
 /** Input of a fault, for the operator call and for seeds. */
 export const faultInput = input({
-  endpoint: Type.String({ description: 'a contract id such as vouchers.redeem' }),
-  kind: oneOf(faultKinds),
+  endpoint: Type.String({ description: 'a contract id such as vouchers.redeem', example: 'vouchers.redeem' }),
+  kind: oneOf(faultKinds, 'drop_response'),
   times: faultNumber('times'),
   share: Type.Optional(
     Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
+    0.05,
   ),
   match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody) })),
   delay_ms: faultNumber('delay_ms'),
@@ -57,13 +61,13 @@ export const faultInput = input({
 })
 
 export const fault = Type.Object({
-  id: Type.String(),
-  endpoint: Type.String(),
-  kind: oneOf(faultKinds),
+  id: ids.faultId,
+  endpoint: Type.String({ example: 'vouchers.redeem' }),
+  kind: oneOf(faultKinds, 'drop_response'),
   times: nullable(Type.Integer({ description: 'calls that it affects; null for all until it is removed' })),
   left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
   delay_ms: nullable(Type.Integer()),
-  share: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' })),
+  share: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' }), 0.05),
   /** Of the body only names of members: values may be credentials. */
   match: Type.Optional(
     Type.Object({ path: Type.Optional(Type.String()), body: Type.Optional(Type.Array(Type.String())) }),
@@ -73,16 +77,17 @@ export const fault = Type.Object({
 export type Fault = Static<typeof fault>
 
 export const snapshot = Type.Object({
-  name: Type.String(),
+  name: Type.String({ example: 'seeded' }),
   saved_at: instant,
   clock: instant,
-  vouchers: Type.Integer({ description: 'number of vouchers in the snapshot' }),
+  vouchers: Type.Integer({ description: 'number of vouchers in the snapshot', example: 12 }),
 })
 export type Snapshot = Static<typeof snapshot>
 
 const snapshotName = Type.Object({
   name: Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+    example: 'seeded',
     'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or digit',
   }),
 })
@@ -102,14 +107,14 @@ export const platformControls = group('platform', {
 
   setClock: put('/_platform/v1/clock', {
     summary: 'Set the test clock; it only moves forward',
-    body: input({ now: instantInput }),
+    body: input({ now: withExample(instantInput, '2027-01-31T00:00:00Z') }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
   }),
 
   advanceClock: post('/_platform/v1/clock/advance', {
     summary: 'Advance the test clock',
-    body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX }) }),
+    body: input({ seconds: Type.Number({ minimum: 0, maximum: ADVANCE_SECONDS_MAX, example: 86_400 }) }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
   }),
@@ -146,7 +151,7 @@ export const platformControls = group('platform', {
 
   clearFaults: del('/_platform/v1/faults', {
     summary: 'Remove all faults',
-    output: Type.Object({ removed: Type.Integer() }),
+    output: Type.Object({ removed: Type.Integer({ example: 1 }) }),
   }),
 
   snapshots: get('/_platform/v1/snapshots', {

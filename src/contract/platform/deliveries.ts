@@ -1,11 +1,11 @@
 import { get, group, post } from '../endpoint.js'
-import { input, instant, nullable, oneOf, page, pageQuery } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import { input, instant, laterInstant, nullable, oneOf, page, pageQuery } from '../fields.js'
+import { exampleOf, type Static, Type } from '../schema.js'
 import { updateTypes } from '../updates.js'
-import { delivery, deliveryStatuses } from '../webhook.js'
-import { exchange } from './activity.js'
+import { delivery, deliveryStatuses, EXAMPLE_URL } from '../webhook.js'
+import { deliveryHeaders, EXAMPLE_BODY, exchange } from './activity.js'
 
-// Deliveries of all bots, as the operator sees them (RULES.md#replays-by-the-operator).
+// Deliveries of all bots, as the operator sees them (rules/operator.md#replays-by-the-operator).
 
 /** Maximum length of the bytes that a replay may send instead of the update. */
 export const REPLAY_BYTES_MAX = 1_048_576
@@ -13,25 +13,39 @@ export const REPLAY_BYTES_MAX = 1_048_576
 /** `as_sent` repeats the headers of the last attempt, `resigned` signs with the present time. */
 const replayModes = ['as_sent', 'resigned'] as const
 
-const deliveryError = nullable(Type.Object({ code: Type.String(), message: Type.String() }))
+const REFUSAL = { code: 'http_status', message: 'The endpoint responded with 401 instead of 2xx.' }
+const outcome = {
+  status: nullable(Type.Integer(), 401),
+  error: nullable(Type.Object({ code: Type.String(), message: Type.String() }), REFUSAL),
+  duration_ms: Type.Integer({ example: 24 }),
+}
 
 /** Request and response of a recent attempt or replay, from the memory of the process that made it. */
-const attemptExchange = Type.Object({
-  ...exchange.properties,
-  at: instant,
-  attempt: nullable(Type.Integer({ description: 'of the schedule, from 1; null for a manual retry or a replay' })),
-  manual: Type.Boolean(),
-  replay: Type.Boolean(),
-  status: nullable(Type.Integer()),
-  error: deliveryError,
-  duration_ms: Type.Integer(),
-})
+const attemptExchange = Type.Object(
+  {
+    ...exchange.properties,
+    at: instant,
+    attempt: nullable(Type.Integer({ description: 'of the schedule, from 1; null for a manual retry or a replay' })),
+    manual: Type.Boolean(),
+    replay: Type.Boolean(),
+    ...outcome,
+  },
+  {
+    example: {
+      ...{ ...exampleOf(exchange), ...exampleOf(Type.Object(outcome)) },
+      ...{ at: exampleOf(laterInstant), attempt: 1, manual: false, replay: false },
+    },
+  },
+)
 export type AttemptExchange = Static<typeof attemptExchange>
 
 const verification = Type.Object({
-  ok: Type.Boolean(),
+  ok: Type.Boolean({ example: true }),
   reason: nullable(Type.String({ description: 'why a receiver with the present secrets refuses it' })),
-  explanation: Type.String({ description: 'the sentence of `webhook verify --explain`' }),
+  explanation: Type.String({
+    description: 'the sentence of `webhook verify --explain`',
+    example: 'The current secret made this signature over these bytes.',
+  }),
   fix: nullable(Type.String()),
 })
 export type DeliveryVerification = Static<typeof verification>
@@ -52,44 +66,53 @@ const hintCodes = [
   'other_secret',
   'raw_body',
 ] as const
-const hint = Type.Object({ code: oneOf(hintCodes), text: Type.String() })
+const hint = Type.Object({
+  code: oneOf(hintCodes, 'other_secret'),
+  text: Type.String({ example: 'The signature is right for the secret of this webhook.' }),
+})
 export type DeliveryHint = Static<typeof hint>
 
 const scheduleStates = ['made', 'running', 'due', 'later', 'never'] as const
 
 const scheduledAttempt = Type.Object({
-  attempt: Type.Integer({ description: 'from 1' }),
-  at: nullable(Type.String({ description: 'when it began or is due; for later ones the earliest time' })),
+  attempt: Type.Integer({ description: 'from 1', example: 1 }),
+  at: nullable(
+    Type.String({ description: 'when it began or is due; for later ones the earliest time' }),
+    exampleOf(laterInstant),
+  ),
   state: oneOf(scheduleStates),
 })
 export type ScheduledAttempt = Static<typeof scheduledAttempt>
 
 const signature = Type.Object({
-  timestamp: Type.Integer({ description: 'X-Platform-Timestamp, Unix seconds' }),
-  prefix: Type.String({ description: 'the timestamp and a dot; the signed bytes are this text and the body' }),
-  signed_bytes: Type.Integer(),
+  timestamp: Type.Integer({ description: 'X-Platform-Timestamp, Unix seconds', example: 1_801_396_800 }),
+  prefix: Type.String({
+    description: 'the timestamp and a dot; the signed bytes are this text and the body',
+    example: '1801396800.',
+  }),
+  signed_bytes: Type.Integer({ example: 27 }),
   algorithm: oneOf(['HMAC-SHA256']),
   secrets: Type.Array(
     Type.Object({
       which: oneOf(['current', 'previous']),
-      signature: Type.String({ description: '64 lower-case hex digits' }),
-      sent: Type.Boolean({ description: 'true if the signature header of `request` holds it' }),
-      until: nullable(instant),
+      signature: Type.String({ description: '64 lower-case hex digits', example: 'c0ffee'.padEnd(64, '0') }),
+      sent: Type.Boolean({ description: 'true if the signature header of `request` holds it', example: true }),
+      until: nullable(instant, null),
     }),
   ),
-  webhook_set_at: instant,
+  webhook_set_at: laterInstant,
 })
 
 const deliveryDetail = Type.Object({
   delivery,
-  bot_name: Type.String(),
-  url: nullable(Type.String({ description: 'null if the bot has no webhook now' })),
+  bot_name: Type.String({ example: 'Coffee bot' }),
+  url: nullable(Type.String({ description: 'null if the bot has no webhook now' }), EXAMPLE_URL),
   voucher_id: nullable(Type.String()),
-  body: nullable(Type.String({ description: 'base64 of the update; null once its bytes are deleted' })),
+  body: nullable(Type.String({ description: 'base64 of the update; null once its bytes are deleted' }), EXAMPLE_BODY),
   request: nullable(
     Type.Object({
       of: oneOf(['last_attempt', 'recomputed', 'next_attempt']),
-      headers: exchange.properties.request.properties.headers,
+      headers: deliveryHeaders,
     }),
   ),
   signature: nullable(signature),
@@ -97,15 +120,13 @@ const deliveryDetail = Type.Object({
   schedule: Type.Array(scheduledAttempt),
   responses: Type.Array(attemptExchange, { description: 'recent attempts and replays, oldest first' }),
   hints: Type.Array(hint),
-  now: instant,
-  true_now: instant,
+  now: laterInstant,
+  true_now: laterInstant,
 })
 export type DeliveryDetail = Static<typeof deliveryDetail>
 
 const deliveryReplay = Type.Object({
-  status: nullable(Type.Integer()),
-  error: deliveryError,
-  duration_ms: Type.Integer(),
+  ...outcome,
   exchange,
   verification,
   hints: Type.Array(hint),
@@ -134,7 +155,7 @@ export const platformDeliveries = group('platform', {
   replayDelivery: post('/_platform/v1/deliveries/:deliveryId/replay', {
     summary: 'Send a delivery once more without changing its state',
     body: input({
-      mode: oneOf(replayModes),
+      mode: oneOf(replayModes, 'resigned'),
       body: Type.Optional(
         Type.String({
           pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',

@@ -1,6 +1,6 @@
 /**
- * Kinds of faults (RULES.md#faults): what the server does, what happens to calls, and the choice of the page with the
- * members that it presets. Schema, flags, types, help and the page follow from these tables.
+ * Kinds of faults (rules/operator.md#faults): what the server does, what happens to calls, and the choice of the page
+ * with the members that it presets. Schema, flags, types, help and the page follow from these tables.
  */
 export const faultTable = {
   drop_response: ['closes the connection after the work was done', 'lose their response', 'Lose the response', {}],

@@ -3,9 +3,13 @@ import { bot } from '../bots.js'
 import { chat, chatTypes, message, transcriptMessage } from '../chats.js'
 import { del, get, group, post, put } from '../endpoint.js'
 import {
+  accountId,
+  ids,
   input,
   instant,
+  instantAt,
   instantInput,
+  laterInstant,
   machineId,
   messageText,
   nullable,
@@ -15,12 +19,12 @@ import {
   secret,
   text,
 } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import { type Static, Type, withExample } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
 import { allowedUpdates, update } from '../updates.js'
 import { secretToken } from '../webhook.js'
 
-// The operator API: not part of the specification, and absent unless switched on (RULES.md#operator-api).
+// The operator API: not part of the specification, and absent unless switched on (rules/operator.md#operator-api).
 
 /** Common members of the operator's decision endpoints, by kind of object. */
 const overTemplate = {
@@ -35,7 +39,9 @@ const overBot = { output: bot, failures: ['BOT_NOT_FOUND', 'BOT_STATE_CONFLICT']
 const overChat = { output: chat, failures: ['CHAT_NOT_FOUND'] } as const
 
 /** A listener chooses the id of its lease, so that a repeated call renews it. */
-const ofLease = { params: Type.Object({ botId: Type.String(), leaseId: machineId(64) }) } as const
+const ofLease = {
+  params: Type.Object({ botId: ids.botId, leaseId: machineId(64, { example: 'listener-1' }) }),
+} as const
 
 /** Maximum number of periods of one chart, such as the days of a year. */
 export const TOTALS_BUCKETS_MAX = 366
@@ -43,43 +49,55 @@ const TOTALS_SECONDS_MAX = 3_153_600_000
 
 export const review = Type.Object({
   kind: oneOf(['template', 'bot']),
-  id: Type.String(),
-  application_id: nullable(Type.String()),
-  account_id: Type.String(),
-  name: Type.String(),
+  id: ids.templateId,
+  application_id: nullable(ids.appId),
+  account_id: accountId,
+  name: Type.String({ example: 'One free coffee' }),
   submitted_at: instant,
 })
 export type Review = Static<typeof review>
 
 export const listedTemplate = Type.Object({
   ...template.properties,
-  applicationName: nullable(Type.String()),
+  applicationName: nullable(Type.String(), 'Coffee shop'),
 })
 export type ListedTemplate = Static<typeof listedTemplate>
 
 export const totals = Type.Object({
-  until: instant,
+  until: instantAt('2026-11-21T12:00:00.000Z'),
   items: Type.Array(
     Type.Object({
       from: instant,
       issued: Type.Integer(),
       redeemed: Type.Integer({ description: 'redemptions, including those that were reversed later' }),
     }),
-    { description: 'periods of equal length, oldest first' },
+    {
+      description: 'periods of equal length, oldest first',
+      example: [
+        { from: '2026-11-21T10:00:00.000Z', issued: 12, redeemed: 3 },
+        { from: '2026-11-21T11:00:00.000Z', issued: 4, redeemed: 0 },
+      ],
+    },
   ),
-  complete: Type.Boolean({ description: 'false if there is too much to count, so that the counts are too low' }),
+  complete: Type.Boolean({
+    description: 'false if there is too much to count, so that the counts are too low',
+    example: true,
+  }),
 })
 export type Totals = Static<typeof totals>
 
 export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as const
 
 export const secureKey = Type.Object({
-  kid: Type.String(),
-  state: oneOf(['next', 'current', 'grace']),
-  pin: Type.String({ description: 'sha256: and 43 characters of base64url' }),
+  kid: Type.String({ example: 'q2Hn5fZ0Xw1LkT8c' }),
+  state: oneOf(['next', 'current', 'grace'], 'current'),
+  pin: Type.String({
+    description: 'sha256: and 43 characters of base64url',
+    example: 'sha256:q2Hn5fZ0Xw1LkT8cR4uYb7mVd9sJe3oPa6iGt0xKz1N',
+  }),
   created_at: instant,
   activated_at: nullable(instant),
-  grace_until: nullable(instant),
+  grace_until: nullable(instant, null),
 })
 export type SecureKey = Static<typeof secureKey>
 
@@ -87,11 +105,18 @@ export const platform = group('platform', {
   issueAccountToken: post('/_platform/v1/accounts/:accountId/token', {
     summary: 'Make an account JWT',
     params: Type.Object({
-      accountId: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', 'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -' }),
+      accountId: Type.String({
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -',
+        example: 'acme',
+      }),
     }),
-    body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 })) }),
+    body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 }), 3600) }),
     bodyOptional: true,
-    output: Type.Object({ jwt: Type.String(secret), expires_at: instant }),
+    output: Type.Object({
+      jwt: Type.String({ example: 'eyJhbGciOiJIUzI1NiJ9.e30.EXAMPLE', ...secret }),
+      expires_at: laterInstant,
+    }),
     evidence: { jwt: 'text' },
   }),
 
@@ -115,8 +140,9 @@ export const platform = group('platform', {
       code: Type.String({
         pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
         'x-expected': 'a word of at most 64 letters, digits and _',
+        example: 'NAME_UNCLEAR',
       }),
-      reason: text(1, 200),
+      reason: text(1, 200, 'Say what the coffee is.'),
     }),
   }),
 
@@ -192,7 +218,7 @@ export const platform = group('platform', {
     ...overBot,
     summary: 'Reject a bot; its owner may apply again',
     review: 'decides',
-    body: input({ note: text(1, 200) }),
+    body: input({ note: text(1, 200, 'Say whose bot it is.') }),
   }),
 
   disableBot: post('/_platform/v1/bots/:botId/disable', {
@@ -211,8 +237,11 @@ export const platform = group('platform', {
   addUpdate: post('/_platform/v1/bots/:botId/updates', {
     summary: 'Create a friend_request, inline_query or ping update for a bot',
     body: input({
-      type: oneOf(platformUpdateTypes),
-      payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
+      type: oneOf(platformUpdateTypes, 'inline_query'),
+      payload: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }), {
+        from: { id: 'user-42' },
+        query: 'coffee',
+      }),
     }),
     output: update,
     verbatim: true,
@@ -223,11 +252,21 @@ export const platform = group('platform', {
     ...ofLease,
     summary: 'Lend the webhook of a bot to a listener on this machine, or renew its lease',
     body: input({
-      port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'where the listener listens on 127.0.0.1' }),
-      secret_token: secretToken,
-      holder: Type.String({ minLength: 1, maxLength: 512, description: 'who listens, for others who try' }),
+      port: withExample(
+        Type.Integer({ minimum: 1, maximum: 65_535, description: 'where the listener listens on 127.0.0.1' }),
+        8787,
+      ),
+      secret_token: withExample(secretToken, 'a-secret-of-the-listener'),
+      holder: withExample(
+        Type.String({ minLength: 1, maxLength: 512, description: 'who listens, for others who try' }),
+        'process 1',
+      ),
     }),
-    output: Type.Object({ url: Type.String(), expires_in_seconds: Type.Integer(), allowed_updates: allowedUpdates }),
+    output: Type.Object({
+      url: Type.String({ example: 'http://127.0.0.1:8787/' }),
+      expires_in_seconds: Type.Integer({ example: 30 }),
+      allowed_updates: withExample(allowedUpdates, ['ping']),
+    }),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED', 'POLLING_ACTIVE', 'WEBHOOK_BORROWED', 'WEBHOOK_URL_REFUSED'],
   }),
 
@@ -235,13 +274,17 @@ export const platform = group('platform', {
     ...ofLease,
     summary: 'End a lease: the earlier webhook settings are in effect again',
     unrecorded: true,
-    output: Type.Object({ returned: Type.Boolean({ description: 'false if the lease had ended' }) }),
+    output: Type.Object({ returned: Type.Boolean({ description: 'false if the lease had ended', example: true }) }),
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
 
   createChat: post('/_platform/v1/chats', {
     summary: 'Start a chat with a bot as a user, or return the existing one',
-    body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
+    body: input({
+      bot_id: ids.botId,
+      user_id: machineId(128, { example: 'user-42' }),
+      type: Type.Optional(oneOf(chatTypes)),
+    }),
     output: chat,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -261,7 +304,7 @@ export const platform = group('platform', {
 
   sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
-    body: input({ text: messageText(4096) }),
+    body: input({ text: messageText(4096, 'Hello, one coffee please') }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
   }),

@@ -30,11 +30,18 @@ const endpoint = Type.Object({
 })
 export type ReferenceEndpoint = Static<typeof endpoint>
 
-const failure = Type.Object({ code: Type.String(), status: Type.Integer(), message: Type.String(), fix: Type.String() })
+const failure = Type.Object(
+  { code: Type.String(), status: Type.Integer(), message: Type.String(), fix: Type.String() },
+  { example: { code: 'REDEMPTION_NOT_FOUND', status: 404, message: 'No such redemption.', fix: 'Use its id.' } },
+)
 
 const reference = Type.Object({
   groups: Type.Array(
-    Type.Object({ name: Type.String(), description: Type.String(), endpoints: Type.Array(endpoint) }),
+    Type.Object({
+      name: Type.String({ example: 'vouchers' }),
+      description: Type.String({ example: 'Issue, verify, redeem and reverse' }),
+      endpoints: Type.Array(endpoint),
+    }),
     { description: 'the operator API last' },
   ),
   failures: Type.Array(failure, { description: 'the failure table' }),

@@ -1,11 +1,23 @@
 import { get, group, post } from '../endpoint.js'
-import { input, instant, instantInput, machineId, nullable, oneOf, page, pageQuery } from '../fields.js'
-import { type Static, Type } from '../schema.js'
+import {
+  ids,
+  input,
+  instant,
+  instantInput,
+  laterInstant,
+  machineId,
+  nullable,
+  oneOf,
+  page,
+  pageQuery,
+  requestId,
+} from '../fields.js'
+import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { updateTypes } from '../updates.js'
 import { credential, voucher } from '../vouchers.js'
 import { delivery } from '../webhook.js'
 
-// Vouchers of all applications, as the operator sees them (RULES.md#voucher-history).
+// Vouchers of all applications, as the operator sees them (rules/operator.md#voucher-history).
 
 export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 
@@ -23,13 +35,16 @@ const voucherUpdate = Type.Object({
 export const voucherEvent = Type.Object({
   type: oneOf(voucherEventTypes),
   at: instant,
-  stored: Type.Boolean({ description: 'false for verified, shown and replayed, which are known since log_since' }),
-  endpoint: nullable(Type.String({ description: 'contract id of the call; null for expired' })),
-  request_id: nullable(Type.String()),
-  idempotency_key: nullable(Type.String()),
-  token_id: nullable(Type.String({ description: 'application token' })),
-  token_name: nullable(Type.String()),
-  token_prefix: nullable(Type.String({ description: 'of the application token or bot token' })),
+  stored: Type.Boolean({
+    description: 'false for verified, shown and replayed, which are known since log_since',
+    example: true,
+  }),
+  endpoint: nullable(Type.String({ description: 'contract id of the call; null for expired' }), 'vouchers.issue'),
+  request_id: nullable(requestId),
+  idempotency_key: nullable(Type.String(), 'order-1001-issue'),
+  token_id: nullable(withExample(Type.String({ description: 'application token' }), exampleOf(ids.tokenId))),
+  token_name: nullable(Type.String(), 'till'),
+  token_prefix: nullable(Type.String({ description: 'of the application token or bot token' }), 'sop_EXAM'),
   by_operator: Type.Boolean({ description: 'true if the operator called as the application, or saw the code' }),
   bot_id: nullable(Type.String({ description: 'the bot that called' })),
   redemption_id: nullable(Type.String()),
@@ -37,16 +52,24 @@ export const voucherEvent = Type.Object({
   reason: nullable(Type.String({ description: 'of a reversal, or why a verified voucher could not be redeemed' })),
   message: nullable(
     Type.Object({ chat_id: Type.String(), message_id: Type.Integer() }, { description: 'that delivered the voucher' }),
+    null,
   ),
-  updates: Type.Array(voucherUpdate),
+  updates: Type.Array(voucherUpdate, { example: [] }),
 })
 export type VoucherEvent = Static<typeof voucherEvent>
 
+const issued = exampleOf(voucherEvent)
+const verified: VoucherEvent = {
+  ...issued,
+  ...{ type: 'verified', at: exampleOf(laterInstant), stored: false, endpoint: 'vouchers.verify' },
+  ...{ request_id: 'req_01JZ0000000000000000000001', idempotency_key: null },
+}
+
 export const voucherHistory = Type.Object({
   voucher,
-  events: Type.Array(voucherEvent, { description: 'oldest first' }),
+  events: Type.Array(voucherEvent, { description: 'oldest first', example: [issued, verified] }),
   older_redemptions: Type.Boolean({ description: 'true if only the newest redemptions are shown' }),
-  now: instant,
+  now: laterInstant,
   log_since: instant,
   server_started_at: instant,
 })

@@ -6,7 +6,7 @@ import { formatInstant } from '../time.js'
 import { type PublicWebhookRow, webhookSettings } from '../webhook.js'
 import type { BotRow } from './rows.js'
 
-/** Maximum of bots per account (RULES.md#bot-records). */
+/** Maximum of bots per account (rules/bots.md#bot-records). */
 export const BOTS_PER_ACCOUNT = 20
 const DEFAULT_SCOPES: readonly BotScope[] = ['messages:send', 'messages:receive']
 
@@ -45,7 +45,7 @@ export function botDetail(
 
 export type BotDecision = 'approve' | 'disable' | 'enable' | { readonly reject: string }
 
-/** Decides: pending -> approved and active, or rejected; active <-> disabled (RULES.md#bot-states). */
+/** Decides: pending -> approved and active, or rejected; active <-> disabled (rules/bots.md#bot-states). */
 export function decideBot(row: BotRow, decision: BotDecision, now: number): BotRow | Refusal<'BOT_STATE_CONFLICT'> {
   const change = changeBy(row, decision)
   if (change === null) return refuse('BOT_STATE_CONFLICT', { review_status: row.review_status, status: row.status })
@@ -65,7 +65,7 @@ export function refuseUnapproved({ review_status }: BotRow): Refusal<'BOT_NOT_AP
   return review_status === 'approved' ? null : refuse('BOT_NOT_APPROVED', { review_status })
 }
 
-/** Checks a template call of a bot's owner; null if the call is allowed (RULES.md#bot-side-templates). */
+/** Checks a template call of a bot's owner; null if the call is allowed (rules/vouchers.md#bot-side-templates). */
 export function refuseTemplateCall(
   row: BotRow,
   scope: BotScope,

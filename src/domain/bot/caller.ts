@@ -10,7 +10,7 @@ export type BotCallerRow = Pick<BotRow, 'account_id' | 'scopes'> & {
 } & (({ readonly application_id: string } & ApplicationPolicy) | { readonly application_id: null })
 
 /**
- * Checks a call with a bot token in the order of RULES.md#order-of-checks: the token, the bot, its application,
+ * Checks a call with a bot token in the order of rules/calls.md#order-of-checks: the token, the bot, its application,
  * the scope of the bot, the missing link. Null if the call is allowed.
  * @param origin as for `refuseForApplication`
  */

@@ -2,10 +2,10 @@ import type { Chat, Message } from '../../contract/chats.js'
 import { formatInstant } from '../time.js'
 import type { ChatRow, MessageRow } from './rows.js'
 
-/** Membership of the bot in a chat, reported by `my_chat_member` (RULES.md#chats). */
+/** Membership of the bot in a chat, reported by `my_chat_member` (rules/bots.md#chats). */
 export type MemberStatus = 'left' | 'member' | 'kicked'
 
-/** Converts ms to Unix seconds, the unit of members named `date` (RULES.md#times). */
+/** Converts ms to Unix seconds, the unit of members named `date` (rules/calls.md#times). */
 export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }

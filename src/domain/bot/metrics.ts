@@ -1,7 +1,7 @@
 import type { BotMetrics } from '../../contract/bots.js'
 import { DAY_MS } from '../../values/duration.js'
 
-/** Period that the metrics of a bot cover (RULES.md#bot-metrics). */
+/** Period that the metrics of a bot cover (rules/bots.md#bot-metrics). */
 export const METRICS_MS = DAY_MS
 
 /** Maximum number of latest attempts from which percentiles are computed, to bound the cost. */

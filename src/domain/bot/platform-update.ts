@@ -4,7 +4,7 @@ import type { platformUpdateTypes } from '../../contract/platform/platform.js'
 import type { Schema } from '../../contract/schema.js'
 import { unixSeconds } from './chat.js'
 
-/** An update that the operator creates (RULES.md#update-types). */
+/** An update that the operator creates (rules/bots.md#update-types). */
 interface PlatformUpdate {
   readonly type: (typeof platformUpdateTypes)[number]
   readonly payload?: Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ interface MemberRule {
 
 /** Converts a text schema of the contract to a rule, so that the schema and the rule reject the same values. */
 function textRule(schema: Schema): MemberRule {
-  const { pattern, maxLength = Number.POSITIVE_INFINITY, 'x-expected': expected } = schema as unknown as TextSchema
+  const { pattern, maxLength = Number.POSITIVE_INFINITY, 'x-expected': expected } = schema as Schema & TextSchema
   const form = new RegExp(pattern, 'u')
   return {
     expected,

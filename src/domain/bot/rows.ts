@@ -94,7 +94,7 @@ export interface WebhookRow {
   lease_until: number | null
 }
 
-/** Lease of a webhook (RULES.md#borrowed-webhooks). */
+/** Lease of a webhook (rules/webhooks.md#borrowed-webhooks). */
 export interface WebhookLease {
   readonly id: string
   /** Who has the webhook, in words. */

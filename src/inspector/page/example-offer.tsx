@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { call } from './api.js'
 import { signal } from './signal.js'
 import { features } from './state.js'
+import { loadFile } from './trust.js'
 
 /** The offer, which is loaded for a server without an application, and stays until the user closes it. */
 const offer = signal<((props: { readonly close: () => void }) => VNode) | null>(null)
@@ -14,7 +15,7 @@ function close(): void {
 async function offerExample(): Promise<void> {
   const read = await call<{ pagination: { total: number } }>('GET', '/applications?limit=1')
   if (!read.ok || read.data.pagination.total > 0) return
-  const loaded = await import('./views/example.js').catch(() => null)
+  const loaded = await loadFile(() => import('./views/example.js'))
   if (loaded) offer.value = loaded.Example
 }
 

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import { NO_RESPONSE } from './api.js'
 import { FIND } from './keys.js'
 import { announce } from './state.js'
-import { trusted } from './trust.js'
+import { loadFile } from './trust.js'
 
 /** Field of every view that finds a record, or words in a kept body. Its text may be a code, so no address has it. */
 export function FindField() {
@@ -11,8 +11,7 @@ export function FindField() {
     event.preventDefault()
     const text = field.current?.value.trim() ?? ''
     if (text === '') return
-    await trusted()
-    const view = await import('./views/find.js').catch(() => null)
+    const view = await loadFile(() => import('./views/find.js'))
     if (view === null) announce(NO_RESPONSE)
     else if (await view.find(text)) field.current?.blur()
   }

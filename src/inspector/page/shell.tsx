@@ -10,7 +10,7 @@ import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
 import { StreamView } from './stream-view.js'
-import { standing, trusted } from './trust.js'
+import { loadFile, standing } from './trust.js'
 
 type ViewComponent = (props: ViewProps) => VNode | null
 
@@ -59,9 +59,7 @@ const loaded = signal<Readonly<Record<string, ViewComponent | null>>>({ '/': Str
 
 /** @param isRetry true after a file could not be loaded: some browsers keep that failure until the page is loaded anew */
 async function load(view: View, isRetry = false) {
-  const component = await trusted()
-    .then(view.load)
-    .catch(() => null)
+  const component = await loadFile(view.load)
   if (component === null && isRetry && standing.value === 'own') return location.reload()
   loaded.value = { ...loaded.value, [view.path]: component }
 }

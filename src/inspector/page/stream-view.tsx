@@ -1,44 +1,20 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { NO_RESPONSE, sessionEnded } from './api.js'
+import { useMemo } from 'preact/hooks'
+import { sessionEnded } from './api.js'
 import { Badge, Loading, Status, TextFilter } from './components.js'
 import { ExampleOffer } from './example-offer.js'
-import { stepOf } from './keys.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
+import { choose, chosen, recording, startRecording, toggle } from './recording-choice.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
-import { announce, features } from './state.js'
+import { features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
-import type { Recording } from './views/recording.js'
+import { VirtualList } from './virtual-list.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
 const selected = signal<string | null>(null)
-
-/** Ids of the requests and deliveries that are chosen for a scenario; null while the user records none. */
-const chosen = signal<ReadonlySet<string> | null>(null)
-const choose = (ids: ReadonlySet<string> | null) => {
-  chosen.value = ids
-}
-/** Loaded when the user records the first scenario. */
-const recording = signal<typeof Recording | null>(null)
-
-async function startRecording(): Promise<void> {
-  const loaded = recording.value ?? (await import('./views/recording.js').then((it) => it.Recording).catch(() => null))
-  recording.value = loaded
-  if (loaded) choose(new Set())
-  else announce(NO_RESPONSE)
-}
-
-function toggle(id: string): void {
-  const ids = new Set(chosen.value)
-  if (!ids.delete(id)) ids.add(id)
-  choose(ids)
-}
-
-/** Number of rows to render above and below the visible ones. */
-const MARGIN = 8
 
 export function StreamView() {
   const { query } = place.value
@@ -56,7 +32,11 @@ export function StreamView() {
       {Form && chosen.value && (
         <Form chosen={chosen.value} choose={choose} shown={entries.map((it) => it.id)} close={() => choose(null)} />
       )}
-      {entries.length === 0 ? <Empty /> : <List entries={entries} />}
+      {entries.length === 0 ? (
+        <Empty />
+      ) : (
+        <VirtualList caption="Newest first" head={headings} items={entries} selected={selected} row={rowOf} />
+      )}
     </section>
   )
 }
@@ -124,114 +104,32 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
 
 export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
-/** A table, newest entry first, that renders only visible rows. */
-function List({ entries }: { readonly entries: readonly Entry[] }) {
-  const box = useRef<HTMLDivElement>(null)
-  const [top, setTop] = useState(0)
-  const [{ row, height }, setView] = useState({ row: 36, height: 800 })
-  const newest = entries[0]?.key
-  const newestBefore = useRef(newest)
-  const focusNext = useRef(false)
+const headings = (
+  <tr aria-rowindex={1}>
+    <th scope="col" class="time">
+      Time<span class="wide"> (UTC)</span>
+    </th>
+    <th scope="col">Type</th>
+    <th scope="col" class="state">
+      Status
+    </th>
+    <th scope="col" class="wide">
+      Voucher
+    </th>
+    <th scope="col" class="wide">
+      Application or bot
+    </th>
+    <th scope="col" class="wide number ms">
+      Duration
+    </th>
+  </tr>
+)
 
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([it]) => {
-      const element = it?.target as HTMLElement
-      const { offsetHeight } = element.querySelector('tr.entry') as HTMLElement
-      setView({ row: offsetHeight, height: element.clientHeight })
-    })
-    observer.observe(box.current as Element)
-    return () => observer.disconnect()
-  }, [])
-
-  // Keep the scroll position when new entries arrive above.
-  useLayoutEffect(() => {
-    const element = box.current
-    const added = entries.findIndex((it) => it.key === newestBefore.current)
-    newestBefore.current = newest
-    if (!element || (element.scrollTop < row && !element.contains(document.activeElement))) return
-    if (added > 0) element.scrollTop += added * row
-  }, [newest])
-
-  useLayoutEffect(() => {
-    if (!focusNext.current) return
-    const link = box.current?.querySelector<HTMLElement>('tr.selected a')
-    link?.focus({ preventScroll: true })
-    focusNext.current = !link
-  })
-
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      const step = stepOf(event)
-      const element = box.current
-      if (!step || !element) return
-      event.preventDefault()
-      const at = entries.findIndex((it) => it.key === selected.value)
-      const index = at < 0 ? 0 : Math.min(entries.length - 1, Math.max(0, at + step))
-      selected.value = entries[index]?.key ?? null
-      focusNext.current = true
-      // The heading of the table covers the height of one row.
-      const low = index * row
-      element.scrollTop = Math.min(low, Math.max(element.scrollTop, low + 2 * row - element.clientHeight))
-    }
-    addEventListener('keydown', onKeyDown)
-    return () => removeEventListener('keydown', onKeyDown)
-  })
-
-  const first = Math.max(0, Math.min(Math.floor(top / row), entries.length) - MARGIN)
-  const last = Math.min(entries.length, Math.ceil((top + height) / row) + MARGIN)
-  const rows = entries.slice(first, last).map((it, index) => <Row key={it.key} entry={it} index={first + index} />)
-  const gap = (height: number) =>
-    height > 0 && (
-      <tbody aria-hidden="true">
-        <tr>
-          <td style={{ height: `${height}px` }}></td>
-        </tr>
-      </tbody>
-    )
-  return (
-    <>
-      <div class="list" ref={box} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-        <table aria-rowcount={entries.length + 1}>
-          <caption class="unseen">Newest first</caption>
-          <thead>
-            <tr aria-rowindex={1}>
-              <th scope="col" class="time">
-                Time<span class="wide"> (UTC)</span>
-              </th>
-              <th scope="col">Type</th>
-              <th scope="col" class="state">
-                Status
-              </th>
-              <th scope="col" class="wide">
-                Voucher
-              </th>
-              <th scope="col" class="wide">
-                Application or bot
-              </th>
-              <th scope="col" class="wide number ms">
-                Duration
-              </th>
-            </tr>
-          </thead>
-          {gap(first * row)}
-          <tbody>{rows}</tbody>
-          {gap((entries.length - last) * row)}
-        </table>
-      </div>
-      {top > row * 3 && (
-        <button type="button" class="newest" onClick={() => box.current?.scrollTo({ top: 0 })}>
-          ↑ Newest
-        </button>
-      )}
-    </>
-  )
-}
-
-function Row({ entry, index }: { readonly entry: Entry; readonly index: number }) {
+function rowOf(entry: Entry, ariaIndex: number) {
   const { kind, line } = entry
   const isSelected = selected.value === entry.key
   return (
-    <tr class={`entry ${isSelected ? 'selected' : ''}`} aria-rowindex={index + 2}>
+    <tr key={entry.key} class={`entry ${isSelected ? 'selected' : ''}`} aria-rowindex={ariaIndex}>
       <td class="time">
         <time datetime={entry.at}>
           {entry.at.slice(11, 19)}

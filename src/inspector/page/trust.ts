@@ -2,7 +2,7 @@ import type { PAGE_TOKEN } from '../features.js'
 import { BASE } from './router.js'
 import { signal } from './signal.js'
 
-/** Name of the token in requests and in the tab's session storage (RULES.md#page). */
+/** Name of the token in requests and in the tab's session storage (rules/operator.md#page). */
 export const TOKEN: typeof PAGE_TOKEN = 'page-token'
 /** Name in the session storage of the key with which a server proves that it is the one of this tab. */
 const PROOF_KEY = 'page-proof-key'
@@ -29,6 +29,12 @@ let proving: Promise<void> | undefined
 
 /** Resolves when the tab may send its token. */
 export const trusted = (): Promise<void> => proving ?? Promise.resolve()
+
+/** Loads a file of the page as soon as the server is known to be the tab's own; null if the file does not load. */
+export const loadFile = <File>(load: () => File | Promise<File>): Promise<File | null> =>
+  trusted()
+    .then(load)
+    .catch(() => null)
 
 let build: string | undefined
 
@@ -59,7 +65,7 @@ async function awaitProof(): Promise<void> {
 }
 
 /** Asks the server for a proof without sending the token. */
-async function prove(): Promise<{ readonly build: string } | 'stranger'> {
+async function prove(): Promise<{ readonly build: string } | 'silent' | 'stranger'> {
   const nonce = hexOf(crypto.getRandomValues(new Uint8Array(32)))
   const session = hexOf(await crypto.subtle.digest('SHA-256', bytesOf(sessionStorage.getItem(TOKEN) ?? '')))
   const body = JSON.stringify({ session, nonce })
@@ -68,6 +74,8 @@ async function prove(): Promise<{ readonly build: string } | 'stranger'> {
     headers: { 'content-type': 'application/json' },
     body,
   })
+  // A server that stops gives no proof: its successor on the port may be another program.
+  if (response.status === 503) return 'silent'
   const { proof, build } = (await response.json().catch(() => ({}))) as { proof?: unknown; build?: unknown }
   const key = fromHex(sessionStorage.getItem(PROOF_KEY) ?? '')
   if (key.length === 0 || typeof proof !== 'string' || typeof build !== 'string') return 'stranger'

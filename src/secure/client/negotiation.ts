@@ -8,7 +8,8 @@ import { decodePublicKey, pinOf } from '../public-key.js'
 import { PROTOCOL_VERSION, paths, type RandomBytes, SUITE } from '../suite.js'
 import { agreeAsClient, type ClientKeyPair, makeClientKeyPair, nobleHkdf } from './key.js'
 
-// Bootstrap and session on the client: builds requests and parses responses (RULES.md#bootstrap-and-session).
+// Bootstrap and session on the client: builds requests and parses responses
+// (rules/encryption.md#bootstrap-and-session).
 
 /** A validated bootstrap response. */
 export interface Bootstrap {
@@ -121,7 +122,7 @@ export function originHeader(origin: string): Record<string, string> {
   return origin === '' ? {} : { origin }
 }
 
-/** Returns the members of a success, with or without the envelope of other endpoints (RULES.md#envelope). */
+/** Returns the members of a success, with or without the envelope of other endpoints (rules/calls.md#envelope). */
 export function unwrapSuccess({ body }: HttpResponse): Members | undefined {
   const members = asMembers(parseJson(body))
   return members?.success === true ? asMembers(members.data) : members

@@ -48,7 +48,7 @@ const MAX_PINS = 2
 
 export const isPin = (text: string): boolean => PIN.test(text)
 
-/** True for at most two well-formed pins of server keys (RULES.md#key-pins). */
+/** True for at most two well-formed pins of server keys (rules/encryption.md#key-pins). */
 export function arePins(pins: readonly string[]): boolean {
   return pins.length <= MAX_PINS && pins.every(isPin)
 }

@@ -56,7 +56,7 @@ interface Renewal {
 type AgreementResult = { readonly ok: true; readonly agreement: Agreement } | SecureFailure
 type Outcome = SecureSuccess | SecureFailure
 
-/** Codes of a lost session: negotiate again and repeat the call once (RULES.md#client-modes). */
+/** Codes of a lost session: negotiate again and repeat the call once (rules/encryption.md#client-modes). */
 const resendable: readonly SecureFailureCode[] = ['SECURE_SESSION_EXPIRED', 'SECURE_SESSION_MISMATCH']
 /** Codes after which the next call negotiates again: clocks or keys differ, or another server responded. */
 const distrusted: readonly SecureFailureCode[] = [
@@ -187,7 +187,7 @@ class Session implements SecureSession {
       const { session, offset } = handshake
       this.#current = { session, offset, renewAt: session.expiresAt - RENEW_BEFORE_MS }
     } else {
-      // Only here may `auto` choose plain text (RULES.md#client-modes), for the lifetime of a session.
+      // Only here may `auto` choose plain text (rules/encryption.md#client-modes), for the lifetime of a session.
       const isAllowed = mode === 'auto' && trustedChannel && !(await downgradeProtection.isSet())
       if (!isAllowed) return fail('SECURE_TRANSPORT_DISABLED', 'bootstrap')
       this.#current = { session: undefined, offset: 0, renewAt: now() + SESSION_LIFETIME_MS }

@@ -13,9 +13,9 @@ import {
 } from '../suite.js'
 import type { ServerSession } from './session.js'
 
-// Steps of a dispatch, in the order of RULES.md#dispatch-order: checkDispatchHead; readDispatch; session look-up;
-// openDispatch, which verifies the tag; after it the caller's atomic insert of (sid, rid), which detects replays;
-// readInnerRequest. From then on, the server encrypts every response with sealResponse.
+// Steps of a dispatch, in the order of rules/encryption.md#dispatch-order: checkDispatchHead; readDispatch; session
+// look-up; openDispatch, which verifies the tag; after it the caller's atomic insert of (sid, rid), which detects
+// replays; readInnerRequest. From then on, the server encrypts every response with sealResponse.
 
 /** Checks the headers of a dispatch (names in lower case); undefined when they are valid. */
 export function checkDispatchHead(

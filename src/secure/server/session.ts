@@ -75,7 +75,7 @@ export function describeServer(key: ServerKey, enabled: boolean, now: number): B
   return { v: PROTOCOL_VERSION, suite: SUITE, enabled, kid, serverPublicKey: publicKey, serverTime: now }
 }
 
-/** Creates a session after checking origin, version, public key and kid (RULES.md#bootstrap-and-session). */
+/** Creates a session after checking origin, version, public key and kid (rules/encryption.md#bootstrap-and-session). */
 export function createServerSession(request: SessionRequest, settings: SessionSettings): SessionCreation {
   const { origin = '' } = request
   if (request.origin !== undefined && !isCanonicalOrigin(origin)) return refuse('SECURE_ORIGIN_NOT_ALLOWED')

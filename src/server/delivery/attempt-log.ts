@@ -32,7 +32,7 @@ export const ATTEMPT_BYTES_MAX = 16 * 1024 * 1024
 /** Estimated bytes for the headers and the object of an attempt. */
 const OVERHEAD_BYTES = 2_048
 
-/** The latest attempts of this process with their responses, kept only in memory (RULES.md#replays-by-the-operator). */
+/** The latest attempts of this process and their responses, in memory (rules/operator.md#replays-by-the-operator). */
 export class AttemptLog {
   #made: MadeAttempt[] = []
   #bytes = 0

@@ -43,7 +43,7 @@ export type Exchange =
   | { readonly response: Pick<ResponseHead, 'status' | 'at'> & EndpointResponse }
   | { readonly response: null; readonly unsent: boolean; readonly failure: ExchangeErrorCode }
 
-/** Maximum bytes to read of a response body (RULES.md#delivery-attempts). */
+/** Maximum bytes to read of a response body (rules/webhooks.md#delivery-attempts). */
 const maxBodyBytes = 16 * 1024
 const maxHeadBytes = 16 * 1024
 

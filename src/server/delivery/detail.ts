@@ -22,7 +22,7 @@ interface LastRequest {
   readonly made: MadeAttempt | undefined
 }
 
-/** Finds the headers of the last attempt, or computes them (RULES.md#replays-by-the-operator). */
+/** Finds the headers of the last attempt, or computes them (rules/operator.md#replays-by-the-operator). */
 export function lastRequest(
   { delivery }: Pick<DeliveryWithUpdate, 'delivery'>,
   body: Uint8Array,

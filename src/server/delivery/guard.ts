@@ -1,5 +1,5 @@
 // Protection against server-side request forgery: decides to which URLs the server may send deliveries. To be easy to
-// audit, this file has all rules, opens no connection and imports only Node built-ins (RULES.md#webhook-urls).
+// audit, this file has all rules, opens no connection and imports only Node built-ins (rules/webhooks.md#webhook-urls).
 //
 // A delivery passes three checks, each of which can only refuse: checkUrl (text, form, host), resolve (every address of
 // a name), and refuseAddress of the checked URL with the peer address of the open socket.

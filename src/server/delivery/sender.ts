@@ -34,7 +34,7 @@ export interface SenderOptions {
   readonly loopbackPorts?: UrlPolicy['loopbackPorts']
   /** True if deliveries may go to listeners that borrow a webhook. */
   readonly lends?: boolean
-  /** Time from the start of the look-up to the response head; default 15,000 (RULES.md#delivery-attempts). */
+  /** Time from the start of the look-up to the response head; default 15,000 (rules/webhooks.md#delivery-attempts). */
   readonly timeoutMs?: number
   /** Trusted certificate authorities, which replace Node's own. */
   readonly ca?: string
@@ -52,17 +52,51 @@ export interface Sender {
 /** Maximum of addresses tried per attempt: a host name may have thousands. */
 const maxAddressesTried = 4
 
-/** Posts webhook deliveries without proxies or redirects, only to checked addresses (RULES.md#webhook-urls). */
-export function createSender(options: SenderOptions = {}): Sender {
-  const { lookup = createLookup(), loopbackPorts, timeoutMs = 15_000, ca } = options
-  const { connectTcp = (host, port) => connect({ host, port, noDelay: true }) } = options
-  const idle = new IdleConnections()
-  const running = new Map<AttemptLimit, Promise<unknown>>()
-  // The server wrote the URL of a borrowed webhook, so its port is the one of the listener.
-  const portsOf = ({ isBorrowed }: Delivery) => (options.lends && isBorrowed ? { has: () => true } : loopbackPorts)
-  let closed = false
+/** Posts webhook deliveries without proxies or redirects, only to checked addresses (rules/webhooks.md#webhook-urls). */
+export class WebhookSender implements Sender {
+  readonly #lookup: Lookup
+  readonly #loopbackPorts: UrlPolicy['loopbackPorts']
+  readonly #lends: boolean
+  readonly #timeoutMs: number
+  readonly #ca: string | undefined
+  readonly #connectTcp: (address: string, port: number) => Socket
+  readonly #idle = new IdleConnections()
+  readonly #running = new Map<AttemptLimit, Promise<unknown>>()
+  #closed = false
 
-  async function attempt(delivery: Delivery, limit: AttemptLimit): Promise<AttemptResult> {
+  constructor(options: SenderOptions = {}) {
+    this.#lookup = options.lookup ?? createLookup()
+    this.#loopbackPorts = options.loopbackPorts
+    this.#lends = options.lends ?? false
+    this.#timeoutMs = options.timeoutMs ?? 15_000
+    this.#ca = options.ca
+    this.#connectTcp = options.connectTcp ?? ((host, port) => connect({ host, port, noDelay: true }))
+  }
+
+  async send(delivery: Delivery): Promise<AttemptResult> {
+    if (this.#closed) throw new Error('the sender is closed')
+    const limit = new AttemptLimit(this.#timeoutMs)
+    const result = this.#attempt(delivery, limit)
+    this.#running.set(limit, result)
+    try {
+      return await result
+    } finally {
+      limit.release()
+      this.#running.delete(limit)
+    }
+  }
+
+  async close(graceMs = this.#timeoutMs): Promise<void> {
+    this.#closed = true
+    const timer = setTimeout(() => {
+      for (const limit of this.#running.keys()) limit.abort()
+    }, graceMs)
+    await Promise.allSettled(this.#running.values())
+    clearTimeout(timer)
+    await this.#idle.destroy()
+  }
+
+  async #attempt(delivery: Delivery, limit: AttemptLimit): Promise<AttemptResult> {
     const startedAt = performance.now()
     const failed = (error: DeliveryError, ipAddress: string | null = null): AttemptResult => ({
       statusCode: null,
@@ -72,11 +106,12 @@ export function createSender(options: SenderOptions = {}): Sender {
       response: null,
     })
 
-    const checked = checkUrl(delivery.url, { allowedIps: delivery.allowedIps, loopbackPorts: portsOf(delivery) })
+    const { url, allowedIps } = delivery
+    const checked = checkUrl(url, { allowedIps, loopbackPorts: this.#portsOf(delivery) })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
     // Load undici with the first delivery, not with the server: it takes as long as the rest of the server.
     const { Connection } = await import('./connection.js')
-    const resolved = await resolve(checked, (host) => limitedLookup(lookup, host, limit))
+    const resolved = await resolve(checked, (host) => limitedLookup(this.#lookup, host, limit))
     if (limit.reached !== null) return failed(deliveryError(limit.reached))
     if (!resolved.ok) return failed(deliveryError(addressErrors[resolved.reason]))
 
@@ -85,8 +120,8 @@ export function createSender(options: SenderOptions = {}): Sender {
     for (const [index, address] of addresses.entries()) {
       // Spend at most half of the remaining time on connecting to an address that has alternatives.
       const isLast = index === addresses.length - 1
-      const connectTimeoutMs = isLast ? null : (timeoutMs - (performance.now() - startedAt)) / 2
-      const exchange = await post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
+      const connectTimeoutMs = isLast ? null : (this.#timeoutMs - (performance.now() - startedAt)) / 2
+      const exchange = await this.#post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
       if (exchange.response !== null) {
         const { status, at, ...response } = exchange.response
         const durationMs = Math.round(at - startedAt)
@@ -101,7 +136,7 @@ export function createSender(options: SenderOptions = {}): Sender {
     return { ...first, durationMs: Math.round(performance.now() - startedAt) }
   }
 
-  async function post(
+  async #post(
     Connection: typeof import('./connection.js')['Connection'],
     { body, headers }: Delivery,
     checked: CheckedUrl,
@@ -110,38 +145,21 @@ export function createSender(options: SenderOptions = {}): Sender {
   ): Promise<Exchange> {
     // The address has just passed the look-up and allowed_ips of this delivery, and the pool finds connections by
     // address: a reused connection needs no second check.
-    const key = `${checked.url.origin} ${address}`
-    const connection = idle.take(key) ?? new Connection(checked.url.origin, address, { connectTcp, ca })
+    const { origin } = checked.url
+    const key = `${origin} ${address}`
+    const connection =
+      this.#idle.take(key) ?? new Connection(origin, address, { connectTcp: this.#connectTcp, ca: this.#ca })
     try {
       return await connection.post({ checked, headers, body, ...limits })
     } finally {
-      if (connection.reusable) idle.add(key, connection)
+      if (connection.reusable) this.#idle.add(key, connection)
       else void connection.destroy()
     }
   }
 
-  return {
-    async send(delivery) {
-      if (closed) throw new Error('the sender is closed')
-      const limit = new AttemptLimit(timeoutMs)
-      const result = attempt(delivery, limit)
-      running.set(limit, result)
-      try {
-        return await result
-      } finally {
-        limit.release()
-        running.delete(limit)
-      }
-    },
-    async close(graceMs = timeoutMs) {
-      closed = true
-      const timer = setTimeout(() => {
-        for (const limit of running.keys()) limit.abort()
-      }, graceMs)
-      await Promise.allSettled(running.values())
-      clearTimeout(timer)
-      await idle.destroy()
-    },
+  /** The server wrote the URL of a borrowed webhook, so its port is the one of the listener. */
+  #portsOf({ isBorrowed }: Delivery): UrlPolicy['loopbackPorts'] {
+    return this.#lends && isBorrowed ? { has: () => true } : this.#loopbackPorts
   }
 }
 

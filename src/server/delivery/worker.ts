@@ -43,8 +43,8 @@ const ALWAYS = Number.MAX_SAFE_INTEGER
 type ReportedAttempt = EndedAttempt & { readonly made?: MadeAttempt }
 
 /**
- * Delivers updates to webhooks (RULES.md#delivery-order). A crash loses no delivery, because the store holds the
- * claims with their leases. One pass at a time writes results and the next claims in one transaction.
+ * Delivers updates to webhooks (rules/webhooks.md#delivery-order). A crash loses no delivery, because the store holds
+ * the claims with their leases. One pass at a time writes results and the next claims in one transaction.
  */
 export class DeliveryWorker {
   readonly #options: DeliveryWorkerOptions

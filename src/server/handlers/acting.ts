@@ -16,7 +16,7 @@ import { seedRows } from '../seed/plant.js'
 import type { Seed } from '../seed/schema.js'
 import { hashCredential, shown } from './vouchers.js'
 
-/** Calls of the operator for an application or a developer (RULES.md#acting-for-an-application). */
+/** Calls of the operator for an application or a developer (rules/operator.md#acting-for-an-application). */
 export const actingHandlers = ((deps) => {
   const { store, keys, newId, gate, isLoopback, clock, faults, activity } = deps
   const refuseAccess = () => (isLoopback ? null : refuse('SERVER_NOT_LOOPBACK'))

@@ -15,7 +15,7 @@ type GetUpdatesInput = InputOf<GetUpdates>
 
 const LIMIT_DEFAULT = 100
 
-/** Maximum timeout of an encrypted poll: clients of the encrypted transport wait 15 s (RULES.md#polling). */
+/** Maximum timeout of an encrypted poll: clients of the encrypted transport wait 15 s (rules/bots.md#polling). */
 const TIMEOUT_MAX_INNER_S = 10
 const TOO_LONG_INSIDE = {
   pointer: '/timeout',

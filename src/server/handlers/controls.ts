@@ -5,7 +5,7 @@ import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { issueOfFault } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
 
-/** The test clock (RULES.md#test-clock), faults (RULES.md#faults), and the reference of the interface. */
+/** The test clock (rules/operator.md#test-clock), faults (rules/operator.md#faults), and the interface's reference. */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
   const moveTo = (target: ReturnType<typeof futureTime>) => {

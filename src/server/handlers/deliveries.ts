@@ -12,7 +12,7 @@ import { invalid, type MakeSome, replyOf } from '../handler.js'
 /** Concurrent replays per process. */
 const REPLAYS_MAX = 16
 
-/** Deliveries in the operator API (RULES.md#replays-by-the-operator). */
+/** Deliveries in the operator API (rules/operator.md#replays-by-the-operator). */
 export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }, { read }) => {
   const times = () => ({ now: clock.now(), trueNow: trueTime(clock) })
   /** Bots of running replays, with one entry per replay. */

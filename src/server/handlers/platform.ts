@@ -20,7 +20,7 @@ function byAge(one: Review, other: Review): number {
   return one.id < other.id ? -1 : 1
 }
 
-/** The operator API (RULES.md#operator-api), except the endpoints of other files. */
+/** The operator API (rules/operator.md#operator-api), except the endpoints of other files. */
 export const platformHandlers = ((deps, { read, write }) => {
   const { store, clock, newId, random, keys, accounts, requestLog, activity } = deps
   const newDeliveryId = () => newId('dlv')

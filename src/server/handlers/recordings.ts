@@ -8,7 +8,7 @@ import type { Handlers } from '../handler.js'
 type Recording = Pick<Handlers['platform'], 'recordScenario'>
 type Others = Omit<Handlers['platform'], keyof Recording>
 
-/** Turns activity into a scenario (RULES.md#scenarios). @param others handlers that read the records from before it */
+/** Turns activity into a scenario (rules/cli.md#scenarios). @param others handlers that read earlier records */
 export function recordingHandlers({ activity, requestLog, clock, gate }: Deps, others: Others): Recording {
   type Handle = (input: object) => Promise<{ readonly ok: boolean; readonly data?: unknown }>
   const read: ReadRecord = ({ id }, input) =>

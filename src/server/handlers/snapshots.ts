@@ -4,7 +4,7 @@ import { formatInstant } from '../../domain/time.js'
 import { SnapshotsDamaged, type StoredSnapshot } from '../../store/snapshots.js'
 import type { MakeSome } from '../handler.js'
 
-/** Snapshots and resets through the operator API (RULES.md#snapshots). */
+/** Snapshots and resets through the operator API (rules/operator.md#snapshots). */
 export const snapshotHandlers = (({ snapshots, clock, stateAccess }) => {
   const refuseAccess = () => (stateAccess.isAllowed ? null : refuse('RESET_NOT_ALLOWED'))
   const refuseReplacing = (shared = false) =>

@@ -126,7 +126,7 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
   }
 }
 
-/** Vouchers in the operator API (RULES.md#voucher-history). */
+/** Vouchers in the operator API (rules/operator.md#voucher-history). */
 export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { read }) => {
   const loggedCalls = (voucherId: string) => requestLog.ofVoucher(voucherId).flatMap(loggedCall)
   const show = async (wanted: { readonly id: string } | vouchers.HashedCredential) => {
@@ -160,7 +160,7 @@ export const voucherHistoryHandlers = (({ store, clock, keys, requestLog }, { re
   }
 }) satisfies MakeSome<'platform'>
 
-/** Hides credentials that applications wrote into keys, references and ids (RULES.md#shown-credentials). */
+/** Hides credentials that applications wrote into keys, references and ids (rules/operator.md#shown-credentials). */
 export const shown = <Record extends object>(it: Record) => mapTexts(it, hideForms) as Record
 
 /** Calls that are in no row, with the type of their event. */

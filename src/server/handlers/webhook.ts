@@ -44,7 +44,7 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
   }
 }
 
-/** Time without a renewal after which a listener loses the webhook (RULES.md#borrowed-webhooks). */
+/** Time without a renewal after which a listener loses the webhook (rules/webhooks.md#borrowed-webhooks). */
 const LEASE_SECONDS = 30
 
 /** Leases of webhooks in the operator API. */
@@ -87,8 +87,8 @@ function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>>
 }
 
 /**
- * Sets a webhook for console and bot, in the order of RULES.md#webhook-urls: checks the URL without a look-up, then
- * the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
+ * Sets a webhook for console and bot, in the order of rules/webhooks.md#webhook-urls: checks the URL without a look-up,
+ * then the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
  */
 async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,

@@ -8,7 +8,7 @@ import { depthExceeds } from '../../values/json.js'
 import { mapTexts } from '../../values/map-texts.js'
 import type { Exchange } from './exchange.js'
 
-/** Limits of a body (RULES.md#bodies). */
+/** Limits of a body (rules/calls.md#bodies). */
 const BODY_BYTES_MAX = 65_536
 const DEPTH_MAX = 16
 const JSON_TYPE = 'application/json'
@@ -46,7 +46,7 @@ function collect(message: IncomingMessage, limit: number): Promise<BodyBytes> {
   })
 }
 
-/** Reads a JSON body: checks type, size and form (RULES.md#bodies). Undefined for a missing or empty body. */
+/** Reads a JSON body: checks type, size and form (rules/calls.md#bodies). Undefined for a missing or empty body. */
 export function readJson(exchange: Exchange, bytesMax = BODY_BYTES_MAX): JsonBody | Promise<JsonBody> {
   const { headers, inner, method, carrier } = exchange
   if (method === 'GET' || method === 'HEAD') return { ok: true, value: undefined }
@@ -170,7 +170,7 @@ function toNfc(text: string): string {
 /** Maximum of validation issues in a response; the client sees further issues after correcting these. */
 export const ISSUES_MAX = 20
 
-/** Returns the validation issue for an unknown member (RULES.md#unknown-members). */
+/** Returns the validation issue for an unknown member (rules/calls.md#unknown-members). */
 export function unknownMember(at: string, name: string, known: readonly string[]): ValidationIssue {
   const issue = {
     pointer: `${at}/${escapePointer(name)}`,

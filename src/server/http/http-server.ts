@@ -23,7 +23,7 @@ export interface RawResponse {
 /**
  * Node's HTTP server; in addition, it responds to malformed messages in order, bounds pipelining, lets clients that are
  * still sending read their response, and stops without losing the response to a request that was carried out
- * (RULES.md#connections).
+ * (rules/calls.md#connections).
  */
 export class HttpServer extends http.Server {
   readonly #connections = new Map<Socket, Connection>()

@@ -1,6 +1,5 @@
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
-import { membersOf } from '../../contract/endpoint.js'
 import { escapePointer, unescapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import type { Schema } from '../../contract/schema.js'
 import { ISSUES_MAX, unknownMember } from './body.js'
@@ -58,7 +57,7 @@ function issuesOf(schema: Schema, errors: SchemaError[]): ValidationIssue[] {
         // A map allows every member name; its values report their own errors.
         if (place.additionalProperties !== false) break
         for (const name of error.params.additionalProperties as string[]) {
-          issues.push(unknownMember(error.instancePath, name, Object.keys(membersOf(place as unknown as Schema))))
+          issues.push(unknownMember(error.instancePath, name, Object.keys((place.properties ?? {}) as object)))
         }
         break
       case 'boolean':

@@ -47,7 +47,7 @@ const noStore = (place: string) =>
   new NotMoved('STORE_NOT_FOUND', `There is no store in ${place}: no server has been started on it.`)
 
 /**
- * Exports a store (RULES.md#export-and-import): a snapshot of PostgreSQL while servers run, or SQLite while no
+ * Exports a store (rules/server.md#export-and-import): a snapshot of PostgreSQL while servers run, or SQLite while no
  * server runs.
  * @throws an error with a `code`: STORE_NOT_FOUND, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE,
  * SQLITE_MISSING, KEYS_UNUSABLE, FILE_UNWRITABLE, ABORTED

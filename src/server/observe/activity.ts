@@ -3,20 +3,14 @@ import type { ActivityLine, DeliveryActivity, RequestLogEntry, StateChange } fro
 import { formatInstant } from '../../domain/time.js'
 import { Followers } from '../../inspector/line-stream.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
+import { BurstLimit } from './burst-limit.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
 import { SecretNumbers } from './secret-numbers.js'
+import { StateChanges } from './state-changes.js'
 
 const KEPT = 1_000
 /** Maximum bytes of captured exchanges in memory; the oldest are dropped first. */
 const CAPTURED_BYTES = 16 * 1024 * 1024
-
-/** Limit of live lines: a burst of at most BURST, then LINES_PER_WINDOW in each window. */
-const BURST = 200
-const WINDOW_MS = 100
-const LINES_PER_WINDOW = 2
-/** CPU ms for exchanges of live lines, per burst and window. An exchange takes 100 us, a hostile one 20 ms. */
-const BURST_MS = 30
-const MS_PER_WINDOW = 1
 
 /** True for requests by which health checks, pages and commands watch the server, or whose effect has its own line. */
 function isWatching({ endpoint, method }: RequestLogEntry): boolean {
@@ -68,7 +62,7 @@ interface ActivityOptions {
   readonly inspect?: boolean
 }
 
-/** Recent and live activity of the server (RULES.md#activity). */
+/** Recent and live activity of the server (rules/operator.md#activity). */
 export class Activity {
   /** Called after each request. */
   onRequest = () => {}
@@ -85,14 +79,11 @@ export class Activity {
   #readers = 0
   /** Readers that need each exchange, because they ask for names of secrets. */
   #recorders = 0
-  #left = BURST
-  #leftMs = BURST_MS
-  #omitted = 0
-  #lastOmitted = 0
-  /** Kinds of changes in the present window; true for a kind that has changed again. */
-  readonly #changes = new Map<StateChange, boolean>()
-  /** Timer of the burst limit; undefined if no line was captured in this window. */
-  #window: NodeJS.Timeout | undefined
+  readonly #burst = new BurstLimit((count, seq) => this.#followers.add({ kind: 'omitted', count, seq, captured: null }))
+  readonly #changes = new StateChanges(
+    (what) => this.#addChange(what),
+    () => this.#followers.size > 0,
+  )
 
   constructor({ now, elapsed = () => performance.now(), inspect = false }: ActivityOptions) {
     this.#now = now
@@ -106,7 +97,7 @@ export class Activity {
    */
   get captures(): boolean {
     if (this.#inspect || this.#recorders > 0) return true
-    return this.#readers > 0 && this.#left > 0 && this.#leftMs > 0
+    return this.#readers > 0 && this.#burst.hasLine
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
@@ -125,18 +116,7 @@ export class Activity {
 
   /** Adds a line for a change; followers get one line for all changes of a window. */
   changed(what: StateChange): void {
-    if (this.#changes.has(what)) {
-      this.#changes.set(what, true)
-      return
-    }
-    this.#addChange(what)
-    if (this.#followers.size === 0) return
-    this.#changes.set(what, false)
-    setTimeout(() => {
-      const again = this.#changes.get(what)
-      this.#changes.delete(what)
-      if (again) this.changed(what)
-    }, WINDOW_MS).unref()
+    this.#changes.add(what)
   }
 
   /** Streams the stored lines; if `follow`, the stream stays open, and exchanges are captured meanwhile. */
@@ -183,8 +163,7 @@ export class Activity {
   }
 
   close(): void {
-    clearTimeout(this.#window)
-    this.#sendOmitted()
+    this.#burst.close()
     this.#followers.close()
   }
 
@@ -207,16 +186,8 @@ export class Activity {
   }
 
   #send(item: Item): void {
-    if (item.kind !== 'state') {
-      this.#window ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
-      if (this.#left === 0) {
-        this.#omitted += 1
-        this.#lastOmitted = item.seq
-        return
-      }
-      this.#left -= 1
-    }
-    this.#sendOmitted()
+    if (item.kind !== 'state' && !this.#burst.take(item.seq)) return
+    this.#burst.reportOmitted()
     this.#followers.add(item)
   }
 
@@ -225,28 +196,13 @@ export class Activity {
     item.captured = null
   }
 
-  #endWindow(): void {
-    this.#sendOmitted()
-    this.#left = Math.min(BURST, this.#left + LINES_PER_WINDOW)
-    this.#leftMs = Math.min(BURST_MS, this.#leftMs + MS_PER_WINDOW)
-    const isFull = this.#left === BURST && this.#leftMs === BURST_MS
-    this.#window = isFull ? undefined : setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
-  }
-
   /** Formats a line, without the exchange if the time for exchanges is spent. */
   #liveLine(item: Item, bodies: boolean, nameOf: NameOf | undefined): string {
-    if (!bodies || this.#leftMs <= 0) return JSON.stringify(lineOf(item, false))
+    if (!bodies || !this.#burst.hasTime) return JSON.stringify(lineOf(item, false))
     const startedAt = this.#elapsed()
     const line = JSON.stringify(lineOf(item, true, nameOf))
-    this.#leftMs -= this.#elapsed() - startedAt
+    this.#burst.spend(this.#elapsed() - startedAt)
     return line
-  }
-
-  #sendOmitted(): void {
-    if (this.#omitted === 0) return
-    const item: Item = { kind: 'omitted', count: this.#omitted, seq: this.#lastOmitted, captured: null }
-    this.#omitted = 0
-    this.#followers.add(item)
   }
 }
 

@@ -39,7 +39,7 @@ export function sizeOf(captured: Captured): number {
   return (captured.body?.length ?? 0) + (response?.length ?? 0) + HEADERS_BYTES
 }
 
-/** Returns an exchange without its secrets (RULES.md#secrets-of-exchanges). @param nameOf names them; default HIDDEN */
+/** An exchange without secrets (rules/operator.md#secrets-of-exchanges). @param nameOf names them; default HIDDEN */
 export const exchangeOf = (it: Captured, nameOf?: (secret: string) => string): Exchange =>
   'result' in it ? ofDelivery(it, new Masking(nameOf)) : ofCall(it, new Masking(nameOf))
 

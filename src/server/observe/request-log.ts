@@ -16,7 +16,7 @@ interface LoggedRequest {
 }
 export type LoggedVoucherCall = LoggedRequest & { readonly voucher: VoucherCall }
 
-/** Log of recent requests, with a live stream (RULES.md#request-log). Entries hold no query, header or body. */
+/** Log of recent requests, with a live stream (rules/operator.md#request-log). It holds no query, header or body. */
 export class RequestLog {
   #requests: LoggedRequest[] = []
   /** True if the log no longer has all requests since the start. */
@@ -82,7 +82,7 @@ export interface CompletedRequest {
   readonly startedAt: number
 }
 
-/** The voucher of a successful call, with details for its history (RULES.md#voucher-history). */
+/** The voucher of a successful call, with details for its history (rules/operator.md#voucher-history). */
 export interface VoucherCall {
   readonly voucherId: string
   readonly idempotencyKey: string | null
@@ -93,18 +93,22 @@ export interface VoucherCall {
   readonly reason: Verification['reason']
 }
 
-type VoucherIn = { readonly [Id in string]: (data: never) => Pick<VoucherCall, 'voucherId'> & Partial<VoucherCall> }
-const ofVoucher = ({ id }: Voucher) => ({ voucherId: id })
-const ofRedemption = ({ voucherId }: Redemption) => ({ voucherId })
+/** Members by which the data of the endpoints names its voucher. */
+type NamesVoucher = Pick<Voucher, 'id'> &
+  Pick<Redemption, 'voucherId'> &
+  Pick<Verification, 'voucher' | 'reason'> & { readonly voucher_id: string }
+type VoucherIn = (data: NamesVoucher) => Pick<VoucherCall, 'voucherId'> & Partial<VoucherCall>
+const ofVoucher: VoucherIn = ({ id }) => ({ voucherId: id })
+const ofRedemption: VoucherIn = ({ voucherId }) => ({ voucherId })
 /** Finds the voucher in the data of a success. */
-const voucherIn: VoucherIn = {
+const voucherIn: Readonly<Record<string, VoucherIn>> = {
   'vouchers.issue': ofVoucher,
   'bots.issue': ofVoucher,
-  'vouchers.verify': ({ voucher, reason }: Verification) => ({ voucherId: voucher.id, reason }),
+  'vouchers.verify': ({ voucher, reason }) => ({ voucherId: voucher.id, reason }),
   'vouchers.redeem': ofRedemption,
   'vouchers.redemption': ofRedemption,
   'vouchers.reverse': ofRedemption,
-  'platform.showCredentials': ({ voucher_id }: { voucher_id: string }) => ({ voucherId: voucher_id }),
+  'platform.showCredentials': ({ voucher_id }) => ({ voucherId: voucher_id }),
 }
 
 /** Returns the voucher of a call; null for a call that is not about a voucher. */
@@ -114,7 +118,7 @@ export function voucherCallOf(
   { calledBy, botId }: { readonly calledBy: string; readonly botId: string },
   idempotencyKey: IdempotencyKey | undefined,
 ): VoucherCall | null {
-  const found = voucherIn[endpointId]?.(data as never)
+  const found = voucherIn[endpointId]?.(data as NamesVoucher)
   if (found === undefined) return null
   return { reason: null, idempotencyKey: idempotencyKey?.value ?? null, calledBy, botId: botId || null, ...found }
 }

@@ -1,4 +1,5 @@
 import { botScopes, scopes } from '../../contract/endpoint.js'
+import { templateBody } from '../../contract/openapi/template-body.js'
 import { updateTypes } from '../../contract/updates.js'
 import { makeToken } from '../../domain/tokens.js'
 import type { Deps } from '../deps.js'
@@ -19,16 +20,8 @@ export function exampleSeed({ newId, random }: Pick<Deps, 'newId' | 'random'>): 
         tokens: [{ id: newId('tok'), name: 'example', token: makeToken('sop_', random), scopes: [...scopes] }],
         templates: [
           {
-            id: newId('tpl'),
-            external_template_id: 'coffee',
-            name: 'One free coffee',
-            type: 'exchange',
-            issuer_name: 'Coffee shop',
-            fulfiller_name: 'Coffee shop',
-            fulfillment_category: 'offline_service',
-            acquisition_source: 'free_claim',
-            validity: { type: 'relative', duration_days: 30 },
-            issue_limit: 100,
+            ...templateBody,
+            ...{ id: newId('tpl'), external_template_id: 'coffee', type: 'exchange', issue_limit: 100 },
           },
         ],
       },

@@ -23,7 +23,7 @@ const NAMED_MAX = 5
 
 /**
  * Writes the records of a valid seed into an empty store in one transaction; changes nothing in a store that already
- * has these records (RULES.md#seeds).
+ * has these records (rules/server.md#seeds).
  * @throws SeedRefused
  */
 export async function plantSeed(store: Store, seed: Seed, now: number, by: Making): Promise<'planted' | 'present'> {

@@ -55,7 +55,7 @@ const validate = lazyValidator(seedSchema)
 
 /** Checks a value as a seed: the rules of the calls that create such records, and fixed ids and tokens. */
 export function checkSeed(value: unknown, now = Date.now()): CheckedSeed {
-  // Texts of a seed follow the rules for texts in a body (RULES.md#text).
+  // Texts of a seed follow the rules for texts in a body (rules/calls.md#text).
   const body = parseBody(Buffer.from(JSON.stringify(value) ?? 'null'))
   if (!body.ok) return { ok: false, issues: issuesOf(body.details) }
   const issues = validate(body.value) ?? rulesOf(body.value as Seed, now)

@@ -52,7 +52,7 @@ const bot = input({
   ...bots.apply.body.properties,
 })
 
-/** Content of a seed file: what a store holds before the first call (RULES.md#seeds). */
+/** Content of a seed file: what a store holds before the first call (rules/server.md#seeds). */
 export const seedSchema = input({
   account,
   applications: Type.Optional(Type.Array(application)),

@@ -9,10 +9,10 @@ import { type Exchange, headerValues, jsonReply, refuseBody } from '../http/exch
 import type { Routes } from '../http/routes.js'
 import { rateLimited } from '../limits.js'
 
-/** Members of a session call; `publicKey` is an alias of the first (RULES.md#bootstrap-and-session). */
+/** Members of a session call; `publicKey` is an alias of the first (rules/encryption.md#bootstrap-and-session). */
 const SESSION_MEMBERS = ['clientPublicKey', 'publicKey', 'kid', 'v', 'suite']
 
-/** Creates the routes of bootstrap and session (RULES.md#bootstrap-and-session). */
+/** Creates the routes of bootstrap and session (rules/encryption.md#bootstrap-and-session). */
 export function bindSecureGateway(routes: Routes, deps: Deps): void {
   const { secure, clock, random, limits, addresses } = deps
 

@@ -8,7 +8,7 @@ import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secur
 import { decodeBase64url, encodeBase64url } from '../../values/base64url.js'
 import { KeysUnusable, readKeyFile } from '../keys.js'
 
-/** Grace period in which clients may still open sessions with a replaced key (RULES.md#server-keys). */
+/** Grace period in which clients may still open sessions with a replaced key (rules/encryption.md#server-keys). */
 const KEY_GRACE_MS = 120_000
 
 type KeyState = SecureKey['state']

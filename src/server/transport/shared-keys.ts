@@ -109,7 +109,7 @@ interface SealedSession {
   readonly keyS2c: string
 }
 
-/** Encrypts sessions with the key file, each bound to its session id (sid) (RULES.md#stored-secrets). */
+/** Encrypts sessions with the key file, each bound to its session id (sid) (rules/callers.md#stored-secrets). */
 export function sessionSealing(ring: Keyring, random: RandomBytes): SessionSealing<ServerSession> {
   const text = (key: Uint8Array) => Buffer.from(key).toString('base64url')
   const bytes = (key: string) => new Uint8Array(Buffer.from(key, 'base64url'))

@@ -31,6 +31,7 @@ import {
   run,
   updating,
 } from '../operation.js'
+import { selecting } from '../select.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
 const insertToken = inserting('bot_tokens')
@@ -52,11 +53,11 @@ const write = updating<BotRow>(
 
 /** Reads the bot token of a call with its bot and linked application in one joined row. */
 export function* callerByHash(tokenHash: string): Op<BotCallerRow | undefined> {
-  return yield* oneCached<BotCallerRow>(
-    `select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes, b.application_id,
-       a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
+  return yield* oneCached(
+    selecting<BotCallerRow>()(`select t.revoked_at, b.id as bot_id, b.account_id, b.status as bot_status, b.scopes,
+       b.application_id, a.status, a.suspended, a.features, a.secure_transport, a.allowed_origins
      from bot_tokens t join bots b on b.id = t.bot_id left join applications a on a.id = b.application_id
-     where t.token_hash = $1`,
+     where t.token_hash = $1`),
     [tokenHash],
   )
 }
@@ -88,8 +89,10 @@ function* record(row: BotRow): Op<Bot> {
 }
 
 function* detail(row: BotRow): Op<BotDetail> {
-  const webhook = yield* one<Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>>(
-    'select origin, allowed_ips, max_connections from webhooks where bot_id = $1',
+  const webhook = yield* one(
+    selecting<Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>>()(
+      'select origin, allowed_ips, max_connections from webhooks where bot_id = $1',
+    ),
     [row.id],
   )
   const queue = (yield* one<Pick<UpdateQueueRow, 'allowed_updates'>>(

@@ -9,6 +9,7 @@ import {
   TIMED_ATTEMPTS_MAX,
 } from '../../domain/bot/metrics.js'
 import { all, allLater, deleteFound, inserting, type Op } from '../operation.js'
+import { selecting } from '../select.js'
 import { approved } from './bots.js'
 
 /** Counter of a bot's calls in one minute with the same method, status and code. */
@@ -48,9 +49,9 @@ export function* metrics(
   if ('ok' in bot) return bot
   const since = now - METRICS_MS
   const counts = yield* callCounts(botId, minuteOf(since))
-  const counted = yield* all<{ kind: string; n: number }>(
-    `select kind, cast(sum(n) as bigint) as n from bot_counts
-     where bot_id = $1 and kind in ('updates', 'attempts', 'failures', 'dead') and block > $2 group by kind`,
+  const counted = yield* all(
+    selecting<{ kind: string; n: number }>()(`select kind, cast(sum(n) as bigint) as n from bot_counts
+     where bot_id = $1 and kind in ('updates', 'attempts', 'failures', 'dead') and block > $2 group by kind`),
     [botId, minuteOf(since)],
   )
   const countOf = (kind: string) => Number(counted.find((it) => it.kind === kind)?.n ?? 0)
@@ -77,9 +78,9 @@ const PAUSE_COUNTS_MIN = 20
 function* callCounts(botId: string, after: number): Op<CallCount[]> {
   const counts: CallCount[] = []
   for (let from = after; from <= after + minuteOf(METRICS_MS); from += MINUTES_PER_SLICE) {
-    const slice = yield* allLater<CallCount>(
-      `select method, status, code, sum(calls) as calls from bot_calls where bot_id = $1 and minute > $2 and minute <= $3
-       group by method, status, code order by method, status, code`,
+    const slice = yield* allLater(
+      selecting<CallCount>()(`select method, status, code, sum(calls) as calls from bot_calls
+       where bot_id = $1 and minute > $2 and minute <= $3 group by method, status, code order by method, status, code`),
       [botId, from, from + MINUTES_PER_SLICE],
       counts.length >= PAUSE_COUNTS_MIN,
     )

@@ -8,6 +8,7 @@ import type { VoucherRow } from '../../domain/rows.js'
 import { equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { addUpdate } from '../outbox.js'
+import { selecting } from '../select.js'
 import { credentialsOf } from '../vouchers.js'
 
 const insertChat = inserting<ChatRow>('chats', 'on conflict (bot_id, user_id) do nothing')
@@ -73,7 +74,7 @@ export function* list(filter: ChatFilter): Op<Page<Chat>> {
   return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord, { match: equals('user_id', user) })
 }
 
-interface TranscriptRow extends MessageRow, Pick<VoucherRow, 'key_id' | 'key_counter'> {
+interface ShownVoucher extends Pick<VoucherRow, 'key_id' | 'key_counter'> {
   voucher_name: string
 }
 
@@ -86,11 +87,11 @@ export function* messages(
   const chat = yield* chatById(chatId)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
   // Message ids have no gaps, so a page is a range of ids, and the last id is the total.
-  const rows = yield* all<TranscriptRow>(
-    `select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
+  const rows = yield* all(
+    selecting<ShownVoucher, MessageRow>()(`select m.*, v.key_id, v.key_counter, t.name as voucher_name from messages m
        left join vouchers v on v.application_id = m.application_id and v.id = m.voucher_id
        left join templates t on t.application_id = v.application_id and t.id = v.template_id
-     where m.chat_id = $1 and m.message_id > $2 and m.message_id <= $3 order by m.message_id`,
+     where m.chat_id = $1 and m.message_id > $2 and m.message_id <= $3 order by m.message_id`),
     [chatId, (page - 1) * limit, page * limit],
   )
   return {
@@ -99,7 +100,7 @@ export function* messages(
   }
 }
 
-function voucherOf(row: TranscriptRow, keys: Keyring): TranscriptMessage['voucher'] {
+function voucherOf(row: MessageRow & ShownVoucher, keys: Keyring): TranscriptMessage['voucher'] {
   if (row.voucher_id === null) return null
   const { voucher_id: id, key_id, key_counter } = row
   return { id, name: row.voucher_name, credentials: credentialsOf({ id, key_id, key_counter }, keys) }
@@ -129,7 +130,7 @@ export function* addMessage(chat: ChatRow, message: NewMessage): Op<Message> {
     message_id: chat.last_message_id + 1,
     sent_at: message.now,
     from_bot: message.fromBot ? 1 : 0,
-    // Lines of a stored message end with LF (RULES.md#lines-of-a-message).
+    // Lines of a stored message end with LF (rules/bots.md#lines-of-a-message).
     text: message.text.replaceAll('\r\n', '\n'),
     application_id: message.voucher?.applicationId ?? null,
     voucher_id: message.voucher?.id ?? null,

@@ -4,6 +4,7 @@ import type { IssuedVoucher } from '../../contract/vouchers.js'
 import { voucherText } from '../../domain/bot/chat.js'
 import type { MessageRow } from '../../domain/bot/rows.js'
 import { type Op, one } from '../operation.js'
+import { selecting } from '../select.js'
 import { type Issue, type IssueRefusal, issueNow, type ReplayableSuccess, replayIssue } from '../vouchers.js'
 import { addMessage, chatOfBot } from './chats.js'
 
@@ -14,7 +15,7 @@ interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 
 /**
  * Issues a voucher to the user of a private chat and writes a message into the chat, in one transaction
- * (RULES.md#bot-issue). A repeated call writes no message and returns the first message of the voucher.
+ * (rules/vouchers.md#bot-issue). A repeated call writes no message and returns the first message of the voucher.
  */
 export function* issueIntoChat(
   call: BotIssue,
@@ -44,8 +45,10 @@ function* delivered(
   applicationId: string,
   issued: ReplayableSuccess<IssuedVoucher>,
 ): Op<ReplayableSuccess<DeliveredVoucher>> {
-  const delivery = yield* one<Pick<MessageRow, 'chat_id' | 'message_id'>>(
-    'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+  const delivery = yield* one(
+    selecting<Pick<MessageRow, 'chat_id' | 'message_id'>>()(
+      'select chat_id, message_id from messages where application_id = $1 and voucher_id = $2',
+    ),
     [applicationId, issued.data.id],
   )
   return { ...issued, data: { ...issued.data, delivery: delivery ?? null } }

@@ -10,7 +10,7 @@ import * as templates from '../templates.js'
 import { owned } from './bots.js'
 
 /**
- * Template calls of a bot in the console (RULES.md#bot-side-templates). They use the templates of the linked
+ * Template calls of a bot in the console (rules/vouchers.md#bot-side-templates). They use the templates of the linked
  * application, or the bot's own templates if the bot is not linked.
  */
 type TemplateCallRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'>

@@ -1,5 +1,6 @@
 import type { UpdateQueueRow } from '../../domain/bot/rows.js'
 import { all, notify, type Op, one, run, runEach } from '../operation.js'
+import { selecting } from '../select.js'
 import { countedTotal, DELIVERY_KIND, IN_FLIGHT } from './counts.js'
 
 /**
@@ -105,9 +106,9 @@ export interface CancelledTo {
 }
 
 export function* cancelledTo(botId: string): Op<CancelledTo> {
-  const found = yield* one<UpdateQueueRow & { called: string | null }>(
-    `select q.*, w.bot_id as called from update_queues q left join webhooks w on w.bot_id = q.bot_id
-     where q.bot_id = $1`,
+  const found = yield* one(
+    selecting<{ called: string | null }, UpdateQueueRow>()(`select q.*, w.bot_id as called from update_queues q
+     left join webhooks w on w.bot_id = q.bot_id where q.bot_id = $1`),
     [botId],
   )
   if (found === undefined) return { cancelledTo: 0, droppedTo: 0 }
@@ -213,9 +214,9 @@ interface PendingRow {
 }
 
 function* pendingRows(botId: string, from: number, to: number, limit: number): Op<PendingRow[]> {
-  return yield* all<PendingRow>(
-    `select update_id, type, chat_id from updates
-     where bot_id = $1 and pending = 1 and update_id > $2 and update_id <= $3 order by update_id limit $4`,
+  return yield* all(
+    selecting<PendingRow>()(`select update_id, type, chat_id from updates
+     where bot_id = $1 and pending = 1 and update_id > $2 and update_id <= $3 order by update_id limit $4`),
     [botId, from, to, limit],
   )
 }

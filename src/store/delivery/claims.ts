@@ -2,6 +2,7 @@ import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { type DeliveryState, LEASE_MS, slotsFor } from '../../domain/delivery.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, type Op, one, run } from '../operation.js'
+import { selecting } from '../select.js'
 import type { Attempt } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
 import { IN_FLIGHT } from './counts.js'
@@ -68,11 +69,18 @@ export function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
 
 type OnClaim = (attempt: Attempt) => void
 
+type WebhookWithAccount = WebhookRow & { readonly account_id: string }
+
+const WEBHOOK_TO_CALL = selecting<{ readonly account_id: string }, WebhookRow>()(
+  `select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id
+   where w.bot_id = $1 and b.status = 'active'`,
+)
+
 type ReadyDelivery = Pick<DeliveryRow, 'update_id' | 'chat_key'>
 
 /**
  * Claims due deliveries: lowest update_id first, one in flight per chat, within the webhook's connection limit
- * (RULES.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
+ * (rules/webhooks.md#delivery-order). Claims none for a bot that is disabled or has no webhook.
  * @param shareOf returns how many more attempts an account may start
  * @returns null if the bot has no more deliveries to send now, its account if the account has used its share of slots
  */
@@ -82,12 +90,8 @@ function* claim(
   shareOf: (accountId: string) => number,
   begin: OnClaim,
 ): Op<null | 'expired' | { readonly waiting: string }> {
-  const webhook = yield* one<WebhookWithAccount>(
-    "select w.*, b.account_id from webhooks w join bots b on b.id = w.bot_id where w.bot_id = $1 and b.status = 'active'",
-    [botId],
-    // Skip a bot whose deliveries another process is claiming.
-    { skipOf: 'w' },
-  )
+  // Skip a bot whose deliveries another process is claiming.
+  const webhook = yield* one(WEBHOOK_TO_CALL, [botId], { skipOf: 'w' })
   if (webhook === undefined) return null
   const { account_id: accountId } = webhook
   const share = shareOf(accountId)
@@ -115,8 +119,6 @@ function* claim(
   return share < connections ? { waiting: accountId } : null
 }
 
-type WebhookWithAccount = WebhookRow & { readonly account_id: string }
-
 /** Returns the first ready deliveries, one per chat, without busy chats. Reads only indexes. */
 function* nextReady(botId: string, free: number, busy: readonly string[]): Op<ReadyDelivery[]> {
   const chats = new Set(busy)
@@ -129,9 +131,9 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
     }
   }
   const window = 2 * free + busy.length
-  const first = yield* all<ReadyDelivery>(
-    `select update_id, chat_key from deliveries where bot_id = $1 and ready = 1 and ${DELIVERABLE}
-     order by update_id limit $2`,
+  const first = yield* all(
+    selecting<ReadyDelivery>()(`select update_id, chat_key from deliveries
+     where bot_id = $1 and ready = 1 and ${DELIVERABLE} order by update_id limit $2`),
     [botId, window],
     'skip',
   )
@@ -140,8 +142,8 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
   // and one more per free connection, are enough.
   if (chosen.length < free && first.length === window) {
     choose(
-      yield* all<ReadyDelivery>(
-        `with recursive chats_ready (chat_key, place) as (
+      yield* all(
+        selecting<ReadyDelivery>()(`with recursive chats_ready (chat_key, place) as (
            select min(chat_key), 1 from deliveries where bot_id = $1 and ready = 1
            union all
            select (select min(d.chat_key) from deliveries d
@@ -152,7 +154,7 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
            select c.chat_key, (select min(m.update_id) from deliveries m
                                where m.bot_id = $1 and m.ready = 1 and m.chat_key = c.chat_key and ${DELIVERABLE})
            from chats_ready c where c.chat_key is not null)
-         order by update_id`,
+         order by update_id`),
         [botId, chats.size + free],
       ),
     )
@@ -168,6 +170,13 @@ type DeliveryToClaim = DeliveryState & {
   readonly made_at: number | null
 }
 
+const TO_CLAIM = selecting<DeliveryToClaim>()(
+  `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
+     d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
+   from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
+   where d.bot_id = $1 and d.update_id = $2`,
+)
+
 /** Claims one delivery; cancels it and returns null if its update has expired. */
 function* claimDelivery(
   { update_id: updateId }: ReadyDelivery,
@@ -176,13 +185,7 @@ function* claimDelivery(
   trueNow: number,
 ): Op<Attempt | null> {
   const { bot_id: botId } = webhook
-  const row = (yield* one<DeliveryToClaim>(
-    `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
-       d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
-     from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
-     where d.bot_id = $1 and d.update_id = $2`,
-    [botId, updateId],
-  )) as DeliveryToClaim
+  const row = (yield* one(TO_CLAIM, [botId, updateId])) as DeliveryToClaim
   const { id, body, made_at: madeAt, ...standing } = row
   const expired = row.last_attempt_at === null && (madeAt ?? 0) <= now - UNCONFIRMED_UPDATE_RETENTION_MS
   if (!body || expired) {

@@ -1,6 +1,7 @@
 import type { PageRequest } from '../list-page.js'
 import { BLOCK_UPDATES, deliveryKind } from '../migrations/0002-bot-counts.js'
 import { all, count, interleave, type Op, type Value } from '../operation.js'
+import { selecting } from '../select.js'
 
 /** Rows of one kind that belong to a bot (migrations/0002-bot-counts.ts), on one side of an update id. */
 export interface Counted {
@@ -42,9 +43,9 @@ export function* blockCounts(botId: string, of: Counted, byBlock = true): Op<Blo
   const params: Value[] = [botId]
   const kinds = kind === undefined ? `kind in (${DELIVERY_KINDS})` : `kind = $${params.push(kind)}`
   const sided = side === undefined ? '' : `and block ${side.slice(0, 1)} $${params.push(divided)}`
-  const blocks = yield* all<BlockCount>(
-    `select ${byBlock ? 'block' : '0 as block'}, cast(coalesce(sum(n), 0) as bigint) as n
-     from bot_counts where bot_id = $1 and ${kinds} ${sided} ${byBlock ? 'group by block' : ''}`,
+  const blocks = yield* all(
+    selecting<BlockCount>()(`select ${byBlock ? 'block' : '0 as block'}, cast(coalesce(sum(n), 0) as bigint) as n
+     from bot_counts where bot_id = $1 and ${kinds} ${sided} ${byBlock ? 'group by block' : ''}`),
     params,
   )
   if (side === undefined) return blocks
@@ -78,9 +79,9 @@ export function* deliveryPage(
   { page = 1, limit = 0 }: PageRequest = {},
 ): Op<{ readonly total: number; readonly ids: readonly number[] }> {
   let skipped = (page - 1) * limit
-  const inFlight = yield* all<{ update_id: number; kind: string }>(
-    `select update_id, ${DELIVERY_KIND} as kind from deliveries
-     where bot_id = $1 and ${IN_FLIGHT} and status = 'delivering'`,
+  const inFlight = yield* all(
+    selecting<{ update_id: number; kind: string }>()(`select update_id, ${DELIVERY_KIND} as kind from deliveries
+     where bot_id = $1 and ${IN_FLIGHT} and status = 'delivering'`),
     [botId],
   )
   if (status === 'delivering') {

@@ -6,6 +6,7 @@ import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../
 import { approved } from '../bots/bots.js'
 import { type Condition, equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
+import { selecting } from '../select.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { deliveryPage, IN_FLIGHT } from './counts.js'
 import { webhookOf } from './webhooks.js'
@@ -197,10 +198,11 @@ export function* retry(
 
 /** Deletes up to `limit` deliveries created before `before`, with attempts and updates; returns their number. */
 export function* deleteOldDeliveries(before: number, limit: number): Op<number> {
-  const old = yield* all<{ id: string; bot_id: string; update_id: number }>(
-    `select id, bot_id, update_id from deliveries
+  const old = yield* all(
+    selecting<{ id: string; bot_id: string; update_id: number }>()(`select id, bot_id, update_id from deliveries
      where created_at < $1 and lease_until is null and not (status = 'failed'
-       and exists (select 1 from bots b where b.id = deliveries.bot_id and b.status = 'active')) order by created_at limit $2`,
+       and exists (select 1 from bots b where b.id = deliveries.bot_id and b.status = 'active'))
+     order by created_at limit $2`),
     [before, limit],
     'skip',
   )

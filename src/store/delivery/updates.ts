@@ -7,6 +7,7 @@ import { callerByHash } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
 import { aggregate, all, deleteFound, type Op, one, run, runEach } from '../operation.js'
 import { addUpdate, type NewUpdate } from '../outbox.js'
+import { selecting } from '../select.js'
 import { attempted, confirmTo, hasWebhook, lockQueue, WAITING } from './backlog.js'
 import { allowedUpdatesOf } from './webhooks.js'
 
@@ -38,8 +39,8 @@ interface ScanProgress {
 export type PollOutcome = UpdateBodies | ScanProgress | BotRefusal | Refusal<'WEBHOOK_ACTIVE' | 'OFFSET_IN_FUTURE'>
 
 /**
- * First step of a getUpdates call (RULES.md#polling): confirms updates, stores the selected types, reads updates. A
- * refused call changes nothing.
+ * First step of a getUpdates call (rules/bots.md#polling): confirms updates, stores the selected types, reads updates.
+ * A refused call changes nothing.
  */
 export function* poll(call: Poll): Op<PollOutcome> {
   const { botId, offset = 0, limit, now } = call
@@ -132,13 +133,13 @@ export function* addByPlatform(
 }
 
 /**
- * Deletes updates older than 24 hours (RULES.md#updates): up to `limit` updates without a delivery attempt, whose
+ * Deletes updates older than 24 hours (rules/bots.md#updates): up to `limit` updates without a delivery attempt, whose
  * deliveries it cancels, and up to `limit` confirmed updates. Returns the larger of the two numbers.
  */
 export function* deleteOldUpdates(now: number, limit: number): Op<number> {
-  const expired = yield* all<{ bot_id: string; update_id: number }>(
-    `select bot_id, update_id from updates where pending = 1 and created_at <= $1 and not ${attempted('updates')}
-     order by created_at limit $2`,
+  const expired = yield* all(
+    selecting<{ bot_id: string; update_id: number }>()(`select bot_id, update_id from updates
+     where pending = 1 and created_at <= $1 and not ${attempted('updates')} order by created_at limit $2`),
     [now - UNCONFIRMED_UPDATE_RETENTION_MS, limit],
     'skip',
   )

@@ -61,7 +61,7 @@ interface WebhookSet {
 
 /**
  * Sets the webhook of a bot and creates a delivery for each pending update. A call that repeats the current settings
- * changes nothing (RULES.md#webhook-settings).
+ * changes nothing (rules/webhooks.md#webhook-settings).
  */
 export function* set(webhook: WebhookSet, sealing: Sealing): Op<DeliveryMode> {
   const { botId, request, now } = webhook
@@ -158,7 +158,7 @@ export interface Borrowing extends Pick<WebhookSet, 'botId' | 'now' | 'newDelive
   readonly until: number
 }
 
-/** Lends the webhook of a bot to a listener, or renews its lease (RULES.md#borrowed-webhooks). */
+/** Lends the webhook of a bot to a listener, or renews its lease (rules/webhooks.md#borrowed-webhooks). */
 export function* borrow(call: Borrowing, { keys, random }: Sealing): Op<null | Refusal<'WEBHOOK_BORROWED'>> {
   const { botId, leaseId, holder, url, now, until } = call
   const queue = yield* lockQueue(botId)

@@ -1,6 +1,7 @@
 import { RETRY_DELAY_MS_MAX } from '../../domain/delivery.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { aggregate, all, type Op, run } from '../operation.js'
+import { selecting } from '../select.js'
 import {
   type Attempt,
   type EndedAttempt,
@@ -75,9 +76,10 @@ export function* botsWithWork(): Op<string[]> {
  * deliveries scheduled further ahead than any retry, because the clock was set back.
  */
 function* markReady(side: '<=' | '>', at: number): Op<string[]> {
-  const due = yield* all<{ id: string; bot_id: string }>(
-    `select id, bot_id from deliveries where status = 'failed' and ready = 0 and next_attempt_at ${side} $1
-     order by next_attempt_at limit ${BACKLOG_ROWS_PER_WRITE}`,
+  const due = yield* all(
+    selecting<{ id: string; bot_id: string }>()(`select id, bot_id from deliveries
+     where status = 'failed' and ready = 0 and next_attempt_at ${side} $1
+     order by next_attempt_at limit ${BACKLOG_ROWS_PER_WRITE}`),
     [at],
     'skip',
   )

@@ -1,8 +1,8 @@
 import type { Dialect } from './0001-initial.js'
 
 /**
- * A webhook that a listener borrows (RULES.md#borrowed-webhooks). `lease` is JSON with the lease id, its holder and the
- * settings of the owner; `lease_until` is system time.
+ * A webhook that a listener borrows (rules/webhooks.md#borrowed-webhooks). `lease` is JSON with the lease id, its
+ * holder and the settings of the owner; `lease_until` is system time.
  */
 export const webhookLeases = ({ int64 }: Dialect): string => `
 alter table webhooks add column lease text;

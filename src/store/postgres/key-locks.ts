@@ -1,4 +1,5 @@
 import { all, type Op } from '../operation.js'
+import { selecting } from '../select.js'
 
 /** Lock class of credential keys. Includes the schema name: each schema of a database may have its own servers. */
 const LOCK_CLASS = `hashtext('voucherctl credential keys of ' || current_schema())`
@@ -14,12 +15,12 @@ export interface ProcessSession {
 
 /** Finds running processes of this database that lack a credential key: they hold only locks of other keys. */
 export function* processesWithout(keyId: string): Op<ProcessSession[]> {
-  return yield* all<ProcessSession>(
-    `select l.pid, host(a.client_addr) as address
+  return yield* all(
+    selecting<ProcessSession>()(`select l.pid, host(a.client_addr) as address
      from pg_locks l left join pg_stat_activity a on a.pid = l.pid
      where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = ${LOCK_CLASS}::oid
        and l.database = (select oid from pg_database where datname = current_database())
-     group by l.pid, a.client_addr having bool_and(l.objid <> hashtext($1)::oid) order by l.pid`,
+     group by l.pid, a.client_addr having bool_and(l.objid <> hashtext($1)::oid) order by l.pid`),
     [keyId],
   )
 }

@@ -22,7 +22,7 @@ const own = `
 -- Detects two redemptions of one voucher in the same transaction (GroupCommit in store.ts).
 create unique index redemptions_in_force on redemptions (application_id, voucher_id) where reversed_at is null;
 
--- A crash may lose a session with its replay marks, but never one without the other (RULES.md#replay-marks).
+-- A crash may lose a session with its replay marks, but never one without the other (rules/encryption.md#replay-marks).
 -- A session is confirmed after its first successful call; confirmed sessions are evicted last.
 create unlogged table secure_sessions (
   sid text collate "C" primary key,

@@ -10,7 +10,7 @@ import type { PrimaryGuard } from './primary.js'
 const CONNECTIONS_MAX = { reads: 3, writes: 6 }
 /** Maximum wait in ms for a free or a new connection; with RESPONSE_MS_MAX, calls get a response within 8 s. */
 const CONNECT_MS_MAX = 2_000
-/** Maximum wait in ms for a row that another transaction has locked (RULES.md#keys-in-flight). */
+/** Maximum wait in ms for a row that another transaction has locked (rules/calls.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
 /** Maximum idle ms in a transaction: limits how long a suspended process can lock rows. */

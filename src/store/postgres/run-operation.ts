@@ -46,7 +46,7 @@ function take(
 async function execute(statement: Statement, connection: PooledConnection, writes: boolean): Promise<unknown> {
   const { kind, sql, lock } = statement
   const params = kind === 'run' || statement.changes ? statement.params : statement.params.map(withoutNul)
-  const missing = params.indexOf(undefined as never)
+  const missing = (params as readonly (Value | undefined)[]).indexOf(undefined)
   if (missing !== -1) throw new TypeError(`parameter $${missing + 1} is undefined in: ${sql}`)
   const locking = lock === undefined || !writes ? sql : `${sql} ${clauseOf(lock)}`
   const { rows, count } = await connection.query(locking, statement.hasSlice ? withMoreRows(params) : params)

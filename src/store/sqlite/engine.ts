@@ -140,7 +140,7 @@ export function prepareStatement(db: SqliteDatabase, sql: string): PreparedState
   const inOrder = order.every((number, index) => number === index)
   const valuesOf = (params: readonly Value[]): readonly Value[] => {
     const values = inOrder && params.length === order.length ? params : order.map((index) => params[index] as Value)
-    const missing = values.indexOf(undefined as unknown as Value)
+    const missing = (values as readonly (Value | undefined)[]).indexOf(undefined)
     if (missing !== -1) throw new TypeError(`parameter $${(order[missing] as number) + 1} is undefined in: ${sql}`)
     return values
   }

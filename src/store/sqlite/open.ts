@@ -17,7 +17,7 @@ const CHECKPOINT_PAGES = 16_000
  */
 const CACHE_KIB = 65_536
 
-/** Maximum size of a database that a server start checks, in 0.15 s (RULES.md#check-of-the-database). */
+/** Maximum size of a database that a server start checks, in 0.15 s (rules/server.md#check-of-the-database). */
 const CHECKED_AT_START_BYTES = 16 * 1024 * 1024
 
 /**

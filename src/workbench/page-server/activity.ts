@@ -15,7 +15,7 @@ const RECENT_MAX = 200
 /** Maximum bytes to explain immediately: a longer body is explained when opened, at up to 0.1 s per MiB. */
 const EXPLAINED_BYTES_MAX = 64 * 1024
 
-/** Live deliveries for open pages (RULES.md#page-of-a-listener). */
+/** Live deliveries for open pages (rules/workbench.md#page-of-a-listener). */
 export class ActivityFeed {
   readonly #secrets: readonly WebhookSecret[]
   readonly #recent: DeliveryActivity[] = []

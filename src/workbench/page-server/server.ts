@@ -21,7 +21,7 @@ const HOST = '127.0.0.1'
 
 /**
  * Serves the page of a listener on a separate free port, because the listener accepts deliveries on every path
- * (RULES.md#page-of-a-listener).
+ * (rules/workbench.md#page-of-a-listener).
  */
 export async function startListenerPage(options: PageRouteOptions): Promise<ListenerPage> {
   const feed = new ActivityFeed(options.secrets)
@@ -51,6 +51,7 @@ export async function startListenerPage(options: PageRouteOptions): Promise<List
     newLink: () => inspector.newLink().url,
     add: (event) => feed.received(event),
     async close() {
+      inspector.close()
       const closed = new Promise((resolve) => server.close(resolve))
       feed.close()
       server.closeAllConnections()

@@ -9,7 +9,7 @@ import { temporaryDir } from '../../support/cli/cli.js'
 
 // Written so, because the repository has no such document.
 const md = '.md'
-const root = join(import.meta.dirname, '..', '..', '..', '..')
+const root = join(import.meta.dirname, '..', '..', '..')
 const guide = readFileSync(join(root, 'src/guides/agents.md'), 'utf8')
 
 test('every command of the guide for agents runs, in one shell', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { wrapMarkdown } from '../../../src/cli/output/markdown.js'
 import { cli } from '../../support/cli/cli.js'
 
-const isTopic = (name: string) => name === 'page'
+const isTopic = (name: string) => ['page', 'rules'].includes(name)
 
 test('a Markdown table is formatted with aligned columns and cells wrapped at spaces', () => {
   const table =
@@ -28,9 +28,10 @@ test('a Markdown table whose words do not fit side by side is shown row by row a
 })
 
 test('a Markdown link becomes its text, with the web address or the help topic of a guide', () => {
-  const links = '[Text](#a), [the page](src/guides/page.md), [jq](https://jqlang.org), [source](other.txt)'
+  const links =
+    '[Text](#a), [the page](src/guides/page.md), [ids](rules/calls.md#times), [jq](https://jqlang.org), [source](other.txt)'
   expect(wrapMarkdown(links, 100, isTopic)).toBe(
-    'Text, the page [voucherctl help page], jq (https://jqlang.org), source',
+    'Text, the page [voucherctl help page], ids [voucherctl help rules], jq (https://jqlang.org), source',
   )
   expect(wrapMarkdown(`![A page](page.png)`, 80)).toBe('(Picture: A page)')
 })
@@ -45,7 +46,7 @@ test('paragraphs and lists of Markdown are wrapped at spaces, with code blocks u
 test('without a terminal a guide keeps its tables and links, and is wrapped to 80 columns', async () => {
   const { stdout } = await cli('help reference-server')
   expect(stdout).toContain('\n| tokens, also those of the page | SHA-256 |\n')
-  expect(stdout).toContain('](../contract/RULES.md')
+  expect(stdout).toContain('](../contract/rules/')
 })
 
 test.each([60, 80, 120])('on a terminal of %i columns no line of a topic is wider, except code', async (columns) => {

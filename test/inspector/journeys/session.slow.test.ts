@@ -48,6 +48,9 @@ async function stranger(port: number, respond: (request: IncomingMessage, body: 
 
 const tokenOf = async (page: TestPage) => String(await page.evaluate("sessionStorage.getItem('page-token')"))
 
+/** Waits until the tab knows that its server is gone: an earlier request would reach the next program on the port. */
+const noticed = (page: TestPage) => page.getByText('Disconnected', { exact: true }).waitFor()
+
 test('tab sends a stranger on its port no token, loads no view, and returns to its own server', () =>
   inFolder(async (dataDir) => {
     const options = { dataDir, seed: defaultSeed }
@@ -55,12 +58,14 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
     const page = await openPage(first)
     const token = await tokenOf(page)
     await first.close()
+    await noticed(page)
     const other = await stranger(first.port, () =>
       JSON.stringify({ proof: 'ab'.repeat(32), build: 'x', success: true }),
     )
     await page.getByText('The server at this address does not know this tab').waitFor()
     await page.getByText('Stopped', { exact: true }).waitFor()
-    // A view of its own file, a search, and a change: none of them asks the stranger.
+    // A form and a view with files of their own, and a search: none of them asks the stranger.
+    await page.getByRole('button', { name: 'Record a scenario …' }).click()
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
     await page.getByText('Loading …').waitFor()
     await page.getByLabel('Find').fill('user-1')
@@ -76,6 +81,8 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
       expect(text.toLowerCase()).not.toContain('page-token')
     }
     const second = await standaloneServer({ ...options, port: first.port })
+    // The search waited for the server; its result replaces the view.
+    await page.getByRole('heading', { name: 'Find', exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
     await page.getByRole('heading', { name: 'Faults', exact: true }).waitFor()
@@ -89,6 +96,7 @@ test('stranger that passes on the proof of the server on another port gets no to
     const page = await openPage(first)
     const token = await tokenOf(page)
     await first.close()
+    await noticed(page)
     const moved = await standaloneServer({ dataDir, seed: defaultSeed })
     expect(moved.port).not.toBe(first.port)
     const statuses: number[] = []
@@ -109,6 +117,7 @@ test('tab of a server in memory sends nothing to the next server on the port, an
   const page = await openPage(first)
   const token = await tokenOf(page)
   await first.close()
+  await noticed(page)
   const second = await standaloneServer({ seed: defaultSeed, port: first.port })
   await page.getByText('The server at this address does not know this tab').waitFor()
   expect(await tokenOf(page)).toBe(token)

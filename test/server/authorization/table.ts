@@ -1,6 +1,6 @@
 import type { BotScope, CredentialKind, Scope } from '../../../src/contract/endpoint.js'
 
-/** Who may call a route and which objects it accepts, written from RULES.md, not from the contract under test. */
+/** Who may call a route and which objects it accepts, written from the rules, not from the contract under test. */
 export interface Row {
   readonly route: string
   readonly caller: CredentialKind
@@ -55,7 +55,7 @@ export const rows: Readonly<Record<string, Row>> = {
     redemption,
   ),
 
-  // Bot endpoints: a bot token with a scope of RULES.md#scopes.
+  // Bot endpoints: a bot token with a scope of rules/callers.md#scopes.
   'bots.issue': row('POST /api/v1/bots/vouchers/issue', 'bot', 'vouchers:issue', {
     chat_id: 'CHAT_NOT_FOUND',
     template_id: 'TEMPLATE_NOT_FOUND',
@@ -196,7 +196,7 @@ export interface Held {
 }
 
 /**
- * Applies the checks in the order of RULES.md#order-of-checks; the first that fails decides the response.
+ * Applies the checks in the order of rules/calls.md#order-of-checks; the first that fails decides the response.
  * @param missing the failure code of an object that is absent or foreign; null if the caller owns the object
  * @returns the expected failure code, or null for a success
  */

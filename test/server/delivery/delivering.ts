@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import { createSender, type Delivery, type SenderOptions } from '../../../src/server/delivery/sender.js'
+import { type Delivery, type SenderOptions, WebhookSender } from '../../../src/server/delivery/sender.js'
 import { listen } from '../../support/listen.js'
 import { hooksExampleCom } from './certificates.js'
 
@@ -18,7 +18,7 @@ export const respondWith = (bytes: string) => (socket: Socket) => void socket.wr
 
 /** Creates a webhook sender that is closed at the end of the test. */
 export function senderFor(options: SenderOptions = {}) {
-  const sender = createSender(options)
+  const sender = new WebhookSender(options)
   onTestFinished(() => sender.close(0))
   const send = (url: string, delivery: Partial<Delivery> = {}) =>
     sender.send({ url, body: Buffer.from('{"update_id":1}'), headers: {}, allowedIps: [], ...delivery })

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { createSender } from '../../../src/server/delivery/sender.js'
+import { WebhookSender } from '../../../src/server/delivery/sender.js'
 import { DeliveryWorker } from '../../../src/server/delivery/worker.js'
 import { DeliveryScene, until } from '../../support/server/deliveries.js'
 
@@ -10,7 +10,7 @@ it('worker that lacks the key of a webhook leaves further deliveries to other wo
   const errors: unknown[] = []
   const worker = new DeliveryWorker({
     ...{ store, clock, attempts: undefined, keys: { current: key, all: [key] } },
-    sender: createSender({ loopbackPorts: scene.ports }),
+    sender: new WebhookSender({ loopbackPorts: scene.ports }),
     onError: (error) => errors.push(error),
   })
   await worker.start({ alone: false })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { createSender } from '../../../src/server/delivery/sender.js'
+import { WebhookSender } from '../../../src/server/delivery/sender.js'
 import { startServer } from '../../../src/server/listen.js'
 import { newReceiver, until } from '../../support/server/deliveries.js'
 import { standaloneServer } from '../../support/server/server.js'
@@ -39,7 +39,7 @@ it('loopback-only server refuses other hosts, also of stored webhooks, without a
     return []
   }
   const delivery = { url: 'https://hooks.example.com/x', body: Buffer.from('{}'), headers: {}, allowedIps: [] }
-  const sender = createSender({ lookup, loopbackPorts: { has: () => true, only: true } })
+  const sender = new WebhookSender({ lookup, loopbackPorts: { has: () => true, only: true } })
   const { error } = await sender.send(delivery)
   expect([error?.code, error?.message, lookups]).toEqual(['url_refused', expect.stringContaining('not_loopback'), []])
   await sender.close()

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { HIDDEN } from '../../../src/contract/platform/activity.js'
 import { type DeliveryDetail, REPLAY_BYTES_MAX } from '../../../src/contract/platform/deliveries.js'
-import { createSender } from '../../../src/server/delivery/sender.js'
+import { WebhookSender } from '../../../src/server/delivery/sender.js'
 import { run } from '../../../src/store/operation.js'
 import { signWebhook, verifyWebhook, webhookHeaders } from '../../../src/webhook/signature.js'
 import { DAY_MS, START_MS, testApp } from '../../support/server/app.js'
@@ -342,7 +342,7 @@ describe('replay by the operator', () => {
     await scene.set({ url: HOOK_URL }, { allowed_ips: ['93.184.215.14'] })
     const { id: deliveryId } = await scene.delivery(await scene.ping())
     const connectTcp = vi.fn()
-    const sender = createSender({ lookup: async () => [address], connectTcp })
+    const sender = new WebhookSender({ lookup: async () => [address], connectTcp })
     const twin = testApp({ store: scene.server.deps.store, sender })
     onTestFinished(() => twin.close())
     const { data } = await callerOf(twin.send, twin.operatorKey)(platform.replayDelivery, {

@@ -13,7 +13,7 @@ import { codeOf, newTenant, serial, type Tenant } from '../../support/server/ten
 import { WatchedPolls } from '../../support/server/watched-polls.js'
 import { openTestStore } from '../../support/store/engines.js'
 
-/** Tests that an encrypted call differs from a plain call only where RULES.md says so. */
+/** Tests that an encrypted call differs from a plain call only where the rules say so. */
 
 let store: Store
 beforeAll(() => {

@@ -1,47 +1,47 @@
 import type { Endpoint, OutputOf } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
-import { dataExample, records } from '../../../src/contract/openapi/examples.js'
-import { nameOf } from '../../../src/contract/openapi/schema.js'
+import { dataExample } from '../../../src/contract/openapi/examples.js'
 import { templateBody } from '../../../src/contract/openapi/template-body.js'
 import { redeemCode } from './cli.js'
 
-/** Returns an example of the contract with short ids such as app_01 and order-1. */
-const short = <T>(example: T): T =>
-  JSON.parse(JSON.stringify(example).replaceAll(/(?<=_01)JDKQ4Z8N6W2T5Y9RB3CV7HX.|(?<=order-1)001/g, ''))
-const dataOf = <E extends Endpoint>(endpoint: E) => short(dataExample(endpoint, nameOf)) as OutputOf<E>
-const examples = short(records)
+const { apps, tokens, templates, vouchers, bots, webhook, platform } = contract
 
-export const {
-  Token: token,
-  Voucher: voucher,
-  Verification: verification,
-  Bot: bot,
-  BotDetail: botDetail,
-  BotMetrics: botMetrics,
-  Chat: chat,
-} = examples
-export const app = { ...examples.Application, description: null, linkedBots: [] }
+/** Returns the example of a response with short ids such as app_01 and order-1. */
+const dataOf = <E extends Endpoint>(endpoint: E) =>
+  JSON.parse(
+    JSON.stringify(dataExample(endpoint)).replaceAll(/(?<=_01)JDKQ4Z8N6W2T5Y9RB3CV7HX.|(?<=order-1)001/g, ''),
+  ) as OutputOf<E>
+
+export const token = dataOf(tokens.revoke)
+export const verification = dataOf(vouchers.verify)
+export const voucher = verification.voucher
+export const bot = dataOf(platform.approveBot)
+export const botDetail = dataOf(bots.get)
+export const botMetrics = dataOf(bots.metrics)
+export const chat = dataOf(platform.createChat)
+export const app = { ...dataOf(apps.get), description: null, linkedBots: [] }
 export const template = {
-  ...examples.Template,
+  ...dataOf(templates.create),
   ...{ externalTemplateId: 'coffee', issueLimit: 10, issuedCount: 3 },
   ...{ status: 'draft', submittedAt: null, reviewedAt: null },
 }
-export const redemption = { ...examples.Redemption, recipientUserId: 'user-1', redeemedAt: examples.Voucher.issuedAt }
-export const message = { ...examples.Message, text: 'Hello' }
-export const update = { ...examples.Update, update_id: 7, message }
-export const delivery = { ...examples.Delivery, update_id: 7 }
+export const redemption = { ...dataOf(vouchers.redeem), recipientUserId: 'user-1', redeemedAt: voucher.issuedAt }
+export const message = { ...dataOf(bots.send), text: 'Hello' }
+export const update = { ...dataOf(platform.addUpdate), update_id: 7, message }
+export const delivery = { ...dataOf(webhook.retry), update_id: 7 }
 const known = { request_id: 'req_01', idempotency_key: 'order-1', token_prefix: 'sop_CANA' }
+const history = dataOf(platform.voucher)
 export const voucherHistory = {
-  ...examples.VoucherHistory,
-  events: examples.VoucherHistory.events.map((it) => ({ ...it, ...known })),
+  ...history,
+  events: history.events.map((it) => ({ ...it, ...known })),
   now: voucher.issuedAt,
 }
-const { schedule, ...storedDelivery } = dataOf(contract.platform.delivery)
+const { schedule, ...storedDelivery } = dataOf(platform.delivery)
 export const deliveryDetail = {
   ...storedDelivery,
   schedule: [...schedule, { attempt: 2, at: voucher.issuedAt, state: 'due' }],
 }
-export const deliveryReplay = dataOf(contract.platform.replayDelivery)
+export const deliveryReplay = dataOf(platform.replayDelivery)
 
 /** A template file that contains `template`. */
 export const templateFile = `templates:
@@ -82,8 +82,6 @@ export interface LeafCall {
 
 /** The endpoint that a command calls; `args` and `bare` of its LeafCall. */
 type Row = readonly [endpoint: Endpoint, args?: string, bare?: string]
-
-const { apps, tokens, templates, vouchers, bots, webhook, platform } = contract
 
 const reads: Readonly<Record<string, Row>> = {
   'apps list': [apps.list],
@@ -172,7 +170,10 @@ const mutations: Readonly<Record<string, Row>> = {
 /** Response data of commands for which the example of the endpoint will not do. */
 const dataOverrides: Readonly<Record<string, unknown>> = {
   'server keys rotate': {
-    items: [examples.SecureKey, { ...examples.SecureKey, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null }],
+    items: dataOf(platform.secureKeys).items.flatMap((it) => [
+      it,
+      { ...it, kid: 'PT2TePNwykronB8N', state: 'next', activated_at: null },
+    ]),
   },
   // The QR code of the example has no valid checksum.
   'vouchers issue': issuedVoucher,

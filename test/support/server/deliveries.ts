@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import type { InputOf } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { Delivery } from '../../../src/contract/webhook.js'
-import { createSender, type Sender, type SenderOptions } from '../../../src/server/delivery/sender.js'
+import { type Sender, type SenderOptions, WebhookSender } from '../../../src/server/delivery/sender.js'
 import { DeliveryWorker } from '../../../src/server/delivery/worker.js'
 import { verifyWebhook } from '../../../src/webhook/signature.js'
 import { listen } from '../listen.js'
@@ -84,7 +84,7 @@ export class DeliveryScene {
     const ports = new Set<number>()
     const lookup = async () => ['93.184.215.14']
     const webhooks = { loopbackPorts: ports, egressIps: ['198.51.100.7'], lookup }
-    const server = testApp({ webhooks, sender: createSender(webhooks) })
+    const server = testApp({ webhooks, sender: new WebhookSender(webhooks) })
     const tenant = await newTenant(server)
     const scene = new DeliveryScene(server, ports, tenant, await tenant.bot())
     onTestFinished(async () => {
@@ -96,7 +96,7 @@ export class DeliveryScene {
   }
 
   async startWorker({ slots, ...options }: SenderOptions & { readonly slots?: number } = {}): Promise<void> {
-    const sender: Sender = createSender({ loopbackPorts: this.ports, ...options })
+    const sender: Sender = new WebhookSender({ loopbackPorts: this.ports, ...options })
     const { store, clock, keys, attempts } = this.server.deps
     const onError = (error: unknown) => this.workerErrors.push(error)
     this.#worker = new DeliveryWorker({

@@ -1,6 +1,6 @@
 /**
  * Minimal model of a voucher service: one application, its templates, vouchers, redemptions and idempotency records.
- * It is written from RULES.md and not from the server code, because tests compare the model with the server.
+ * It is written from the rules and not from the server code, because tests compare the model with the server.
  */
 export const DAY = 86_400_000
 

@@ -50,7 +50,7 @@ async function* again(first: readonly ReadLine[], rest: AsyncGenerator<ReadLine[
   yield* rest
 }
 
-/** Marks rows that repeat the id or credential of an earlier row (RULES.md#bulk-commands). */
+/** Marks rows that repeat the id or credential of an earlier row (rules/cli.md#bulk-commands). */
 export async function* markDuplicates(
   blocks: AsyncIterable<readonly ReadRow[]>,
   known: RowMembers,

@@ -84,7 +84,7 @@ function textsIn(members: Readonly<Record<string, unknown>>, { ignored }: RowMem
   return { values, wrong }
 }
 
-/** Checks only that a row has its members; the server checks everything else (RULES.md#bulk-commands). */
+/** Checks only that a row has its members; the server checks everything else (rules/cli.md#bulk-commands). */
 export function rowOf(line: number, members: Readonly<Record<string, unknown>>, known: RowMembers): ReadRow {
   const { values, wrong } = textsIn(members, known)
   const fault = (code: RowFault['code'], message: string) => ({ ...bad(line, code, message), values })

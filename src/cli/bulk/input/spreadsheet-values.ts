@@ -25,7 +25,7 @@ function formOf(given: string | undefined) {
 }
 
 /**
- * Refuses rows whose ids a spreadsheet replaced (RULES.md#bulk-commands). A value in the form of a date or time is
+ * Refuses rows whose ids a spreadsheet replaced (rules/cli.md#bulk-commands). A value in the form of a date or time is
  * refused if all other values of its column, up to the end of its block, are digits.
  */
 export async function* refuseSpreadsheetValues(

@@ -60,7 +60,7 @@ const apiCall = leaf({
   },
 })
 
-/** Builds the call from arguments and flags (RULES.md#api). It checks the arguments before it reads a file. */
+/** Builds the call from arguments and flags (rules/cli.md#api). It checks the arguments before it reads a file. */
 async function readCall(
   context: Context,
   typedMethod: string,

@@ -71,7 +71,7 @@ const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.to
 
 /**
  * Replaces the voucher codes, tokens, webhook secrets and webhook URLs of a body with shell variables (see
- * RULES.md#hidden-values), and adds their values to `variables`.
+ * rules/cli.md#hidden-values), and adds their values to `variables`.
  */
 function withVariables(body: string, routeId: string | undefined, variables: Map<string, string>): ShellText {
   const names = new SecretNames()

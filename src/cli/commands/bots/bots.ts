@@ -73,7 +73,7 @@ function warnOfMissingToken({ output, settings }: Context, botId: string, bot: P
 }
 
 const NAME_RULE = 'must have at most 100 characters'
-/** Counts code points, as the interface does (RULES.md#text). */
+/** Counts code points, as the interface does (rules/calls.md#text). */
 const isName = (it: string) => it !== '' && [...it].length <= 100
 const USERNAME = /^[a-z][a-z0-9_]{2,63}$/
 const USERNAME_RULE = '3 to 64 of a-z 0-9 _, starting with a letter'

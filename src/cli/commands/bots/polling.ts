@@ -14,11 +14,11 @@ import type { Plan, Result } from '../../output/outcome.js'
 const GRACE_MS = 10_000
 /** Milliseconds between attempts to reconnect: one minute in total, enough for a server to restart. */
 const RECONNECT_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** Milliseconds between polls of a server that does not hold them (RULES.md#polls-that-are-not-held). */
+/** Milliseconds between polls of a server that does not hold them (rules/bots.md#polls-that-are-not-held). */
 const PACE_MS = [1_000, 2_000, 4_000, 8_000] as const
 /** Maximum milliseconds that the confirmation of updates after Ctrl-C may take. */
 const CONFIRM_MS = 2_000
-/** Maximum seconds that a server holds a poll (RULES.md#polling). */
+/** Maximum seconds that a server holds a poll (rules/bots.md#polling). */
 const HOLD_SECONDS_MAX = 50
 /** Maximum seconds to hold a poll over the encrypted transport, whose clients time out after 15 s. */
 const HOLD_ENCRYPTED_SECONDS_MAX = 10
@@ -86,7 +86,7 @@ export function withRestartedServer(context: Context): Context {
 
 /**
  * Converts the result of a poll. The server counts as unavailable if it does not respond, responds with a 5xx, or is a
- * local server that is restarting. Invalid update ids are an invalid response (RULES.md#update-ids).
+ * local server that is restarting. Invalid update ids are an invalid response (rules/bots.md#update-ids).
  */
 export function polledOf(result: PollResult, from: number | undefined): PollOutcome<Failure> {
   if ('plan' in result) throw new Error('a dry run does not come here')

@@ -1,15 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import type { Need } from '../../../conform/group.js'
 import type { WebhookReceiver } from '../../../conform/receiver.js'
-import type { ProbeResult } from '../../../conform/result.js'
 import { codeOf } from '../../../files/error-code.js'
 import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { proxyOf } from '../../command/transport.js'
-import { notReachable, platformAccess } from '../../conform/platform-access.js'
-import { type ConformReport, linesOf, reportOf, suitesOf } from '../../conform/report.js'
-import { openResults, type ResultsFile } from '../../conform/results-file.js'
+import { type ConformReport, linesOf, suitesOf } from '../../conform/report.js'
+import { openResults } from '../../conform/results-file.js'
+import { chooseProbes, type ProbesToRun, runConform, STORE_EACH } from '../../conform/run.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import {
   at,
@@ -25,7 +21,6 @@ import {
 } from '../../flags/flags.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import { writeJunit } from '../../output/junit.js'
-import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
 
 const flags = {
@@ -67,14 +62,10 @@ export const conform = leaf({
   ],
   changes: true,
   run: async (context, { flags }): Promise<Outcome<ConformReport>> => {
-    const { host, globals, settings } = context
-    if (globals['token-file'] !== undefined) {
-      return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
-    }
-    const only = flags.only.flatMap((it) => it.split(','))
-    const selected = await select(only)
-    if (!selected.ok) return selected
-    const { probes } = selected
+    const { host, settings } = context
+    const chosen = await chooseProbes(context, flags.only)
+    if (!chosen.ok) return chosen
+    const { probes } = chosen
     const base = context.baseUrl()
     if (!base.ok) return base
     if (context.dryRun) return context.plan(`send the calls of ${probes.length} probes to ${base.value}`)
@@ -89,7 +80,7 @@ export const conform = leaf({
     const receiver = await openReceiver(flags)
     if (receiver !== undefined && 'code' in receiver) return receiver
     try {
-      const report = await run(context, base.value, flags, { file, receiver, only, total: probes.length })
+      const report = await runConform(context, base.value, chosen, { ...flags, file, receiver })
       if ('code' in report) return report
       return await finish(context, report, probes, flags)
     } finally {
@@ -99,7 +90,7 @@ export const conform = leaf({
 })
 
 /** Writes and prints the report, and decides the exit code. */
-async function finish(context: Context, report: ConformReport, probes: Selected, flags: ConformFlags) {
+async function finish(context: Context, report: ConformReport, probes: ProbesToRun['probes'], flags: ConformFlags) {
   const { host, output } = context
   const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
   const exit = exitOf(report, flags['fail-on'])
@@ -117,18 +108,6 @@ async function finish(context: Context, report: ConformReport, probes: Selected,
   }
   const outcome = { ok: true, exit, failure } as const
   return output.isForPeople ? { ...outcome, printed: true as const } : { ...outcome, data: report }
-}
-
-async function select(only: readonly string[]) {
-  const { selectProbes, selectable } = await import('../../../conform/start.js')
-  const { probes, unknown } = selectProbes(only)
-  if (unknown.length === 0) return { ok: true as const, probes }
-  const { closest } = await import('../../../values/closest.js')
-  const near = closest(unknown[0] ?? '', selectable())
-  return usage(
-    `--only names no group, rule or probe: ${unknown.join(', ')}.`,
-    `${near === undefined ? '' : `Did you mean ${near}? `}Groups and rules: ${selectable().join(', ')}.`,
-  )
 }
 
 function exitOf(report: ConformReport, failOn: ConformFlags['fail-on']): number {
@@ -153,11 +132,12 @@ function untestedIn({ items, not_reachable, not_usable, refused, reasons }: Conf
   return fail('PROBES_UNTESTED', message, `${hint} A longer --max-wait waits for its Retry-After.`)
 }
 
-/** Probes of the run, by what they need. */
-type Selected = readonly { readonly id: string; readonly needs: readonly string[]; readonly reads?: true }[]
-
 /** The failure of a run that skipped probes because a credential is missing; undefined if none was skipped. */
-function skippedFor({ items, lacking }: ConformReport, probes: Selected, flags: ConformFlags): Failure | undefined {
+function skippedFor(
+  { items, lacking }: ConformReport,
+  probes: ProbesToRun['probes'],
+  flags: ConformFlags,
+): Failure | undefined {
   const skipped = new Set(items.filter((it) => it.result === 'not_applicable').map((it) => it.probe))
   const possible = probes.filter((it) => skipped.has(it.id) && (it.reads || !flags['read-only']))
   const missing = lacking.filter((kind) => possible.some((it) => it.needs.includes(kind)))
@@ -167,77 +147,6 @@ function skippedFor({ items, lacking }: ConformReport, probes: Selected, flags: 
   const message = `${count} probes were skipped for lack of a credential: ${names.join(', ')}.`
   return fail('PROBES_SKIPPED', message, `${STORE_EACH} Or skip them with --allow-skips.`)
 }
-
-const STORE_EACH = 'Store each: `voucherctl login --with-token -`, or set its variable.'
-
-const QUOTA = 100
-
-interface RunParts {
-  readonly file: ResultsFile | undefined
-  readonly receiver: WebhookReceiver | undefined
-  readonly only: readonly string[]
-  readonly total: number
-}
-
-async function run(
-  context: Context,
-  baseUrl: string,
-  flags: ConformFlags,
-  { file, receiver, only, total }: RunParts,
-): Promise<ConformReport | Failure> {
-  const { conform } = await import('../../../conform/start.js')
-  const { CredentialRefused, NotReachable } = await import('../../../conform/result.js')
-  const { Paths } = await import('../../../conform/paths.js')
-  const { host } = context
-  const proxy = await proxyOf(host, baseUrl)
-  if (!proxy.ok) return proxy
-  const { idOf } = await import('../../command/names.js')
-  const template = await idOf(context, 'template_id', flags.template)
-  if (!template.ok) return template
-  const bot = await idOf(context, 'botId', flags.bot)
-  if (!bot.ok) return bot
-  const access = await platformAccess(context, baseUrl, { ...flags, template: template.value, bot: bot.value })
-  const results: ProbeResult[] = [...(file?.results ?? [])]
-  const paths = new Paths()
-  const refused = new Set<Need>()
-  const endProgress = showProgress(context, results, total)
-  try {
-    const left = await conform({
-      baseUrl,
-      ...access,
-      receiver,
-      quota: flags.quota ?? QUOTA,
-      only,
-      done: new Set(results.map((it) => it.probe)),
-      readOnly: flags['read-only'],
-      run: randomBytes(4).toString('hex'),
-      paths,
-      refused,
-      onResult: (result) => {
-        results.push(result)
-        file?.append(result)
-      },
-    })
-    file?.append({ left })
-    const lacking = (['token', 'jwt', 'bot'] as const).filter((kind) => access.credentials[kind] === undefined)
-    const settled = results.map((it) => paths.settle(it))
-    return reportOf(baseUrl, settled, [...(file?.left ?? []), ...left], host.signal.aborted, lacking, [...refused])
-  } catch (error) {
-    if (error instanceof CredentialRefused) return fail('PROBES_SKIPPED', error.message, STORE_EACH)
-    if (!(error instanceof NotReachable)) throw error
-    return notReachable(context, baseUrl, error.message)
-  } finally {
-    endProgress()
-  }
-}
-
-/** Shows on stderr how many probes have a result. Returns a function that ends the display. */
-const showProgress = (context: Context, results: readonly ProbeResult[], total: number) =>
-  showLiveLine(context, (columns) => {
-    const differ = results.filter((it) => it.result === 'differs').length
-    const last = results.at(-1)?.probe ?? ''
-    return `${results.length} of ${total} probes, ${differ} differ  ${last}`.slice(0, columns)
-  })
 
 /** Opens the receiver that --webhook-url names; undefined without the flag. */
 async function openReceiver(flags: ConformFlags): Promise<WebhookReceiver | Failure | undefined> {

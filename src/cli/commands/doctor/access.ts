@@ -21,7 +21,7 @@ interface Probe {
 const V1 = '/api/v1/open-platform'
 const empty = { method: 'POST', body: '{}' }
 
-/** A harmless call for each scope: a read, or a call without a required member (RULES.md#doctor). */
+/** A harmless call for each scope: a read, or a call without a required member (rules/cli.md#doctor). */
 const scopeProbes: Readonly<Partial<Record<CredentialKind, Readonly<Record<string, Probe>>>>> = {
   token: {
     'vouchers:read': { method: 'GET', path: `${V1}/vouchers/templates?limit=1` },

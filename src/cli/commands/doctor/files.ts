@@ -16,7 +16,7 @@ import { bad, type Check, type NamedCheck, ok, warn } from './check.js'
 
 const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
 
-/** Checks the variables that decide where files are (RULES.md#folders). */
+/** Checks the variables that decide where files are (rules/cli.md#folders). */
 export function checkFolders(host: Host): Check {
   const name = 'folders'
   const problem = refuseFolders(host)

@@ -76,8 +76,9 @@ function handshake(host: string, port: number, { timeoutMs, ca }: TlsOptions): P
     const timer = setTimeout(() => end({ code: 'no response' }), timeoutMs)
     socket.on('error', (error) => end({ code: codeOf(error) }))
     socket.on('secureConnect', () => {
-      const { authorizationError: refusal } = socket
-      const code = refusal instanceof Error ? codeOf(refusal) : (refusal as unknown as string | null)
+      // A code, although its type says Error.
+      const refusal: unknown = socket.authorizationError
+      const code = refusal instanceof Error ? codeOf(refusal) : (refusal as string | null)
       end({ validTo: socket.getPeerCertificate().valid_to, refusal: code ?? undefined })
     })
   })

@@ -37,9 +37,8 @@ export const serve = (guides: readonly string[]): Leaf =>
       try {
         const { serveTools } = await import('../../mcp/protocol.js')
         const running = new Set<Promise<unknown>>()
-        const referable = { value: agentEnvironment(env, flags.env) }
-        const own = { ...context, host: Object.create(context.host, { referable }) as typeof context.host }
-        await serveTools({ context: own, allowWrite: flags['allow-write'], ownServer, running }, guides)
+        const referable = agentEnvironment(env, flags.env)
+        await serveTools({ context, allowWrite: flags['allow-write'], referable, ownServer, running }, guides)
       } finally {
         await ownServer?.close()
       }
@@ -49,7 +48,7 @@ export const serve = (guides: readonly string[]): Leaf =>
 
 async function startOwnServer({ host }: Context, file: string) {
   if (file === '-') return usage('--seed cannot be standard input, which carries the protocol.', 'Name a file.')
-  const { readSeedFile } = await import('../server/seed.js')
+  const { readSeedFile } = await import('../../server/seed-file.js')
   const read = await readSeedFile(host, file)
   if (!read.ok) return read
   const { startServer } = await import('../../../server/listen.js')

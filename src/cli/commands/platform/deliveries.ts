@@ -14,7 +14,7 @@ import { drawDelivery, drawReplay } from './delivery-drawing.js'
 
 const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
 
-/** Exit codes of a replay, the same as for `webhook replay` (RULES.md#replay-of-deliveries). */
+/** Exit codes of a replay, the same as for `webhook replay` (rules/workbench.md#replay-of-deliveries). */
 function exitOf(replay: DeliveryReplay): number {
   // Copy the members: a response that is not an object then has none.
   const { error, status } = { ...replay }

@@ -5,7 +5,7 @@ import { conflictsOf, type Flags } from '../../flags/flags.js'
 import { globalFlags } from '../../flags/globals.js'
 import { rows } from '../../output/text.js'
 
-/** Creates the command `commands` for scripts (RULES.md#commands). @param page entries of the first help page */
+/** Creates the command `commands` for scripts (rules/cli.md#commands). @param page entries of the first help page */
 export const commands = (entries: readonly Entry[]): Leaf =>
   leaf({
     name: 'commands',

@@ -81,7 +81,7 @@ async function recordLive(context: Context, until: string | undefined, withStore
   const { recordedScenario } = await import('../../../recorder/recorded-scenario.js')
   const signal = AbortSignal.timeout(READING_MS)
   const read: ReadRecord = async (endpoint, input) => {
-    const result = await context.call(endpoint, input as never, { progress: 'Reading earlier records', signal })
+    const result = await context.call(endpoint, input, { progress: 'Reading earlier records', signal })
     return result.ok ? result.data : undefined
   }
   const { parts, ...made } = await recordedScenario({ ...taken.value, read })

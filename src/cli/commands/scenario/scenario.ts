@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import type { Context } from '../../command/context.js'
@@ -13,7 +12,8 @@ import type { Outcome } from '../../output/outcome.js'
 import type { Output } from '../../output/output.js'
 import { plainLine } from '../../output/text.js'
 import type { Scenario } from '../../scenario/document.js'
-import type { RunOptions, ScenarioReport, StepReport } from '../../scenario/run.js'
+import type { ScenarioReport, StepReport } from '../../scenario/run.js'
+import { stepsOf } from '../../scenario/run-scenarios.js'
 import { writeEnvFile } from './export-env.js'
 import { init } from './init.js'
 import { record } from './record.js'
@@ -72,24 +72,57 @@ export const scenario: Group = {
 }
 
 /** Runs all scenario files once. */
-export async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
-  const read = await readScenarios(context, files)
-  if (!read.ok) return read
-  const { scenarios } = read
+async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
+  const parsed = await readScenarios(context, files)
+  if (!parsed.ok) return parsed
   const named = isNamed(context) ? (otherThanProfile(context) ?? context.baseUrl()) : undefined
   if (named?.ok === false) return named
   const baseUrl = named?.value
-  if (context.dryRun) {
-    const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
-    const plans = scenarios.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
-    return plans.at(-1) as Outcome<unknown>
-  }
-  const { junit, 'webhook-port': port, 'export-env': envFile } = flags
-  const problem = await allowed(context, baseUrl, { junit, envFile })
+  if (!context.dryRun) return runAll(context, parsed.value, baseUrl, flags)
+  const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
+  const plans = parsed.value.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
+  return plans.at(-1) as Outcome<unknown>
+}
+
+async function runAll(
+  context: Context,
+  scenarios: readonly Scenario[],
+  baseUrl: string | undefined,
+  { parallel, junit, 'webhook-port': webhookPort, 'export-env': envFile }: RunFlags,
+): Promise<Outcome<unknown>> {
+  const { host, settings, output } = context
+  const unwritable = envFile === undefined ? undefined : await checkWritable(host, envFile)
+  const problem = unwritable ?? (await writeJunit(host, junit, [])) ?? (await confirmServer(context, baseUrl))
   if (problem !== undefined) return problem
-  const parallel = port === undefined ? (flags.parallel ?? availableParallelism()) : 1
-  const compares = isGivenForCall(context.settings.profileName)
-  return runAll(context, scenarios, { baseUrl, webhookPort: port ?? 0, compares, parallel, junit, envFile })
+  const paint = await output.paint()
+  const onlyFirst = isGivenForCall(settings.profileName) && !context.globals.debug
+  const onReport = (report: ScenarioReport) => output.isForPeople && showReport(output, paint, report, onlyFirst)
+  const { runScenarios } = await import('../../scenario/run-scenarios.js')
+  const ran = await runScenarios(context, scenarios, { baseUrl, webhookPort, parallel, onReport })
+  if (!ran.ok) return ran
+  const { data, environment } = ran
+  const { passed, failed, not_run, duration_ms } = data
+  const unwritten = await writeJunit(host, junit, data.items.map(suiteOf))
+  const server = baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: baseUrl }
+  const isExported = envFile !== undefined && failed === 0
+  const unexported = isExported ? writeEnvFile(host, envFile, { ...server, ...environment }) : undefined
+  const exit = failed > 0 ? 1 : not_run > 0 ? INCOMPLETE : 0
+  const failure = unwritten ?? unexported
+  if (!output.isForPeople) return { ok: true, data, exit, failure }
+  const rest = not_run === 0 ? '' : `, ${not_run} step${not_run === 1 ? '' : 's'} not run`
+  output.say(`\n${passed} passed, ${failed} failed${rest}, in ${(duration_ms / 1000).toFixed(1)} s`)
+  return { ok: true, printed: true, exit, failure }
+}
+
+async function readScenarios(context: Context, files: readonly string[]) {
+  const texts: { file: string; text: string }[] = []
+  for (const file of files) {
+    const read = await readTextFile(context.host, file)
+    if (!read.ok) return read
+    texts.push({ file, text: read.text })
+  }
+  const { parseScenarios } = await import('../../scenario/run-scenarios.js')
+  return parseScenarios(context, texts)
 }
 
 /** Runs the files, and again after each change of a file, until Ctrl-C. Mistakes and failures do not end the loop. */
@@ -138,120 +171,10 @@ function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Conte
   )
 }
 
-type ScenariosResult = { readonly ok: true; readonly scenarios: readonly Scenario[] } | Failure
-
-/** Parses all scenario files; if any has errors, the failure lists the errors of all files. */
-async function readScenarios({ host }: Context, files: readonly string[]): Promise<ScenariosResult> {
-  const { parseScenario } = await import('../../scenario/parse.js')
-  const { knownRoutes } = await import('../../command/known-routes.js')
-  const routes = await knownRoutes()
-  const yaml = await import('yaml')
-  const checkInput = await (await import('../../scenario/check-input.js')).inputCheck()
-  const { brokenExpressions } = await import('../../scenario/evaluate.js')
-  const { JqThread } = await import('../../output/jq.js')
-  const jq = new JqThread()
-  const scenarios: Scenario[] = []
-  const errors: { pointer: string; message: string }[] = []
-  for (const file of files) {
-    const read = await readTextFile(host, file)
-    if (!read.ok) return read
-    const parsed = parseScenario(read.text, file, routes, yaml, checkInput)
-    if (!parsed.ok) {
-      errors.push(...parsed.problems.map((it) => ({ pointer: `${file}:${it.line}:${it.column}`, message: it.message })))
-      continue
-    }
-    scenarios.push(parsed.scenario)
-    const broken = await brokenExpressions(parsed.scenario, jq, host.signal)
-    errors.push(...broken.map(({ line, message }) => ({ pointer: `${file}:${line}`, message })))
-  }
-  jq.close()
-  if (errors.length === 0) return { ok: true, scenarios }
-  const hint = 'Nothing was run. `voucherctl scenario run --help` tells what a step may hold.'
-  return fail(
-    'INVALID_INPUT',
-    errors.length === 1 ? 'A scenario has a mistake.' : `The scenarios have ${errors.length} mistakes.`,
-    hint,
-    { errors },
-  )
-}
-
-/** Checks before the first step that scenarios may run on this server and that its files are writable. */
-async function allowed(
-  context: Context,
-  baseUrl: string | undefined,
-  { junit, envFile }: Pick<SuiteOptions, 'junit' | 'envFile'>,
-): Promise<Failure | undefined> {
-  const unwritable = envFile === undefined ? undefined : await checkWritable(context.host, envFile)
-  const problem = unwritable ?? (await writeJunit(context.host, junit, []))
-  if (problem !== undefined) return problem
+/** Asks before scenarios run on a production server. */
+async function confirmServer(context: Context, baseUrl: string | undefined): Promise<Failure | undefined> {
   if (baseUrl === undefined) return undefined
-  const { profileName } = context.settings
-  const refusal = await context.confirm({ action: `Running scenarios on ${baseUrl}`, word: profileName.value })
-  if (refusal !== undefined) return refusal
-  const { checkServer } = await import('../../scenario/fixture.js')
-  return checkServer(context, baseUrl)
-}
-
-interface SuiteOptions extends RunOptions {
-  readonly parallel: number
-  readonly junit: string | undefined
-  readonly envFile: string | undefined
-}
-
-/** Runs several files concurrently and returns their reports in the order of the files. */
-async function runAll(
-  context: Context,
-  scenarios: readonly Scenario[],
-  { parallel, junit, envFile, ...options }: SuiteOptions,
-): Promise<Outcome<unknown>> {
-  const { runScenario } = await import('../../scenario/run.js')
-  const { output } = context
-  const paint = await output.paint()
-  const startedAt = performance.now()
-  const left = [...scenarios.entries()]
-  const results: (Awaited<ReturnType<typeof runScenario>> | undefined)[] = []
-  let told = 0
-  const tellFinished = () => {
-    for (const result of results.slice(told)) {
-      if (!result?.ok) return
-      told += 1
-      if (output.isForPeople) showReport(output, paint, result.report, options.compares && !context.globals.debug)
-    }
-  }
-  const worker = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [at, scenario] = next
-      const result = await runScenario(context, scenario, options)
-      results[at] = result
-      if (!result.ok) left.length = 0
-      tellFinished()
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(parallel, scenarios.length) }, worker))
-  const failure = results.find((it) => it?.ok === false)
-  if (failure?.ok === false) return failure
-  const reports = results.flatMap((it) => (it?.ok ? it.report : []))
-  let fileFailure = await writeJunit(context.host, junit, reports.map(suiteOf))
-  const failed = reports.filter((it) => !it.passed).length
-  const notRun = reports.flatMap(stepsOf).filter((it) => it.reason !== null).length
-  if (envFile !== undefined && failed === 0) {
-    const server = options.baseUrl === undefined ? {} : { VOUCHERCTL_BASE_URL: options.baseUrl }
-    const captured = results.map((it) => (it?.ok ? it.environment : {}))
-    const problem = writeEnvFile(context.host, envFile, Object.assign({ ...server }, ...captured))
-    fileFailure ??= problem
-  }
-  const data = {
-    items: reports,
-    passed: reports.length - failed,
-    failed,
-    not_run: notRun,
-    duration_ms: Math.round(performance.now() - startedAt),
-  }
-  const exit = failed > 0 ? 1 : notRun > 0 ? INCOMPLETE : 0
-  if (!output.isForPeople) return { ok: true, data, exit, failure: fileFailure }
-  const rest = notRun === 0 ? '' : `, ${notRun} step${notRun === 1 ? '' : 's'} not run`
-  output.say(`\n${data.passed} passed, ${failed} failed${rest}, in ${(data.duration_ms / 1000).toFixed(1)} s`)
-  return { ok: true, printed: true, exit, failure: fileFailure }
+  return context.confirm({ action: `Running scenarios on ${baseUrl}`, word: context.settings.profileName.value })
 }
 
 function showReport(output: Output, paint: Paint, report: ScenarioReport, onlyFirst: boolean): void {
@@ -265,8 +188,6 @@ function showReport(output: Output, paint: Paint, report: ScenarioReport, onlyFi
     else if (step.reason !== null) output.say(linesOf(file, step, [`not run: ${step.reason}`]))
   }
 }
-
-const stepsOf = ({ steps, teardown }: ScenarioReport) => [...steps, ...teardown]
 
 function linesOf(file: string, { name, line }: StepReport, problems: readonly string[]): string {
   return [`    ${file}:${line}: ${name}`, ...problems.map((it) => `      ${it}`)].map((it) => plainLine(it)).join('\n')

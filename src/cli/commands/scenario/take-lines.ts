@@ -6,7 +6,7 @@ import type { Context, Ok } from '../../command/context.js'
 import { collect, openStream, operatorTarget, untilBroken } from '../../command/stream-lines.js'
 import { type Failure, usage } from '../../failures/failure.js'
 
-/** Maximum length of followed lines, for 10,000 calls of 3 KiB; the reference keeps 22 MiB (RULES.md#bounded-reads). */
+/** Maximum length of followed lines: 10,000 calls of 3 KiB; the reference keeps 22 MiB (rules/cli.md#bounded-reads). */
 const LENGTH_MAX = 32 * 1024 * 1024
 /** Limit of reading again what the server left out, also after Ctrl-C. */
 const READING_MS = 10_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { looksSecret } from '../../../contract/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
 import { findText } from '../../../files/read-file.js'
-import { parseObject } from '../../../values/json.js'
+import { type Members, parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
@@ -64,9 +64,9 @@ export async function startDetached(
   // A process that has ended no longer reads its input; its error object explains why.
   child.stdin?.on('error', () => {}).end(seed)
   const line = await firstLine(child, host.signal)
-  const ready = line === undefined ? undefined : parseObject(line)
+  const ready = line === undefined ? undefined : (parseObject(line) as (Members & ReadyLine) | undefined)
   if (ready === undefined) return failureOf(logFile)
-  return { ok: true, data: { ...(ready as unknown as ReadyLine), log_file: logFile } }
+  return { ok: true, data: { ...ready, log_file: logFile } }
 }
 
 /** Removes credentials from the environment: the server does not need them, and other processes may read them there. */

@@ -9,8 +9,8 @@ import { type Failure, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
+import { readSeedFile, seedFlag } from '../../server/seed-file.js'
 import { addressOf, dataFlag, notRunning, serverFolder } from './folder.js'
-import { readSeedFile, seedFlag } from './seed.js'
 
 /** Environment variables by name. */
 type Variables = Readonly<Record<string, string>>

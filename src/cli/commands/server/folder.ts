@@ -20,7 +20,7 @@ export const dataFlag = {
 
 /**
  * Returns the absolute path of the data folder for a server command: --data, else the folder in the profile, else the
- * default (RULES.md#local-server).
+ * default (rules/cli.md#local-server).
  * @param mayBeNew true if the profile need not exist
  */
 export function serverFolder(
@@ -48,7 +48,7 @@ export function remoteOf({ profile, profileName }: Settings): string | undefined
     : baseUrl
 }
 
-/** Loopback URL of a profile that names its server by address, not by a data folder (RULES.md#local-server). */
+/** Loopback URL of a profile that names its server by address, not by a data folder (rules/cli.md#local-server). */
 export function addressOf({ profile }: Settings): string | undefined {
   const { base_url: baseUrl } = profile
   if (baseUrl === undefined || profile.store || !URL.canParse(baseUrl)) return undefined

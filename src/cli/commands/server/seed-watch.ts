@@ -5,7 +5,7 @@ import type { Context } from '../../command/context.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { FileWatch } from '../../host/file-watch.js'
-import { readSeedFile } from './seed.js'
+import { readSeedFile } from '../../server/seed-file.js'
 
 /** Plants a seed file again after each change until the server stops. @param planted text of the planted file */
 export async function watchSeed(

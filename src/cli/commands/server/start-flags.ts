@@ -16,9 +16,9 @@ import {
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
+import { seedFlag } from '../../server/seed-file.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
-import { seedFlag } from './seed.js'
 
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 

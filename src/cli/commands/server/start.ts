@@ -14,12 +14,12 @@ import { defined } from '../../flags/defined.js'
 import { isColoured, loadPaint } from '../../output/colour.js'
 import { logLine, readEntry } from '../../output/log-line.js'
 import type { Outcome, View } from '../../output/outcome.js'
+import { readSeedFile } from '../../server/seed-file.js'
 import { readDatabaseUrl } from './database-url.js'
 import type { ReadyLine } from './detach.js'
 import { serverFolder } from './folder.js'
 import { isWatching } from './log-filter.js'
 import { LOG_FILE, rotating } from './log-rotation.js'
-import { readSeedFile } from './seed.js'
 import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
 
 export const start = leaf({

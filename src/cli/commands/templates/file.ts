@@ -8,7 +8,7 @@ import { type Failure, fail, usage } from '../../failures/failure.js'
 import { readTextFile } from '../../host/files.js'
 import { type Problem, Source } from '../../host/yaml-source.js'
 
-/** A template as a file defines it. Only names, required members and types are checked (RULES.md#template-files). */
+/** A template in a file. Only names, required members and types are checked (rules/cli.md#template-files). */
 export type DefinedTemplate = TemplateInput
 
 const names = Object.keys(membersOf(templateInput))
@@ -73,7 +73,7 @@ function templatesIn(source: Source): readonly DefinedTemplate[] {
     const id = template.external_template_id
     if (seen.has(id)) source.wrong([...path, 'external_template_id'], `${String(id)} is in the file twice.`)
     seen.add(id)
-    return [template as unknown as DefinedTemplate]
+    return [template as Members & DefinedTemplate]
   })
 }
 

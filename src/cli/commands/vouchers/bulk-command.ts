@@ -62,7 +62,7 @@ const sharedFlags = (outSummary: string) => ({
 })
 type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
 
-/** Defines a command that makes one call for each row of a file (RULES.md#bulk-commands). */
+/** Defines a command that makes one call for each row of a file (rules/cli.md#bulk-commands). */
 export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
   const { name, summary, notes, examples, endpoint, words } = command
   const members = ['total', words.done, ...(endpoint.idempotent ? ['replayed'] : []), 'skipped', 'failed']
@@ -83,8 +83,8 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
       next: ({ next }) => next ?? undefined,
     },
     run: async (context, { positional, flags }): Promise<Outcome<BulkSummary>> => {
-      const own = flags as unknown as ValuesOf<F>
-      const shared = flags as unknown as SharedFlags
+      const own = flags as ValuesOf<F>
+      const shared = flags as SharedFlags
       const { checkPaths, pathsFrom, pathsOf } = await import('../../bulk/run-files.js')
       const { cwd } = context.host
       const names = pathsOf(shared.out, shared.errors)

@@ -47,7 +47,7 @@ export const issueMany = bulkLeaf({
   },
   rows: issuanceRows,
   isKeyedByRun: false,
-  // Leave out metadata, which does not identify a voucher (RULES.md#issue).
+  // Leave out metadata, which does not identify a voucher (rules/vouchers.md#issue).
   keyParts: (values, _run, { template }) => [template, values.external_issue_id, values.recipient_user_id],
   parameters: ({ template }) => ({ template }),
   ids: (flags) => (flags['allow-spreadsheet-values'] ? undefined : issuanceRows.needed.flat()),

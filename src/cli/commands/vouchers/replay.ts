@@ -2,7 +2,7 @@ import { vouchers as contract, type IssuedVoucher, type Redemption } from '../..
 import type { Context } from '../../command/context.js'
 import type { Result } from '../../output/outcome.js'
 
-/** Changes of the voucher after the call whose response the server replays (RULES.md#replays). */
+/** Changes of the voucher after the call whose response the server replays (rules/calls.md#replays). */
 interface Since {
   readonly subject: 'redemption' | 'voucher'
   readonly status: string

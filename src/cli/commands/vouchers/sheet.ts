@@ -17,7 +17,7 @@ interface SheetSummary {
 
 const number = (count: number, noun: string) => `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** Writes all vouchers of a file, or refuses the file (RULES.md#voucher-sheets). */
+/** Writes all vouchers of a file, or refuses the file (rules/cli.md#voucher-sheets). */
 export const sheet = leaf({
   name: 'sheet',
   summary: 'Write a sheet to print: QR code and text of each voucher of a file',

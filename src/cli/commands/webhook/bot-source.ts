@@ -41,7 +41,8 @@ type Receiver = { readonly listener: Listener; readonly secret: string }
 type BotFlags = ValuesOf<typeof retryFlags> & { readonly bot: string }
 
 /**
- * Borrows the webhook of a bot on a local server, or polls its updates (RULES.md#borrowed-webhooks), until `close`.
+ * Borrows the webhook of a bot on a local server, or polls its updates (rules/webhooks.md#borrowed-webhooks), until
+ * `close`.
  * @param onFailure called if that ends early
  */
 export async function openBotSource(
@@ -111,7 +112,7 @@ async function borrow(
   return Object.assign(run, { allowed })
 }
 
-/** Polls the updates of the bot whose token is stored, and posts them to the listener (RULES.md#polled-deliveries). */
+/** Polls updates with the stored bot token and posts them to the listener (rules/workbench.md#polled-deliveries). */
 async function poll(
   context: Context,
   flags: BotFlags,

@@ -26,7 +26,7 @@ export function inboxFailure(error: unknown, dir: string): Failure {
   return fail('FILE_UNWRITABLE', `The inbox ${dir} cannot be used${reasonOf(error)}.`, 'Choose another with --inbox.')
 }
 
-/** Refuses a missing folder only if --inbox names it (RULES.md#named-inboxes-and-types). */
+/** Refuses a missing folder only if --inbox names it (rules/workbench.md#named-inboxes-and-types). */
 export function missingInbox(named: string | undefined, dir: string): Failure | undefined {
   if (named === undefined || existsSync(dir)) return undefined
   return fail(
@@ -40,7 +40,7 @@ export interface OpenedInbox {
   readonly ok: true
   readonly inbox: Inbox
   readonly dir: string
-  /** Exit code of a command that reads the whole inbox: 11 if it has damaged lines (RULES.md#inbox-damage). */
+  /** Exit code after reading the whole inbox: 11 if it has damaged lines (rules/workbench.md#inbox-damage). */
   readonly exit: 0 | 11
 }
 

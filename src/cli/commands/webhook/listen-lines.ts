@@ -84,7 +84,7 @@ export const lineShape = {
   },
 }
 
-/** Builds the `--json` line of a request (RULES.md#listener). */
+/** Builds the `--json` line of a request (rules/workbench.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
   const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
   const shown = insecure && update === null ? unverifiedOf(event) : undefined

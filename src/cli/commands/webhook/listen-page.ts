@@ -8,7 +8,7 @@ export const pageFlags = {
   'no-browser': needing(toggle('Print the link, and do not open it'), 'open'),
 }
 
-/** Starts the page of a listener, prints its link and opens it as `open` does (RULES.md#page-of-a-listener). */
+/** Starts the page of a listener, prints and opens its link as `open` does (rules/workbench.md#page-of-a-listener). */
 export async function openPage(
   { host, output }: Context,
   flags: { readonly 'no-browser': boolean },

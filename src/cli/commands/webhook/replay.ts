@@ -122,7 +122,7 @@ interface ReplaySelection {
   readonly neverForwarded: number
 }
 
-/** Selects deliveries. Fails if a named one, or each matching one, cannot be sent (RULES.md#replay-of-deliveries). */
+/** Selects deliveries; fails if a named one, or each one, cannot be sent (rules/workbench.md#replay-of-deliveries). */
 function pick(
   context: Context,
   flags: ReplayFlags,

@@ -62,7 +62,7 @@ export async function keptSecret(host: Host): Promise<SecretsResult<string>> {
 /** The line for a shell that gives an application the secret of a file. */
 export const lineOfSecret = (path: string) => `export ${webhookSecretVariable}="$(cat ${shellWord(path)})"`
 
-/** Reads webhook secrets for signing from files, the environment or a prompt (RULES.md#workbench-secrets). */
+/** Reads webhook secrets for signing from files, the environment or a prompt (rules/workbench.md#workbench-secrets). */
 export async function signingSecrets(context: Context, files: readonly string[]): Promise<SecretsResult<string>> {
   const named = await namedSecrets(context.host, files)
   return !named.ok || named.value.length > 0 ? named : askedSecret(context)

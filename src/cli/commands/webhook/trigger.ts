@@ -22,10 +22,16 @@ import { readBytes } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { askFor } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
+import {
+  makeUpdate,
+  makeUpdates,
+  type RequestedUpdate,
+  refuseUpdate,
+  type UpdateRequest,
+} from '../../server/make-updates.js'
 import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { secondsOf } from './sign.js'
-import { makeUpdates, type RequestedUpdate } from './trigger-server.js'
 
 /** URL of `webhook listen` with its default port. */
 const DEFAULT_URL = 'http://127.0.0.1:8787'
@@ -91,7 +97,7 @@ export const trigger = leaf({
     if (!overrides.ok) return overrides
     const count = Math.max(flags.count ?? 1, updatesNeeded(fault))
     if (bot !== undefined && type !== undefined) {
-      return makeUpdates(context, { botId: bot, type, overrides: overrides.value, count })
+      return requestUpdates(context, { botId: bot, type, overrides: overrides.value }, count)
     }
     const shared = sharedStdin(context, { 'body-file': bodyFile, 'secret-file': secretFile })
     if (shared !== undefined) return shared
@@ -110,6 +116,13 @@ export const trigger = leaf({
     return { ok: true, lines: send(context, { url, order, secret, fault, type: type ?? null }) }
   },
 })
+
+/** Lets the server make the updates. */
+async function requestUpdates(context: Context, request: UpdateRequest, count: number): Promise<Outcome<unknown>> {
+  const refused = refuseUpdate(request)
+  if (refused !== undefined) return refused
+  return context.dryRun ? makeUpdate(context, request) : { ok: true, lines: makeUpdates(context, request, count) }
+}
 
 function refuseType(name: string): Failure {
   const near = closest(name, updateTypes)

@@ -13,7 +13,7 @@ export async function makeCall<Data>(planned: PlannedCall): Promise<Result<Data>
     ...{ endpoint, input: given, idempotency_key: idempotencyKey, voucher_id: voucherId },
   })
   if (!made.ok) return made
-  const envelope = made.data.body as unknown as Envelope<Data> | null
+  const envelope = made.data.body as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
   const sentence = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${made.data.status}`
   return { ok: false, sentence: `${made.data.code ?? made.data.status}: ${sentence}` }

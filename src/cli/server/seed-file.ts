@@ -1,12 +1,11 @@
 import { resolve } from 'node:path'
-import type { Seed } from '../../../server/seed/schema.js'
-import { type Failure, fail } from '../../failures/failure.js'
-import { text } from '../../flags/flags.js'
-import { readTextFile } from '../../host/files.js'
-import type { Host } from '../../host/host.js'
-import { closing, othersMay } from '../../host/permissions.js'
-import { remember } from '../../host/secrets.js'
-import { fileMistakes } from './file-mistakes.js'
+import type { Seed } from '../../server/seed/schema.js'
+import { type Failure, fail } from '../failures/failure.js'
+import { text } from '../flags/flags.js'
+import { readTextFile } from '../host/files.js'
+import type { Host } from '../host/host.js'
+import { closing, othersMay } from '../host/permissions.js'
+import { remember } from '../host/secrets.js'
 
 export const seedFlag = {
   seed: text('FILE', 'Records of an empty store, YAML or JSON'),
@@ -18,16 +17,18 @@ interface SeedFile {
   readonly text: string
 }
 
-/** Reads a seed file. A file that holds tokens must be private (RULES.md#seeds). */
+/** Reads a seed file. A file that holds tokens must be private (rules/server.md#seeds). */
 export async function readSeedFile(host: Host, path: string, readText = readTextFile): Promise<SeedFile | Failure> {
   const file = await readText(host, path)
   if (!file.ok) return file
-  const { readSeed } = await import('../../../server/seed/read.js')
+  const { readSeed } = await import('../../server/seed/read.js')
   const read = await readSeed(file.text)
   if (!read.ok) {
     const name = path === '-' ? 'Standard input' : path
+    const errors = read.problems.map((it) => ({ pointer: `${name}:${it.line}:${it.column}`, message: it.message }))
+    const count = errors.length === 1 ? 'a mistake' : `${errors.length} mistakes`
     const hint = 'Nothing was made. `voucherctl help reference-server` shows a seed.'
-    return fileMistakes('The seed', name, read.problems, hint)
+    return fail('INVALID_INPUT', `The seed has ${count}.`, hint, { errors })
   }
   const { seed } = read
   const secrets = secretsOf(seed)

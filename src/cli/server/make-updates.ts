@@ -1,9 +1,9 @@
-import { platform, platformUpdateTypes } from '../../../contract/platform/platform.js'
-import type { UpdateType } from '../../../contract/updates.js'
-import type { Override } from '../../../workbench/synthetic.js'
-import type { Context } from '../../command/context.js'
-import { type Failure, suggested, usage } from '../../failures/failure.js'
-import type { Outcome, Plan, Result } from '../../output/outcome.js'
+import { platform, platformUpdateTypes } from '../../contract/platform/platform.js'
+import type { UpdateType } from '../../contract/updates.js'
+import type { Override } from '../../workbench/synthetic.js'
+import type { Context } from '../command/context.js'
+import { type Failure, suggested, usage } from '../failures/failure.js'
+import type { Plan, Result } from '../output/outcome.js'
 
 /** An update that the server created on request. */
 export interface RequestedUpdate {
@@ -14,11 +14,10 @@ export interface RequestedUpdate {
   readonly update_id: number | null
 }
 
-interface UpdateRequest {
+export interface UpdateRequest {
   readonly botId: string
   readonly type: UpdateType
   readonly overrides: readonly Override[]
-  readonly count: number
 }
 
 const USER = 'user-42'
@@ -38,29 +37,26 @@ const instead: Readonly<Partial<Record<UpdateType, string>>> = {
   voucher_reversed: '`voucherctl vouchers reverse`',
 }
 
-/** Lets the server create updates for a bot through the operator API. */
-export async function makeUpdates(context: Context, request: UpdateRequest): Promise<Outcome<unknown>> {
-  const { type, overrides, count } = request
+/** Returns why the server does not make such an update on request; undefined if it does. */
+export function refuseUpdate({ type, overrides }: UpdateRequest): Failure | undefined {
   const known = settable[type]
   if (known === undefined) {
     return usage(`A server makes a ${type} update when that happens.`, `Let it happen: ${instead[type]}.`)
   }
   const other = overrides.find(({ path }) => !known.includes(path))
-  if (other !== undefined) {
-    const names = known.length === 0 ? 'nothing' : known.join(', ')
-    return usage(`--set: the server decides ${other.path} of a ${type} update.`, `With --bot, ${names} can be set.`)
-  }
-  if (context.dryRun) return make(context, request)
-  return { ok: true, lines: lines(context, request, count) }
+  if (other === undefined) return undefined
+  const names = known.length === 0 ? 'nothing' : known.join(', ')
+  return usage(`--set: the server decides ${other.path} of a ${type} update.`, `With --bot, ${names} can be set.`)
 }
 
-async function* lines(
+/** Lets the server make updates for a bot through the operator API, and yields each. */
+export async function* makeUpdates(
   context: Context,
   request: UpdateRequest,
   count: number,
 ): AsyncGenerator<RequestedUpdate, Failure | undefined> {
   for (let index = 0; index < count; index += 1) {
-    const made = await make(context, request)
+    const made = await makeUpdate(context, request)
     if (!made.ok) return 'plan' in made ? undefined : made
     const time = new Date(context.host.now()).toISOString()
     yield { time, bot_id: request.botId, type: request.type, update_id: made.data }
@@ -68,8 +64,11 @@ async function* lines(
   return undefined
 }
 
-async function make({ call }: Context, request: UpdateRequest): Promise<Result<number | null> | Plan | Failure> {
-  const { botId, type, overrides } = request
+/** Makes one update and returns its id; a dry run returns the plan. */
+export async function makeUpdate(
+  { call }: Context,
+  { botId, type, overrides }: UpdateRequest,
+): Promise<Result<number | null> | Plan | Failure> {
   const set = new Map(overrides.map(({ path, value }) => [path.slice(type.length + 1), value]))
   const user = String(set.get('from.id') ?? USER)
   const check = suggested`webhook deliveries ${botId}`
