@@ -184,7 +184,10 @@ export class CommandLine {
     return args.includes('-V') ? '--version' : closest(flag.replace(/=.*/, ''), known)
   }
 
-  /** Finds commands of any group for a word at the start of the line, or else the name that it may misspell. */
+  /**
+   * Finds commands of any group for a word at the start of the line, or the name that it may misspell, or else the
+   * operator's command of that name.
+   */
   async #meantName(word: string): Promise<string | undefined> {
     if (this.path.length === 0 && this.shows !== 'help') {
       if (word === 'docs') return '`voucherctl help`'
@@ -193,8 +196,10 @@ export class CommandLine {
       const found = paths.filter((path) => path.length > 1 && path.at(-1) === word)
       if (found.length > 0 && found.length <= SUGGESTED_MAX) return found.map((it) => `\`${nameOf(it)}\``).join(' or ')
     }
-    const elsewhere = this.path.join(' ') === 'vouchers' ? textOf(operatorCommands, word) : undefined
-    return elsewhere === undefined ? closest(word, this.#names) : `\`voucherctl ${elsewhere}\``
+    const near = closest(word, this.#names)
+    if (near !== undefined || this.path.length === 0) return near
+    const { leaf, path } = await lineOf(['platform', ...this.path, word])
+    return leaf && `\`${nameOf(path)}\``
   }
 
   #unfinished(): Failure {
@@ -223,14 +228,6 @@ export class CommandLine {
 const MISSING_NAME = 'commander.help'
 const UNKNOWN_NAME = 'commander.unknownCommand'
 const UNKNOWN_FLAG = 'commander.unknownOption'
-
-/** Commands of the operator for verbs that `vouchers` lacks: the interface lists no vouchers. */
-const operatorCommands: Readonly<Record<string, string>> = {
-  list: 'platform vouchers list',
-  ls: 'platform vouchers list',
-  get: 'platform vouchers show',
-  show: 'platform vouchers show',
-}
 
 /** What replaces flags of earlier versions. */
 const removedFlags: Readonly<Record<string, string>> = {

@@ -91,7 +91,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     {
       name: 'api',
       summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
-      load: async () => (await import('./commands/api/api.js')).api,
+      load: once(async () => (await import('./commands/api/api.js')).api(entries)),
     },
     {
       name: 'scenario',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { adviceFor } from '../../src/cli/failures/call-failure.js'
-import { idKinds, missingId } from '../../src/cli/failures/ids.js'
+import { missingId } from '../../src/cli/failures/ids.js'
 import { type FailureCode, failures } from '../../src/contract/errors.js'
+import { recordKinds } from '../../src/contract/record-kinds.js'
 import type { IdPrefix } from '../../src/domain/ids.js'
 import { cli, type Given, redeemCode, refusal, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
 import { unrunnable } from '../support/cli/runnable.js'
@@ -135,8 +136,15 @@ test('failure names the kind of an id in place of a code, even for a refused for
 })
 
 test('every kind of id has a name in failures', () => {
-  const kinds: Record<IdPrefix, string | undefined> = idKinds as Record<IdPrefix, string>
-  expect(Object.keys(kinds).sort()).toEqual(['app', 'bot', 'chat', 'dlv', 'flt', 'rdm', 'req', 'tok', 'tpl', 'vch'])
+  const prefixes: Record<IdPrefix, true> = {
+    ...{ app: true, bot: true, chat: true, dlv: true, flt: true },
+    ...{ rdm: true, req: true, tok: true, tpl: true, vch: true },
+  }
+  expect(
+    Object.values(recordKinds)
+      .map((it) => it.prefix)
+      .sort(),
+  ).toEqual(Object.keys(prefixes).sort())
   expect(missingId('VOUCHER_NOT_FOUND', { credential: { type: 'redeem_code', value: 'rdm_01' } })).toBe(
     'rdm_… is the id of a redemption, not a code.',
   )

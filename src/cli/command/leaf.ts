@@ -41,6 +41,8 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Gi
   readonly second?: Positional & { readonly ask: string }
   readonly flags?: F
   readonly examples: readonly Given[]
+  /** Routes that the command calls besides its endpoint, by id, each with the flags that choose it. */
+  readonly alsoCalls?: Readonly<Record<string, string>>
   /** Schema of the result. With it the command refuses a mistyped `--fields` before it changes anything. */
   readonly output?: Shape
   /** True if the command prints a stream: one document per line, each with the schema `output`. */
@@ -63,8 +65,8 @@ export interface Leaf<
   readonly changes?: boolean
   /** True if the call of the command sends an Idempotency-Key. */
   readonly idempotent?: boolean
-  /** Statuses of the records that the command can change (`Endpoint.accepts`). */
-  readonly accepts?: readonly string[]
+  /** The endpoint from which the command derives. */
+  readonly endpoint?: Endpoint
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
 
@@ -159,7 +161,7 @@ export function leaf<
   Data,
   const F extends Flags = Record<never, never>,
   const P extends Positional | undefined = undefined,
->(definition: Leaf<F, P, Data, GivenExample>): Leaf
+>(definition: Omit<Leaf<F, P, Data, GivenExample>, 'endpoint'>): Leaf
 export function leaf(definition: { examples: readonly GivenExample[]; endpoint?: Endpoint }): Leaf {
   const { endpoint } = definition
   const examples = definition.examples.map((it) => (typeof it === 'string' ? { command: it } : it))
@@ -201,7 +203,7 @@ function bind(endpoint: Endpoint, { flags: given = {}, positional: argument, run
   }
 }
 
-function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent' | 'accepts'> {
-  const { summary, output, idempotent, accepts } = endpoint
-  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true, ...(accepts && { accepts }) }
+function describe(endpoint: Endpoint): Pick<Leaf, 'summary' | 'output' | 'changes' | 'idempotent'> {
+  const { summary, output, idempotent } = endpoint
+  return { summary, output, changes: mutates(endpoint), idempotent: idempotent === true }
 }

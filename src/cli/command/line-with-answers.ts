@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../contract/endpoint.js'
 import { shellWord } from '../../values/shell-word.js'
 import { optionOf } from '../failures/failure.js'
 import type { Flag, Flags, FlagTexts } from '../flags/flags.js'
@@ -14,7 +15,7 @@ interface Line {
 interface Command {
   readonly flags?: Flags
   readonly positional?: Argument | undefined
-  readonly accepts?: readonly string[]
+  readonly endpoint?: Endpoint
 }
 
 interface Argument {

@@ -1,13 +1,14 @@
 import { apps } from '../../contract/apps.js'
 import { bots } from '../../contract/bots.js'
 import type { Endpoint, InputOf } from '../../contract/endpoint.js'
+import { kindOfId } from '../../contract/record-kinds.js'
 import { templates } from '../../contract/templates.js'
 import { asMembers, type Members } from '../../values/json.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
 import type { Plan } from '../output/outcome.js'
 import { isList } from '../output/select-fields.js'
 import type { Ok } from './context.js'
-import { hasIdForm, type NamedKind, namesIn } from './id-members.js'
+import { type NamedKind, namesIn } from './id-members.js'
 
 /** Kinds whose records have a name of the user's choice: its member, a noun, and the command that lists the ids. */
 const named: Readonly<Record<NamedKind, { readonly member: string; readonly noun: string; readonly command: string }>> =
@@ -77,7 +78,7 @@ async function lookUp(
     return fail('USAGE', message, 'Pass an id.', { ids })
   }
   // The ids of another platform may have another form, and the text may be one.
-  if (items.length > 0 && items.every((it) => !hasIdForm(String(it.id)))) return { ok: true, value: name }
+  if (items.length > 0 && items.every((it) => kindOfId(String(it.id)) === undefined)) return { ok: true, value: name }
   const hasMore = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1
   const where = hasMore ? 'first 100 ' : ''
   return usage(`None of the ${where}${noun}s has the name or id ${name}.`, `List them: \`voucherctl ${command}\`.`)

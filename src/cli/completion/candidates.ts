@@ -121,7 +121,7 @@ function valueTarget(line: CommandLine, name: string, prefix: string, current: s
   if (flag?.value === undefined) return nothing
   const used = line.given.get(name) ?? []
   const choices = (flag.choices ?? []).filter((it) => !used.includes(it))
-  return ofKind(kindOfFlag(name, flag), line, prefix, choices, current)
+  return ofKind(kindOfFlag(flag), line, prefix, choices, current)
 }
 
 function ofKind(

@@ -34,6 +34,8 @@ export interface Flag<T> {
    * name. A list if the value is no value of one member: it is an object of them, or the command makes them from it.
    */
   readonly member?: string | readonly string[]
+  /** Kind of value on this machine; ids of records have the kind of their member. */
+  readonly kind?: LocalKind
   /** Kind of record whose owner the flag names; the command looks up the owner if the flag is absent. */
   readonly ownerOf?: OwnedKind
   /** Parses the values of the flag as typed, in their order; the list is empty if the flag is absent. */
@@ -42,6 +44,9 @@ export interface Flag<T> {
 
 /** Kinds of records whose application or bot a command can find (rules/cli.md#owners). */
 export type OwnedKind = 'tokens' | 'templates' | 'deliveries' | 'linkedBots'
+
+/** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
+export type LocalKind = 'recorded' | 'endpoints' | 'routes' | 'profiles'
 
 export type Flags = Readonly<Record<string, Flag<unknown>>>
 /** @typeParam I input of the call, which has the values of flags of its members */
@@ -94,6 +99,9 @@ export const member = (summary: string, value?: string): Flag<OfMember | undefin
 export const ofMember = (): never => {
   throw new Error('The command of the flag has no endpoint with its member.')
 }
+
+/** Names the kind of value that completion and prompts offer for a flag. */
+export const ofKind = <T>(kind: LocalKind, flag: Flag<T>): Flag<T> => ({ ...flag, kind })
 
 /** Names the member of the call that a flag sets. */
 export function at<const Path extends string>(

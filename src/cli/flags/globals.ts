@@ -9,6 +9,7 @@ import {
   type FlagTexts,
   integer,
   matching,
+  ofKind,
   one,
   readFlags,
   text,
@@ -25,7 +26,7 @@ export const secureModes = ['off', 'auto', 'required'] as const satisfies readon
 
 /** Flags that every command accepts. One-letter flags have the same meaning in all commands. */
 export const globalFlags = {
-  profile: withLetter('p', text('NAME', 'Use this profile')),
+  profile: ofKind('profiles', withLetter('p', text('NAME', 'Use this profile'))),
   'base-url': text('URL', 'Address of the server'),
   'token-file': text('PATH|-', 'Read the credential of this call from a file, or - for stdin'),
   json: toggle('Print one JSON document, the data of the response'),

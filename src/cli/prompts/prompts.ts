@@ -29,7 +29,7 @@ interface Question {
 
 export function questionOfFlag(name: string, flag: Flag<unknown>, host: Context['host']): Question {
   const { ask: message = '', choices, repeatable = false } = flag
-  const kind = kindOfFlag(name, flag)
+  const kind = kindOfFlag(flag)
   const check: Check = (answer) => {
     const read = flag.read([answer])
     if (!read.ok) return `--${name} ${read.message}.`

@@ -45,8 +45,8 @@ export interface IdTarget {
     readonly path: readonly string[]
     readonly given: FlagTexts
     readonly operands: readonly string[]
-    /** Command of the line, with the statuses of the records that it accepts. */
-    readonly leaf?: Pick<Leaf, 'accepts'> | undefined
+    /** Command of the line; its endpoint says which records it accepts. */
+    readonly leaf?: Pick<Leaf, 'endpoint'> | undefined
   }
 }
 
@@ -76,7 +76,7 @@ export async function liveWords(
   const late = pause(waitMs, undefined, { ref: false })
   const fetched = fetchRecords(caller, source, target.of, () => endsAt - performance.now(), pages)
   const records = await Promise.race([fetched, late])
-  return records && wordsOf(records, target.line.leaf?.accepts)
+  return records && wordsOf(records, target.line.leaf?.endpoint?.accepts)
 }
 
 /** Fetches pages until the time limit; undefined without the first page. */
@@ -116,7 +116,7 @@ function recordOf(kind: IdKind, value: unknown): IdRecord | undefined {
   return { id, status: String(status), summary }
 }
 
-const wordsOf = (records: readonly IdRecord[], accepts: Leaf['accepts']): readonly Word[] =>
+const wordsOf = (records: readonly IdRecord[], accepts: Endpoint['accepts']): readonly Word[] =>
   records.filter(({ status }) => accepts?.includes(status) ?? true).map(({ id, summary }) => ({ value: id, summary }))
 
 interface IdSource {
@@ -130,8 +130,8 @@ const source = <E extends Endpoint>(endpoint: E, input: InputOf<E>): IdSource =>
 })
 
 /** Chooses the list call that returns the ids for a command; undefined if the line lacks a flag that the call needs. */
-function sourceOf({ of, line: { given, path: names, leaf } }: IdTarget): IdSource | undefined {
-  const path = names.join(' ')
+function sourceOf({ of, line: { given, leaf } }: IdTarget): IdSource | undefined {
+  const { caller, review, accepts } = leaf?.endpoint ?? {}
   const app = given.get('app')?.[0]
   const bot = given.get('bot')?.[0]
   switch (of) {
@@ -140,18 +140,18 @@ function sourceOf({ of, line: { given, path: names, leaf } }: IdTarget): IdSourc
     case 'tokens':
       return app === undefined ? undefined : source(tokens.list, { appId: app })
     case 'templates': {
-      if (path.startsWith('platform ')) return waiting('template')
-      const isActive = leaf?.accepts?.every((it) => it === 'active')
+      if (caller === 'operator') return waiting('template')
+      const isActive = accepts?.every((it) => it === 'active')
       const status = isActive ? ({ status: 'active' } as const) : {}
       if (bot === undefined) return source(templates.list, status)
       return source(bots.templates, { botId: bot, ...status })
     }
     case 'bots':
-      return /^platform bots (?:approve|reject)$/.test(path) ? waiting('bot') : source(bots.list, {})
+      return review === 'decides' ? waiting('bot') : source(bots.list, {})
     case 'chats':
       return source(platform.chats, bot === undefined ? {} : { bot_id: bot })
     case 'deliveries':
-      if (path.startsWith('platform ')) return source(deliveries.deliveries, {})
+      if (caller === 'operator') return source(deliveries.deliveries, {})
       return bot === undefined ? undefined : source(webhook.deliveries, { botId: bot })
     case 'faults':
       return { endpoint: controls.faults, input: {} }

@@ -1,13 +1,13 @@
+import { kindOfMember, type RecordKind } from '../../contract/record-kinds.js'
+import type { Positional } from '../command/leaf.js'
 import { readConfig } from '../config/config.js'
-import type { Flag } from '../flags/flags.js'
+import type { Flag, LocalKind } from '../flags/flags.js'
 import type { Host, Word } from '../host/host.js'
 import { plainLine, withTimes } from '../output/text.js'
 import type { IdKind, IdTarget, Limits } from './live.js'
 
-/** Kinds of words from this machine: recorded deliveries, endpoint ids, paths of routes, names of profiles. */
-const localKinds = ['recorded', 'endpoints', 'routes', 'profiles'] as const
-export type LocalKind = (typeof localKinds)[number]
-export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.some((it) => it === kind)
+const localKinds: readonly ValueKind[] = ['recorded', 'endpoints', 'routes', 'profiles'] satisfies LocalKind[]
+export const isLocal = (kind: ValueKind): kind is LocalKind => localKinds.includes(kind)
 
 /** Kind of value that a flag or argument takes; `fields` are member names of the result. */
 export type ValueKind = 'choices' | 'files' | 'folders' | 'fields' | IdKind | LocalKind | 'free'
@@ -20,51 +20,38 @@ export interface LocalTarget {
   readonly current: string
 }
 
-/** Kinds by placeholder. A placeholder means the same in every command, so flags need not declare a kind. */
+/** Kinds by placeholder, which means the same in every command; ids have the kind of their member. */
 const byPlaceholder: Readonly<Partial<Record<string, ValueKind>>> = {
   FILE: 'files',
   'FILE|-': 'files',
   'PATH|-': 'files',
   DIR: 'folders',
-  APP_ID: 'apps',
-  TOKEN_ID: 'tokens',
-  TEMPLATE_ID: 'templates',
-  BOT_ID: 'bots',
-  BOT: 'bots',
-  CHAT_ID: 'chats',
-  DELIVERY_ID: 'deliveries',
-  FAULT_ID: 'faults',
   PROFILE: 'profiles',
   DELIVERY: 'recorded',
   PATH: 'routes',
   'A,B': 'fields',
 }
 
-/** Kinds of flags whose value is the id of a resource, such as `--app ID`. */
-const byFlag: Readonly<Partial<Record<string, ValueKind>>> = {
-  app: 'apps',
-  template: 'templates',
-  bot: 'bots',
-  chat: 'chats',
-  profile: 'profiles',
-  id: 'recorded',
-  endpoint: 'endpoints',
-}
+/** Kinds of records whose ids no call lists. */
+const unlisted: readonly unknown[] = ['vouchers', 'redemptions', 'requests'] satisfies Exclude<RecordKind, IdKind>[]
 
-export function kindOfFlag(name: string, { value = '', choices }: Flag<unknown>): ValueKind {
-  if (choices !== undefined) return 'choices'
-  return byPlaceholder[value] ?? (value === 'ID' || value === 'NAME' ? byFlag[name] : undefined) ?? 'free'
-}
-
-/** Members of a positional argument that determine its kind of value. */
-interface Operand {
-  readonly name: string
+/** What a flag or argument says of its value. */
+interface Described {
+  readonly kind?: LocalKind
+  readonly member?: string | readonly string[]
   readonly choices?: readonly string[] | undefined
 }
 
-export function kindOfPositional({ name, choices }: Operand): ValueKind {
-  return choices === undefined ? (byPlaceholder[name] ?? 'free') : 'choices'
+function kindOf(placeholder: string, { kind, member, choices }: Described): ValueKind {
+  if (choices !== undefined) return 'choices'
+  const ids = kindOfMember([member].flat().at(-1) ?? '')
+  return kind ?? byPlaceholder[placeholder] ?? (unlisted.includes(ids) ? undefined : (ids as IdKind)) ?? 'free'
 }
+
+export const kindOfFlag = (flag: Flag<unknown>): ValueKind => kindOf(flag.value ?? '', flag)
+
+export const kindOfPositional = (positional: Pick<Positional, 'name' | 'member' | 'choices'>): ValueKind =>
+  kindOf(positional.name, positional)
 
 const NEWEST = 100
 /** Maximum bytes of an inbox that completion reads; opening a larger one takes too long. */

@@ -43,7 +43,7 @@ const unlistedIds = ['--external-id', '--recipient', '--user', '--update-id', 'R
 test('completion offers ids, files or folders for every flag and argument that takes them', async () => {
   for (const { path, leaf } of leaves) {
     const values = [
-      ...Object.entries(leaf.flags ?? {}).map(([name, it]) => [`--${name}`, it.value ?? '', kindOfFlag(name, it)]),
+      ...Object.entries(leaf.flags ?? {}).map(([name, it]) => [`--${name}`, it.value ?? '', kindOfFlag(it)]),
       ...[leaf.positional, leaf.second]
         .filter((it) => it !== undefined)
         .map((it) => [it.name, it.name, kindOfPositional(it)]),

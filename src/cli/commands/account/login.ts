@@ -21,7 +21,7 @@ import {
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { defined } from '../../flags/defined.js'
-import { excluding, needing, text, toggle } from '../../flags/flags.js'
+import { at, excluding, needing, text, toggle } from '../../flags/flags.js'
 import { readSecret } from '../../host/files.js'
 import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -44,6 +44,7 @@ interface LoginReport {
 export const login = leaf({
   name: 'login',
   summary: 'Store a credential in a profile',
+  alsoCalls: { 'platform.issueAccountToken': '--local' },
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Its form tells which one it is.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
@@ -52,7 +53,7 @@ export const login = leaf({
   flags: {
     'with-token': excluding(text('PATH|-', 'Read the credential from a file, or - for stdin'), 'token-file'),
     local: excluding(toggle('Get an account JWT from the local server'), 'with-token', 'token-file'),
-    account: needing(text('NAME', 'The account; its first use creates it'), 'local'),
+    account: at('accountId', needing(text('NAME', 'The account; its first use creates it'), 'local')),
     data: needing(text('DIR', 'Data folder of the server, default that of the profile'), 'local'),
   },
   examples: [

@@ -3,7 +3,7 @@ import type { SecureMode } from '../../../secure/client/options.js'
 import { readPath, withoutQuery, withQuery } from '../../command/call-path.js'
 import type { Context } from '../../command/context.js'
 import { findRoute, methods } from '../../command/known-routes.js'
-import { type Group, leaf } from '../../command/leaf.js'
+import { type Entry, type Group, leaf } from '../../command/leaf.js'
 import { type AnyCall, prepareAny, sendAny } from '../../command/send.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { type Failure, usage } from '../../failures/failure.js'
@@ -136,9 +136,10 @@ async function showCurl(
   return { ok: true, printed: true }
 }
 
-export const api: Group = {
+/** @param entries nodes of the command tree */
+export const api = (entries: readonly Entry[]): Group => ({
   name: 'api',
   summary: 'Any route of the server, by method and path',
   own: apiCall,
-  commands: [routes],
-}
+  commands: [routes(entries)],
+})

@@ -1,25 +1,29 @@
 import { type ApiRoute, knownRoutes } from '../../command/known-routes.js'
-import { leaf } from '../../command/leaf.js'
+import { type Entry, type Leaf, leaf } from '../../command/leaf.js'
+import { leavesOfEntries, type NamedLeaf } from '../../command/tree.js'
 
 /** A route in the output of `api routes`. */
 type ListedRoute = ReturnType<typeof listedOf>
 
-export const routes = leaf({
-  name: 'routes',
-  summary: 'List every route with its credential, scope and command',
-  positional: { name: 'WORD', summary: 'Only routes that contain this text, such as redeem, jwt or DELETE' },
-  examples: ['voucherctl api routes', 'voucherctl api routes vouchers:issue --json'],
-  view: {
-    body: ({ items }: { readonly items: readonly ListedRoute[] }) =>
-      items.length === 0 ? 'No route contains that text.' : items.map(linesOf).join('\n'),
-  },
-  run: async (_context, { positional }) => {
-    const listed = (await knownRoutes()).map(listedOf)
-    const word = positional?.toLowerCase()
-    const says = (it: ListedRoute) => word === undefined || Object.values(it).join(' ').toLowerCase().includes(word)
-    return { ok: true, data: { items: listed.filter(says) } }
-  },
-})
+/** @param entries nodes of the command tree */
+export const routes = (entries: readonly Entry[]): Leaf =>
+  leaf({
+    name: 'routes',
+    summary: 'List every route with its credential, scope and command',
+    positional: { name: 'WORD', summary: 'Only routes that contain this text, such as redeem, jwt or DELETE' },
+    examples: ['voucherctl api routes', 'voucherctl api routes vouchers:issue --json'],
+    view: {
+      body: ({ items }: { readonly items: readonly ListedRoute[] }) =>
+        items.length === 0 ? 'No route contains that text.' : items.map(linesOf).join('\n'),
+    },
+    run: async (_context, { positional }) => {
+      const commands = commandsByRoute(await leavesOfEntries(entries))
+      const listed = (await knownRoutes()).map((it) => listedOf(it, commands.get(it.id)))
+      const word = positional?.toLowerCase()
+      const says = (it: ListedRoute) => word === undefined || Object.values(it).join(' ').toLowerCase().includes(word)
+      return { ok: true, data: { items: listed.filter(says) } }
+    },
+  })
 
 /** Formats a route on one line. It never truncates the path, which users search for. */
 function linesOf({ method, path, credential, scope, idempotency_key, command }: ListedRoute): string {
@@ -31,7 +35,7 @@ function linesOf({ method, path, credential, scope, idempotency_key, command }: 
 
 const METHOD_WIDTH = 8
 
-function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiRoute) {
+function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiRoute, command: string | undefined) {
   return {
     method,
     path,
@@ -40,63 +44,15 @@ function listedOf({ id, summary, method, path, caller, scope, idempotent }: ApiR
     idempotency_key: idempotent === undefined ? null : idempotent === true ? 'required' : 'optional',
     id,
     summary,
-    command: commandOf(id),
+    command: command ?? null,
   }
 }
 
-/** Command of each route whose name does not tell it; null if no command calls the route. */
-const commands: Readonly<Record<string, string | null>> = {
-  'bots.templates': 'templates list --bot',
-  'bots.createTemplate': 'templates create --bot',
-  'bots.submitTemplate': 'templates submit --bot',
-  'bots.issue': 'vouchers issue --chat',
-  'webhook.setByBot': null,
-  'platform.issueAccountToken': 'login --local',
-  'platform.setAppFeatures': 'platform apps features',
-  'platform.addUpdate': 'platform bots add-update',
-  'platform.createChat': 'platform users start',
-  'platform.messages': 'platform chats messages',
-  'platform.sendAsUser': 'platform users send',
-  'platform.blockChat': 'platform users block',
-  'platform.unblockChat': 'platform users unblock',
-  'platform.secureKeys': 'server keys list',
-  'platform.rotateSecureKeys': 'server keys rotate',
-  'platform.getClock': 'platform clock show',
-  'platform.setClock': 'platform clock set',
-  'platform.advanceClock': 'platform clock advance',
-  'platform.forecast': 'platform clock forecast',
-  'platform.clearFaults': 'platform faults clear',
-  'platform.borrowWebhook': 'webhook listen --bot BOT',
-  'platform.returnWebhook': 'webhook listen --bot BOT',
-  'platform.requests': 'server logs',
-  'platform.openPage': 'open',
-  'platform.recordScenario': 'scenario record --from activity',
-  'platform.reference': null,
-  'platform.applications': 'platform apps list',
-  'platform.voucher': 'platform vouchers show',
-  'platform.findVoucher': 'platform vouchers show --code',
-  'platform.delivery': 'platform deliveries show',
-  'platform.replayDelivery': 'platform deliveries replay',
-  'platform.template': 'platform templates show',
-  'platform.callAsApp': null,
-  'platform.showCredentials': null,
-  'platform.seedStore': null,
-  'secure.dispatch': 'secure call',
-  'health.live': 'server status',
-  'health.ready': 'server status',
-  'health.metrics': null,
-}
-
-/** Finds the command that calls a route, such as `apps link-bot` for `apps.linkBot`; null if there is none. */
-export function commandOf(id: string): string | null {
-  const named = commands[id]
-  if (named !== undefined) return named
-  return id
-    .replace(/^(platform)\.(bots|chats|faults|snapshots|templates|vouchers|deliveries)$/, '$1 $2 list')
-    .replace(
-      /^(platform)\.([a-z]+)(App|Bot|Fault|Snapshot|Template)$/,
-      (_, group, verb, noun) => `${group} ${noun.toLowerCase()}s ${verb}`,
-    )
-    .replace('.', ' ')
-    .replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`)
+/** Lists the command of each route by id, such as `apps link-bot` for `apps.linkBot`; some routes have none. */
+export function commandsByRoute(leaves: readonly NamedLeaf[]): ReadonlyMap<string, string> {
+  const called = leaves.flatMap(([path, { endpoint, alsoCalls = {} }]) => {
+    const own: [string, string][] = endpoint === undefined ? [] : [[endpoint.id, '']]
+    return [...own, ...Object.entries(alsoCalls)].map(([id, flags]) => [id, [...path, flags].join(' ').trim()] as const)
+  })
+  return new Map(called)
 }

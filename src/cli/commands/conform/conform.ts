@@ -7,7 +7,18 @@ import { type ConformReport, linesOf, suitesOf } from '../../conform/report.js'
 import { openResults } from '../../conform/results-file.js'
 import { type ChosenProbes, chooseProbes, runConform, STORE_EACH } from '../../conform/run.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { choice, duration, integer, list, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import {
+  at,
+  choice,
+  duration,
+  integer,
+  list,
+  matching,
+  needing,
+  text,
+  toggle,
+  type ValuesOf,
+} from '../../flags/flags.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
 import { writeJunit } from '../../output/junit.js'
 import type { Outcome } from '../../output/outcome.js'
@@ -15,9 +26,9 @@ import type { Outcome } from '../../output/outcome.js'
 const flags = {
   only: list('NAME,…', 'Only these groups, rules or probes'),
   'read-only': toggle('Only probes that can change nothing'),
-  template: text('ID', 'Active template to issue from'),
-  bot: text('ID', 'Bot without a webhook, linked to the application of the template'),
-  chat: text('ID', 'Private chat of that bot'),
+  template: at('template_id', text('ID', 'Active template to issue from')),
+  bot: at('bot_id', text('ID', 'Bot without a webhook, linked to the application of the template')),
+  chat: at('chat_id', text('ID', 'Private chat of that bot')),
   'webhook-url': matching('URL', 'Where the platform finds the receiver of this run', URL.canParse, 'must be a URL'),
   'webhook-port': needing(
     integer('N', 'Port of the receiver, default that of a --webhook-url on this machine', 1, 65_535),

@@ -5,7 +5,7 @@ import { pause } from '../../../files/pause.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { choice, duration, integer, list, listOf, required, text, type ValuesOf } from '../../flags/flags.js'
+import { at, choice, duration, integer, list, listOf, required, text, type ValuesOf } from '../../flags/flags.js'
 import { adviceOf } from '../../load/advice.js'
 import { assertFlag } from '../../load/assertions.js'
 import { type Mix, mixFlag, operations } from '../../load/mix.js'
@@ -45,7 +45,7 @@ function isBaseUrl(text: string): boolean {
 }
 
 const flags = {
-  template: required(text('ID', 'Active template to issue from, tpl_…'), 'Template id'),
+  template: required(at('template_id', text('ID', 'Active template to issue from, tpl_…')), 'Template id'),
   rate: integer('N', `Calls a second at the highest point, default ${RATE}`, 1, RATE_MAX),
   duration: duration('Length of the run, default 30s', 1),
   mix: mixFlag('Share of each operation in percent, default issue=30,verify=50,redeem=20'),

@@ -14,6 +14,7 @@ type Link = OutputOf<typeof platformActivity.openPage>
 export const open: Leaf = leaf({
   name: 'open',
   summary: 'Open the page of a local server in the browser',
+  alsoCalls: { 'platform.openPage': '' },
   notes: [
     'The page shows requests, deliveries, vouchers, reviews, faults and the test clock of a server on this machine. The command prints a link, and opens it if stdout is a terminal.',
     'The link works once, for two minutes, and for one tab: anyone who opens it controls the server as its operator. For another tab, run the command again.',

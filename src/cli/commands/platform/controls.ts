@@ -4,7 +4,7 @@ import { durationMs } from '../../../values/duration.js'
 import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'
-import { at, matching, member, one, required, requiredUnless } from '../../flags/flags.js'
+import { at, matching, member, ofKind, one, required, requiredUnless } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
@@ -120,7 +120,7 @@ export const faults: Group = {
       endpoint: contract.addFault,
       flags: {
         endpoint: required(
-          member('Endpoint such as vouchers.redeem; `voucherctl server openapi` names them', 'ID'),
+          ofKind('endpoints', member('Endpoint such as vouchers.redeem; `voucherctl server openapi` names them', 'ID')),
           'Endpoint',
         ),
         kind: required(member(kindSummary, 'KIND'), 'Kind'),

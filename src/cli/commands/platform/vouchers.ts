@@ -3,10 +3,10 @@ import {
   type VoucherHistory,
   voucherHistory,
 } from '../../../contract/platform/voucher-history.js'
+import { kindOfId } from '../../../contract/record-kinds.js'
 import { durationMs } from '../../../values/duration.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { idKinds } from '../../failures/ids.js'
 import { defined } from '../../flags/defined.js'
 import { at, type Flag, member, one } from '../../flags/flags.js'
 import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
@@ -59,6 +59,7 @@ export const platformVouchers: Group = {
     leaf({
       name: 'show',
       summary: contract.voucher.summary,
+      alsoCalls: { 'platform.voucher': '', 'platform.findVoucher': '--code' },
       output: voucherHistory,
       notes: [
         'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
@@ -84,8 +85,7 @@ export const platformVouchers: Group = {
         const typed = await readTyped(context, positional, flags, question)
         if (!typed.ok) return typed
         const { value } = typed
-        const isId = Object.hasOwn(idKinds, value.slice(0, value.indexOf('_')))
-        if (isId && flags.code === undefined && flags['qr-token'] === undefined) {
+        if (kindOfId(value) !== undefined && flags.code === undefined && flags['qr-token'] === undefined) {
           return context.call(contract.voucher, { voucherId: value })
         }
         const credential = credentialOf(context, value, flags)

@@ -26,6 +26,7 @@ const READING_MS = 10_000
 export const record = leaf({
   name: 'record',
   summary: 'Write what happens at a local server as a scenario',
+  alsoCalls: { 'platform.recordScenario': '--from activity' },
   notes: [
     'It follows calls of all programs, deliveries, moves of the test clock and faults until --until, or until Ctrl-C, with exit code 130. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
     'The server sends a number for each secret, never its value. With --from activity the scenario has what the server still has in memory: start it with --inspect.',

@@ -31,6 +31,7 @@ interface Session extends Omit<ClientSession, keyof SessionKeys> {
 const secureCall = leaf({
   name: 'call',
   summary: 'Make any call through the encrypted transport',
+  alsoCalls: { 'secure.dispatch': '' },
   notes: [
     'Always encrypted, whatever --secure says. The credential follows the path; --as names its kind for a path that is not known here. Calls that take an Idempotency-Key get one.',
     'PATH is written as for `voucherctl api`: below /api/v1, with or without it, and with or without a query. Its segments have letters, digits and . _ ~ -',
@@ -122,6 +123,7 @@ export const secure: Group = {
     leaf({
       name: 'bootstrap',
       summary: 'Show what the server says of its encrypted transport',
+      alsoCalls: { 'secure.bootstrap': '' },
       notes: ['The key with its pin, and how far the clock of the server is ahead of this one. Needs no credential.'],
       examples: ['voucherctl secure bootstrap --base-url https://vouchers.example'],
       view: {
@@ -157,6 +159,7 @@ export const secure: Group = {
     leaf({
       name: 'session',
       summary: 'Open a session and show it',
+      alsoCalls: { 'secure.session': '' },
       notes: [
         'The keys are derived, then discarded: each command opens a session of its own. Of the salt only its length is shown. --origin binds the session to an origin.',
       ],

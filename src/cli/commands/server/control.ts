@@ -33,6 +33,7 @@ const noServer = ({ data_dir, base_url }: Place) =>
 export const status = leaf({
   name: 'status',
   summary: 'Show whether a local server runs; exits with 1 when none does',
+  alsoCalls: { 'health.live': '', 'health.ready': '' },
   flags: dataFlag,
   examples: ['voucherctl server status', 'voucherctl server status --json --fields base_url'],
   view: {

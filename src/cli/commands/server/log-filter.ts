@@ -1,5 +1,5 @@
 import { platformActivity } from '../../../contract/platform/activity.js'
-import { integer, listOf, text, type ValuesOf } from '../../flags/flags.js'
+import { integer, list, listOf, ofKind, text, type ValuesOf } from '../../flags/flags.js'
 import type { LogEntry } from '../../output/log-line.js'
 
 export const filterFlags = {
@@ -9,12 +9,7 @@ export const filterFlags = {
     (it) => /^[1-5](?:\d\d|xx)$/.test(it),
     'must be a status such as 404, or a class such as 4xx',
   ),
-  endpoint: listOf(
-    'ID',
-    'Only requests of this endpoint, such as vouchers.redeem',
-    (it) => it !== '',
-    'must not be empty',
-  ),
+  endpoint: ofKind('endpoints', list('ID', 'Only requests of this endpoint, such as vouchers.redeem')),
   'request-id': text('REQUEST', 'Only the request with this id'),
   tail: integer('N', 'Only the last N lines', 0, 1_000_000),
 }

@@ -19,6 +19,7 @@ import { filterFlags, matcherOf } from './log-filter.js'
 export const logs = leaf({
   name: 'logs',
   summary: 'Show the requests of the local server, or the log of its last detached run',
+  alsoCalls: { 'platform.requests': '' },
   notes: [
     'While a server runs: its last 1000 requests, without queries, headers and bodies. When none runs: server.log of the data folder. With --json one object a line.',
     'Requests that watch the server, those of this command and health checks, are shown only if --endpoint or --request-id names them.',

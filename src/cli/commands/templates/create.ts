@@ -101,6 +101,7 @@ const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
 export const create = leaf({
   name: 'create',
   endpoint: contract.create,
+  alsoCalls: { 'bots.createTemplate': '--bot' },
   notes: [
     'Required values may stand in --file instead, with the names of the interface; on a terminal the command asks for missing ones. A template starts as a draft. Submit it for review; only an approved (active) one can be issued.',
   ],

@@ -34,6 +34,7 @@ export const templates: Group = {
     leaf({
       name: 'list',
       endpoint: contract.list,
+      alsoCalls: { 'bots.templates': '--bot' },
       flags: {
         status: member('Only these'),
         'external-id': at('external_template_id', member('Only the one with your own id', 'ID')),
@@ -57,7 +58,12 @@ export const templates: Group = {
     leaf({
       name: 'get',
       summary: 'One template, by its id or your own id',
-      positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…, or your own id', ask: 'Template id' },
+      positional: {
+        name: 'TEMPLATE_ID',
+        summary: 'Id of the template, tpl_…, or your own id',
+        ask: 'Template id',
+        member: 'templateId',
+      },
       flags: ownerBotFlag,
       output: template,
       examples: ['voucherctl templates get tpl_01JC…', 'voucherctl templates get coffee-1 --jq .status'],
@@ -68,6 +74,7 @@ export const templates: Group = {
     leaf({
       name: 'submit',
       endpoint: contract.submit,
+      alsoCalls: { 'bots.submitTemplate': '--bot' },
       positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: ownerBotFlag,
       examples: ['voucherctl templates submit tpl_01JC…', 'voucherctl templates submit tpl_01JC… --bot bot_01JC…'],

@@ -1,7 +1,7 @@
 import { vouchers as contract } from '../../../contract/vouchers.js'
 import { ofRow, textAt } from '../../bulk/action.js'
 import type { RowMembers } from '../../bulk/input/row.js'
-import { required, text, toggle } from '../../flags/flags.js'
+import { at, required, text, toggle } from '../../flags/flags.js'
 import { bulkLeaf } from './bulk-command.js'
 import { credentialOf } from './issue.js'
 
@@ -22,7 +22,7 @@ export const issueMany = bulkLeaf({
     'The results hold the redeem codes and QR tokens, readable by you alone. Each row is issued exactly once, however often a run is repeated or resumed.',
   ],
   flags: {
-    template: required(text('ID', 'Active template, tpl_…'), 'Template id'),
+    template: required(at('template_id', text('ID', 'Active template, tpl_…')), 'Template id'),
     'allow-spreadsheet-values': toggle('Keep ids such as 8.61391E+12, #REF! and dates'),
   },
   outSummary: 'Results with their codes',

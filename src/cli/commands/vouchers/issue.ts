@@ -23,6 +23,7 @@ export const QR_BYTES_MAX = 2_331
 export const issue = leaf({
   name: 'issue',
   endpoint: contract.issue,
+  alsoCalls: { 'bots.issue': '--chat' },
   // The response to a bot's issue also has `delivery`.
   output: { anyOf: [contract.issue.output, { properties: { delivery: {} } }, replayShape] },
   notes: [

@@ -4,13 +4,16 @@ import { Inbox, type StoredDelivery } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { inboxDirOf } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
-import { needing, text } from '../../flags/flags.js'
+import { needing, ofKind, text } from '../../flags/flags.js'
 
 export const inboxFlag = { inbox: text('DIR', 'Folder of the deliveries, default $XDG_DATA_HOME/voucherctl/inbox') }
 
 /** Flags of commands that read a delivery either from files or from an inbox. */
 export const recordedFlags = {
-  id: text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
+  id: ofKind(
+    'recorded',
+    text('ID', 'In place of files: a delivery of the inbox, such as 1-17, or the newest of an update_id'),
+  ),
   inbox: needing(inboxFlag.inbox, 'id'),
 }
 

@@ -22,6 +22,7 @@ import { inboxDirOf } from '../../config/local-server.js'
 import { leftOut } from '../../failures/call-failure.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import {
+  at,
   excluding,
   type Flag,
   integer,
@@ -74,7 +75,7 @@ function byType<T>(
 }
 
 const listenFlags = {
-  bot: text('BOT', 'Id or username of the bot whose updates arrive here'),
+  bot: at('botId', text('BOT', 'Id or username of the bot whose updates arrive here')),
   port: integer('N', `Port, default ${DEFAULT_PORT}, with --bot any free one, as 0`, 0, 65_535),
   'secret-file': list('FILE|-', 'A secret that signs'),
   'forward-to': receiverUrl('URL of the application that gets verified deliveries'),
@@ -111,6 +112,7 @@ type ListenFlags = ValuesOf<typeof listenFlags>
 export const listen = leaf({
   name: 'listen',
   summary: 'Receive webhooks on this machine: verify, record and forward them',
+  alsoCalls: { 'platform.borrowWebhook': '--bot BOT', 'platform.returnWebhook': '--bot BOT' },
   notes: [
     'It listens on 127.0.0.1, on any path. A delivery is in the inbox on disk before the response; one that is not verified gets 401 with the reason. The application gets body and headers byte for byte, and its response goes back: 502 if nothing listens there, 504 after 14 s.',
     'With --bot a local server delivers here until the end, then its earlier webhook is back. Updates of another server are polled, and retried after 1, 5, 15 and 60 minutes. Without a secret it makes $XDG_DATA_HOME/voucherctl/webhook-secret, and prints the line that gives it to the application.',

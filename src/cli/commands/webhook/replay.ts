@@ -6,7 +6,7 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { excluding, list, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { excluding, list, needing, ofKind, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { changedDelivery } from './changed-delivery.js'
 import { sinceFlag, timeOf } from './inbox.js'
@@ -16,7 +16,7 @@ import { sharedStdin, signingSecrets } from './secrets.js'
 
 const replayFlags = {
   ...inboxFlag,
-  id: list('ID', 'This delivery, such as 1-17, or the newest of an update_id'),
+  id: ofKind('recorded', list('ID', 'This delivery, such as 1-17, or the newest of an update_id')),
   last: toggle('The newest verified delivery'),
   failed: toggle('All that the application has never responded to with 2xx'),
   since: sinceFlag,

@@ -17,7 +17,7 @@ import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
-import { choice, excluding, integer, list, text } from '../../flags/flags.js'
+import { at, choice, excluding, integer, list, text } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import type { Outcome } from '../../output/outcome.js'
 import { askFor } from '../../prompts/prompts.js'
@@ -67,7 +67,7 @@ export const trigger = leaf({
     fault: { ...choice(faults, 'A mistake on purpose, one of those below'), value: 'NAME' },
     count: integer('N', 'Number of updates, default 1', 1, 10_000),
     bot: excluding(
-      text('ID', 'Let the chosen server make it for this bot'),
+      at('botId', text('ID', 'Let the chosen server make it for this bot')),
       'url',
       'secret-file',
       'fault',

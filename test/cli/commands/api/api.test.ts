@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { knownRoutes } from '../../../../src/cli/command/known-routes.js'
 import { leavesOfEntries } from '../../../../src/cli/command/tree.js'
-import { commandOf } from '../../../../src/cli/commands/api/routes.js'
+import { commandsByRoute } from '../../../../src/cli/commands/api/routes.js'
 import { entries } from '../../../../src/cli/program.js'
 import { endpoints } from '../../../../src/contract/index.js'
 import { productionEnv } from '../../../support/cli/bulk.js'
@@ -413,10 +413,18 @@ describe('api routes', () => {
   })
 
   test('the command that api routes prints for a route sends a request to that route', async () => {
-    const names = (await leavesOfEntries(entries)).map(([path]) => path.join(' '))
-    for (const { id, method, path } of await knownRoutes()) {
-      const command = commandOf(id)
-      if (command === null) continue
+    const leaves = await leavesOfEntries(entries)
+    const names = leaves.map(([path]) => path.join(' '))
+    const commands = commandsByRoute(leaves)
+    const routes = await knownRoutes()
+    const forPage = ['callAsApp', 'reference', 'seedStore', 'showCredentials'].map((it) => `platform.${it}`)
+    const withoutCommand = ['health.metrics', ...forPage, 'webhook.setByBot']
+    const missing = routes.map((it) => it.id).filter((id) => !commands.has(id))
+    expect(missing.sort()).toEqual(withoutCommand)
+    expect([...commands.keys()].filter((id) => !routes.some((it) => it.id === id))).toEqual([])
+    for (const { id, method, path } of routes) {
+      const command = commands.get(id)
+      if (command === undefined) continue
       const name = command.replace(/ --.*$/, '')
       expect(names).toContain(name)
       const sample = leafCalls[name]
