@@ -306,7 +306,7 @@ export const platform = group('platform', {
   sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
     command: 'platform users send :chatId --text :text',
-    body: input({ text: messageText(4096) }),
+    body: input({ text: messageText(4096, 'Hello, one coffee please') }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
   }),
