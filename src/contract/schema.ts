@@ -66,30 +66,38 @@ export const Type = {
   Unsafe: <T>(schema: object): Schema<T> => schema as Schema<T>,
 }
 
-interface Shape {
+/** A schema with the types of its keywords, for code that reads schemas. */
+export interface ReadSchema extends Schema {
   readonly [example]?: unknown
   readonly type?: string | readonly string[]
   readonly const?: string
   readonly enum?: readonly (string | null)[]
-  readonly anyOf?: readonly Shape[]
-  readonly items?: Shape
-  readonly properties?: Readonly<Record<string, Shape>>
+  readonly anyOf?: readonly ReadSchema[]
+  readonly items?: ReadSchema
+  readonly properties?: Readonly<Record<string, ReadSchema>>
   readonly required?: readonly string[]
+  /** Schema of the values of a map. */
+  readonly additionalProperties?: ReadSchema
+  readonly format?: string
+  readonly description?: string
+  readonly 'x-expected'?: string
+  readonly minimum?: number
+  readonly maximum?: number
 }
 
 /** Returns an example of a schema: its own, or one made from those of its parts. @throws Error if a text has none */
 export function exampleOf<S extends Schema>(schema: S): Static<S> {
-  const made = partExample(schema as Shape)
+  const made = partExample(schema as ReadSchema)
   if (made === undefined) throw new Error(`No example of ${JSON.stringify(schema)}`)
   return made as Static<S>
 }
 
 /** The example of a part of a schema; undefined without one. */
-function partExample(schema: Shape): unknown {
+function partExample(schema: ReadSchema): unknown {
   const { [example]: own, type, const: only, enum: values, anyOf, items, properties } = schema
   if (own !== undefined) return own
   if (only !== undefined) return only
-  if (anyOf !== undefined) return partExample(anyOf[0] as Shape)
+  if (anyOf !== undefined) return partExample(anyOf[0] as ReadSchema)
   if (properties !== undefined) return objectExample(properties, schema.required)
   if (typeof type === 'object') return null
   if (values !== undefined) return values[0]
@@ -97,7 +105,7 @@ function partExample(schema: Shape): unknown {
   return { object: {}, boolean: false, integer: 0, number: 0 }[type as string]
 }
 
-function objectExample(properties: Readonly<Record<string, Shape>>, required: readonly string[] = []): unknown {
+function objectExample(properties: Readonly<Record<string, ReadSchema>>, required: readonly string[] = []): unknown {
   const shown = Object.entries(properties).filter(([name, it]) => required.includes(name) || example in it)
   const members = shown.map(([name, it]) => [name, partExample(it)] as const)
   return members.some(([, it]) => it === undefined) ? undefined : Object.fromEntries(members)

@@ -1,18 +1,8 @@
-import { byAccount, del, get, group, post, scopes } from './endpoint.js'
-import {
-  ids,
-  input,
-  instant,
-  instantAt,
-  nullable,
-  oneOf,
-  page,
-  pageQuery,
-  secret,
-  text,
-  withoutDuplicates,
-} from './fields.js'
+import { byAccount, del, get, group, post, type Scope, scopes } from './endpoint.js'
+import { ids, input, instant, nullable, oneOf, page, pageQuery, secret, text, withoutDuplicates } from './fields.js'
 import { type Static, Type } from './schema.js'
+
+const tillScopes: Scope[] = ['vouchers:verify', 'vouchers:redeem']
 
 /** Token record (rules/callers.md#application-tokens); only the response of `create` contains the token itself. */
 const record = {
@@ -20,10 +10,10 @@ const record = {
   name: Type.String({ example: 'till' }),
   tokenPrefix: Type.String({ example: 'sop_EXAM' }),
   last4: Type.String({ example: 'LE01' }),
-  scopes: Type.Array(oneOf(scopes), { example: ['vouchers:verify', 'vouchers:redeem'] }),
+  scopes: Type.Array(oneOf(scopes), { example: tillScopes }),
   status: oneOf(['active', 'expired', 'revoked']),
   createdAt: instant,
-  expiresAt: nullable(instantAt('2027-11-21T10:00:00.000Z')),
+  expiresAt: nullable(instant, '2027-11-21T10:00:00.000Z'),
   lastUsedAt: nullable(instant, null),
   revokedAt: nullable(instant, null),
 }
@@ -54,7 +44,7 @@ export const tokens = group('tokens', {
         minItems: 1,
         maxItems: scopes.length,
         ...withoutDuplicates,
-        example: ['vouchers:verify', 'vouchers:redeem'],
+        example: tillScopes,
       }),
       expires_in_days: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 365, example: 365 }))),
     }),

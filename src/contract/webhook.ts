@@ -1,5 +1,5 @@
 import { byAccount, del, get, group, post } from './endpoint.js'
-import { ids, input, instant, instantAt, nullable, oneOf, page, pageQuery, secret, unixSeconds } from './fields.js'
+import { ids, input, instant, nullable, oneOf, page, pageQuery, secret, unixSeconds } from './fields.js'
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
@@ -110,7 +110,7 @@ export const delivery = Type.Object({
   manual_attempt_count: Type.Integer(),
   created_at: instant,
   last_attempt_at: nullable(instant),
-  next_attempt_at: nullable(instantAt('2026-11-21T10:01:00.000Z')),
+  next_attempt_at: nullable(instant, '2026-11-21T10:01:00.000Z'),
   delivered_at: nullable(instant, null),
   last_status_code: nullable(Type.Integer(), 503),
   last_error: nullable(attemptError),

@@ -1,19 +1,8 @@
 import { instant, unixSeconds } from '../contract/fields.js'
-import { exampleOf, type Schema } from '../contract/schema.js'
+import { exampleOf, type ReadSchema } from '../contract/schema.js'
 import { updateExample, updateSchema } from '../contract/update-payloads.js'
 import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../values/closest.js'
-
-/** Schema of an update or of a part of it. */
-interface Part extends Schema {
-  readonly type: string | readonly string[]
-  readonly enum?: readonly (string | null)[]
-  readonly format?: string
-  readonly description?: string
-  readonly properties?: Readonly<Record<string, Part>>
-  /** Schema of the values of a map. */
-  readonly additionalProperties?: Part
-}
 
 const DAY_MS = 86_400_000
 
@@ -33,7 +22,7 @@ type OverrideResult =
  * if the member is nullable.
  */
 export function readOverride(type: UpdateType, path: string, text: string): OverrideResult {
-  const found = memberAt(updateSchema(type) as object as Part, path.split('.'))
+  const found = memberAt(updateSchema(type) as ReadSchema, path.split('.'))
   if (path === 'type' || found === undefined) return unknownPath(type, path)
   if (found.type === 'object') {
     const paths = found.properties === undefined ? ['NAME'] : Object.keys(found.properties)
@@ -81,16 +70,19 @@ export function applyOverride(update: Record<string, unknown>, { path, value }: 
 
 /** Lists the path of every member that can be overridden. */
 export function pathsOf(type: UpdateType): string[] {
-  const { properties = {} } = updateSchema(type) as object as Part
+  const { properties = {} } = updateSchema(type) as ReadSchema
   return Object.entries(properties).flatMap(([name, it]) => (name === 'type' ? [] : below(it, name)))
 }
 
-function below({ type, properties }: Part, path: string): string[] {
+function below({ type, properties }: ReadSchema, path: string): string[] {
   if (properties === undefined) return [type === 'object' ? `${path}.NAME` : path]
   return Object.entries(properties).flatMap(([name, it]) => below(it, `${path}.${name}`))
 }
 
-function memberAt({ properties = {}, additionalProperties }: Part, names: readonly string[]): Part | undefined {
+function memberAt(
+  { properties = {}, additionalProperties }: ReadSchema,
+  names: readonly string[],
+): ReadSchema | undefined {
   const [name = '', ...rest] = names
   const member = Object.hasOwn(properties, name) ? properties[name] : name === '' ? undefined : additionalProperties
   return member === undefined || rest.length === 0 ? member : memberAt(member, rest)
@@ -112,17 +104,18 @@ const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** Describes a scalar member: the type of its values, whether they may be null, and the permitted texts. */
-function kindOf({ type, enum: values, format, description }: Part) {
-  const isInstant = format === 'date-time' || description === (instant as Part).description
+function kindOf({ type, enum: values, format, description }: ReadSchema) {
+  const types = [type].flat()
+  const isInstant = format === 'date-time' || description === (instant as ReadSchema).description
   return {
-    kind: isInstant ? 'instant' : ([type].flat()[0] as 'string' | 'boolean' | 'integer'),
-    isNullable: type.includes('null'),
+    kind: isInstant ? 'instant' : (types[0] as 'string' | 'boolean' | 'integer'),
+    isNullable: types.includes('null'),
     choices: values?.filter((it) => it !== null),
   } as const
 }
 
 /** Parses the value of a scalar member; undefined for a text that is not permitted. */
-function readValue(member: Part, text: string): Override['value'] | undefined {
+function readValue(member: ReadSchema, text: string): Override['value'] | undefined {
   const { kind, choices, isNullable } = kindOf(member)
   if (isNullable && text === 'null') return null
   switch (kind) {
@@ -139,7 +132,7 @@ function readValue(member: Part, text: string): Override['value'] | undefined {
   }
 }
 
-function expected(member: Part): string {
+function expected(member: ReadSchema): string {
   const { kind, choices, isNullable } = kindOf(member)
   const words = {
     string: choices === undefined ? 'a text' : `one of ${choices.join(', ')}`,

@@ -5,6 +5,7 @@ import { instantInput } from '../../src/contract/fields.js'
 import { contract, endpoints } from '../../src/contract/index.js'
 import { bodyExample, dataExample } from '../../src/contract/openapi/examples.js'
 import { openApiDocument } from '../../src/contract/openapi/openapi.js'
+import { exampleOf, Type } from '../../src/contract/schema.js'
 import { openEndpoints } from '../../src/contract/secure.js'
 import { payloadSchemas } from '../../src/contract/update-payloads.js'
 import { updateTypes } from '../../src/contract/updates.js'
@@ -102,6 +103,12 @@ test.each(openEndpoints.map((it) => [it.id, it] as const))(
     expect(lazyValidator(endpoint.output)(dataExample(endpoint))).toBeNull()
   },
 )
+
+test('exampleOf() throws for an object with a text that has no example', () => {
+  const link = Type.Object({ title: Type.String(), url: Type.String({ example: 'https://shop.example/' }) })
+  expect(() => exampleOf(link)).toThrow('No example of {"type":"object"')
+  expect(exampleOf(Type.Object({ links: Type.Array(link) }))).toEqual({ links: [] })
+})
 
 test('OpenAPI document has examples of all path parameters, request bodies and successes', () => {
   for (const { operationId, parameters = [], requestBody, responses } of operations) {

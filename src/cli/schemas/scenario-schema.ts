@@ -1,6 +1,7 @@
 import { type Endpoint, membersOf } from '../../contract/endpoint.js'
 import { failures } from '../../contract/errors.js'
 import { endpoints } from '../../contract/index.js'
+import type { ReadSchema } from '../../contract/schema.js'
 import { updateTypes } from '../../contract/updates.js'
 
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -18,13 +19,8 @@ const record = (properties: JsonSchema, required: readonly string[] = []) => ({
 })
 
 /** Allows a variable reference in place of each value. */
-function withReferences(schema: JsonSchema): JsonSchema {
-  const { type, properties, items, anyOf } = schema as {
-    type?: unknown
-    properties?: Readonly<Record<string, JsonSchema>>
-    items?: JsonSchema
-    anyOf?: readonly JsonSchema[]
-  }
+function withReferences(schema: object): JsonSchema {
+  const { type, properties, items, anyOf } = schema as ReadSchema
   const inner: JsonSchema = {
     ...schema,
     ...(properties === undefined ? {} : { properties: membersWithReferences(properties) }),
@@ -34,7 +30,7 @@ function withReferences(schema: JsonSchema): JsonSchema {
   return type === undefined && anyOf === undefined ? inner : { anyOf: [reference, inner] }
 }
 
-const membersWithReferences = (properties: Readonly<Record<string, JsonSchema>>) =>
+const membersWithReferences = (properties: object) =>
   Object.fromEntries(Object.entries(properties).map(([name, it]) => [name, withReferences(it)]))
 
 /** Schema of an endpoint's flat input: path parameters, query members and body members. */
@@ -47,7 +43,7 @@ export function inputSchema({ params, query, body }: Endpoint): JsonSchema {
 
 function inputWithReferences(endpoint: Endpoint): JsonSchema {
   const { properties, ...rest } = inputSchema(endpoint)
-  return { ...rest, properties: membersWithReferences(properties as Readonly<Record<string, JsonSchema>>) }
+  return { ...rest, properties: membersWithReferences(properties as object) }
 }
 
 const that = { anyOf: [text, { type: 'array', items: text }], description: 'jq expressions that must be true' }

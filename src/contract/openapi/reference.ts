@@ -4,7 +4,7 @@ import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
-import { exampleOf, type Schema } from '../schema.js'
+import { exampleOf, type ReadSchema } from '../schema.js'
 import { credentialVariables } from '../secrets.js'
 import { bodyExample, dataExample, type JsonObject } from './examples.js'
 import { tagDescriptions } from './openapi.js'
@@ -58,21 +58,6 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
 function codesOf(endpoint: Endpoint): FailureCode[] {
   const byStatus = failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status)
   return [...new Set([...endpoint.failures, ...byStatus])]
-}
-
-/** Keywords of a schema that the reference puts into words. */
-interface ReadSchema extends Schema {
-  readonly type?: string | readonly string[]
-  readonly const?: string
-  readonly enum?: readonly (string | null)[]
-  readonly anyOf?: readonly ReadSchema[]
-  readonly items?: ReadSchema
-  readonly properties?: Readonly<Record<string, ReadSchema>>
-  readonly required?: readonly string[]
-  readonly description?: string
-  readonly 'x-expected'?: string
-  readonly minimum?: number
-  readonly maximum?: number
 }
 
 type Member = Omit<ReferenceMember, 'in'>

@@ -15,6 +15,7 @@ const callIds = applicationCalls.map((it) => it.id) as [ApplicationCall, ...Appl
 
 const openObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
+const redeem = { endpoint: 'vouchers.redeem', voucher_id: exampleOf(ids.voucherId), input: { reference: 'till-4' } }
 const REFUSED = 'VOUCHER_ALREADY_REDEEMED'
 
 /** A call that the operator made as an application, with secrets replaced by HIDDEN. */
@@ -72,14 +73,7 @@ export const platformActing = group('platform', {
         idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
         voucher_id: Type.Optional(Type.String({ description: 'instead of the credential in input' })),
       },
-      {
-        example: {
-          endpoint: 'vouchers.redeem',
-          voucher_id: exampleOf(ids.voucherId),
-          input: { reference: 'till-4' },
-          idempotency_key: 'order-1001-redeem',
-        },
-      },
+      { example: { ...redeem, idempotency_key: 'order-1001-redeem' } },
     ),
     output: madeCall,
     failures: ['SERVER_NOT_LOOPBACK', 'APPLICATION_NOT_FOUND', 'VOUCHER_NOT_FOUND'],
