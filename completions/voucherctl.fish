@@ -18,7 +18,7 @@ function __voucherctl_commands
                 webhook 'Of a bot: set, deliveries, retry; local: listen, replay, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
-                scenario 'Steps in YAML files, run against a server and checked: run' \
+                scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 conform 'Whether a platform behaves like the reference, rule by rule' \
                 load 'Calls at a rate against a platform: latencies, errors, assertions' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
@@ -143,7 +143,7 @@ function __voucherctl_commands
                 faults 'Failures on purpose, to test what your application does' \
                 activity 'Show the requests and deliveries of the server as they happen' \
                 snapshots 'Save the state of a local server, and return to it' \
-                reset 'Return the server to the state of its start'
+                reset 'Reset the server to the state that it started with'
         case 'platform templates' 'platform template'
             printf '%s\t%s\n' \
                 list 'List the templates of all applications, with issued vouchers and quota' \

@@ -39,7 +39,7 @@ describe('the bundle', () => {
     expect(main).toMatchObject({ code: expect.stringMatching(/\w\.\w+\(\(function\(/) })
   })
 
-  test('chunks that a library loads keep lines and names, except those of router and logger', () => {
+  test('chunks that a library loads keep lines and names, except router and logger', () => {
     const chunks = programs.flatMap(({ output }) => output).filter((it) => it.type === 'chunk')
     const libraries = new Set(['client', 'secure', 'testing', 'webhook'].map((it) => `${it}/index.cjs`))
     const loaded = chunks.filter((it) => libraries.has(it.fileName))
@@ -61,7 +61,7 @@ describe('the bundle', () => {
     expect(bytes).toBeLessThan(2_500_000)
   })
 
-  test('the protocol library of `mcp serve` is in a file of its own, which nothing else loads', () => {
+  test('the protocol library of `mcp serve` is in a separate file, which nothing else loads', () => {
     const chunks = programs[0]?.output.filter((it) => it.type === 'chunk') ?? []
     const file = 'chunks/mcp-library.cjs'
     const parts = chunks.filter((it) => it.moduleIds.some((id) => id.includes('@modelcontextprotocol')))
@@ -81,7 +81,7 @@ describe('the bundle', () => {
     expect(licences.filter(([, licence]) => !free.test(licence))).toEqual([])
   })
 
-  test('list of bundled packages names those of all bundled modules, and those of jq', () => {
+  test('list of bundled packages covers all bundled modules, and jq', () => {
     const owner = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/
     const folders = new Set(programs.flatMap(modulesOf).map((path) => owner.exec(path)?.[0]))
     const found = [...folders].flatMap((path) => {
@@ -93,7 +93,7 @@ describe('the bundle', () => {
     expect(named).toEqual([...new Set([...found, 'jq 1.8.2', 'Oniguruma 6.9.10'])].sort())
   })
 
-  test('licences of the bundle include those of jq and Oniguruma, which jq.wasm contains', () => {
+  test('licences of the bundle include jq and Oniguruma, which jq.wasm contains', () => {
     const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES'), 'utf8').split(`\n${'-'.repeat(80)}\n\n`)
     const licenceOf = (name: string) => licences.find((it) => it.startsWith(name))
     const version = packages['node_modules/jq-wasm']?.version?.replace(/^.*-jq-/, '')

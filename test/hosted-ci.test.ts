@@ -124,7 +124,7 @@ test.each(actions)('%s passes each input to a script that can be executed', (pat
   )
 })
 
-test('dependabot groups every package, and those of the bundle apart from tools', () => {
+test('dependabot groups every package, bundled packages apart from tools', () => {
   const { updates } = yaml<{ updates: { groups: Record<string, { patterns: string[] }> }[] }>('dependabot.yml')
   const { bundled, build, tests } = updates[0]?.groups ?? {}
   const matches = (pattern: string, name: string) =>

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const template = /`(?:\\.|[^`\\])*`/gs
 const statement = /^import\s+(?!type\s+\*|\*)[^'";]*?from\s*['"]([^'"]+)['"]/gm
 
-/** Modules from which a file imports in several statements. A namespace import needs a statement of its own. */
+/** Modules from which a file imports in several statements. A namespace import needs its own statement. */
 function importedTwice(source: string): string[] {
   const modules = [...source.replace(template, '').matchAll(statement)].map(([, module]) => module as string)
   return [...new Set(modules.filter((module, at) => modules.indexOf(module) !== at))]

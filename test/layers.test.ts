@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 interface Import {
   /** Path of the importing file in src/. */
   readonly from: string
-  /** What is imported: a path in src/, or the name of a package or a built-in module. */
+  /** The imported module: a path in src/, or the name of a package or a built-in module. */
   readonly to: string
   readonly kind: 'static' | 'type' | 'dynamic'
 }

@@ -25,7 +25,7 @@ describe.each(versions)('state of version %s', (version) => {
 
   beforeAll(async () => {
     execFileSync('tar', ['-C', home, '-xzf', join(releases, version, 'state.tgz')])
-    // The data folder is in another place than that of the released version, and its server on another port.
+    // The data folder is in another place than the released version's, and its server on another port.
     const config = readFileSync(path('.config/voucherctl/config.json'), 'utf8')
     writeFileSync(
       path('.config/voucherctl/config.json'),

@@ -54,7 +54,7 @@ async function runSession(): Promise<string> {
 /** Sizes in pixels; a longer line continues on the next one, as in a terminal. */
 const [charWidth, lineHeight, margin, columns] = [7.8, 19, 16, 101]
 
-/** Attributes of colour codes. The picture has a background of its own, so that it suits light and dark pages. */
+/** Attributes of colour codes. The picture has its own background, so that it suits light and dark pages. */
 const styles: Readonly<Record<string, string>> = {
   '1': 'font-weight="bold"',
   '2': 'fill="#9198a1"',
@@ -105,6 +105,6 @@ ${drawn.filter((it) => !it.endsWith('></text>')).join('\n')}
 }
 
 // After a change of the output, -u draws the picture.
-test('src/guides/session.svg shows what the commands print', async () => {
+test('src/guides/session.svg shows the output of the commands', async () => {
   await expect(draw(await runSession())).toMatchFileSnapshot('../src/guides/session.svg')
 })

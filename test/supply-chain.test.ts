@@ -54,7 +54,7 @@ describe('lock file', () => {
   })
 })
 
-test('installation of the voucherctl package runs no script of its own', () => {
+test('installation of the voucherctl package runs none of its scripts', () => {
   const scripts = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
   expect(scripts.filter((name) => name in manifest.scripts)).toEqual([])
 })

@@ -1,12 +1,12 @@
 import type { RolldownOutput } from 'rolldown'
 
-/** A package of which the bundle contains a part. */
+/** A package with files in the bundle. */
 export interface BundledPackage {
   readonly name: string
   readonly version: string
   /** An SPDX expression. */
   readonly license: string
-  /** Of what is no npm package. */
+  /** Of files outside npm packages. */
   readonly purl?: string
 }
 

@@ -56,7 +56,7 @@ const ofNode = {
   [src('files/node-globals.ts')]: ['Uint8Array', 'structuredClone'],
   [src('files/abort-controller.ts')]: ['AbortController', 'AbortSignal'],
 }
-/** Timers that a test's fakes do not replace (files/timers.ts): for global names, and for those that Node's modules export. */
+/** Timers that a test's fakes do not replace (files/timers.ts): for global names, and for exports of Node's modules. */
 const timers = src('files/timers.ts')
 const timersPromises = src('files/timers-promises.ts')
 const timerNames = ['Timeout', 'Interval', 'Immediate'].flatMap((it) => [`set${it}`, `clear${it}`])

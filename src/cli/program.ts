@@ -96,7 +96,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     {
       name: 'scenario',
       alias: 'scenarios',
-      summary: 'Steps in YAML files, run against a server and checked: run',
+      summary: 'Scenarios: calls in YAML files, run and checked: run, init, record',
       load: async () => (await import('./commands/scenario/scenario.js')).scenario,
     },
     {

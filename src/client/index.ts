@@ -37,7 +37,7 @@ export type { SecureFault, Transport, TransportErrorKind, TransportRequest, Tran
 export { TransportError } from './transport.js'
 export { contract, failuresOf as failureCodesOf }
 
-/** All codes that servers and this library know; `failureCodesOf(endpoint)` lists those of one endpoint. */
+/** All codes that servers and this library know; `failureCodesOf(endpoint)` lists an endpoint's. */
 export const failureCodes = [...clientFailureCodes, ...(Object.keys(failures) as FailureCode[])] as const
 
 /** A failed call, by default of any endpoint. */

@@ -19,7 +19,7 @@ export interface Proxy extends BaseUrl {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The way of requests to a server: straight, or through a proxy. Its address and prefix are those of each request. */
+/** The way of requests to a server: straight, or through a proxy. Each request has its address and prefix. */
 export interface Hop extends BaseUrl {
   /** The server, and its proxy, in messages. */
   readonly peer: string

@@ -86,7 +86,7 @@ export function unwrap<Data>(result: CallResult<Data> | Promise<CallResult<Data>
   return 'then' in result ? settle(result) : dataOf(result, unwrap)
 }
 
-/** The stack of an error after an await names the awaiting callers, so it is cut above this function. */
+/** Passes itself as the function to hide: after an await the stack begins here, not in `unwrap`. */
 async function settle<Data>(result: Promise<CallResult<Data>>): Promise<Data> {
   return dataOf(await result, settle)
 }

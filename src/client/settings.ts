@@ -32,7 +32,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Milliseconds for the call including all retries; default 30,000. */
   readonly timeoutMs?: number | undefined
-  /** Further headers. An encrypted call cannot carry them, and those of the library cannot be replaced. */
+  /** Further headers. An encrypted call cannot carry them, and they cannot replace the library's. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Replaces members of the client's `retry` for this call. A stream is never retried. */
   readonly retry?: RetryOptions | undefined

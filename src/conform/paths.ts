@@ -35,7 +35,7 @@ export class Paths {
     this.#seen.set(name, this.#seen.get(name) === true || !(isMissing || status === 405 || status === 501))
   }
 
-  /** Returns the name of the request's endpoint if each of its responses so far said that there is none. */
+  /** Returns the name of the request's endpoint if each of its responses so far said that the path is unknown. */
   missing(request: Sent | undefined): string | undefined {
     const name = request && nameOf(request)
     return this.#seen.get(name) === false ? name : undefined

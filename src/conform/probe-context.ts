@@ -46,7 +46,7 @@ export class Difference extends Error {
     readonly observed: string,
     /** Last request before the difference; the clean-up of a probe sends later requests. */
     readonly request: WireRequest | undefined,
-    /** Basis of the difference if that of the probe is partly specified. */
+    /** Basis of the difference if the probe is partly specified. */
     readonly basis: Basis = 'specified',
     /** True if a refusal differs from the expected one only in its code. */
     readonly isWording = false,
@@ -177,7 +177,7 @@ export class ProbeContext {
     return this.notApplicable(`Needs ${expected}: ${inWords(response)}.`)
   }
 
-  /** Ends the probe: the platform lacks what the probe needs. */
+  /** Ends the probe: the platform lacks something that it needs. */
   notApplicable(reason: string): never {
     throw new NotApplicable(reason)
   }

@@ -42,7 +42,7 @@ export const missing: Readonly<Record<Need, string>> = {
   secure: 'a platform with the encrypted transport',
 }
 
-/** Objects of a run on the platform: those that the user offers, and those that probes create. */
+/** Objects of a run on the platform: offered by the user, or created by probes. */
 export class RunResources {
   readonly run: string
   readonly secrets: Secrets
@@ -119,7 +119,7 @@ export class RunResources {
     this.#removals.push({ leftover: { kind, id }, remove })
   }
 
-  /** Removes registered objects, newest first; returns what is left. */
+  /** Removes registered objects, newest first; returns the remaining ones. */
   async cleanUp(): Promise<readonly Leftover[]> {
     for (const { leftover, remove } of this.#removals.splice(0).reverse()) {
       const reason = await remove().catch((error: Error) => error.message)

@@ -24,7 +24,7 @@ interface RunOptions {
 /** Number of successive probes without a response after which the platform counts as not reachable. */
 const SILENT_MAX = 3
 
-/** Runs the probes in order and removes what they created. Resolves to what is left on the platform. */
+/** Runs the probes in order and removes what they created. Resolves to the objects left on the platform. */
 export async function runProbes(options: RunOptions): Promise<readonly Leftover[]> {
   const { probes, resources, wire, signal, onResult, now } = options
   const context = new ProbeContext(resources, wire)
@@ -72,7 +72,7 @@ async function outcomeOf(probe: Probe, context: ProbeContext, options: RunOption
     if (error instanceof NotUsable) return { result: 'not_usable', reason: hide(error.message) }
     const what = hide(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
     const isForm = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
-    // Without a response, the platform cannot be the cause: the error is one of the probe itself.
+    // Without a response, the platform cannot be the cause: the error is the probe's.
     if (!isForm || last === undefined) return { result: 'failed', reason: what }
     const form = new Difference('a response of the form of the contract', what, last)
     return differenceOf(probe, form, context.wire, options)

@@ -38,7 +38,7 @@ interface ReadUpdate {
   readonly [payload: string]: unknown
 }
 
-/** Reads what a stored update is about. @param body JSON text of `updateBody` */
+/** Reads the subject of a stored update. @param body JSON text of `updateBody` */
 export function updateSubject(body: string): UpdateSubject {
   const { type = '', ...update } = JSON.parse(body) as ReadUpdate
   const payload = update[type] as { voucher?: { id: string }; redemption?: { voucherId: string } } | undefined

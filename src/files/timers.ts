@@ -1,6 +1,6 @@
 import * as ofNode from 'node:timers'
 
-// In the bundle, each module that names a global timer gets that of this file (build/bundle.js). So a server inside a test
+// In the bundle, each module that names a global timer gets this file's (build/bundle.js). So a server inside a test
 // keeps running while the test fakes timers (rules/server.md#servers-inside-a-test).
 
 // Destructured, so that fakes which replace members of the module change nothing either.

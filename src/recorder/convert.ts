@@ -15,7 +15,7 @@ import {
 import { type Known, reasonAgainst, setsWebhook } from './reasons.js'
 import { changes, durationOf, jqOf } from './values.js'
 
-/** A step under construction; `members` are those of the file, without `capture` and `use`. */
+/** A step under construction; `members` are written to the file, without `capture` and `use`. */
 export interface DraftStep {
   /** Reasons why lines before it became no step, and remarks. */
   readonly comments: string[]
@@ -129,7 +129,7 @@ export class Converter {
     const reason = at === '' ? undefined : reasonAgainst(call, this.#known)
     if (reason !== undefined)
       return this.note(`${target}${at && ` at ${at}`} (${call.code ?? call.status}): ${reason}.`)
-    // Each affected call gets a fault of its own: which calls a recorded fault affects can depend on chance and on bodies.
+    // Each affected call gets its own fault: which calls a recorded fault affects can depend on chance and on bodies.
     if (changesFaults.includes(target) && isSuccess(call)) return
     if (target === 'platform.issueAccountToken' && !this.#logsIn) return
     if (setsWebhook(call) && isSuccess(call) && this.#hasWebhook && target === 'platform.borrowWebhook') return
@@ -199,14 +199,14 @@ export class Converter {
     return kind === caller && !target.includes(' ') ? undefined : kind
   }
 
-  /** Finds where the credential of a call comes from; undefined for that of the scenario's account, and for an unknown one. */
+  /** Finds where the credential of a call comes from; undefined for the scenario's account, or if unknown. */
   #sourceOf({ credential, accountId }: RecordedCall): Source | undefined {
     return credential === null
       ? undefined
       : (this.#sources.get(credential) ?? this.#sources.get(nameOf(String(accountId))))
   }
 
-  /** Creates a token for calls of the operator as an application: those of its programs may lack scopes, or end. */
+  /** Creates a token for calls of the operator as an application: its programs' tokens may lack scopes, or end. */
   #createToken({ credential, accountId, data }: RecordedCall): void {
     const id = isMembers(data) ? String(data.id) : ''
     if (!this.#operated.has(id)) return

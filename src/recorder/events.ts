@@ -257,7 +257,7 @@ export function eachNew(
   })
 }
 
-/** Accounts that act in calls, if each has to log in by a step; empty if all calls can be those of the scenario's account. */
+/** Accounts that act in calls, if each has to log in by a step; empty if all can be the scenario's account. */
 export function accountsOf(events: readonly RecordedEvent[]): string[] {
   const accounts = new Set<string>()
   let needsLogin = false

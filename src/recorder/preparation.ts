@@ -20,7 +20,7 @@ export type Existing = ReadonlyMap<string, Members>
 
 const isCall = (it: RecordedEvent): it is RecordedCall => it.kind === 'call'
 
-/** True if the server approves what is submitted: a call used a template or bot on which no recorded call decided. */
+/** True if the server approves submissions: a call used a template or bot on which no recorded call decided. */
 export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
   const submitted = new Set<unknown>()
   return events.filter(isCall).some(({ target, input, data, code }) => {
@@ -53,7 +53,7 @@ export async function unknownIds(events: readonly RecordedEvent[], inPieces: InP
   return [...found]
 }
 
-/** Returns calls that create what the recorded calls use and what existed before them (rules/cli.md#scenarios). */
+/** Returns calls that create the records that recorded calls use or that existed before (rules/cli.md#scenarios). */
 export async function preparation(
   events: readonly RecordedEvent[],
   existing: Existing,
@@ -92,7 +92,7 @@ interface VoucherEvent {
 
 class Preparing {
   readonly calls: RecordedCall[] = []
-  /** Texts of recorded responses: what they name is not prepared. */
+  /** Texts of recorded responses: records that they name are not prepared. */
   readonly later = new Set<string>()
   readonly #existing: Existing
   readonly #recorded: readonly RecordedCall[]
@@ -186,7 +186,7 @@ class Preparing {
     return at <= call.at
   }
 
-  /** Repeats a call of a voucher's history; the input of a recorded replay is that of the call. */
+  /** Repeats a call of a voucher's history; a recorded replay has the same input. */
   #again(target: string, event: VoucherEvent | undefined, input: Members, data: Members, token: string): void {
     const key = event?.idempotency_key ?? undefined
     const replay = this.#recorded.find((it) => it.target === target && key !== undefined && it.key === key && !it.code)
@@ -263,7 +263,7 @@ class Preparing {
     this.#add('tokens.create', { appId, name: 'recorded', scopes: [...scopes] }, { token: name })
   }
 
-  /** Returns the JWT of an account; null for that of the scenario. */
+  /** Returns the JWT of an account; null for the scenario's account. */
   #jwt(account = this.#accounts[0]): string | null {
     if (account === undefined) return null
     const name = nameOf(account)

@@ -6,7 +6,7 @@ export const SUITE = 'P256-HKDF-SHA256-A256GCM'
 /** Content-Type of dispatch requests and responses. */
 export const MEDIA_TYPE = 'application/vnd.platform.secure+json'
 
-/** True for a media type, by default that of a dispatch; parameters are ignored. */
+/** True for a media type, by default a dispatch's; parameters are ignored. */
 export function isMediaType(contentType: string | undefined, type: string = MEDIA_TYPE): boolean {
   return contentType === type || contentType?.split(';', 1)[0]?.trim().toLowerCase() === type
 }

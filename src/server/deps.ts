@@ -46,7 +46,7 @@ interface SecureSettings {
 
 /** Permission to replace the state of this server through the operator API (rules/operator.md#snapshots). */
 interface StateAccess {
-  /** False for a server beyond loopback unless its start allowed it. */
+  /** True if the state may be reset: always on loopback, elsewhere only with --allow-reset. */
   readonly isAllowed: boolean
   /** True if other servers may use the same state. */
   readonly isShared: boolean

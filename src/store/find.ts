@@ -45,7 +45,7 @@ const exact: readonly Search[] = [
   ['chat', 'chats c join bots b on b.id = c.bot_id where c.id = $1'],
   ['delivery', 'deliveries d join bots b on b.id = d.bot_id where d.id = $1'],
   ['template', `templates t where t.id in (${templateIds})`],
-  // The index of external ids begins with the template.
+  // Join the templates first: the index of external ids begins with their id.
   [
     'voucher',
     `${newest('templates')} t join vouchers v on v.application_id = t.application_id and v.template_id = t.id

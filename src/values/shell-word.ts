@@ -28,7 +28,7 @@ const reference = ({ variable }: Exclude<ShellPart, string>) => `\${${variable}}
 const quoted = (text: string): string =>
   BARE.test(text) ? text : UNPRINTABLE.test(text) ? escaped(text) : inSingleQuotes(text)
 
-/** Quotes a printable text for every POSIX shell, also one that needs no quotes. */
+/** Quotes a printable text for every POSIX shell, even if it needs no quotes. */
 export const inSingleQuotes = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** Quotes as `$'…'`, with bytes as \xHH (\u depends on the locale) and `!` escaped against history expansion. */

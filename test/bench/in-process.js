@@ -25,7 +25,7 @@ const durations = {
   restore: ['restore of 10,000 vouchers after an issue', 30],
 }
 
-/** P15: durations of `voucherctl/testing`, each in new processes, beside those of emulate, which stores nothing on disk. */
+/** P15: durations of `voucherctl/testing`, each in new processes, beside emulate's, which stores nothing on disk. */
 export async function measureInProcess({ rounds, say }) {
   const missing =
     installBeside(`emulate-${EMULATE}`, emulateScript, [`emulate@${EMULATE}`, '--ignore-scripts']) ??

@@ -322,7 +322,7 @@ test.each([
   [`'${token}'`, others],
   [`${token} `, others],
   [`${token}\u00e9`, others],
-])('the credential %j is refused with its source and what is wrong, and is not shown', async (value, what) => {
+])('the credential %j is refused with its source and its mistake, and is not shown', async (value, what) => {
   const { baseUrl, received } = await stub(() => success(redemption))
   const args = `${redeem} --base-url ${baseUrl}`
   const runs = [

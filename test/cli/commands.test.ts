@@ -105,7 +105,7 @@ test.each([
   expect(stderr).toMatch(hint)
 })
 
-test('the main help page fits a terminal of 24 rows, and that of a command 48 rows of 80 columns', async () => {
+test('main help fits a terminal of 24 rows, help of a command 48 rows of 80 columns', async () => {
   const rowsOf = async (line: string) => {
     const lines = (await cli(line)).stdout.trimEnd().split('\n')
     return lines.reduce((rows, it) => rows + Math.max(1, Math.ceil(it.length / 80)), 0)

@@ -92,7 +92,7 @@ test.each(calls)('the command %s --json exits 9 if no server listens', async (pa
 })
 
 test.each(calls.filter(([, it]) => it.bare !== undefined))(
-  'the command %s without arguments and without a terminal exits 3 and names what is missing',
+  'the command %s without arguments or terminal exits 3 and names the missing value',
   async (path, { bare }) => {
     const { baseUrl, received } = await stub(() => success({}))
     const ran = await cli(`${path} --json --base-url ${baseUrl}`, { env: secrets })

@@ -129,7 +129,7 @@ test.each([
   expect([exit, lines.slice(0, 2)]).toEqual([5, [`error: Refused as ${code}. (${code})`, `  ${expected}`]])
 })
 
-test('failure says what an id in place of a code identifies, even for a refused form', async () => {
+test('failure names the kind of an id in place of a code, even for a refused form', async () => {
   const errors = [{ pointer: '/credential/value', code: 'pattern', message: 'must be a QR token' }]
   const { lines } = await refused('vouchers verify app_01', 400, 'VALIDATION_FAILED', { errors })
   expect(lines[1]).toBe('  app_… is the id of an application, not a code.')

@@ -177,7 +177,7 @@ test('the stack of a CallError begins at the function that called unwrap', async
   expect(error.stack.split('\n')[1]).toContain('callsUnwrap')
 })
 
-test('headers of a call are sent with it, and those that the library sets are refused', async () => {
+test('headers of a call are sent with it, but may not replace headers of the library', async () => {
   const { client, requests } = listClient(['a'])
   const headers = { 'X-Trace': 't1', 'User-Agent': 'till/1' }
   expect(await client.templates.list({ page: 1 }, { headers })).toMatchObject({ ok: true })

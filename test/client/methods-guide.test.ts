@@ -9,7 +9,7 @@ const requiredOf = (schema: Schema | undefined) =>
 const code = (text: string) => `\`${text}\``
 const hasPages = ({ output }: Endpoint) => 'pagination' in membersOf(output)
 
-/** Names of all members but those of every list, with a question mark for those that a call may omit. */
+/** Names of all members but `page` and `limit` of lists, with a question mark for optional ones. */
 function inputOf(endpoint: Endpoint): string {
   const { path, query, body } = endpoint
   const members = [query, body].flatMap((schema) =>

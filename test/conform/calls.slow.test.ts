@@ -7,7 +7,7 @@ import { isWhole, someOf } from '../support/extent.js'
 
 const deviants = someOf(callDeviants)
 
-/** Deviants that run with all probes of the group that do not wait, in the long project; the others with those of their rule. */
+/** Deviants that run with all probes of the group that do not wait, in the long project; others with their rule's. */
 const amongAll = new Set([
   'envelope/data-of-a-template',
   'order-of-checks/credential-before-members',
@@ -22,7 +22,7 @@ const amongAll = new Set([
 
 const rules = [...new Set(deviants.map(([expected]) => expected.slice(0, expected.indexOf('/'))))]
 
-// Each rule has a reference of its own: an account may have 50 applications, and each run creates one.
+// Each rule has its own reference: an account may have 50 applications, and each run creates one.
 describe.each(rules)('%s', (rule) => {
   const reference = useReference({ rateLimit: rule === 'rate-limits' })
 

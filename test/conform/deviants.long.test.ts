@@ -55,7 +55,7 @@ test('30 deviant servers cover 30 rules and every group', () => {
 /** Without rate limits, which only a run with every wait stays below. */
 const probes = allProbes.filter((it) => ruleOf(it) !== 'rate-limits').map(({ id }) => id)
 
-// Each has a reference of its own: bots, chats and webhooks are shared by the probes of all groups.
+// Each has its own reference: bots, chats and webhooks are shared by the probes of all groups.
 test.each(wanted)('all probes report the deviant server of %s for its rule alone', async (id, deviate) => {
   const reference = await startReference()
   const { results } = await reference.run({ only: probes, deviate, maxWaitMs: 0 })

@@ -12,7 +12,7 @@ const reviewed: readonly string[] = [
   'bot-states/pending-is-not-active',
   'bot-states/not-approved',
 ]
-/** Hosts that a platform allows whose receiver is on its own machine, like that of these tests. */
+/** Hosts that a platform allows whose receiver is on its own machine, like in these tests. */
 const ownMachine: readonly string[] = ['localhost', 'ipv4-loopback', 'ipv6-loopback'].map((it) => `webhook-urls/${it}`)
 /** Probes of a platform whose encrypted transport is off: see encryption.slow.test.ts. */
 const off = ['session-while-off', 'dispatch-while-off'].map((it) => `encrypted-transport/${it}`)

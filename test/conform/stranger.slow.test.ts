@@ -6,7 +6,7 @@ import { deviations, noDeviation, startStranger } from '../support/conform/stran
 import { isWhole } from '../support/extent.js'
 
 removeHome()
-/** The long project runs all rules, but the rate limits and those of a connection, which ends at the proxy. */
+/** The long project runs all rules but rate limits, and rules of a connection, which ends at the proxy. */
 const rules = [...new Set(allProbes.map(ruleOf))].filter((it) => it !== 'rate-limits' && it !== 'connections')
 const some = [...new Set(deviations.map(([, rule]) => rule))]
 

@@ -6,7 +6,7 @@ import { endpoints } from '../../src/contract/index.js'
 const undone = ['platform.returnWebhook', 'platform.removeFault', 'platform.clearFaults']
 
 test.each(endpoints.filter((it) => it.method === 'DELETE'))(
-  'deletion $id says what is lost, or another call undoes it',
+  'deletion $id names the loss, or another call undoes it',
   (endpoint) => {
     expect(endpoint.irreversible === undefined).toBe(undone.includes(endpoint.id))
   },

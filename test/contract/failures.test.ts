@@ -70,7 +70,7 @@ test('names inherited from Object.prototype are not failure codes', () => {
   expect(isFailureCode('RATE_LIMITED')).toBe(true)
 })
 
-test('every failure code except those of unknown routes is declared by an endpoint', () => {
+test('an endpoint declares every failure code, except the codes of unknown routes', () => {
   const returned = new Set<FailureCode>([
     ...endpoints.flatMap(failuresOf),
     ...openEndpoints.flatMap((it) => it.failures),

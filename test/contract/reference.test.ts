@@ -9,7 +9,7 @@ const { groups, failures } = reference()
 const described = groups.flatMap((it) => it.endpoints)
 const find = (id: string) => described.find((it) => it.id === id) ?? expect.unreachable(id)
 
-test('reference has every endpoint of the contract, those of the operator last', () => {
+test('reference has every endpoint of the contract, the operator endpoints last', () => {
   expect(described.map(({ id }) => id)).toEqual(endpoints.map(({ id }) => id))
   expect(groups.findIndex(({ endpoints }) => endpoints.some(({ caller }) => caller === 'operator'))).toBe(
     groups.length - 1,

@@ -30,7 +30,7 @@ const caller = (overrides: Partial<RuntimeCallerRow> = {}): RuntimeCallerRow => 
 })
 
 describe('application status', () => {
-  it('status of an application is the one that its owner set, unless it is suspended', () => {
+  it('application has the status that its owner set, unless it is suspended', () => {
     expect(applicationStatus({ status: 'active', suspended: 0 })).toBe('active')
     expect(applicationStatus({ status: 'disabled', suspended: 0 })).toBe('disabled')
   })

@@ -227,7 +227,7 @@ describe('schedule of a delivery', () => {
     expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('schedule has no times for a delivery whose next attempt has none', () => {
+  it('schedule of a delivery without a next attempt is empty', () => {
     const states = shown({ status: 'pending' })
     expect(states).toEqual([['due', null], ...Array(4).fill(['later', null])])
   })

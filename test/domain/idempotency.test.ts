@@ -132,7 +132,7 @@ describe('canonical JSON', () => {
     ['"\\u0041\\/\\u00e9"', '"A/é"'],
     ['"\\u000a"', '"\\n"'],
     ['{ "a" : [ ] }', '{"a":[]}'],
-  ])('canonical JSON of %s equals that of %s', (left, right) => {
+  ])('%s and %s have the same canonical JSON', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).toBe(canonicalJson(JSON.parse(right)))
   })
 
@@ -148,7 +148,7 @@ describe('canonical JSON', () => {
     ['"é"', '"e\\u0301"'],
     ['1e999', 'null'],
     ['1e999', '-1e999'],
-  ])('canonical JSON of %s differs from that of %s', (left, right) => {
+  ])('%s and %s have different canonical JSON', (left, right) => {
     expect(canonicalJson(JSON.parse(left))).not.toBe(canonicalJson(JSON.parse(right)))
   })
 

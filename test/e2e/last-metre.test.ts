@@ -222,7 +222,7 @@ describe('templates as code', () => {
     expect(stderr).toContain(':4:5: No step before this one sets a webhook')
   })
 
-  test('templates apply creates what diff reports as missing, and then changes nothing', async () => {
+  test('templates apply creates the templates that diff reports as missing, then changes nothing', async () => {
     expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 1 })
     expect((await run('templates', 'apply', '-f', file)).stdout).toMatch(/^coffee-1 {2}created {2}reviewing/)
     expect(await run('templates', 'diff', '-f', file)).toMatchObject({ exitCode: 0 })
@@ -368,7 +368,7 @@ describe('scenarios and webhooks', () => {
 })
 
 describe('lists and records', () => {
-  test('an empty list names the server, its filter and what there is without it', async () => {
+  test('an empty list names the server, its filter and the number without it', async () => {
     const { stdout } = await voucherctl('platform', 'chats', 'list', '--user', 'nobody', '--base-url', baseUrl)
     expect(stdout).toMatch(/^No chats on http:\/\/127\.0\.0\.1:\d+ match --user nobody\. There are no chats at all\./)
   })

@@ -1,4 +1,4 @@
-// Which server gets a credential: that of the data folder on any port, and never another program on its port.
+// Which server gets a credential: the data folder's on any port, and never another program on its port.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, expect, test } from 'vitest'
@@ -40,7 +40,7 @@ test('credentials follow the data folder to another port; a program on the old p
   }
 })
 
-test('server stop refuses a profile that names another address than that of the running server', async () => {
+test('server stop refuses a profile with another address than the running server', async () => {
   await voucherctl('profiles', 'set', 'e2e-second', '--base-url', 'http://127.0.0.1:9')
   const stopped = await voucherctl('server', 'stop', '-p', 'e2e-second')
   expect([stopped.exitCode, stopped.stderr]).toEqual([9, expect.stringContaining('http://127.0.0.1:9')])

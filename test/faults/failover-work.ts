@@ -20,7 +20,7 @@ const CLIENTS_EACH = 8
 const AGAIN_MS = 200
 const MIGRATED_MS_MAX = 60_000
 
-/** The proxy through which the servers connect, and what is behind it. */
+/** The proxy through which the servers connect, and the database behind it. */
 export interface Database {
   primary: PostgresServer
   pair?: PostgresPair

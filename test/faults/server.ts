@@ -51,7 +51,7 @@ export interface Server extends Place {
   kill(): Promise<void>
   /** Sends SIGTERM, and SIGKILL after 20 s; resolves to the exit code, or null after SIGKILL. */
   stop(): Promise<number | null>
-  /** Opens a keep-alive connection of its own to the server. */
+  /** Opens its own keep-alive connection to the server. */
   line(): { readonly send: Send; close(): void }
 }
 

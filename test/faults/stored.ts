@@ -18,7 +18,7 @@ export interface Stored {
     redemption_id: string | null
   }[]
   readonly redemptions: readonly { id: string; voucher_id: string; reversed_at: number | null }[]
-  /** Idempotency records; those of redeems never expire, others do. */
+  /** Idempotency records; records of redeems never expire, others do. */
   readonly keys: readonly { idempotency_key: string; subject_id: string; expires_at: number | null }[]
 }
 

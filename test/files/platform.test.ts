@@ -18,7 +18,7 @@ test('no other file of src/ or bin/ asks on which system it runs', () => {
   expect(asking).toEqual([join('src', 'files', 'platform.ts')])
 })
 
-test('the platform of this process is the one with its name', () => {
+test('the platform of this process has its name', () => {
   expect(platform).toEqual(platformOf(process.platform))
 })
 
@@ -27,7 +27,7 @@ test.each<[NodeJS.Platform, Partial<typeof platform>]>([
   ['darwin', { hasOwners: true, namesDisplay: false, startsLoginShells: true, syncsFolders: true }],
   ['freebsd', { hasOwners: true, namesDisplay: false, removesOpenFiles: true, hasByteStdout: true }],
   ['win32', { hasOwners: false, syncsFolders: false, removesOpenFiles: false, hasByteStdout: false }],
-])('platformOf(%j) has what is known of that system', (name, known) => {
+])('platformOf(%j) has the facts known of that system', (name, known) => {
   expect(platformOf(name)).toMatchObject(known)
 })
 

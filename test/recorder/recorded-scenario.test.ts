@@ -191,7 +191,7 @@ describe('recorded scenario', () => {
     expect(sizes.filter((it) => it === 50).length).toBeGreaterThanOrEqual(5)
   })
 
-  it('repeated reads become one step that waits for what changed', async () => {
+  it('repeated reads become one step that waits for the change', async () => {
     const deliveries = (status: string) =>
       call('webhook.deliveries', {
         url: `/api/v1/bots/my/${BOT}/deliveries`,
@@ -286,7 +286,7 @@ describe('recorded scenario', () => {
     ])
   })
 
-  it('each call that a fault affected gets a fault of its own', async () => {
+  it('each call that a fault affected gets its own fault', async () => {
     const fault = { endpoint: 'apps.list', kind: 'status', share: 0.5, status: 418, code: 'TEAPOT' }
     const list = (given: Given) => call('apps.list', { token: '[hidden 3]', ...given })
     const { steps } = await recorded([
@@ -356,7 +356,7 @@ describe('recorded scenario', () => {
     expect(first.remarks).toEqual([expect.stringContaining('no longer has the time before it')])
   })
 
-  it('calls of two accounts log in, and calls of one account use that of the scenario', async () => {
+  it('calls of two accounts log in, and calls of one account use the scenario account', async () => {
     const login = (accountId: string, jwt: string) =>
       call('platform.issueAccountToken', { url: `/_platform/v1/accounts/${accountId}/token`, data: { jwt } })
     const one = await recorded([login('a', '[hidden 3]'), call('apps.list', { token: '[hidden 3]' })])

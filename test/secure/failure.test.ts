@@ -41,7 +41,7 @@ describe('failure of an outer response', () => {
     expect(outcome('REQUEST_REPLAYED')).toMatchObject({ code: 'REQUEST_REPLAYED', maybeProcessed: true })
   })
 
-  it('code of the transport in a redirect is ignored', () => {
+  it('failure of a redirect ignores a transport code in its body', () => {
     expect(failOuter(refusal(399, 'DECRYPTION_FAILED'), 'dispatch').code).toBe('SECURE_ANSWER_REFUSED')
     expect(failOuter(refusal(400, 'DECRYPTION_FAILED'), 'dispatch').code).toBe('DECRYPTION_FAILED')
   })

@@ -17,7 +17,7 @@ test('transport vector file has the expected number of cases of each kind', () =
   expect(vectors.paths).toHaveLength(55)
 })
 
-test('limits and failure codes of the transport equal those of the vector file', () => {
+test('limits and failure codes of the transport match the vector file', () => {
   expect(secure.CLOCK_SKEW_MS).toBe(vectors.skewMs)
   expect(secure.SESSION_LIFETIME_MS).toBe(vectors.sessionLifetimeMs)
   expect(secure.MAX_ENVELOPE_BYTES).toBe(vectors.maxEnvelopeBytes)

@@ -172,7 +172,7 @@ const botWithout =
     return scene.send({ input: { botId: (await scene.tenant.linkedBot(others)).id } })
   }
 
-/** By endpoint and failure code: how to make this endpoint return a code that needs preparation of its own. */
+/** By endpoint and failure code: how to make this endpoint return a code that needs its own preparation. */
 const specific: Readonly<Record<string, Produce>> = {
   'apps.create APPLICATION_LIMIT_REACHED': async (scene) => {
     for (let have = 1; have < 50; have++) await scene.send()
@@ -532,7 +532,7 @@ it('test cases of failure codes name only failures that the contract declares', 
   expect(Object.keys(common).filter((code) => !codes.has(code))).toEqual([])
 })
 
-it('every failure code except those of unknown routes is declared by an endpoint', () => {
+it('an endpoint declares every failure code, except the codes of unknown routes', () => {
   const codes = new Set<string>([
     ...endpoints.flatMap((it) => failuresOf(it)),
     ...openEndpoints.flatMap((it) => it.failures),

@@ -167,7 +167,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** A credential of the tenant with every scope except that of the endpoint. */
+/** A credential of the tenant with every scope except the endpoint's. */
 async function narrowCaller({ endpoint, tenant, bot }: Scene): Promise<{ token: string; botId?: string }> {
   if (bot === null) return tenant.newToken(scopes.filter((scope) => scope !== endpoint.scope))
   const { id: botId, token } = await tenant.linkedBot(botScopes.filter((scope) => scope !== endpoint.scope))

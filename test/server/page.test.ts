@@ -139,7 +139,7 @@ test('link names the address of the server, and keeps its secret in the fragment
   expect(Date.parse(body.data.expires_at)).not.toBeNaN()
 })
 
-test('features tell a page with a session what it can show', async () => {
+test('features tell a page with a session which views it can show', async () => {
   const headers = { ...(await session()), 'sec-fetch-site': 'same-origin' }
   const { status, body } = await send('GET', '/_platform/ui/features', headers)
   expect(status).toBe(200)

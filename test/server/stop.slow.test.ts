@@ -90,7 +90,7 @@ describe('SIGTERM', () => {
       const requests = get('').repeat(50) + get('?follow=true')
       const followers = await Promise.all(Array.from({ length: 3 }, () => RawConnection.to(child.port)))
       for (const follower of followers) follower.pause().write(requests)
-      // A later request has a response: the server has begun with those of the followers.
+      // A later request has a response: the server has begun with the followers' responses.
       await history.write(REQUEST).response()
       expect(await child.stop(8_000)).toBe(0)
       for (const follower of followers) follower.destroy()

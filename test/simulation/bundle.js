@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { bundleProgram } from '../support/build/bundle.js'
 import { replaceOnce, root } from '../support/planting.js'
 
-/** Smaller bounds than those of the server: the few updates of a simulation then need several transactions. */
+/** Smaller bounds than the server's: the few updates of a simulation then need several transactions. */
 const bounds = [
   { file: 'src/store/delivery/backlog.ts', from: 'BACKLOG_ROWS_PER_WRITE = 200', to: 'BACKLOG_ROWS_PER_WRITE = 3' },
   { file: 'src/store/delivery/updates.ts', from: 'SCANNED_UPDATES_MAX = 1_000', to: 'SCANNED_UPDATES_MAX = 4' },

@@ -43,7 +43,7 @@ export function simulatedStore(database: Store, owner: Owner, scheduler: Schedul
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     )
-    // A promise of its own: one for all would hold whatever waits for it until the program ends.
+    // A separate promise: one for all would hold whatever waits for it until the program ends.
     if (owner.ended) return new Promise<never>(() => {})
     if ('error' in settled) throw settled.error
     return settled.value

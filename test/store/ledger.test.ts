@@ -147,7 +147,7 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
     }
   })
 
-  it('idempotency record of a redeem never expires; those of issue and reverse expire in 30 days', async () => {
+  it('idempotency records of issue and reverse expire in 30 days, records of a redeem never', async () => {
     const ledger = await new Ledger(store).open()
     const voucher = await issued(ledger)
     const redeemed = await ledger.redeem(voucher, NOW, { idempotencyKey: ledger.idempotencyKey('K') })

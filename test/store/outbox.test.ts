@@ -36,7 +36,7 @@ describe('new update', () => {
     expect(await deliveries()).toEqual([])
   })
 
-  it('deliveries of a chat share a key; a delivery without a chat has a key of its own', async () => {
+  it('deliveries of a chat share a key; a delivery without a chat has its own key', async () => {
     await store.write(() => plantWebhook('bot_1'))
     for (const chatId of ['chat_1', 'chat_1', null]) await store.write(updateTo('bot_1', chatId))
     const pending = { bot_id: 'bot_1', update_type: 'ping', status: 'pending', ready: 1, next_attempt_at: NOW }

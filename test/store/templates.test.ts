@@ -149,7 +149,7 @@ describe('review of a template', () => {
     expect(await listed(application)).toMatchObject([{ status: 'active', reviewedAt: iso(NOW) }])
   })
 
-  it('pending reviews are those of all owners, oldest first, then by id', async () => {
+  it('pending reviews cover all owners, oldest first, then by id', async () => {
     await draft('tpl_3')
     await draft('tpl_2', ofBot)
     await draft('tpl_1')

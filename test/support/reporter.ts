@@ -8,7 +8,7 @@ const FILES_PER_LINE = 25
 export default class Reporter extends DefaultReporter {
   #seconds = new Map<string, number>()
   #tests = 0
-  /** Skipped tests by their reason, which names what is missing on this machine. */
+  /** Skipped tests by their reason, which names what this machine lacks. */
   #skipped = new Map<string, number>()
 
   protected override printTestModule(module: TestModule): void {

@@ -51,7 +51,7 @@ test('receive returns updates of one type in order and each once', async () => {
   expect(late).toMatchObject({ code: 'UPDATE_NOT_RECEIVED' })
 })
 
-test('receive that runs out of time says what arrived for each bot and what it returned before', async () => {
+test('receive that runs out of time lists arrived and returned updates of each bot', async () => {
   const place = await start({ listen: false })
   const nothing = await place.receive('ping', { within: 0 }).catch((error: Error) => error.message)
   expect(nothing).toBe('No ping arrived for bot_shop within 0 ms. No delivery arrived.')
@@ -74,7 +74,7 @@ test('receive names the update types of a bot that does not get the type', async
   expect(await place.receive('voucher_issued')).toMatchObject({ update_id: 1 })
 })
 
-test('receive takes the bot of the bot option, and refuses one that cannot receive updates', async () => {
+test('receive takes the bot of its option, and refuses a bot that cannot receive updates', async () => {
   const place = await start({ listen: false, seed })
   await ping(place, 'bot_coffee')
   expect(await place.receive('ping', { bot: 'bot_coffee' })).toMatchObject({ type: 'ping' })

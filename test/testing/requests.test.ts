@@ -43,7 +43,7 @@ test('requests have endpoint, input, result, key and time of each call, without 
   for (const secret of [credential.value, server.token]) expect(text).not.toContain(secret)
 })
 
-test('requests show a call whose response was lost, with the status of what the server did', async () => {
+test('requests show a call whose response was lost, with the status of the lost response', async () => {
   server.faults.add({ endpoint: 'vouchers.issue', kind: 'drop_response' })
   await issue()
   expect(server.requests.at(-1)).toMatchObject({ endpoint: 'vouchers.issue', result: null, status: 201 })
@@ -76,7 +76,7 @@ test('wait() fails after its time with the calls that arrived, and when the serv
   await Promise.all([expect(waiting).rejects.toMatchObject({ code: 'SERVER_CLOSED' }), closing.close()])
 })
 
-test('assertMatches() returns the matching records or lists what there is', async () => {
+test('assertMatches() returns the matching records or lists all records', async () => {
   await issue()
   expect(assertMatches(server.requests, { input: { external_issue_id: 'order-1' } }, 1)).toHaveLength(1)
   expect(() => assertMatches(server.requests, { endpoint: 'vouchers.issue' }, 2)).toThrow(/1 of 1 records match/)

@@ -37,7 +37,7 @@ const programOf = (starts: number) => `
   process.send({ before: before.holds, after: after.holds, grownPerStart: (after.bytes - before.bytes) / ${starts} })`
 
 /**
- * Starts and closes servers in a process of its own, 10 concurrently, and expects that they leave nothing behind.
+ * Starts and closes servers in a separate process, 10 concurrently, and expects that they leave nothing behind.
  * @param bytesMax limit of the growth of memory per start
  */
 export async function expectNothingLeft(starts: number, bytesMax: number): Promise<void> {

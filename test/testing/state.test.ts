@@ -58,7 +58,7 @@ test('receive after a reset returns updates of the new state only', async () => 
   await expect(server.receive('voucher_issued', { within: 1 })).rejects.toMatchObject({ code: 'UPDATE_NOT_RECEIVED' })
 })
 
-test('receive after a restore returns again what had arrived when the snapshot was saved', async () => {
+test('receive after a restore returns again the updates that had arrived at the snapshot', async () => {
   await issue()
   await issue()
   await server.receive('voucher_issued')

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('start-in-worker.cjs', import.meta.url))
 
-test('8 workers, threads and processes, start servers concurrently on ports of their own', async () => {
+test('8 workers, threads and processes, start servers concurrently on separate ports', async () => {
   const threads = Array.from({ length: 4 }, () => new Worker(program))
   const processes = Array.from({ length: 4 }, () => fork(program, { execArgv: [] }))
   const workers = [...threads, ...processes]

@@ -99,7 +99,7 @@ async function useOf(
   return 'sent'
 }
 
-/** True if a loopback address may be that of a stopped local server; earlier versions stored only addresses. */
+/** True if a stopped local server may have had the loopback address; earlier versions stored only addresses. */
 const needsServer = (host: Host, { profile, baseUrl }: Settings) =>
   !isGivenForCall(baseUrl) &&
   profile.store !== null &&

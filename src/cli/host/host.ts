@@ -4,7 +4,7 @@ export interface Word {
   readonly summary: string
 }
 
-/** Says what is wrong with an answer; undefined for a valid one. */
+/** Names the mistake in an answer; undefined for a valid one. */
 export type Check = (answer: string) => string | undefined
 
 /** Questions to the user. Each resolves to undefined if the user presses Ctrl-C. */

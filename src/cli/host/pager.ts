@@ -6,7 +6,7 @@ const NOT_STARTED = [126, 127]
 
 /** Shows a text in the user's pager until the pager ends; false if there is none (rules/cli.md#help-topics). */
 export function showInPager(text: string, env: Host['env']): Promise<boolean> {
-  // On a dumb terminal, such as that of an editor, less cannot move.
+  // On a dumb terminal, such as an editor's, less cannot move.
   const { PAGER = env.TERM === 'dumb' ? 'cat' : undefined } = env
   if (PAGER !== undefined && ['', 'cat'].includes(PAGER.trim())) return Promise.resolve(false)
   const [program, ...args] = PAGER === undefined ? ['less', '-FRX'] : [PAGER]

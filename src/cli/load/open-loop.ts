@@ -21,7 +21,7 @@ interface OpenLoop<Call extends { readonly dueMs: number }> {
   onNotSent(call: Call): void
 }
 
-/** Overdue calls that are started before pending responses are processed. */
+/** Maximum overdue calls to start before responses are read again. */
 const OVERDUE_BURST = 64
 
 /**

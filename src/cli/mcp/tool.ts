@@ -57,7 +57,7 @@ export interface Tool {
   readonly isIdempotent: boolean
   /** Time limit in ms. */
   readonly msMax: number
-  /** True if no part of the data comes from a server: documents of voucherctl. */
+  /** True for data from voucherctl's own documents: it needs no warning about third parties. */
   readonly isOwn: boolean
   run(call: ToolCall, input: never): Promise<ToolResult | Failure>
 }

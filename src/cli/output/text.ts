@@ -151,7 +151,7 @@ function complete<T>(value: T): T {
   })
 }
 
-/** Breaks a text at spaces into lines of at most `width` characters; a longer word gets a line of its own. */
+/** Breaks a text at spaces into lines of at most `width` characters; a longer word gets its own line. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   return wrapWords(wordsOf(text, width - indent.length), width, indent)
 }

@@ -191,7 +191,7 @@ export const platformControls = group('platform', {
 
   reset: post('/_platform/v1/reset', {
     ...replacing,
-    summary: 'Return the server to the state of its start',
+    summary: 'Reset the server to the state that it started with',
     unrecorded: true,
     irreversible: {
       action: 'Resetting the server at',

@@ -7,7 +7,10 @@ interface Counted {
   readonly block: (row: string) => string
 }
 
-/** SQL of a delivery's kind: its status, or in flight the one before the claim; `manual` for some retries. */
+/**
+ * SQL of the kind under which a delivery is counted: its status; while it is sent, the status that it had before;
+ * `manual` after a retry of a delivery that had not failed.
+ */
 export const deliveryKind = (row: string): string => `case
   when (${row}.status = 'pending' or ${row}.status = 'delivering') and coalesce(${row}.resume_status, 'failed') <> 'failed'
     then 'manual'

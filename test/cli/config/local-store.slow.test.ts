@@ -183,7 +183,7 @@ test('a container on a loopback address keeps its credentials beside a local ser
   expect(other.received.map((it) => it.authorization)).toEqual(['Bearer sop_CANARY', 'Bearer sop_CANARY'])
 })
 
-test('server commands refuse a profile whose address is not that of the running server', async () => {
+test('server commands refuse a profile with another address than the running server', async () => {
   const home = temporaryDir()
   const { base_url: url, data_dir: dir, pid } = await start(home, '--port 0')
   const named = `http://127.0.0.1:${await closedPort()}`

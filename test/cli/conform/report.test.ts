@@ -29,7 +29,7 @@ test('report names the record that a secret of the run belongs to, below the req
     CODE_3 belongs to vch_1, which the run made: make another one to send the request.`)
 })
 
-test('report counts the differences that concern what is specified', () => {
+test('report counts the differences from specified statements', () => {
   const items = [difference, { ...difference, basis: 'specified' }] as const
   expect(report(items)).toMatch(/0 of 2 statements hold, 2 differences \(1 specified\)\.\n/)
 })

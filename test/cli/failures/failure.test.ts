@@ -56,7 +56,7 @@ describe('suggestionsOf', () => {
     async (flag) => {
       for (const [names, leaf] of await leavesOfEntries(entries)) {
         const name = names.join(' ')
-        // Other commands with --bot act on another bot than the one of a template.
+        // Other commands with --bot act on another bot than the template's.
         if (flag === 'bot' && names[0] !== 'templates') continue
         expect([name, inherited[flag]?.test(name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
       }

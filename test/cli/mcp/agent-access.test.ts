@@ -161,7 +161,7 @@ test('isCredential recognises the names and values of credentials, and no plain 
   for (const it of plainValues) expect([it, isCredential('VOUCHERCTL_A', it)]).toEqual([it, false])
 })
 
-test('scenarios of a tool get named variables and those of voucherctl, but no credential', () => {
+test('scenarios of a tool get named variables and VOUCHERCTL_… variables, but no credential', () => {
   const hidden = ['PATH', 'GITHUB_TOKEN', 'XVOUCHERCTL_A', 'voucherctl_a']
   const valued = credentialValues.map((it, at) => [`VOUCHERCTL_${at}`, it] as const)
   const all = [...credentialNames, ...hidden, 'VOUCHERCTL_BASE_URL', 'SHOP']

@@ -8,7 +8,7 @@ import { order, toolSuccesses as successes } from '../../support/cli/tool-inputs
 import { closedPort } from '../../support/closed-port.js'
 import { seed, seedToken } from '../../support/server/seed.js'
 
-/** Starts a session with a server of its own in memory. */
+/** Starts a session with its own server in memory. */
 async function ownSession(planted: object = seed, env: Record<string, string> = {}) {
   const home = temporaryDir()
   const file = join(home, 'seed.json')
@@ -103,7 +103,7 @@ describe('tools on the server of the session', () => {
     expect([token.isError, token.text]).toEqual([false, expect.not.stringMatching(/sop_\w{20}/)])
   })
 
-  test('call and conform use the credentials of the seed, not those of the environment', async () => {
+  test('call and conform use the credentials of the seed, not of the environment', async () => {
     const { call } = await ownSession(seed, { VOUCHERCTL_TOKEN: seedToken.replace(/.$/, 'x') })
     expect((await call('call', { endpoint: 'templates.list' })).isError).toBe(false)
     const { data, text } = await call('conform', { group: 'lists' })

@@ -45,7 +45,7 @@ test('paragraphs and lists of Markdown are wrapped at spaces, with code blocks u
 
 test('without a terminal a guide keeps its tables and links, and is wrapped to 80 columns', async () => {
   const { stdout } = await cli('help reference-server')
-  expect(stdout).toContain('\n| tokens, also those of the page | SHA-256 |\n')
+  expect(stdout).toContain("\n| tokens, also the page's | SHA-256 |\n")
   expect(stdout).toContain('](../contract/rules/')
 })
 

@@ -128,7 +128,7 @@ async function campaign(run: Run, database: Database, receiver: Server, port: nu
   }
 }
 
-/** One failover under load, and the comparison of what is stored with what was acknowledged. */
+/** One failover under load, and the comparison of stored with acknowledged calls. */
 async function failOver(scene: Scene, number: number, harm: Harm): Promise<void> {
   const { run, database, fleet, broken, bots, callLog } = scene
   const { random, quick, sometimes } = run
@@ -224,7 +224,7 @@ async function lag(scene: Scene, number: number): Promise<number> {
   broken.push(...breachesIn(stored).map((it) => `${it} at the standby`))
   const keys = lost()
   run.sometimes.note('the lagging standby lacked acknowledged calls', keys.size)
-  // The repeats of what is lost take effect once.
+  // The repeats of lost calls take effect once.
   const again = new CallLog(join(run.folder, 'again.ndjson'), run.sometimes)
   const issues = callLog.acknowledged().filter(({ action, key }) => action === 'issue' && keys.has(key))
   for (const place of [0, 1] as const) {

@@ -21,7 +21,7 @@ export interface Checker {
   /**
    * Continues with the files that a power failure left.
    * @param acknowledged the results that users got before it, in their order
-   * @returns what is lost, or refused without need
+   * @returns lost calls, or calls refused without need
    */
   check(state: string, acknowledged: readonly object[]): Promise<string[]>
   close?(): Promise<void>

@@ -351,7 +351,7 @@ describe('timeouts of encrypted calls', () => {
     expect(server.requests.at(-1)?.signal?.aborted).toBe(true)
   })
 
-  it('encrypted call without a timeout of its own times out after 15 s', async () => {
+  it('encrypted call without its own timeout times out after 15 s', async () => {
     const { server, send, timers } = setup()
     server.intercept = (request, next) => (request.path === dispatch ? new Promise(() => {}) : next())
     const call = send()
@@ -397,7 +397,7 @@ describe('timeouts of encrypted calls', () => {
 })
 
 describe('negotiation of concurrent calls', () => {
-  it('end of an abandoned negotiation does not hide the one that a later call started', async () => {
+  it('end of an abandoned negotiation does not hide a later negotiation', async () => {
     const { server, session, send } = setup()
     const waiting: (() => void)[] = []
     server.intercept = (request, next) =>
@@ -434,7 +434,7 @@ describe('negotiation of concurrent calls', () => {
     server.intercept = () => new Promise(() => {})
     const call = send()
     while (server.count(bootstrap) === 0) await Promise.resolve()
-    // The first timer is that of the call, the second that of the negotiation.
+    // The first timer belongs to the call, the second to the negotiation.
     timers[1]?.()
     expect(await call).toMatchObject({ ok: false, code: 'SECURE_TIMEOUT', phase: 'bootstrap', maybeProcessed: false })
   })

@@ -55,7 +55,7 @@ describe('DNS lookup', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('DNS lookup without given servers uses those of the system', async () => {
+  it('DNS lookup without given servers uses the servers of the system', async () => {
     const stop = new AbortController()
     const looked = createLookup()('hooks.invalid', stop.signal)
     stop.abort()

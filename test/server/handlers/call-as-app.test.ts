@@ -157,7 +157,7 @@ describe('calls as an application', () => {
     await strict.close()
   })
 
-  it('idempotency keys are those of the application', async () => {
+  it('a call as an application uses its idempotency keys', async () => {
     const input = issueInput()
     const program = await tenant.runtime(vouchers.issue, input, { key: 'shared-key' })
     const again = await make({ endpoint: 'vouchers.issue', input, idempotency_key: 'shared-key' })

@@ -97,7 +97,7 @@ describe('records that the operator finds', () => {
     expect(await find(text)).toEqual([])
   })
 
-  it('search is in no activity, and its log entry has nothing of the text', async () => {
+  it('search is in no activity, and its log entry lacks the text', async () => {
     const headers = { authorization: `Bearer ${server.operatorKey}` }
     await find(codeOf(voucher).value)
     const { text } = await server.send({ method: 'GET', path: platform.activity.path, headers })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const nothing = { deliveries_due: 0, vouchers_expiring: 0, vouchers_becoming_valid: 0, tokens_expiring: 0 }
 const at = (ms: number) => new Date(ms).toISOString()
 
-it('forecast counts what happens when the clock is then advanced by as much', async () => {
+it('forecast counts the events that follow when the clock is advanced by its period', async () => {
   const scene = await DeliveryScene.open()
   const { tenant: owner, server: own } = scene
   const receiver = await scene.receiver()
@@ -77,7 +77,7 @@ it('forecast counts what happens when the clock is then advanced by as much', as
   expect((await owner.operator(platform.forecast, { seconds: 60 })).data).toMatchObject(nothing)
 })
 
-it('forecast includes what happens at its last millisecond, and nothing later', async () => {
+it('forecast includes events at its last millisecond, and none later', async () => {
   const { validUntil } = await tenant.issue()
   const until = async (time: string) => (await tenant.operator(platform.forecast, { until: time })).data
   expect(await until(at(Date.parse(validUntil) - 1))).toMatchObject(nothing)

@@ -71,7 +71,7 @@ describe('test clock', () => {
 })
 
 describe('lists of the operator', () => {
-  it('lists of applications and templates have those of all accounts, with bots and names', async () => {
+  it('lists of applications and templates cover all accounts, with bots and names', async () => {
     const own = testApp()
     const [one, two] = [await newTenant(own), await newTenant(own)]
     await one.linkedBot()
@@ -95,7 +95,7 @@ describe('lists of the operator', () => {
 })
 
 describe('bots and templates of all accounts', () => {
-  it('list of bots has those of all accounts, newest first, or of one application', async () => {
+  it('list of bots covers all accounts, newest first, or one application', async () => {
     const own = testApp()
     const [one, two] = [await newTenant(own), await newTenant(own)]
     const linked = await one.linkedBot()

@@ -62,7 +62,7 @@ it('a chosen refusal gets the steps that led to it, from the history of its vouc
   expect(text).not.toContain(tenant.token)
 })
 
-it('what happened to a voucher after the chosen calls is not repeated before them', async () => {
+it('recording repeats no event of a voucher that followed the chosen calls', async () => {
   const { tenant, issueId, redeem } = await started()
   await redeem()
   const { text } = (await tenant.operator(platform.recordScenario, { ids: [issueId] })).data

@@ -12,7 +12,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-/** Runs a test with a server of its own, whose clock the test may advance. */
+/** Runs a test with its own server, whose clock the test may advance. */
 async function alone(use: (server: TestApp, tenant: Tenant) => Promise<void>): Promise<void> {
   const own = testApp()
   await use(own, await newTenant(own)).finally(() => own.close())

@@ -48,7 +48,7 @@ describe('malformed message after pipelined requests', () => {
     ['a CONNECT request', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\nbytes', [404, 'ROUTE_NOT_FOUND'] as const],
     ['headers that are too large', get('/', `X: ${'x'.repeat(20_000)}\r\n`), [413, 'PAYLOAD_TOO_LARGE'] as const],
     ['a malformed length', `POST ${CREATE} HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n{}`, REFUSED],
-  ])('malformed HTTP message gets one response, after those of earlier requests: %s', async (_what, bytes, last) => {
+  ])('malformed HTTP message gets one response, after the earlier responses: %s', async (_what, bytes, last) => {
     await slowList()
     expect(await responsesTo(get(LIST) + get(LIST) + bytes)).toEqual([OK, OK, last])
     await slowList()

@@ -23,7 +23,7 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'vouchers.redeem': ['credential'],
   'platform.findVoucher': ['credential'],
   'platform.callAsApp': ['endpoint', 'input', 'voucher_id'],
-  // A seed has a schema of its own; test/server/seed has a case for each rule.
+  // A seed has its own schema; test/server/seed has a case for each rule.
   'platform.seedStore': ['seed'],
   // The schema cannot exclude a window that ends before it begins.
   'templates.create': ['validity'],
@@ -35,7 +35,7 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'apps.create': ['allowed_origins'],
   'apps.update': ['allowed_origins'],
   'platform.addUpdate': ['payload', 'type'],
-  // Each kind has members of its own; test/testing/faults.test.ts has a case for each.
+  // Each kind has its own members; test/testing/faults.test.ts has a case for each.
   'platform.addFault': Object.keys(membersOf(contract.platform.addFault.body)),
   // The test clock refuses to move backwards.
   'platform.setClock': ['now'],

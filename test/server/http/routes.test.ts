@@ -53,7 +53,7 @@ it.each([
   expect(found(method, url)).toBeUndefined()
 })
 
-it('methods of a path are those of its routes, with HEAD for each GET that takes it', () => {
+it('a path has the methods of its routes, with HEAD for each GET that takes it', () => {
   expect(routes.methods('/things?x')).toEqual(['GET', 'HEAD', 'POST'])
   expect(routes.methods('/files/new')).toEqual(['GET', 'HEAD', 'POST'])
   expect(routes.methods('/stream')).toEqual(['GET'])

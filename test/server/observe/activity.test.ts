@@ -56,7 +56,7 @@ describe('activity', () => {
     ])
   })
 
-  it('activity.lines keeps exchanges evicted meanwhile, and has only those of chosen lines', () => {
+  it('activity.lines keeps exchanges evicted meanwhile, for chosen lines only', () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     activity.addRequest({ ...entry(), request_id: 'req_a' }, captured(9))
     activity.addRequest({ ...entry(), request_id: 'req_b' }, captured(9))

@@ -88,15 +88,18 @@ describe('exchange', () => {
     )
   })
 
-  it.each(marked.map((it) => [it.id, it] as const))('hides what the contract marks in %s', (_id, endpoint) => {
-    for (const [, secret] of canaries) {
-      const body = json(withSecret(endpoint.body, secret))
-      const responseBody = success(withSecret(endpoint.output, secret))
-      const it = shown(call(endpoint, { body, responseBody }))
-      expect(leaksIn(JSON.stringify(it), handedIn)).toEqual([])
-      expect(`${it.sent} ${it.received}`).toContain(HIDDEN)
-    }
-  })
+  it.each(marked.map((it) => [it.id, it] as const))(
+    'exchange hides the members of %s that the contract marks',
+    (_id, endpoint) => {
+      for (const [, secret] of canaries) {
+        const body = json(withSecret(endpoint.body, secret))
+        const responseBody = success(withSecret(endpoint.output, secret))
+        const it = shown(call(endpoint, { body, responseBody }))
+        expect(leaksIn(JSON.stringify(it), handedIn)).toEqual([])
+        expect(`${it.sent} ${it.received}`).toContain(HIDDEN)
+      }
+    },
+  )
 
   it.each(canaries)('captured exchange hides %s wherever a client writes it', (_name, secret) => {
     const credential = { type: 'redeem_code', value: secret }

@@ -140,7 +140,7 @@ function choices(seed: number): (end: number) => number {
 describe('counts after random operations', () => {
   const seeds = Array.from({ length: 6 }, (_, index) => index + 1 + Number(process.env.VOUCHERCTL_SEED ?? 0))
 
-  it.each(seeds)('counts and pages equal those of the rows (seed %d)', async (seed) => {
+  it.each(seeds)('counts and pages match the rows (seed %d)', async (seed) => {
     const below = choices(seed)
     let made = 0
     let now = NOW

@@ -158,7 +158,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       expect([(await updates()).length, (await deliveries())[0]?.cancel_reason]).toEqual([0, 'webhook_deleted'])
     })
 
-    it('deletion of expired updates skips those that another process has locked', async () => {
+    it('deletion of expired updates skips rows that another process has locked', async () => {
       const locks = await locksOf(store, () => deleteOldUpdates(START_MS + DAY_MS, 100))
       expect(locks).toEqual(['skip updates', 'skip updates'])
     })

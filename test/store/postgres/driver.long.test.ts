@@ -25,7 +25,7 @@ it('operation that waits over 5 s for a row lock fails as unavailable and writes
       yield* count('b')
       yield* count('a')
     })
-    // 55P03: the database ended the statement by lock_timeout, not the client by a timeout of its own.
+    // 55P03: the database ended the statement by lock_timeout, not the client by its own timeout.
     await expect(waiting).rejects.toMatchObject({ name: 'StoreUnavailable', cause: { state: '55P03' } })
   })
   expect([await counterValue(store, 'a'), await counterValue(store, 'b')]).toEqual([0, 0])

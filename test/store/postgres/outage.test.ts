@@ -53,7 +53,7 @@ it('call whose commit result is lost gets 503; its repeat returns the committed 
   const { id: templateId } = await tenant.template({ issue_limit: 3 })
   const input = { template_id: templateId, external_issue_id: 'o-1', recipient_user_id: 'u' }
   const issue = () => tenant.runtime(contract.vouchers.issue, input, { key: 'lost' })
-  // Issue another voucher first: once the statements are prepared, the commit is a message of its own.
+  // Issue another voucher first: once the statements are prepared, the commit is a separate message.
   await tenant.runtime(contract.vouchers.issue, { ...input, external_issue_id: 'o-0' })
   let isIssuing = false
   let commits = 0

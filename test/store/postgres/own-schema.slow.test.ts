@@ -10,7 +10,7 @@ import { until } from '../../support/server/deliveries.js'
 
 const program = fileURLToPath(new URL('start-on-postgres.cjs', import.meta.url))
 
-/** Starts a server in a process of its own; resolves with the process and the schema that it created. */
+/** Starts a server in its own process; resolves with the process and the schema that it created. */
 async function startProcess(databaseUrl: string) {
   const before = await schemasOf(databaseUrl)
   const child = fork(program, [databaseUrl], { execArgv: [] })
@@ -19,7 +19,7 @@ async function startProcess(databaseUrl: string) {
   return { child, schema, ended: once(child, 'exit') }
 }
 
-test('start drops the schema of a killed process, and keeps those of processes that run or start', async () => {
+test('start drops the schema of a killed process, and keeps schemas of running processes', async () => {
   const databaseUrl = await emptyDatabase()
   const running = await startProcess(databaseUrl)
   const killed = await startProcess(databaseUrl)

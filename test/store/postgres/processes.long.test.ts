@@ -27,7 +27,7 @@ describe('races between two processes', () => {
 describe('deliveries of several processes', () => {
   it('several server processes send each delivery once, in the order of its chat', async () => {
     const receiver = await newReceiver()
-    // Start separate servers: those of the other tests may not deliver to the loopback receiver.
+    // Start separate servers: the servers of the other tests may not deliver to the loopback receiver.
     const [own, keys] = [takeDatabase(), temporaryFolder()]
     const startOwn = async () => startServerChild(keys, 'silent', true, receiver.port, await own.url)
     const both = [await startOwn(), await startOwn()]

@@ -34,7 +34,7 @@ export interface Given {
   readonly zone?: Host['zone']
   /** Creates idempotency keys and run ids; by default key-1, key-2 … in each command. */
   readonly newId?: () => string
-  /** Function to run instead of that of the built bundle, for a test that adds a command to the sources. */
+  /** Function to run instead of the built bundle's, for a test that adds a command to the sources. */
   readonly run?: typeof bundle.run
 }
 

@@ -16,7 +16,7 @@ export interface MatrixRow {
   readonly document?: unknown
   /** Exit codes per column if not the default: ok 0, 4xx 5, 5xx 9, refused 9, broken pipe 0, bare as ok. */
   readonly exits?: Partial<Record<Column, number>>
-  /** The command calls no server, so its exit code in every column is that of `ok`. */
+  /** The command calls no server, so its exit code in every column is the one in `ok`. */
   readonly local?: true
   /** The command runs until Ctrl-C; the test sends it after the first output, ready.json or second request. */
   readonly endless?: true

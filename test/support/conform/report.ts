@@ -9,7 +9,7 @@ import { startReference } from './conform.js'
 const home = mkdtempSync(join(tmpdir(), 'voucherctl-conform-'))
 
 /**
- * Runs `conform` against a platform before a reference of its own, because an account has at most 20 bots.
+ * Runs `conform` against a platform before its own reference, because an account has at most 20 bots.
  * @param start returns the address of the platform
  */
 export async function reportOn(

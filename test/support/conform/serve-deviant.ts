@@ -4,7 +4,7 @@ import { listen } from '../listen.js'
 import { chunksOf } from '../server/request-body.js'
 import type { Deviate } from './deviants.js'
 
-/** Headers of one connection: those of the other one are its own. */
+/** Headers of one connection, which the other connection does not get. */
 const ofConnection = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive'])
 
 const forwarded = (headers: Readonly<Record<string, string | string[] | undefined>>) =>

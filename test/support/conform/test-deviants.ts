@@ -6,7 +6,8 @@ import type { Deviant } from './deviants.js'
 
 /**
  * Tests that each probe reports its deviant server. In the long project the probes of all rules run with the first one
- * of a rule, and those of the other rules report nothing. Each rule has a reference of its own, because an account has at most 20 bots.
+ * of a rule, and probes of other rules report nothing. Each rule has its own reference, because an account has at most
+ * 20 bots.
  */
 export function testDeviants(
   rules: readonly string[],
@@ -31,7 +32,7 @@ export function testDeviants(
 
 /**
  * Tests that each deviant server is reported for its probes alone.
- * @param amongAll those for which all probes of the group run; for the others those of their rule
+ * @param amongAll deviants for which all probes of the group run; for the others, the probes of their rule
  */
 export function testEachAlone(group: string, deviants: readonly Deviant[], amongAll: readonly string[]): void {
   const reference = useReference()

@@ -6,7 +6,7 @@ import { findChromium, noChromium } from './chromium.js'
 export const REBOUND_DOMAIN = 'rebound.test'
 
 export interface TestBrowser {
-  /** Opens a page with cookies and storage of its own, which is closed when the test ends. */
+  /** Opens a page with its own cookies and storage, which is closed when the test ends. */
   page(options?: BrowserContextOptions): Promise<TestPage>
 }
 

@@ -14,7 +14,7 @@ export interface PostgresServer {
   readonly url: string
   readonly port: number
   readonly dataFolder: string
-  /** Starts the stopped server. @param flags replace those of the first start */
+  /** Starts the stopped server. @param flags replace the flags of the first start */
   start(flags?: readonly string[]): Promise<void>
   /** Stops the server, which cancels running queries; resolves when the server has ended. */
   stop(): Promise<void>

@@ -3,7 +3,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { type GroupCommit, type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { DELETE_ALL, takeDatabase } from './database.js'
 
-/** Opens a store on a database of its own; close() ends its connections. */
+/** Opens a store on its own database; close() ends its connections. */
 export function ownPostgresStore(): Store {
   const database = takeDatabase()
   const opening = database.url.then((url) => openPostgresStore({ url, env: {} }))

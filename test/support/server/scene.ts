@@ -155,7 +155,7 @@ export const unknownCredential = (type: CredentialType = 'redeem_code') => ({
 })
 
 export interface Sent {
-  /** Members that replace those of the sample input. */
+  /** Members that replace members of the sample input. */
   readonly input?: Readonly<Record<string, unknown>>
   /** Null sends no Authorization header. */
   readonly credential?: string | null
@@ -167,7 +167,7 @@ export interface Sent {
   readonly to?: TestApp
 }
 
-/** An endpoint with a tenant of its own and a sample request that succeeds. */
+/** An endpoint with its own tenant and a sample request that succeeds. */
 export class Scene {
   readonly #closing: (() => Promise<void>)[] = []
   #input: Record<string, unknown> | undefined
@@ -180,7 +180,7 @@ export class Scene {
     readonly bot: TestBot | null,
   ) {}
 
-  /** @param of the tenant, by default a new one; scenes that share a tenant have objects of their own */
+  /** @param of the tenant, by default a new one; scenes that share a tenant have separate objects */
   static async of(server: TestApp, endpoint: Endpoint, of?: Tenant): Promise<Scene> {
     const tenant = of ?? (await newTenant(server))
     return new Scene(server, endpoint, tenant, endpoint.caller === 'bot' ? await tenant.itsBot() : null)

@@ -35,7 +35,7 @@ function kindOf({ status, resume_status: resumed, attempt_count: attempts }: Del
   return status === 'delivering' && resumed === null && attempts > 0 ? 'failed' : 'pending'
 }
 
-/** Counts that differ from the rows: what is kept, and what there is. */
+/** Counts that differ from the rows: the stored count, and the number of rows. */
 export function* wrongCounts(): Op<Record<string, readonly [kept: number, rows: number]>> {
   const rows = {
     deliveries: yield* all<DeliveryRow>('select * from deliveries'),

@@ -15,7 +15,7 @@ export async function stepsOf(store: Store, op: () => Op<unknown>): Promise<read
   })
 }
 
-/** The statements of a step: one, or those of a batch. */
+/** The statements of a step: one, or a batch. */
 export const statementsOf = (step: Step): readonly Statement[] =>
   step.kind === 'several' ? step.statements : 'sql' in step ? [step] : []
 

@@ -167,7 +167,7 @@ export class VoucherModel {
     data: Expected['data'] & object,
     replayed: boolean,
   ): Expected {
-    // Idempotency records of redeem never expire; those of issue and reverse expire after 30 days.
+    // Idempotency records of redeem never expire; records of issue and reverse expire after 30 days.
     const expiresAt = call.startsWith('["redeem"') ? null : this.now + 30 * DAY
     const record: IdempotencyRecord = { call, status, sameness: null, expiresAt, subject }
     this.#keys.set(key, record)

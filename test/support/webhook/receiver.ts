@@ -18,7 +18,7 @@ export interface WebhookReceiver {
 
 /**
  * Starts an app that verifies deliveries and responds with the status that `statusOf` returns: by default 200, or 401
- * for an invalid delivery; 0 closes the connection. `now` is the time in Unix ms, by default that of the system clock.
+ * for an invalid delivery; 0 closes the connection. `now` is the time in Unix ms, by default the system clock's.
  */
 export async function webhookReceiver(
   secret: string,

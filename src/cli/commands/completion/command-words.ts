@@ -3,7 +3,7 @@ import type { Word } from '../../host/host.js'
 
 export const helpWord: Word = { value: 'help', summary: 'Help of a command or a topic' }
 
-/** Words that may follow a group or command. `after` has all spellings of its name; empty for the program. */
+/** Names of subcommands. `after`: name and aliases of their group; empty at the top level. */
 export interface CommandWords {
   readonly after: readonly string[]
   readonly words: readonly Word[]

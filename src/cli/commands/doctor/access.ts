@@ -86,7 +86,11 @@ export async function checkCredential(
   const lacking = results.filter(lacks).map((it) => it.scope)
   const without = lacking.length === 0 ? '' : `; without ${lacking.join(', ')}`
   return scopes.length === 0
-    ? warn(name, `From ${found.source}, accepted for nothing${without}.`, 'Make one with the scopes that you need.')
+    ? warn(
+        name,
+        `From ${found.source}: valid, but it has none of the scopes ${lacking.join(', ')}.`,
+        'Make one with the scopes that you need.',
+      )
     : ok(name, `From ${found.source}, accepted for ${scopes.join(', ')}${without}.`)
 }
 

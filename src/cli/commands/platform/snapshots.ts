@@ -80,7 +80,8 @@ export const reset: Leaf = leaf({
   ],
   examples: ['voucherctl platform reset --yes'],
   view: {
-    headline: (it: { readonly now: string }) => `Reset the server to the state of its start. Its clock says ${it.now}.`,
+    headline: (it: { readonly now: string }) =>
+      `Reset the server to the state that it started with. Its clock says ${it.now}.`,
     members: [],
   },
   run: async (context) => {

@@ -50,7 +50,7 @@ export const scenario: Group = {
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
       ],
-      positional: { name: 'FILE', summary: 'Scenario, any number of them', ask: 'Scenario file', several: true },
+      positional: { name: 'FILE', summary: 'One or more scenario files', ask: 'Scenario file', several: true },
       flags: runFlags,
       examples: [
         { command: 'voucherctl scenario run refund.yaml' },

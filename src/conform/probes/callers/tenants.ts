@@ -1,4 +1,4 @@
-// The boundary between two applications (rules/callers.md#tenants): that of the user's token, and that of the run.
+// The boundary between two applications (rules/callers.md#tenants): the user's, and one that the run creates.
 import { credentialTypes } from '../../../contract/endpoint.js'
 import { contract } from '../../../contract/index.js'
 import { activeTemplate, createTemplate, credentialOf, issueInput, made, shared, tryIssue } from '../../fixtures.js'

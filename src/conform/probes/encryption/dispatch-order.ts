@@ -37,7 +37,7 @@ function withOtherTag(envelope: Envelope): Envelope {
 const withShortIv = (envelope: Envelope): Envelope => ({ ...envelope, iv: encodeBase64url(Buffer.alloc(11)) })
 
 type Send = (it: ProbeContext, through: Session) => Promise<Observed>
-/** Status, and a code unless only the rule of failure codes names it. */
+/** Expected status, and the code unless only the rule `failure-codes` tests it. */
 type Code = readonly [status: number, code?: string]
 
 const MEDIA: Code = [415]

@@ -20,7 +20,7 @@ function finds(run: ProbeContext, verified: Observed<Verification>, reason: Veri
 export const verifyProbes = [
   probe.with({ vouchers: 1 })('changes-nothing', 'Verify does not change the voucher.', async (run) => {
     await redeemed(run)
-    // A voucher of its own: only its first verification may show a change.
+    // A separate voucher: only its first verification may show a change.
     const one = await voucher(run)
     const states = []
     for (const type of [...credentialTypes, ...credentialTypes]) {

@@ -216,7 +216,7 @@ describe('api -F and -f', () => {
     return sent?.body
   }
 
-  test('api -F converts numbers, true, false and null; other values and those of -f stay strings', async () => {
+  test('api -F converts numbers, true, false and null; other values, and all of -f, stay strings', async () => {
     expect(await bodyOf('-F', 'a=1', '-F', 'b=-2.50', '-F', 'c=true', '-F', 'd=false', '-F', 'e=null')).toEqual({
       a: 1,
       b: -2.5,

@@ -223,7 +223,7 @@ test('conform --resume refuses the results of another platform', async () => {
   expect([exit, stderr]).toEqual([2, expect.stringContaining(`does not hold results for ${server.baseUrl}`)])
 })
 
-test('conform ends after Ctrl-C with what it has, exit code 130', async () => {
+test('conform ends after Ctrl-C with the results so far, exit code 130', async () => {
   const stop = new AbortController()
   const { baseUrl: url } = await stub((_request, index) => {
     if (index > 0) stop.abort()

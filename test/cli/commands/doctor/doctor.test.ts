@@ -255,7 +255,7 @@ describe('doctor on files', () => {
     }
   })
 
-  test('doctor warns of a voucherctl.json, names what replaces it and does not read it', async () => {
+  test('doctor warns of a voucherctl.json, names its replacement and does not read it', async () => {
     const cwd = temporaryDir()
     expect((await doctor({ cwd })).check('project file')).toBeUndefined()
     const file = join(cwd, 'voucherctl.json')

@@ -79,7 +79,7 @@ const life = {
   ],
 }
 
-/** Draws a history; the clock of the command differs from that of the server. */
+/** Draws a history; the clocks of command and server differ. */
 const drawn = async (history: object, given: object = {}) => {
   const { baseUrl } = await stub(() => success(history))
   const ran = await cli(`platform vouchers show vch_01 --base-url ${baseUrl}`, {
@@ -166,7 +166,7 @@ test('history has colours, and no control sequence from the server', async () =>
   expect(text).toContain('\u001b[33m● reversed')
 })
 
-test('platform vouchers list sends its filters and says what an empty list was searched for', async () => {
+test('platform vouchers list sends its filters, and names them if no voucher matches', async () => {
   const { baseUrl, received } = await stub(({ path }) =>
     success(path.includes('recipient') ? pageOf() : pageOf(voucher)),
   )

@@ -21,7 +21,7 @@ test('server openapi --html writes every endpoint and failure into one file that
   expect(html).not.toMatch(/ (?:src|srcset|href)="(?!#)|url\(|@import/)
 })
 
-test('server openapi --html --dry-run writes no file, and --json reports what it wrote', async () => {
+test('server openapi --html --dry-run writes no file, and --json reports the written file', async () => {
   const home = temporaryDir()
   expect((await run('--html reference.html --dry-run', home)).exit).toBe(0)
   expect(() => readFileSync(join(home, 'reference.html'))).toThrow()

@@ -122,7 +122,7 @@ describe.each(['templates', 'scenario'])('%s init', (group) => {
     for (const [folder, path] of [
       ['project', `./node_modules/voucherctl/dist/schemas/${schema}`],
       ['project/shop', `../node_modules/voucherctl/dist/schemas/${schema}`],
-      // A repository of its own: who clones it has no node_modules above it.
+      // A separate repository: its clone has no node_modules above it.
       ['project/shop/other', `./${schema}`],
     ] as const) {
       const { exit, stdout } = await built.run([group, 'init', `${folder}/new.yaml`, '--json'], home)

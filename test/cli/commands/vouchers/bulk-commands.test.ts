@@ -85,7 +85,7 @@ test('redeem-many redeems each row and keeps every code out of its files, which 
   expect(read('out.csv.journal')).not.toContain('TOKEN')
 })
 
-test('bulk commands accept the results of issue-many, and reverse-many those of redeem-many', async () => {
+test('bulk commands accept results of issue-many, reverse-many results of redeem-many', async () => {
   const issued =
     'line,external_issue_id,recipient_user_id,voucher_id,redeem_code,qr_token,valid_from,valid_until,name,issuer_name\n2,order-1,user-1,vch_1,,TOKEN-1,a,b,c,d\n'
   const { dir, run, lines } = folderWith(issued, 'codes.csv')
@@ -337,7 +337,7 @@ test.each([
     'hint: The first line of CSV names the columns: redeem_code or qr_token; optional: ',
   ],
   ['verify-many', Buffer.from('\ufeffqr_token\n', 'utf16le'), 'hint: Save it as UTF-8'],
-])('%s says what is wrong with the header of its input: %j', async (command, input, message) => {
+])('%s names the mistake in the header of its input: %j', async (command, input, message) => {
   const { exit, stderr } = await folderWith(input).run(command, 'http://127.0.0.1:1')
   expect([exit, stderr]).toEqual([2, expect.stringContaining(message)])
 })

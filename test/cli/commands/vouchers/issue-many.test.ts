@@ -189,7 +189,7 @@ test('issue-many lists refused rows with line and reason, issues the others and 
   expect([elsewhere.exit, again.received]).toEqual([2, []])
 })
 
-test('issue-many with failed rows says how many have which code, and what to run next', async () => {
+test('issue-many with failed rows counts them by code, and names the next command', async () => {
   const bulk = Bulk.of(['a', 'b', 'c', 'd'])
   const { baseUrl } = await issuer((id) =>
     id === 'a' ? undefined : refusal(409, id === 'b' ? 'EXTERNAL_ISSUE_ID_CONFLICT' : 'TEMPLATE_QUOTA_EXHAUSTED'),

@@ -364,7 +364,7 @@ test('a line of webhook listen with a local time and a long type fits a terminal
   expect(line.length).toBeLessThanOrEqual(80)
 })
 
-test('webhook inbox list without a match names the filters and what the inbox holds', async () => {
+test('webhook inbox list without a match names the filters and counts the deliveries', async () => {
   const { home } = await fillInbox()
   const dir = join(home, 'inbox')
   const list = async (args: string) => (await cli(`webhook inbox list ${args}`, { home })).stdout

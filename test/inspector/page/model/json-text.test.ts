@@ -27,7 +27,7 @@ test('indented JSON of 30,000 levels stays small', () => {
   expect(text.length).toBeLessThan(4_000_000)
 })
 
-test('every other part of indented JSON is a name, a string, a number or a literal', () => {
+test('indented JSON is split so that tokens and the text between them alternate', () => {
   const text = indentJson('{"a b":["x\\"y",-1.5e3,true,null]}') ?? ''
   const parts = jsonParts(text)
   expect(parts.join('')).toBe(text)

@@ -261,7 +261,7 @@ export class RandomCalls {
     return { ...caller, endpoint, input, request: { ...wire, headers } }
   }
 
-  /** A new idempotency key, sometimes that of another call of the same application. */
+  /** A new idempotency key, sometimes one of another call of the same application. */
   #key({ appId }: Caller): string {
     const used = this.#repeatable.filter((it) => it.appId === appId)
     const reused = this.#random.chance(0.06) ? this.#random.pick(used) : undefined

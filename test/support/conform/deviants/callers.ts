@@ -50,7 +50,7 @@ const singleScopes: Deviate = (next) => {
   }
 }
 
-/** Tokens are longer than those of the reference. */
+/** Tokens are longer than the reference's. */
 const longTokens: Deviate = (next) => async (request) => {
   const headers = { ...request.headers, authorization: `Bearer ${bearerOf(request).replace(/LONG$/, '')}` }
   const response = await next(bearerOf(request) === '' ? request : { ...request, headers })

@@ -39,7 +39,7 @@ const replaced = (code: string, status: number): Deviate =>
 
 const otherOrigin = 'https://elsewhere.example'
 
-/** Accepts dispatches from another origin than that of their session. */
+/** Accepts dispatches from another origin than their session's. */
 const anyOrigin: Deviate = (plain) => async (request) => {
   const { origin, ...headers } = request.headers
   if (request.path !== paths.dispatch || origin !== otherOrigin) return plain(request)
