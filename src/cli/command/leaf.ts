@@ -5,7 +5,7 @@ import type { Outcome, View } from '../output/outcome.js'
 import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
 import type { Context } from './context.js'
-import { bindArgument, bindFlags, changesNothing, inputOf, subjectOf } from './member-flags.js'
+import { argumentOf, bindArgument, bindFlags, changesNothing, inputOf, subjectOf } from './member-flags.js'
 
 export interface Positional {
   readonly name: string
@@ -36,6 +36,7 @@ interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Gi
   readonly notes?: readonly string[]
   /** Table of help, such as the values of a flag with their meanings. */
   readonly table?: { readonly title: string; readonly rows: readonly (readonly [string, string])[] }
+  /** Default, for an endpoint: the record whose id no flag supplies. */
   readonly positional?: P
   /** Second positional argument, such as the path after an HTTP method. */
   readonly second?: Positional & { readonly ask: string }
@@ -91,7 +92,16 @@ interface CallLeaf<E extends Endpoint, F extends Flags, P extends Positional | u
   readonly typical?: readonly (keyof F & string)[]
 }
 
-type CallInput<E extends Endpoint, F extends Flags, P> = Input<F, P, InputOf<E>> & { readonly input: InputOf<E> }
+type CallInput<E extends Endpoint, F extends Flags, P> = Input<F, ArgumentOf<E, P>, InputOf<E>> & {
+  readonly input: InputOf<E>
+}
+
+/** The argument of a command; a path parameter needs none of its own. */
+type ArgumentOf<E, P> = P extends Positional
+  ? P
+  : E extends { params: unknown }
+    ? Positional & { ask: string }
+    : undefined
 
 export interface Input<F extends Flags, P, I = unknown> {
   readonly flags: ValuesOf<F, I>
@@ -195,7 +205,7 @@ export function callLeaf<
 /** Binds the flags and the argument of a command to the members of its call. */
 function bind(endpoint: Endpoint, { flags: given = {}, positional: argument, run }: Leaf): Partial<Leaf> {
   const flags = bindFlags(endpoint, given)
-  const positional = argument && bindArgument(endpoint, argument)
+  const positional = argument ? bindArgument(endpoint, argument) : argumentOf(endpoint, flags)
   return {
     flags,
     positional,

@@ -1,4 +1,5 @@
 import { type Endpoint, type InputOf, membersOf, pathParameters } from '../../contract/endpoint.js'
+import { kindOfMember, recordKinds } from '../../contract/record-kinds.js'
 import type { Members } from '../../values/json.js'
 import {
   choice,
@@ -54,6 +55,19 @@ export function bindArgument<A extends Argument>(endpoint: Endpoint, argument: A
   return member === undefined ? argument : { ...argument, member }
 }
 
+/** Makes the argument for the record that the path names and no flag supplies: `APP_ID` for `:appId`. */
+export function argumentOf({ path }: Endpoint, flags: Flags) {
+  const supplied = Object.values(flags).map((it) => it.member)
+  const member = pathParameters(path).find((it) => !supplied.includes(it)) ?? ''
+  const kind = kindOfMember(member)
+  if (kind === undefined) return undefined
+  const { prefix, noun } = recordKinds[kind]
+  const word = noun.replace(/^an? /, '')
+  const ask = `${word.charAt(0).toUpperCase()}${word.slice(1)} id`
+  const name = member.replace(/[A-Z]/, '_$&').toUpperCase()
+  return { name, summary: `Id of the ${word}, ${prefix}_…`, ask, member }
+}
+
 const schemasOf = ({ params, query, body }: Endpoint) =>
   ({ ...membersOf(params), ...membersOf(query), ...membersOf(body) }) as Readonly<Record<string, Keywords>>
 
@@ -83,12 +97,7 @@ function flagOf(
       return integer(value, summary, minimum, maximum)
     case 'number':
       return mapped(
-        matching(
-          value,
-          summary,
-          (it) => NUMBER.test(it) && isWithin(Number(it), schema),
-          `must be ${schema['x-expected']}`,
-        ),
+        matching(value, summary, (it) => isWithin(it, schema), `must be ${schema['x-expected']}`),
         Number,
       )
     case 'object':
@@ -105,8 +114,8 @@ function flagOf(
 }
 
 const NUMBER = /^\d*\.?\d+$/
-const isWithin = (number: number, { exclusiveMinimum = 0, maximum = 0 }: Keywords) =>
-  number > exclusiveMinimum && number <= maximum
+const isWithin = (typed: string, { exclusiveMinimum = 0, maximum = Number.MAX_VALUE }: Keywords) =>
+  NUMBER.test(typed) && Number(typed) > exclusiveMinimum && Number(typed) <= maximum
 
 /** Applies a function to the value of a flag, unless the value is absent. */
 function mapped<T>(flag: Flag<T>, change: (value: Exclude<T, undefined>) => unknown): Flag<unknown> {

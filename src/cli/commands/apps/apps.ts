@@ -20,8 +20,6 @@ const view = (done: (app: Application) => string): View<Application> => ({
   ],
 })
 
-const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
-
 const settings = {
   description: member('What it is for, at most 500 characters', 'TEXT'),
   'allowed-origin': member('Origin that the encrypted transport accepts, or *', 'ORIGIN'),
@@ -53,14 +51,12 @@ export const apps: Group = {
     callLeaf({
       name: 'get',
       endpoint: contract.get,
-      positional: appId,
       examples: ['voucherctl apps get app_01JC…'],
       view: view((app) => `Application ${app.name}`),
     }),
     callLeaf({
       name: 'update',
       endpoint: contract.update,
-      positional: appId,
       flags: {
         name: member('New name', 'NAME'),
         ...settings,
@@ -74,7 +70,6 @@ export const apps: Group = {
       name: 'link-bot',
       endpoint: contract.linkBot,
       notes: ['The bot must be approved and belong to the same account. It is linked to one application at a time.'],
-      positional: appId,
       flags: { bot: required(member('Bot, bot_…', 'ID'), 'Bot id') },
       examples: ['voucherctl apps link-bot app_01JC… --bot bot_01JC…'],
       view: view((app) => `Linked the bot to ${app.name}.`),
@@ -83,7 +78,6 @@ export const apps: Group = {
     callLeaf({
       name: 'unlink-bot',
       endpoint: contract.unlinkBot,
-      positional: appId,
       flags: {
         bot: ownerFlag('linkedBots', member('Bot, bot_…; default: the only one that is linked', 'ID'), 'Bot id'),
       },

@@ -11,7 +11,6 @@ import { at, matching, member, required, toggle } from '../../flags/flags.js'
 import { metrics } from './metrics.js'
 import { updates } from './updates.js'
 
-const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const trusted = 'Bot tokens are kept on trusted servers only. A token is shown once.'
 const save = toggle('Put the token into the profile instead of showing it, in every format')
 
@@ -139,7 +138,6 @@ export const bots: Group = {
       name: 'get',
       endpoint: contract.get,
       notes: [trusted],
-      positional: botId,
       flags: { save },
       examples: [
         'voucherctl bots get bot_01JC…',
@@ -171,7 +169,6 @@ export const bots: Group = {
     callLeaf({
       name: 'update',
       endpoint: contract.update,
-      positional: botId,
       flags: profileFlags,
       examples: ['voucherctl bots update bot_01JC… --description "Brings you coffee" --command start="Begin"'],
       view: { headline: (bot) => `Updated bot ${bot.name}.`, members: profileMembers },
@@ -182,7 +179,6 @@ export const bots: Group = {
       name: 'regenerate-token',
       endpoint: contract.regenerateToken,
       notes: [trusted],
-      positional: botId,
       flags: { save },
       examples: ['voucherctl bots regenerate-token bot_01JC… --save'],
       run: async (context, { positional, flags }) => {

@@ -7,7 +7,6 @@ const BAR_COLUMNS = 32
 export const metrics = callLeaf({
   name: 'metrics',
   endpoint: contract.metrics,
-  positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   examples: ['voucherctl bots metrics bot_01JC…'],
   view: { headline: () => 'The last 24 hours', body: chart },
 })

@@ -7,7 +7,6 @@ import { at, member, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
 import { updateShape } from '../bots/update-shape.js'
 
-const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const view = (done: (bot: Bot) => string): View<Bot> => ({
   headline: done,
   members: ['id', 'name', 'username', 'review_status', 'review_note', 'status'],
@@ -28,7 +27,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'approve',
       endpoint: contract.approveBot,
-      positional: botId,
       examples: ['voucherctl platform bots approve bot_01JC…'],
       view: {
         ...view((bot) => `Approved bot ${bot.username}: it is ${bot.status}.`),
@@ -38,7 +36,6 @@ export const platformBots: Group = {
     callLeaf({
       name: 'reject',
       endpoint: contract.rejectBot,
-      positional: botId,
       flags: { note: required(member('Why, at most 200 characters', 'TEXT'), 'Note') },
       examples: ['voucherctl platform bots reject bot_01JC… --note "The name is taken by a brand"'],
       view: view((bot) => `Rejected bot ${bot.username}.`),
@@ -46,14 +43,12 @@ export const platformBots: Group = {
     callLeaf({
       name: 'disable',
       endpoint: contract.disableBot,
-      positional: botId,
       examples: ['voucherctl platform bots disable bot_01JC…'],
       view: view((bot) => `Disabled bot ${bot.username}: its token is refused, its deliveries wait.`),
     }),
     callLeaf({
       name: 'enable',
       endpoint: contract.enableBot,
-      positional: botId,
       examples: ['voucherctl platform bots enable bot_01JC…'],
       view: view((bot) => `Enabled bot ${bot.username}.`),
     }),
@@ -61,7 +56,6 @@ export const platformBots: Group = {
       name: 'add-update',
       endpoint: contract.addUpdate,
       output: updateShape,
-      positional: botId,
       flags: {
         kind: required(at('type', member('Type of the update')), 'Type of the update'),
         user: at('payload/from/id', text('ID', 'Whom a friend_request or an inline_query comes from')),

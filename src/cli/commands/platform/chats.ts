@@ -9,7 +9,6 @@ import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
 import { plainLine, timeInList } from '../../output/text.js'
 
-const chatId = { name: 'CHAT_ID', summary: 'Id of the chat, chat_…', ask: 'Chat id' }
 const chatMembers = ['id', 'type', 'bot_id', 'user_id', 'blocked', 'created_at']
 const view = (done: (chat: Chat) => string): View<Chat> => ({ headline: done, members: chatMembers })
 
@@ -36,7 +35,6 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'send',
       endpoint: contract.sendAsUser,
-      positional: chatId,
       flags: { text: required(member('At most 4096 characters; may have several lines', 'TEXT'), 'Text') },
       examples: ['voucherctl platform users send chat_01JC… --text Hello'],
       view: { headline: (it) => `Sent message ${it.message_id} as ${it.from.id}.`, members: [] },
@@ -44,14 +42,12 @@ export const platformUsers: Group = {
     callLeaf({
       name: 'block',
       endpoint: contract.blockChat,
-      positional: chatId,
       examples: ['voucherctl platform users block chat_01JC…'],
       view: view((chat) => `${chat.user_id} has blocked the bot.`),
     }),
     callLeaf({
       name: 'unblock',
       endpoint: contract.unblockChat,
-      positional: chatId,
       examples: ['voucherctl platform users unblock chat_01JC…'],
       view: view((chat) => `${chat.user_id} has lifted the block.`),
     }),
@@ -75,7 +71,6 @@ export const platformChats: Group = {
       name: 'messages',
       endpoint: contract.messages,
       notes: ['A voucher that a bot delivered shows its redeem code here, as its user sees it.'],
-      positional: chatId,
       examples: ['voucherctl platform chats messages chat_01JC…'],
       view: { body: transcript, key: 'message_id' },
     }),

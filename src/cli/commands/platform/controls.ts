@@ -76,7 +76,6 @@ export const clock: Group = {
 }
 
 const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
-const faultId = { name: 'FAULT_ID', summary: 'Id of the fault, flt_…', ask: 'Fault id' }
 
 /** Says which calls a fault affects, and how. */
 function effectOf(fault: Fault): string {
@@ -166,7 +165,6 @@ export const faults: Group = {
     callLeaf({
       name: 'remove',
       endpoint: contract.removeFault,
-      positional: faultId,
       examples: ['voucherctl platform faults remove flt_01JC…'],
       view: { headline: (it) => `Removed the fault ${it.kind} of ${it.endpoint}.`, members: [] },
     }),

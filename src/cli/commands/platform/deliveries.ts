@@ -12,8 +12,6 @@ import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/secrets.js'
 import { drawDelivery, drawReplay } from './delivery-drawing.js'
 
-const deliveryId = { name: 'DELIVERY_ID', summary: 'Id of the delivery, dlv_…', ask: 'Delivery id' }
-
 /** Exit codes of a replay, the same as for `webhook replay` (rules/workbench.md#replay-of-deliveries). */
 function exitOf(replay: DeliveryReplay): number {
   // Copy the members: a response that is not an object then has none.
@@ -50,7 +48,6 @@ export const platformDeliveries: Group = {
       notes: [
         'Shows what was signed: the timestamp, a dot and the body, with the HMAC of each secret, but no secret. If the application refused the delivery, the likely causes follow.',
       ],
-      positional: deliveryId,
       examples: ['voucherctl platform deliveries show dlv_01JC…'],
       view: {
         headline: ({ delivery }) => `Delivery ${delivery.id} is ${delivery.status}.`,
@@ -67,7 +64,6 @@ export const platformDeliveries: Group = {
         '--body-file sends other bytes and signs them; with --as-sent they keep the old signature, so that a receiver must refuse them.',
         'Exit code 9 if the response is 5xx or missing, otherwise 8 if it is not 2xx.',
       ],
-      positional: deliveryId,
       flags: {
         resign: at(['mode'], excluding(toggle('Sign again with the current time and secret'), 'as-sent')),
         'as-sent': at(['mode'], toggle('Keep the headers of the last attempt, also for other bytes')),

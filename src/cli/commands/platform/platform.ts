@@ -13,8 +13,6 @@ import { reset, snapshots } from './snapshots.js'
 import { totals } from './totals.js'
 import { platformVouchers } from './vouchers.js'
 
-const templateId = { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' }
-const appId = { name: 'APP_ID', summary: 'Id of the application, app_…', ask: 'Application id' }
 const templateMembers = ['id', 'name', 'status', 'rejectionCode', 'rejectionReason', 'reviewedAt']
 const appMembers = ['id', 'name', 'status', 'features']
 
@@ -36,7 +34,6 @@ const templates: Group = {
     callLeaf({
       name: 'show',
       endpoint: contract.template,
-      positional: templateId,
       examples: ['voucherctl platform templates show tpl_01JC…'],
       view: {
         headline: (it) => `Template ${it.name} is ${it.status}.`,
@@ -46,14 +43,12 @@ const templates: Group = {
     callLeaf({
       name: 'approve',
       endpoint: contract.approveTemplate,
-      positional: templateId,
       examples: ['voucherctl platform templates approve tpl_01JC…'],
       view: { headline: (it) => `Approved template ${it.name}: it can be issued.`, members: templateMembers },
     }),
     callLeaf({
       name: 'reject',
       endpoint: contract.rejectTemplate,
-      positional: templateId,
       flags: {
         code: required(member('Code of the reason, such as NAME_UNCLEAR', 'CODE'), 'Code of the reason'),
         reason: required(member('The reason, at most 200 characters', 'TEXT'), 'Reason'),
@@ -78,7 +73,6 @@ const apps: Group = {
     callLeaf({
       name: 'suspend',
       endpoint: contract.suspendApp,
-      positional: appId,
       examples: ['voucherctl platform apps suspend app_01JC…'],
       view: {
         headline: (it) => `Suspended ${it.name}: every runtime call is refused.`,
@@ -88,7 +82,6 @@ const apps: Group = {
     callLeaf({
       name: 'reinstate',
       endpoint: contract.reinstateApp,
-      positional: appId,
       examples: ['voucherctl platform apps reinstate app_01JC…'],
       view: { headline: (it) => `Reinstated ${it.name}: ${it.status}.`, members: appMembers },
     }),
@@ -96,7 +89,6 @@ const apps: Group = {
       name: 'features',
       endpoint: contract.setAppFeatures,
       notes: ['Without --feature the application has none.'],
-      positional: appId,
       flags: { feature: member('One of vouchers', 'NAME') },
       examples: [
         'voucherctl platform apps features app_01JC… --feature vouchers',

@@ -75,7 +75,6 @@ export const templates: Group = {
       name: 'submit',
       endpoint: contract.submit,
       alsoCalls: { 'bots.submitTemplate': '--bot' },
-      positional: { name: 'TEMPLATE_ID', summary: 'Id of the template, tpl_…', ask: 'Template id' },
       flags: ownerBotFlag,
       examples: ['voucherctl templates submit tpl_01JC…', 'voucherctl templates submit tpl_01JC… --bot bot_01JC…'],
       view: {

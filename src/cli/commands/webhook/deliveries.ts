@@ -12,7 +12,6 @@ export const deliveries = listLeaf({
   name: 'deliveries',
   endpoint: contract.deliveries,
   notes: ['For each delivery a line of its attempts: when, how it ended, how long it took.'],
-  positional: { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' },
   flags: { status: member('Only these') },
   examples: [
     'voucherctl webhook deliveries bot_01JC…',

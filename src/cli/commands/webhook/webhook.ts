@@ -15,7 +15,6 @@ import { sign } from './sign.js'
 import { trigger } from './trigger.js'
 import { verify } from './verify.js'
 
-const botId = { name: 'BOT_ID', summary: 'Id of the bot, bot_…', ask: 'Bot id' }
 const dropPending = at('drop_pending_updates', member('Drop the waiting updates'))
 const SECRET_BYTES = 32
 
@@ -55,7 +54,6 @@ export const webhook: Group = {
         'The URL is https with a public host. On a local server, `server start --dev-webhook-loopback PORT` lets http://127.0.0.1:PORT through.',
         'Every delivery is signed. The secret comes from --secret-file or VOUCHERCTL_WEBHOOK_SECRET. Without either the one that is set stays; where there is none, the server makes one and shows it once.',
       ],
-      positional: botId,
       flags: {
         url: required(member('Where updates are posted to', 'URL'), 'URL'),
         'secret-file': at(['secret_token'], text('FILE|-', 'The secret that signs: 1 to 256 of A-Z a-z 0-9 _ -')),
@@ -99,7 +97,6 @@ export const webhook: Group = {
     callLeaf({
       name: 'delete',
       endpoint: contract.delete,
-      positional: botId,
       flags: { 'drop-pending': dropPending },
       examples: ['voucherctl webhook delete bot_01JC…'],
       view: {
