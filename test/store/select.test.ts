@@ -6,7 +6,7 @@ interface Row {
   bot_id: string | null
 }
 
-test('selecting returns the SQL; it finds columns behind table names, aliases, and in the last list', () => {
+test('selecting returns the SQL; it finds columns behind tables, aliases, and in the last list', () => {
   const texts = [
     selecting<Row>()('select id, bot_id from bots'),
     selecting<Row>()(`select b.id,
