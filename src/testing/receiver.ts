@@ -118,10 +118,12 @@ export class Receiver {
 
   #next<T extends UpdateType>(bot: string, type: T, within: number, deadline: number): Promise<ReceivedUpdate<T>> {
     const take = () => {
-      const found = this.#arrivals.find((it) => it.bot === bot && isOf(type, it.update) && !it.isReturned)
+      const isNext = (it: Arrival): it is Arrival & { update: ReceivedUpdate<T> } =>
+        it.bot === bot && isOf(type, it.update) && !it.isReturned
+      const found = this.#arrivals.find(isNext)
       if (found === undefined) return undefined
       found.isReturned = true
-      return found.update as unknown as ReceivedUpdate<T>
+      return found.update
     }
     const overdue = () => new TestingError('UPDATE_NOT_RECEIVED', this.#report(bot, type, within))
     return this.#waiting.wait(Math.max(0, deadline - performance.now()), take, overdue, bot)

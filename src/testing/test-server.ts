@@ -11,6 +11,7 @@ import type { ServerSnapshots } from '../server/options.js'
 import { TestingError, wrongType } from './arguments.js'
 import { fromCaller, fromCallers } from './caller-stack.js'
 import { controlClock, controlFaults } from './controls.js'
+import { Lifetime } from './lifetime.js'
 import { readOptions } from './options.js'
 import { Receiver } from './receiver.js'
 import { Requests } from './requests.js'
@@ -33,26 +34,13 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const receiver = new Receiver(deps, seed)
   const received = new Requests(deps.activity)
 
-  let closing: Promise<void> | undefined
-  const closed = () => new TestingError('SERVER_CLOSED', 'This server was closed: start another one with startServer')
-  const requireOpen = () => {
-    if (closing !== undefined) throw closed()
-  }
-  /** Runs a call that closing the server may interrupt. */
-  const whileOpen = async <T>(call: () => Promise<T>): Promise<T> => {
-    requireOpen()
-    try {
-      return await call()
-    } catch (error) {
-      requireOpen()
-      throw error
-    }
-  }
+  const lifetime = new Lifetime()
+  const { requireOpen } = lifetime
   const close = async () => {
     // Let delayed calls respond now: their clients may no longer wait.
     deps.faults.hold()
-    received.close(closed())
-    await receiver.close(closed())
+    received.close(lifetime.closedError())
+    await receiver.close(lifetime.closedError())
     await running.close()
   }
 
@@ -94,7 +82,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const requests = connected(followed)
   const client = fromCallers<Client>({ ...calls, stream, platform: { ...operator, requests } })
 
-  const { snapshot, restore } = controlSnapshots(deps.snapshots, receiver, requireOpen, whileOpen)
+  const snapshots = new Snapshots(deps.snapshots, receiver, lifetime)
 
   const server: TestServer = {
     get baseUrl() {
@@ -112,15 +100,13 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     get requests() {
       return received.list(requireOpen)
     },
-    vouchers: (filter) => whileOpen(() => listVouchers(operator, filter)),
-    receive: (type, options) => fromCaller(server.receive, () => whileOpen(() => receiver.receive(type, options))),
-    reset: () => whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
-    snapshot,
-    restore,
-    close: () => {
-      closing ??= close()
-      return closing
-    },
+    vouchers: (filter) => lifetime.whileOpen(() => listVouchers(operator, filter)),
+    receive: (type, options) =>
+      fromCaller(server.receive, () => lifetime.whileOpen(() => receiver.receive(type, options))),
+    reset: () => lifetime.whileOpen(() => receiver.replace(() => deps.snapshots.reset())),
+    snapshot: () => snapshots.save(),
+    restore: (snapshot) => snapshots.restore(snapshot),
+    close: () => lifetime.end(close),
     // On Node 20, Jest's globals lack this symbol; compilers of `await using` then use the registered one.
     [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: () => server.close(),
   }
@@ -129,35 +115,39 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   return server
 }
 
-/** @param requireOpen throws when the server is closed */
-function controlSnapshots(
-  stored: ServerSnapshots,
-  receiver: Receiver,
-  requireOpen: () => void,
-  whileOpen: <T>(call: () => Promise<T>) => Promise<T>,
-): Pick<TestServer, 'snapshot' | 'restore'> {
-  let saved = 0
-  const snapshots = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
-  return {
-    async snapshot() {
-      const { name, clock } = await whileOpen(() => stored.save(`test-${++saved}`))
-      const snapshot: Snapshot = {
-        time: new Date(clock),
-        async release() {
-          if (snapshots.delete(snapshot)) await whileOpen(() => stored.remove(name))
-        },
-      }
-      // Copy the receiver now: all deliveries that the store has as delivered have arrived.
-      snapshots.set(snapshot, { name, state: receiver.save() })
-      return snapshot
-    },
-    async restore(snapshot) {
-      requireOpen()
-      const held = snapshots.get(snapshot)
-      if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
-      const restore = async () => void (await stored.restore(held.name))
-      await whileOpen(() => receiver.replace(restore, held.state))
-    },
+/** The snapshots that a test takes of its server. */
+class Snapshots {
+  readonly #stored: ServerSnapshots
+  readonly #receiver: Receiver
+  readonly #lifetime: Lifetime
+  readonly #held = new WeakMap<Snapshot, { readonly name: string; readonly state: ReturnType<Receiver['save']> }>()
+  #saved = 0
+
+  constructor(stored: ServerSnapshots, receiver: Receiver, lifetime: Lifetime) {
+    this.#stored = stored
+    this.#receiver = receiver
+    this.#lifetime = lifetime
+  }
+
+  async save(): Promise<Snapshot> {
+    const { name, clock } = await this.#lifetime.whileOpen(() => this.#stored.save(`test-${++this.#saved}`))
+    const snapshot: Snapshot = {
+      time: new Date(clock),
+      release: async () => {
+        if (this.#held.delete(snapshot)) await this.#lifetime.whileOpen(() => this.#stored.remove(name))
+      },
+    }
+    // Copy the receiver now: all deliveries that the store has as delivered have arrived.
+    this.#held.set(snapshot, { name, state: this.#receiver.save() })
+    return snapshot
+  }
+
+  async restore(snapshot: Snapshot): Promise<void> {
+    this.#lifetime.requireOpen()
+    const held = this.#held.get(snapshot)
+    if (held === undefined) throw wrongType('snapshot', 'a snapshot of this server', snapshot)
+    const restore = async () => void (await this.#stored.restore(held.name))
+    await this.#lifetime.whileOpen(() => this.#receiver.replace(restore, held.state))
   }
 }
 
