@@ -10,9 +10,11 @@ import { bodyExample, dataExample, type JsonObject, parameterExamples } from './
 import { tagDescriptions } from './openapi.js'
 import { nameOf } from './schema.js'
 
+let made: Reference | undefined
+
 /** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
 export function reference(): Reference {
-  return {
+  made ??= {
     groups: Object.entries(contract).map(([name, group]) => ({
       name,
       description: tagDescriptions[name] ?? name,
@@ -20,6 +22,7 @@ export function reference(): Reference {
     })),
     failures: Object.entries(failures).map(([code, { status, message, fix }]) => ({ code, status, message, fix })),
   }
+  return made
 }
 
 function describe(endpoint: Endpoint): ReferenceEndpoint {
