@@ -28,10 +28,8 @@ function outcomeOf<Data>(made: Result<MadeCall>): Result<Data> {
   const { status, code, body } = made.data
   const envelope = body as unknown as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
-  return {
-    ok: false,
-    sentence: `${code ?? status}: ${envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`}`,
-  }
+  const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
+  return { ok: false, sentence: `${code ?? status}: ${reason}` }
 }
 
 /** Makes a call, and announces the success or the failure. */

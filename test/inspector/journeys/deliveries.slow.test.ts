@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Forwarder } from '../../../src/workbench/forwarding.js'
 import { emptyResponse } from '../../../src/workbench/listener.js'
 import { startListenerPage } from '../../../src/workbench/page-server/server.js'
+import { listen } from '../../support/listen.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { newLink, type PageServer, pageServer } from '../../support/page/server.js'
@@ -60,7 +62,10 @@ test('filters of deliveries by type, bot, update id and state select what they n
   expect(page.errors).toEqual([])
 })
 
-test('page of a listener has the same filters, without that of the bot', async () => {
+test('page of a listener has the same filters but no bot, and replays a delivery', async () => {
+  let replayed = 0
+  const app = createServer((_, response) => response.end(String(replayed++)))
+  const appUrl = new URL(`http://127.0.0.1:${await listen(app)}/hook`)
   let page: Awaited<ReturnType<typeof startListenerPage>> | undefined
   const listener = await listening({ app: async () => emptyResponse(200), onRequest: (event) => page?.add(event) })
   const { dir, inbox, url: address } = listener
@@ -73,7 +78,7 @@ test('page of a listener has the same filters, without that of the bot', async (
     secrets: [secret],
     forwarder,
     now,
-    appOf: async () => undefined,
+    appOf: async () => appUrl,
   })
   onTestFinished(async () => {
     await page?.close()
@@ -98,5 +103,7 @@ test('page of a listener has the same filters, without that of the bot', async (
   await checkLook(tab, 'listener')
   await rows(tab).getByRole('link').first().click()
   await tab.getByRole('heading', { name: 'Signature' }).waitFor()
+  await tab.getByRole('button', { name: 'As sent' }).click()
+  await expect.poll(() => replayed, { timeout: 30_000 }).toBe(1)
   expect(tab.errors).toEqual([])
 })
