@@ -70,7 +70,7 @@ export const validity = Type.Union(
 )
 export type Validity = Static<typeof validity>
 
-/** Template record (RULES.md#templates). */
+/** Template record (rules/vouchers.md#templates). */
 export const template = Type.Object({
   id: ids.templateId,
   ...templateSummary,
