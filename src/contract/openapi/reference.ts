@@ -1,17 +1,19 @@
 import { curlCommand } from '../../values/curl.js'
 import type { ShellText } from '../../values/shell-word.js'
-import { type Endpoint, failuresOf, pathParameters } from '../endpoint.js'
+import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
-import type { Schema } from '../schema.js'
+import { exampleOf, type Schema } from '../schema.js'
 import { credentialVariables } from '../secrets.js'
-import { bodyExample, dataExample, type JsonObject, parameterExamples } from './examples.js'
+import { bodyExample, dataExample, type JsonObject } from './examples.js'
 import { tagDescriptions } from './openapi.js'
+
+let made: Reference | undefined
 
 /** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
 export function reference(): Reference {
-  return {
+  made ??= {
     groups: Object.entries(contract).map(([name, group]) => ({
       name,
       description: tagDescriptions[name] ?? name,
@@ -19,6 +21,7 @@ export function reference(): Reference {
     })),
     failures: Object.entries(failures).map(([code, { status, message, fix }]) => ({ code, status, message, fix })),
   }
+  return made
 }
 
 function describe(endpoint: Endpoint): ReferenceEndpoint {
@@ -104,6 +107,9 @@ function typeOf({ type, enum: values, items, const: value }: ReadSchema): string
 
 const ruleOf = ({ description, 'x-expected': expected, minimum, maximum }: ReadSchema): string =>
   description ?? expected ?? (maximum === undefined ? '' : `${minimum} to ${maximum}`)
+
+const parametersOf = ({ params }: Endpoint) =>
+  (params === undefined ? {} : exampleOf(params)) as Readonly<Record<string, string>>
 
 /** A command for bash in which variables stand for the server and the credential. */
 function curlOf(endpoint: Endpoint, key: string | undefined): string {

@@ -108,7 +108,7 @@ export const platformControls = group('platform', {
   setClock: put('/_platform/v1/clock', {
     summary: 'Set the test clock; it only moves forward',
     command: 'platform clock set :now',
-    body: input({ now: instantInput }),
+    body: input({ now: withExample(instantInput, '2027-01-31T00:00:00Z') }),
     output: clock,
     failures: ['TEST_CLOCK_OFF'],
   }),

@@ -285,7 +285,11 @@ export const platform = group('platform', {
   createChat: post('/_platform/v1/chats', {
     summary: 'Start a chat with a bot as a user, or return the existing one',
     command: 'platform users start --bot :bot_id --user :user_id',
-    body: input({ bot_id: Type.String(), user_id: machineId(128), type: Type.Optional(oneOf(chatTypes)) }),
+    body: input({
+      bot_id: ids.botId,
+      user_id: machineId(128, { example: 'user-42' }),
+      type: Type.Optional(oneOf(chatTypes)),
+    }),
     output: chat,
     failures: ['BOT_NOT_FOUND', 'BOT_NOT_APPROVED'],
   }),
@@ -306,7 +310,7 @@ export const platform = group('platform', {
   sendAsUser: post('/_platform/v1/chats/:chatId/messages', {
     summary: 'Send a message to the bot as the user of a chat',
     command: 'platform users send :chatId --text :text',
-    body: input({ text: messageText(4096) }),
+    body: input({ text: messageText(4096, 'Hello, one coffee please') }),
     output: message,
     failures: ['CHAT_NOT_FOUND', 'BOT_BLOCKED'],
   }),

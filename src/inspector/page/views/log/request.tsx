@@ -1,4 +1,4 @@
-import type { Exchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
+import type { CapturedExchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
 import { Badge, Heading, KeyValue, Status, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { duration } from '../../model/format.js'
