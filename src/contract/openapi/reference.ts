@@ -11,8 +11,6 @@ import { tagDescriptions } from './openapi.js'
 
 let made: Reference | undefined
 
-let made: Reference | undefined
-
 /** Returns every endpoint in words and examples: the contract for people, as the OpenAPI document is for programs. */
 export function reference(): Reference {
   made ??= {
