@@ -24,7 +24,7 @@ const compiledIntoJq = [
 const external = ['@photostructure/sqlite']
 
 const common =
-  /[\\/]src[\\/](?:values|files[\\/](?:abort-controller|yaml-text|error-code|node-globals|timers|data-dir|platform|process-alive)|contract[\\/](?:values|vouchers\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
+  /[\\/]src[\\/](?:values|files[\\/](?:abort-controller|yaml-text|error-code|node-globals|timers|data-dir|platform|process-alive)|contract[\\/](?:(?:secrets|vouchers)\.ts|platform[\\/]captured)|client[\\/](?:call|http|retry)\.ts|secure[\\/](?:origin|client[\\/]options))/
 
 /**
  * One file each for what every program, every command and every voucher command loads: a file takes 0.3 ms. `common` has
