@@ -157,8 +157,8 @@ export const defects = [
   defect(
     claims,
     'a disabled bot gets deliveries',
-    "where w.bot_id = $1 and b.status = 'active'\"",
-    'where w.bot_id = $1"',
+    "where w.bot_id = $1 and b.status = 'active'`",
+    'where w.bot_id = $1`',
   ),
   defect(
     claims,
@@ -178,8 +178,8 @@ export const defects = [
   defect(
     claims,
     'the newest delivery goes first',
-    '     order by update_id limit $2`,\n    [botId, window]',
-    '     order by update_id desc limit $2`,\n    [botId, window]',
+    '${DELIVERABLE} order by update_id limit $2`),\n    [botId, window]',
+    '${DELIVERABLE} order by update_id desc limit $2`),\n    [botId, window]',
   ),
   defect(
     claims,
@@ -196,8 +196,8 @@ export const defects = [
   defect(
     claims,
     'a claim ignores the backlog',
-    'where bot_id = $1 and ready = 1 and ${DELIVERABLE}\n     order',
-    'where bot_id = $1 and ready = 1\n     order',
+    'where bot_id = $1 and ready = 1 and ${DELIVERABLE} order',
+    'where bot_id = $1 and ready = 1 order',
   ),
   defect(
     claims,
@@ -391,8 +391,8 @@ export const defects = [
   defect(
     updates,
     'an attempted update is deleted after a day',
-    "created_at <= $1 and not ${attempted('updates')}\n",
-    'created_at <= $1\n',
+    "created_at <= $1 and not ${attempted('updates')} order",
+    'created_at <= $1 order',
   ),
   defect(
     updates,

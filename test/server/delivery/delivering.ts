@@ -22,7 +22,7 @@ export function senderFor(options: SenderOptions = {}) {
   onTestFinished(() => sender.close(0))
   const send = (url: string, delivery: Partial<Delivery> = {}) =>
     sender.send({ url, body: Buffer.from('{"update_id":1}'), headers: {}, allowedIps: [], ...delivery })
-  return { send, close: sender.close }
+  return { send, close: (graceMs?: number) => sender.close(graceMs) }
 }
 
 /** Resolves when the connection has closed, with or without an error. */

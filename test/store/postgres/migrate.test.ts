@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { describe, expect, inject, it } from 'vitest'
+import { passwords } from '../../../src/store/postgres/errors.js'
 import { migratePostgres } from '../../../src/store/postgres/migrate.js'
 import { migrations } from '../../../src/store/postgres/migrations.js'
 import { connectionOf } from '../../../src/store/postgres/settings.js'
@@ -56,6 +57,8 @@ describe('PostgreSQL migrations', () => {
   })
 
   it('migration reports why a database is unusable, never the password', async () => {
+    // Other files of this process leave short passwords, which an SQLSTATE may contain.
+    passwords.clear()
     const server = inject('postgresUrl')
     const messageOf = (url: string) => migrate(url).then(String, (error: Error) => error.message)
     const wrong = await messageOf(server.replace('a%20password', 'some-secret'))
