@@ -2,7 +2,6 @@ import { parseBaseUrl } from '../client/base-url.js'
 import { curlCommand } from '../values/curl.js'
 import { parseJson } from '../values/json.js'
 import type { ShellPart } from '../values/shell-word.js'
-import { escapeInvisible } from './escape-invisible.js'
 import type { Secrets } from './secrets.js'
 import type { WireRequest } from './wire.js'
 
@@ -31,3 +30,9 @@ function withoutParts(part: ShellPart, secrets: Secrets): readonly ShellPart[] {
     return secrets.hasPart(text) ? [quote, { variable: 'CHANGED_SECRET' }, quote] : [text]
   })
 }
+
+/** Escapes characters in a JSON text that a terminal combines or hides. The parsed value stays the same. */
+export const escapeInvisible = (json: string): string =>
+  json.replaceAll(/[\p{M}\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/gu, (text) =>
+    Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  )

@@ -1,7 +1,7 @@
 import { HIDDEN } from '../contract/platform/activity.js'
 import type { Schema } from '../contract/schema.js'
 import { byEncoding, KNOWN_LENGTH_MIN, replaceSecretForms } from '../contract/secrets.js'
-import { mapTexts } from '../values/map-texts.js'
+import { mapTexts } from '../values/json.js'
 
 /** Keywords of a schema that decide which values are shown. */
 interface Keywords {

@@ -1,5 +1,5 @@
 import { pause } from '../../files/pause.js'
-import { defined } from '../flags/defined.js'
+import { defined } from '../../values/json.js'
 import { type BulkAction, type ResultLine, resultColumnsOf } from './action.js'
 import type { Appender } from './appender.js'
 import type { ErrorsFile, RowFailure } from './errors-file.js'

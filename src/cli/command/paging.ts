@@ -1,6 +1,6 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
+import { defined } from '../../values/json.js'
 import { type Failure, fail, optionOf } from '../failures/failure.js'
-import { defined } from '../flags/defined.js'
 import { excluding, type Flags, integer, toggle, type ValuesOf } from '../flags/flags.js'
 import type { Outcome, Plan, Result, View } from '../output/outcome.js'
 import { isList, type List } from '../output/select-fields.js'

@@ -1,6 +1,6 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
 import { credentialVariables, hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/secrets.js'
-import { mapTexts } from '../../values/map-texts.js'
+import { mapTexts } from '../../values/json.js'
 import type { Host } from './host.js'
 
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {

@@ -1,5 +1,5 @@
 import { escapeControls, yamlOptions } from '../../files/yaml-text.js'
-import { mapTexts } from '../../values/map-texts.js'
+import { mapTexts } from '../../values/json.js'
 import { plain } from './text.js'
 
 /** Encodes data as JSON with a final line feed. It escapes control characters, so no terminal interprets them. */

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { codeOf } from '../../files/error-code.js'
 import { platform } from '../../files/platform.js'
-import { mapTexts } from '../../values/map-texts.js'
+import { mapTexts } from '../../values/json.js'
 import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
 import { type Host, type Out, UTC, type Zone } from '../host/host.js'

@@ -263,3 +263,6 @@ export function widthOf(text: string): number {
 
 export const paintCell = (name: string, text: string, paint: Paint) =>
   /^status$|Status$|^redeemable$|\.status$/.test(name) ? paint.status(text) : text
+
+/** Escapes a text for HTML, also within an attribute. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (it) => `&#${it.charCodeAt(0)};`)

@@ -4,8 +4,7 @@ import { escapePointer, type ValidationIssue } from '../../contract/envelope.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { isMediaType } from '../../secure/suite.js'
 import { closest } from '../../values/closest.js'
-import { depthExceeds } from '../../values/json.js'
-import { mapTexts } from '../../values/map-texts.js'
+import { depthExceeds, mapTexts } from '../../values/json.js'
 import type { ApiCall } from './api-call.js'
 
 /** Limits of a body (rules/calls.md#bodies). */

@@ -3,9 +3,9 @@ import type { ActivityLine, DeliveryActivity } from '../../contract/platform/act
 import { Followers } from '../../inspector/line-stream.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
+import { updateIdOf } from '../header-pairs.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
-import { updateIdOf } from '../update-id.js'
 import { errorOf, iso } from './inbox-records.js'
 
 /** Maximum deliveries of the inbox that a page lists when it opens. */

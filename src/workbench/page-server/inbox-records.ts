@@ -3,9 +3,8 @@ import type { AttemptExchange, DeliveryDetail } from '../../contract/platform/de
 import type { Delivery } from '../../contract/webhook.js'
 import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
-import { pairsOf } from '../header-pairs.js'
+import { pairsOf, updateIdOf } from '../header-pairs.js'
 import type { DeliverySummary, RecordedResponse, StoredDelivery } from '../inbox.js'
-import { updateIdOf } from '../update-id.js'
 
 // Converts deliveries of an inbox to operator API shapes, so that the same page can show them.
 

@@ -1,13 +1,13 @@
 import { NOT_A_RESPONSE } from '../../../client/failure.js'
 import { bots as contract } from '../../../contract/bots.js'
 import type { Update, UpdateType } from '../../../contract/updates.js'
+import { defined } from '../../../values/json.js'
 import type { PollHold, PollOutcome } from '../../../workbench/polling.js'
 import type { Context } from '../../command/context.js'
 import { createContext } from '../../command/create-context.js'
 import { resolveSettings } from '../../config/settings.js'
 import { exitOf } from '../../failures/codes.js'
 import { type Failure, fail } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import type { Plan, Result } from '../../output/outcome.js'
 
 /** Milliseconds for the network, added to the time for which the server holds a poll. */

@@ -9,7 +9,11 @@ import type { Times } from '../../output/screen.js'
 import { isList } from '../../output/select-fields.js'
 import { plainLine, timeInList } from '../../output/text.js'
 import { inWords, isEncrypted, longestHold, type PollResult, polledOf, pollOnce, polls } from './polling.js'
-import { updateShape } from './update-shape.js'
+
+/** Schema of an update of any type; an update has a member named after its type. */
+export const updateShape = {
+  properties: Object.fromEntries(['update_id', 'type', 'created_at', ...updateTypes].map((name) => [name, {}])),
+}
 
 export const updates = leaf({
   name: 'updates',

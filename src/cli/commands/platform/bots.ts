@@ -5,7 +5,7 @@ import { listLeaf } from '../../command/paging.js'
 import { suggested } from '../../failures/failure.js'
 import { at, member, required, text } from '../../flags/flags.js'
 import type { View } from '../../output/outcome.js'
-import { updateShape } from '../bots/update-shape.js'
+import { updateShape } from '../bots/updates.js'
 
 const view = (done: (bot: Bot) => string): View<Bot> => ({
   headline: done,

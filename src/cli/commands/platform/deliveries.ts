@@ -3,10 +3,10 @@ import {
   type DeliveryReplay,
   REPLAY_BYTES_MAX,
 } from '../../../contract/platform/deliveries.js'
+import { defined } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { listLeaf } from '../../command/paging.js'
 import { suggested, usage } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import { at, excluding, member, text, toggle } from '../../flags/flags.js'
 import { readBytes } from '../../host/files.js'
 import { remember } from '../../host/secrets.js'

@@ -3,11 +3,11 @@ import { createHttpTransport } from '../../../client/http.js'
 import { withRetry } from '../../../client/retry.js'
 import type { Transport } from '../../../client/transport.js'
 import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
+import { defined } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/codes.js'
 import { type Failure, fail, programName } from '../../failures/failure.js'
-import { defined } from '../../flags/defined.js'
 import { plainLine } from '../../output/text.js'
 
 /** Address, data folder and operator key file of the running server, for the steps. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { defined } from '../../../values/json.js'
 import { leaf } from '../../command/leaf.js'
-import { defined } from '../../flags/defined.js'
 import { path } from '../../flags/flags.js'
 import { tryToWrite } from '../../host/files.js'
 

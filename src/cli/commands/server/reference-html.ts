@@ -1,5 +1,5 @@
 import type { Reference, ReferenceEndpoint } from '../../../contract/platform/reference.js'
-import { escapeHtml as text } from '../../output/escape-html.js'
+import { escapeHtml as text } from '../../output/text.js'
 
 /** Writes the reference as one HTML file that needs no network; its script only finds endpoints. */
 export function referenceHtml({ groups, failures }: Reference, version: string): string {

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseRateLimit, type RateLimit, type RateLimitName, rateLimitNames } from '../../../contract/rate-limits.js'
 import { isCanonicalOrigin } from '../../../secure/origin.js'
 import type { ServerOptions } from '../../../server/options.js'
-import { defined } from '../../flags/defined.js'
+import { defined } from '../../../values/json.js'
 import {
   choice,
   excluding,

@@ -11,9 +11,9 @@ import {
   updatesNeeded,
 } from '../../../workbench/faults.js'
 import { isInvalidResponse } from '../../../workbench/final-response.js'
+import { updateIdOf } from '../../../workbench/header-pairs.js'
 import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../workbench/post.js'
 import { type Override, readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
-import { updateIdOf } from '../../../workbench/update-id.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'

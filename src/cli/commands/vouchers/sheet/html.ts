@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '../../../output/escape-html.js'
 import { modulesOf, svgOf } from '../../../output/qr.js'
+import { escapeHtml } from '../../../output/text.js'
 
 /** Paper sizes in millimetres. */
 const papers = {
