@@ -80,8 +80,7 @@ export const reset: Leaf = leaf({
   ],
   examples: ['voucherctl platform reset --yes'],
   view: {
-    headline: (it: { readonly now: string }) =>
-      `Reset the server to the state that it started with. Its clock says ${it.now}.`,
+    headline: (it: { readonly now: string }) => `The server is as it was at its start. Its clock says ${it.now}.`,
     members: [],
   },
   run: async (context) => {
