@@ -3,6 +3,8 @@ import { leavesOfEntries } from '../../src/cli/command/tree.js'
 import { CommandLine } from '../../src/cli/command-line.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { entries } from '../../src/cli/program.js'
+import { type Endpoint, pathParameters } from '../../src/contract/endpoint.js'
+import { endpoints } from '../../src/contract/index.js'
 import { sampleOf } from '../support/extent.js'
 
 const leaves = (await leavesOfEntries(entries)).map(([path, leaf]) => ({ path, leaf }))
@@ -144,4 +146,18 @@ test('profiles set --production without a value means on', async () => {
     const { line, refusal } = await parse(typed.split(' '))
     expect([refusal, line.given.get('production')]).toEqual([undefined, ['on']])
   }
+})
+
+const withCommand = endpoints.filter((it): it is Endpoint & { readonly command: string } => it.command !== undefined)
+
+test.each(withCommand)('the command that the contract names for $id makes that call', async ({ command, path, id }) => {
+  const { line, refusal } = await parse(command.split(' '))
+  expect(refusal).toBeUndefined()
+  const { leaf, operands } = line
+  expect(leaf?.endpoint?.id).toBe(id)
+  // Each `:name` is the operand or the value of the flag that supplies the member `name`.
+  const flagged = [...line.given].map(([name, [value]]) => [leaf?.flags?.[name]?.member, value])
+  const supplied = [...operands.map((it) => [leaf?.positional?.member, it]), ...flagged]
+  for (const [member, value] of supplied.filter(([, it]) => it !== '-')) expect(value).toBe(`:${String(member)}`)
+  for (const name of pathParameters(path)) expect(supplied).toContainEqual([name, `:${name}`])
 })
