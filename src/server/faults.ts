@@ -7,7 +7,7 @@ import type { Fault } from '../contract/platform/controls.js'
 import type { FaultMatch, NewFault } from '../contract/platform/fault-kinds.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { closest } from '../values/closest.js'
-import { hasMembers } from '../values/json.js'
+import { hasMembers } from '../values/has-members.js'
 import { seededRandom } from '../values/seeded-random.js'
 import type { Cut } from './http/api-call.js'
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { hasMembers } from '../values/json.js'
+import { hasMembers } from '../values/has-members.js'
 
 /** A function that returns true, or the expected members; those that are missing here are not compared. */
 export type Match<T> = ((record: T) => boolean) | { readonly [Name in keyof T]?: unknown }
