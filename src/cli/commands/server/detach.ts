@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { looksSecret } from '../../../contract/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
-import { findText } from '../../../files/read-file.js'
 import { type Members, parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
@@ -42,7 +41,7 @@ export async function startDetached(
   let log: number
   try {
     keepLog(logFile)
-    log = openSync(logFile, 'a', 0o600)
+    log = openSync(logFile, 'a+', 0o600)
   } catch (error) {
     const hint = 'Choose another folder with --data.'
     return fail('FILE_UNWRITABLE', `${logFile} cannot be written (${codeOf(error)}).`, hint)
@@ -60,13 +59,13 @@ export async function startDetached(
     env: { ...withoutSecrets(host.env), [LOG_FILE]: logFile },
     windowsHide: true,
   })
-  closeSync(log)
   // A process that has ended no longer reads its input; its error object explains why.
   child.stdin?.on('error', () => {}).end(seed)
   const line = await firstLine(child, host.signal)
   const ready = line === undefined ? undefined : (parseObject(line) as (Members & ReadyLine) | undefined)
-  if (ready === undefined) return failureOf(logFile)
-  return { ok: true, data: { ...ready, log_file: logFile } }
+  const failure = ready === undefined ? failureOf(endOf(log), logFile) : undefined
+  closeSync(log)
+  return failure ?? { ok: true, data: { ...(ready as Members & ReadyLine), log_file: logFile } }
 }
 
 /** Removes credentials from the environment: the server does not need them, and other processes may read them there. */
@@ -96,9 +95,20 @@ function firstLine(child: ChildProcess, signal: AbortSignal): Promise<string | u
   })
 }
 
-/** Builds the failure of a server that ended early from the error object in its log file. */
-function failureOf(logFile: string): Failure {
-  const lines = (findText(logFile) ?? '').trim().split('\n')
+/** Bytes at the end of a log that hold the error object of a server that ended early. */
+const LOG_END = 65_536
+
+/** Reads the end of a log by its descriptor, because another start may have renamed the file. */
+function endOf(log: number): string {
+  const { size } = fstatSync(log)
+  const bytes = Buffer.alloc(Math.min(size, LOG_END))
+  // With a position, because the server moves the one that both processes share.
+  return bytes.toString('utf8', 0, readSync(log, bytes, 0, bytes.length, size - bytes.length))
+}
+
+/** Builds the failure of a server that ended early from the error object in its log. */
+function failureOf(log: string, logFile: string): Failure {
+  const lines = log.trim().split('\n')
   const errors = lines.map((line) => parseObject(line)?.error).filter((it) => typeof it === 'object' && it !== null)
   const last = errors.at(-1) as { code?: string; message?: string; hint?: string | null } | undefined
   const base = fail(
