@@ -13,7 +13,7 @@ console.error(JSON.stringify({ error: { code: 'DATA_FOLDER_IN_USE', message: 'An
 process.exit(1)
 `
 
-test('a detached server that ends early shows its own error, although another start renamed its log', async () => {
+test('a detached server that ends early shows its error after another start renamed its log', async () => {
   const dir = temporaryDir()
   const program = join(dir, 'server.cjs')
   writeFileSync(program, ENDING_SERVER)
