@@ -40,7 +40,7 @@ export const recordKinds = {
 } as const satisfies Record<string, Kind>
 export type RecordKind = keyof typeof recordKinds
 
-const kinds: readonly (readonly [RecordKind, Kind])[] = Object.entries(recordKinds) as never
+const kinds = Object.entries<Kind>(recordKinds) as [RecordKind, Kind][]
 
 /** Finds the kind that a text has the form of an id of. */
 export const kindOfId = (text: string) => kinds.find(([, { prefix }]) => text.startsWith(`${prefix}_`))?.[1]

@@ -82,6 +82,7 @@ export interface ReadSchema extends Schema {
   readonly description?: string
   readonly 'x-expected'?: string
   readonly minimum?: number
+  readonly exclusiveMinimum?: number
   readonly maximum?: number
 }
 

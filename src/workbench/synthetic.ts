@@ -3,8 +3,7 @@ import { exampleOf, type ReadSchema } from '../contract/schema.js'
 import { updateExample, updateSchema } from '../contract/update-payloads.js'
 import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../values/closest.js'
-
-const DAY_MS = 86_400_000
+import { DAY_MS } from '../values/duration.js'
 
 /** A value in place of one member's sample. */
 export interface Override {

@@ -1,5 +1,6 @@
 import { type Endpoint, type InputOf, membersOf, pathParameters } from '../../contract/endpoint.js'
 import { kindOfMember, recordKinds } from '../../contract/record-kinds.js'
+import type { ReadSchema } from '../../contract/schema.js'
 import type { Members } from '../../values/json.js'
 import {
   choice,
@@ -15,18 +16,6 @@ import {
   toggle,
 } from '../flags/flags.js'
 
-/** Keywords of a schema that decide how a flag reads its values. */
-interface Keywords {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly (string | null)[]
-  readonly items?: Keywords
-  readonly properties?: Readonly<Record<string, Keywords>>
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly 'x-expected'?: string
-}
-
 /** Gives each flag of a member what the schema of the member says, and names the member that each flag sets. */
 export function bindFlags(endpoint: Endpoint, flags: Flags): Flags {
   const members = schemasOf(endpoint)
@@ -35,7 +24,7 @@ export function bindFlags(endpoint: Endpoint, flags: Flags): Flags {
       const member = flag.member ?? namesOfMember(name).find((it) => Object.hasOwn(members, it))
       if (flag.read !== ofMember) return [name, member === undefined ? flag : { ...flag, member }]
       const path = String(member).split('/')
-      const schema = path.reduce<Keywords>((it, part) => it.properties?.[part] ?? ofMember(), { properties: members })
+      const schema = path.reduce<ReadSchema>((it, part) => it.properties?.[part] ?? ofMember(), { properties: members })
       const derived = flagOf(schema, flag, endpoint.method === 'PATCH', isRequired(endpoint, path))
       return [name, { ...derived, ...flag, read: derived.read, member }]
     }),
@@ -69,14 +58,14 @@ export function argumentOf({ path }: Endpoint, flags: Flags) {
 }
 
 const schemasOf = ({ params, query, body }: Endpoint) =>
-  ({ ...membersOf(params), ...membersOf(query), ...membersOf(body) }) as Readonly<Record<string, Keywords>>
+  ({ ...membersOf(params), ...membersOf(query), ...membersOf(body) }) as Readonly<Record<string, ReadSchema>>
 
 const isRequired = ({ body }: Endpoint, [first = '', ...rest]: readonly string[]) =>
   rest.length === 0 && (body as { required?: readonly string[] } | undefined)?.required?.includes(first) === true
 
 /** @param changes true for a call that leaves absent members as they are, so that a boolean needs both values */
 function flagOf(
-  schema: Keywords,
+  schema: ReadSchema,
   { summary, value = '' }: Flag<unknown>,
   changes: boolean,
   required: boolean,
@@ -114,7 +103,7 @@ function flagOf(
 }
 
 const NUMBER = /^\d*\.?\d+$/
-const isWithin = (typed: string, { exclusiveMinimum = 0, maximum = Number.MAX_VALUE }: Keywords) =>
+const isWithin = (typed: string, { exclusiveMinimum = 0, maximum = Number.MAX_VALUE }: ReadSchema) =>
   NUMBER.test(typed) && Number(typed) > exclusiveMinimum && Number(typed) <= maximum
 
 /** Applies a function to the value of a flag, unless the value is absent. */

@@ -26,7 +26,7 @@ export async function makeCall<Data>(planned: PlannedCall): Promise<Result<Data>
 function outcomeOf<Data>(made: Result<MadeCall>): Result<Data> {
   if (!made.ok) return made
   const { status, code, body } = made.data
-  const envelope = body as unknown as Envelope<Data> | null
+  const envelope = body as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
   const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
   return { ok: false, sentence: `${code ?? status}: ${reason}` }
