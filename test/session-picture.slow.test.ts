@@ -43,7 +43,7 @@ async function runSession(): Promise<string> {
   let printed = ''
   listener.stdout.on('data', (chunk) => (printed += chunk))
   listener.stderr.on('data', (chunk) => (printed += chunk))
-  const [url] = await vi.waitUntil(() => /http:\/\/127\.0\.0\.1:\d+(?=\.)/.exec(printed), { timeout: 30_000 })
+  const [url] = await vi.waitUntil(() => /http:\/\/127\.0\.0\.1:\d+(?=\.)/.exec(printed), { timeout: 120_000 })
   await run(`webhook trigger ping --fault bad-signature --url ${url}/`)
   await run(`webhook trigger message --url ${url}/`)
   await ended

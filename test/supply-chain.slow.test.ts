@@ -17,7 +17,9 @@ test('npm pack is reproducible and includes every file that the README links to'
     expect((await pack()).integrity).toBe(one.integrity)
     const allowed = ['bin', 'dist', 'completions', 'CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
     const documents = one.files
-      .filter(({ path }) => /^(src|test)\/.*\.(md|png|svg)$|^src\/testing\/example\//.test(path))
+      .filter(({ path }) =>
+        /^(src|test)\/.*\.(md|png|svg)$|^src\/(guides\/quickstart\.yaml$|testing\/example\/)/.test(path),
+      )
       .map(({ path }) => path)
     const others = one.files.filter(
       ({ path }) => !documents.includes(path) && !allowed.includes(path.split('/')[0] ?? ''),

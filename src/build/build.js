@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -23,6 +24,13 @@ if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: tr
 // Loaded only for a build: it takes longer than the checksums.
 const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
 const { packages } = await bundle('dist')
+// Help pages by their words, with a separator that no word contains: bin/voucherctl.js prints them.
+const { entries, leavesOfEntries, run } = createRequire(import.meta.url)('../../dist/cli/main.cjs')
+const paths = (await leavesOfEntries(entries)).flatMap(([names]) => names.map((_, at) => names.slice(0, at + 1)))
+const pages = {}
+for (const words of [[], ...paths].map((names) => [...names, '--help']))
+  await run(words, { env: {}, stdout: { write: (text) => (pages[words.join('\0')] = text) } })
+fs.writeFileSync('dist/help.json', JSON.stringify(pages))
 fs.mkdirSync('dist/schemas', { recursive: true })
 /** Files that users write: name, title, and the module with its schema. */
 const files = [
@@ -80,7 +88,6 @@ function checksumOf(paths) {
   return hash.digest('hex')
 }
 
-/** Record of the last build; null if dist/ no longer has the content that this build wrote. */
 function intactBuild() {
   try {
     const record = JSON.parse(fs.readFileSync(RECORD, 'utf8'))

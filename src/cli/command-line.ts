@@ -16,7 +16,7 @@ export class CommandLine {
   path: readonly string[] = []
   /** The group or command with that path; undefined for the program itself. */
   node: Node | undefined
-  /** The command to run; undefined for a group that has no command of its own. */
+  /** The command to run; undefined for a group that cannot run as a command. */
   leaf: Leaf | undefined
   /** The topic or failure code that `help` is to explain. */
   topic: string | undefined
@@ -159,22 +159,31 @@ export class CommandLine {
     })
   }
 
-  async #mistake({ code, message }: CommanderError): Promise<Failure> {
+  async #mistake({ code }: CommanderError): Promise<Failure> {
     const [word = '', ...rest] = this.#current.args
+    const flag = this.#unknownFlag()
     const instead = this.leaf === undefined ? textOf(removedCommands, [...this.path, word].join(' ')) : undefined
     if (instead !== undefined) return usage(`Unknown command '${word}'.`, instead)
     if (code === UNKNOWN_FLAG && this.leaf === undefined) {
-      const misplaced = await this.#misplaced(word.split('=')[0] ?? '', rest)
+      const misplaced = await this.#misplaced(nameIn(flag), rest)
       if (misplaced !== undefined) return misplaced
     }
-    const fault = message.replace('error: ', '')
-    const text = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}`.replace(/\.?$/, '.')
-    const removed = code === UNKNOWN_FLAG ? textOf(removedFlags, word.split('=')[0] ?? '') : undefined
-    if (removed !== undefined) return usage(text, removed)
-    let meant: string | undefined
-    if (code === UNKNOWN_FLAG) meant = this.#meantFlag()
-    if (code === UNKNOWN_NAME) meant = await this.#meantName(word)
-    return usage(text, meant === undefined ? `See \`${nameOf(this.path)} --help\`.` : `Did you mean ${meant}?`)
+    const see = `See \`${nameOf(this.path)} --help\`.`
+    const hint = (meant: string | undefined) => (meant === undefined ? see : `Did you mean ${meant}?`)
+    if (code === UNKNOWN_FLAG) {
+      const removed = textOf(removedFlags, nameIn(flag))
+      return usage(`Unknown option '${flag}'.`, removed ?? hint(this.#meantFlag()))
+    }
+    if (code === UNKNOWN_NAME) return usage(`Unknown command '${word}'.`, hint(await this.#meantName(word)))
+    const { length } = this.#current.registeredArguments
+    const takes = `Expected ${length} argument${length === 1 ? '' : 's'} but got ${rest.length + 1}.`
+    return usage(`Too many arguments for '${this.#current.name()}'. ${takes}`, see)
+  }
+
+  /** Commander puts operands, among them negative numbers of a command, before unknown flags and what follows them. */
+  #unknownFlag(): string {
+    const isNumber = (word: string) => this.leaf !== undefined && NEGATIVE_NUMBER.test(word)
+    return this.#current.args.find((it) => it.length > 1 && it.startsWith('-') && !isNumber(it)) ?? ''
   }
 
   #meantFlag(): string | undefined {
@@ -228,6 +237,12 @@ export class CommandLine {
 const MISSING_NAME = 'commander.help'
 const UNKNOWN_NAME = 'commander.unknownCommand'
 const UNKNOWN_FLAG = 'commander.unknownOption'
+
+/** Commander takes such a word as a value. */
+const NEGATIVE_NUMBER = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/
+
+/** Name of a flag without its value. */
+const nameIn = (flag: string) => flag.split('=')[0] ?? ''
 
 /** What replaces flags of earlier versions. */
 const removedFlags: Readonly<Record<string, string>> = {

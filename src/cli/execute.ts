@@ -16,7 +16,6 @@ import { askMissing } from './prompts/required.js'
 
 export { storedFormat } from './config/settings.js'
 
-/** Runs the command of a parsed command line; resolves to the exit code. */
 export async function execute(
   line: CommandLine,
   globals: Globals,

@@ -1,14 +1,17 @@
 import { codeOf } from '../files/error-code.js'
+import { leavesOfEntries } from './command/tree.js'
 import { CommandLine } from './command-line.js'
 import { fail } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { readGlobals } from './flags/globals.js'
 import type { Host, Out } from './host/host.js'
 import { processStdout } from './output/output.js'
+import { entries } from './program.js'
 import { run } from './run.js'
 
-// Exported for tests, which run the bundled CLI with their own host and parse the commands that it suggests.
-export { CommandLine, readFlags, readGlobals, run }
+// Exported for tests, which run the bundled CLI with their own host and parse the commands that it suggests, and for the
+// build, which stores the help of each command.
+export { CommandLine, entries, leavesOfEntries, readFlags, readGlobals, run }
 
 /** Exit codes by signal. A terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
@@ -55,9 +58,9 @@ export async function main(version: () => string, document: (path: string) => st
     async page(text) {
       const { showInPager } = await import('./host/pager.js')
       isPaging = true
-      return showInPager(text, process.env).finally(() => {
-        isPaging = false
-      })
+      // It stays true after a pager: a Ctrl-C that ended the pager may arrive here only now.
+      isPaging = await showInPager(text, process.env)
+      return isPaging
     },
   }
   if (process.argv[2] === '__complete') {

@@ -13,7 +13,7 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     {
       name: 'quickstart',
       summary: 'Issue, verify, redeem and reverse a voucher on a temporary server',
-      load: async () => (await import('./commands/quickstart/quickstart.js')).quickstart,
+      load: once(async () => (await import('./commands/quickstart/quickstart.js')).quickstart(entries)),
     },
     {
       name: 'doctor',
@@ -163,18 +163,19 @@ export const topics: Readonly<Record<Topic, string>> = {
   config: 'Profiles, and what wins',
   'first-steps': 'Guide: a first voucher, many vouchers, a bot, scripts, CI, completion',
   'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
+  page: 'Guide: the page of a local server or a listener, in the browser',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
   'client-library': 'Guide: make calls from a program',
   'client-methods': 'Guide: input, result and scope of each method of the client',
   testing: 'Guide: the server inside a test, on node:test, Vitest or Jest',
   encryption: 'Guide: the encrypted transport',
+  agents: 'Guide: for agents that build or test with voucherctl',
+  'quickstart.yaml': 'The steps of quickstart as a scenario file, to copy',
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
   conformance: 'Guide: test whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
   rules: 'The rules of the platform, which conform tests',
-  page: 'Guide: the page of a local server or a listener, in the browser',
-  agents: 'Guide: for agents that build or test with voucherctl',
 }
 
 const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))

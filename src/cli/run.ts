@@ -1,4 +1,5 @@
 import { CommandLine } from './command-line.js'
+import { execute, storedFormat } from './execute.js'
 import { type Failure, fail, suggestionsOf } from './failures/failure.js'
 import { formatIn, type Globals, globalFlags, hasPlainErrors, knownFormat, readGlobals } from './flags/globals.js'
 import type { Host } from './host/host.js'
@@ -6,7 +7,6 @@ import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
 import { entries, topics } from './program.js'
 
-/** Runs one command line; resolves to the exit code. */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const line = new CommandLine()
   try {
@@ -29,13 +29,9 @@ async function dispatch(line: CommandLine, mistake: Failure | undefined, host: H
   const filter = refused !== undefined || globals.jq === undefined ? undefined : await openFilter(globals.jq, host)
   refused ??= await filter?.check()
   if (refused === undefined && line.shows !== undefined) {
-    return show(
-      line,
-      outputOf(line, host, () => format, filter),
-    )
+    const output = outputOf(line, host, () => format, filter)
+    return show(line, output)
   }
-  // Load the command runner on demand, because help and version do not need it.
-  const { execute, storedFormat } = await import('./execute.js')
   // Once the flags are valid, the settings determine the format.
   const output = outputOf(line, host, () => format ?? storedFormat(host, globals.profile))
   return refused === undefined ? execute(line, globals, filter, output) : output.fail(refused)
@@ -63,15 +59,12 @@ async function show(line: CommandLine, output: Output): Promise<number> {
 }
 
 /** Returns the page that the line asks for: a text for people, or data for scripts. */
-async function pageOf(
-  { shows, topic, node, path }: CommandLine,
-  isText: boolean,
-  { host, width }: Output,
-): Promise<unknown> {
+async function pageOf({ shows, topic, node, path }: CommandLine, isText: boolean, output: Output): Promise<unknown> {
+  const { host } = output
   if (shows === 'version') return isText ? host.version() : { version: host.version() }
   const isFlags = topic === 'flags'
   if (topic !== undefined && !isFlags) {
-    const page = (await import('./command/topics.js')).topicText(topic, host, width)
+    const page = (await import('./command/topics.js')).topicText(topic, host, output.width)
     return isText ? page.text : page.data
   }
   if (isText) {

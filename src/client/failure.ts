@@ -10,7 +10,6 @@ const SHORTEST_SECRET = 8
 
 const noResponse = { ok: false, status: 0, details: {}, requestId: null, headers: {} } as const
 
-/** Converts the response of a failed call to a failure. */
 export function failureOfResponse(raw: TransportResponse, prepared: PreparedCall): CallFailure {
   const { token, mutates, expected } = prepared
   const response = withoutToken(raw, token)

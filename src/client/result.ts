@@ -83,17 +83,15 @@ export class CallError<Code extends string = CallFailureCode> extends Error {
 export function unwrap<Data>(result: CallResult<Data>): Data
 export function unwrap<Data>(result: Promise<CallResult<Data>>): Promise<Data>
 export function unwrap<Data>(result: CallResult<Data> | Promise<CallResult<Data>>) {
-  return 'then' in result ? settle(result) : dataOf(result, unwrap)
+  // Taken here: after an await, the stack may begin in Node.
+  const caller: { stack?: string } = {}
+  Error.captureStackTrace(caller, unwrap)
+  return 'then' in result ? result.then((it) => dataOf(it, caller)) : dataOf(result, caller)
 }
 
-/** Passes itself as the function to hide: after an await the stack begins here, not in `unwrap`. */
-async function settle<Data>(result: Promise<CallResult<Data>>): Promise<Data> {
-  return dataOf(await result, settle)
-}
-
-function dataOf<Data>(result: CallResult<Data>, caller: object): Data {
+function dataOf<Data>(result: CallResult<Data>, caller: { readonly stack?: string }): Data {
   if (result.ok) return result.data
   const error = new CallError(result)
-  Error.captureStackTrace(error, caller as () => void)
+  error.stack = [String(error), ...(caller.stack ?? '').split('\n').slice(1)].join('\n')
   throw error
 }

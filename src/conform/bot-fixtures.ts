@@ -63,23 +63,13 @@ export async function userBot(run: ProbeContext): Promise<Bot> {
   return bot.has_token ? bot : run.notApplicable('Needs a bot with a token.')
 }
 
-/** Responses that may show the first token of the run's bot, in call order. */
-interface FirstToken {
-  readonly patched: Observed<BotDetail>
-  /** Response to HEAD; undefined over the encrypted transport, which does not carry HEAD. */
-  readonly head: Observed | undefined
-  readonly listed: Bot
-  /** Responses to reads that were sent concurrently. */
-  readonly first: readonly Observed<BotDetail>[]
-  readonly later: Observed<BotDetail>
-}
-
 /** Reads the run's approved bot for the first time. The calls before must not create its token. */
-export function firstToken(run: ProbeContext): Promise<FirstToken> {
+export function firstToken(run: ProbeContext) {
   return run.resources.once('first token', async () => {
     const { id: botId } = await approvedBot(run)
     const patched = await run.call(bots.update, { botId, name: `conform-${run.resources.run}` })
     const path = bots.get.path.replace(':botId', botId)
+    // The encrypted transport does not carry HEAD.
     const head = await run.send({ method: 'HEAD', path, headers: {}, as: 'jwt' }).catch(() => undefined)
     const listed = await listedBot(run, botId)
     const first = await Promise.all([1, 2, 3].map(() => run.call(bots.get, { botId })))
@@ -87,7 +77,6 @@ export function firstToken(run: ProbeContext): Promise<FirstToken> {
   })
 }
 
-/** The token of the run's approved bot. */
 export async function botToken(run: ProbeContext): Promise<string> {
   const { first } = await firstToken(run)
   const shown = first.map(({ data }) => data.one_time_token).find((token) => token !== undefined)
@@ -129,7 +118,6 @@ async function drain(run: ProbeContext): Promise<void> {
   }
 }
 
-/** Reads updates of the user's bot. */
 export const poll = (run: ProbeContext, input: Readonly<Record<string, unknown>> = {}) =>
   run.call(bots.updates, { timeout: 0, ...input })
 

@@ -19,7 +19,6 @@ export function curlOf(baseUrl: string, { method, path, headers, body }: WireReq
   })
 }
 
-/** A string of JSON, or a space between words. */
 const BORDER = /("(?:[^"\\]|\\.)*"|\s+)/
 
 /** Replaces words and JSON strings that contain part of a secret, such as a code in lower case, with a name. */

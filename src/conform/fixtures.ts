@@ -16,7 +16,6 @@ export const CLOCK_STEP_MS = 20
 export const made = <Data>(run: ProbeContext, response: Observed<Data>, what: string): Data =>
   response.isSuccess ? response.data : run.needs(response, what)
 
-/** Members of a valid create call for a template. */
 export function templateInput({ resources }: ProbeContext, changes: Partial<TemplateInput> = {}): TemplateInput {
   return {
     ...templateBody,
@@ -48,9 +47,10 @@ export async function createTemplate(
   return registered(run, await run.call(templates.create, { ...templateInput(run), ...changes }, options))
 }
 
-/** Creates a draft, with the application token unless the options name another. */
-async function draft(run: ProbeContext, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
-  return run.needs(await createTemplate(run, changes, options), 'a template')
+/** Creates a template for a call that names it. */
+export async function draft(run: ProbeContext, changes: Partial<TemplateInput> = {}, options: CallOptions = {}) {
+  const made = run.needs(await createTemplate(run, changes, options), 'a template')
+  return typeof made.id === 'string' ? made : run.notApplicable('Needs the id of a new template.')
 }
 
 /** Creates and submits a template, and waits until it is active. Resolves to its id. */
@@ -131,7 +131,6 @@ export async function voucher(
   return run.needs(await run.call(vouchers.issue, await issueInput(run, changes)), 'an issued voucher')
 }
 
-/** Finds the credential of a type in the response to an issue. */
 export function credentialOf(
   run: ProbeContext,
   issued: IssuedVoucher,

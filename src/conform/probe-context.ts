@@ -30,7 +30,6 @@ export interface Observed<Data = unknown> extends WireResponse {
   readonly fault: string | undefined
   /** True for a success envelope, even with invalid `data`. */
   readonly isSuccess: boolean
-  /** `data` of the envelope. */
   readonly data: Data
   /** `code` of the envelope, if it is a text. */
   readonly code: string | undefined

@@ -22,38 +22,39 @@ export interface Probe {
   run(context: ProbeContext): Promise<unknown>
 }
 
-/** Anchor of the rule that a probe tests. */
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
 /** Options that the probes of a rule share, such as their needs. */
-type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'basis' | 'run'>>
-
-interface RuleOptions extends ProbeOptions {
-  /** Names of the probes whose statement the interface specifies, in whole or in part; others test decisions. */
-  readonly specified?: readonly string[]
-  readonly partly?: readonly string[]
-}
+type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'run'>>
 
 /** Defines a probe by its name, its statement as a sentence, and a function that tests the statement. */
-export interface DefineProbe {
-  (name: string, title: string, run: Probe['run']): Probe
+export type Define = (name: string, title: string, run: Probe['run']) => Probe
+
+/** Defines probes of decisions; `specified` and `partly` those whose statement the interface specifies. */
+export interface DefineProbe extends Define {
+  readonly specified: Define
+  readonly partly: Define
   /** Returns a function that defines probes of the same rule with other options. */
   with(changes: ProbeOptions): DefineProbe
 }
 
 /** Returns a function that defines probes of one rule. @param rule its anchor in contract/rules/ */
-export function probesOf(rule: string, options: RuleOptions = {}): DefineProbe {
-  const { specified = [], partly = [], ...members } = options
-  const basisOf = (name: string): Basis =>
-    specified.includes(name) ? 'specified' : partly.includes(name) ? 'partly_specified' : 'decided'
-  const define = (name: string, title: string, run: Probe['run']): Probe => ({
-    id: `${rule}/${name}`,
-    title,
-    basis: basisOf(name),
-    kind: 'protocol',
-    needs: [],
-    ...members,
-    run,
+export function probesOf(rule: string, options: ProbeOptions = {}): DefineProbe {
+  const define =
+    (basis?: Basis): Define =>
+    (name, title, run) => ({
+      id: `${rule}/${name}`,
+      title,
+      basis: 'decided',
+      kind: 'protocol',
+      needs: [],
+      ...options,
+      ...(basis && { basis }),
+      run,
+    })
+  return Object.assign(define(), {
+    specified: define('specified'),
+    partly: define('partly_specified'),
+    with: (changes: ProbeOptions) => probesOf(rule, { ...options, ...changes }),
   })
-  return Object.assign(define, { with: (changes: ProbeOptions) => probesOf(rule, { ...options, ...changes }) })
 }

@@ -20,7 +20,6 @@ interface Reply {
 /** Status of the response to a delivery, optionally with headers or delayed; default 200. */
 export type Responder = (arrival: Arrival) => number | Reply | Promise<number>
 
-/** Receives the deliveries of the platform during a run. */
 export class WebhookReceiver {
   readonly #server: Server
   readonly #arrivals: Arrival[] = []

@@ -132,12 +132,12 @@ export class Wire {
    * @throws NotReachable without a connection
    */
   async raw(bytes: string, { ms = 5_000, ends = false }: RawOptions = {}): Promise<RawReply> {
-    this.#requirePlain('sends bytes of its own')
+    this.#requirePlain('sends its own bytes')
     await this.#turn()
     const base = parseBaseUrl(this.#options.baseUrl)
     const { hostname: host, port, secure } = base
     if ((await findProxy(base)) !== undefined)
-      throw new NotApplicable('This probe sends bytes of its own, which a proxy does not forward unchanged.')
+      throw new NotApplicable('This probe sends its own bytes, which a proxy does not forward unchanged.')
     const socket = secure ? connectTls({ host, port, servername: host }) : connectPlain(port, host)
     this.last = undefined
     return new Promise((resolve, reject) => {

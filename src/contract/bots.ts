@@ -6,7 +6,6 @@ import {
   instant,
   laterInstant,
   messageText,
-  metadataInput,
   nullable,
   oneOf,
   page,
@@ -19,7 +18,7 @@ import {
 import { type Static, Type, withExample } from './schema.js'
 import { template, templateInput, templates } from './templates.js'
 import { allowedUpdates, update as updateRecord } from './updates.js'
-import { issuedVoucher, issueEvidence, issueFailures, newExternalIssueId } from './vouchers.js'
+import { issuedVoucher, issueEvidence, issueFailures, issueOptions, newExternalIssueId } from './vouchers.js'
 import { webhookSettings } from './webhook.js'
 
 /** Schema of an https URL with at most 2048 characters. */
@@ -227,7 +226,7 @@ export const bots = group('bots', {
   }),
 
   templates: get('/api/v1/bots/my/:botId/vouchers/templates', {
-    summary: 'List the templates of the linked application, or those of the bot',
+    summary: 'List the templates of the linked application, or of the bot',
     ...byAccount,
     query: templates.list.query,
     output: page(template),
@@ -262,7 +261,7 @@ export const bots = group('bots', {
       chat_id: ids.chatId,
       template_id: ids.templateId,
       external_issue_id: newExternalIssueId,
-      metadata: Type.Optional(metadataInput),
+      ...issueOptions,
     }),
     status: 201,
     statuses: [200],

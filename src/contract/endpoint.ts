@@ -105,6 +105,8 @@ export interface Endpoint {
   readonly leadsTo?: readonly FailureCode[]
   /** Set if a success submits a template or bot for review, or decides on one. */
   readonly review?: 'submits' | 'decides'
+  /** Set if the activity leaves the call out: it only watches the server, or its effect has its own line. */
+  readonly unlisted?: true
   /** Set if a scenario of recorded calls leaves the call out: it only reads for the operator, or its effect is recorded. */
   readonly unrecorded?: true
 }

@@ -20,7 +20,7 @@ interface FailureRule {
   readonly isBeforeRecords: boolean
 }
 
-/** See `FailureRule.dependsOn`. `age` is that of a record, or its use; `count` is how many there are already. */
+/** See `FailureRule.dependsOn`. `age`: of a record, or of its last use; `count`: how many there are already. */
 export type Dependence =
   | 'age'
   | 'count'
@@ -182,7 +182,7 @@ export const failures = {
     cause: 'Application tokens end after the days chosen at their creation, account JWTs after hours.',
     dependsOn: 'credential',
   }),
-  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the one of the bot.', {
+  TOKEN_REVOKED: rule(401, 'The token was revoked.', 'Create a new token, or regenerate the token of the bot.', {
     cliFix: NEW_CREDENTIAL,
     cause: 'Somebody revoked the token, or regenerated the token of the bot.',
     dependsOn: 'credential',
@@ -335,12 +335,12 @@ export const failures = {
   }),
   VOUCHER_NOT_FOUND: rule(404, 'No such voucher.', 'Scan or type the code again; it must belong to this application.', {
     cliFix:
-      'Scan or type the code again. A token finds vouchers of its own application only: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.',
+      'Scan or type the code again. A token finds only vouchers of its application: `voucherctl whoami`. `voucherctl platform vouchers list` shows all of a local server.',
     cause: 'The code is mistyped, or the token belongs to another application than the voucher.',
   }),
   REDEMPTION_NOT_FOUND: rule(404, 'No such redemption.', 'Use the id that the redeem call returned.', {
     cliFix: 'Use the id that the redemption printed; `voucherctl vouchers verify` shows it for a redeemed voucher.',
-    cause: 'The id is that of a voucher, mistyped, or the redemption belongs to another application.',
+    cause: 'The id belongs to a voucher, is mistyped, or the redemption belongs to another application.',
   }),
   BOT_NOT_FOUND: rule(404, 'No such bot.', 'List the bots of this account.', {
     cliFix: 'The bots of the account: `voucherctl bots list`.',
@@ -424,8 +424,8 @@ export const failures = {
   EXTERNAL_ISSUE_ID_CONFLICT: rule(
     409,
     'This external_issue_id was issued to another recipient.',
-    'Use an external_issue_id of its own for each issuance.',
-    { cliFix: 'Give each issuance an --external-id of its own.' },
+    'Use another external_issue_id for each issuance.',
+    { cliFix: 'Give each issuance another --external-id.' },
   ),
   VOUCHER_ALREADY_REDEEMED: rule(
     409,

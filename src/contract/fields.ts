@@ -47,11 +47,11 @@ export const instantInput = Type.String({
 })
 
 /** Output of an instant: RFC 3339 in UTC with milliseconds. */
-export const instantAt = (example: string) => Type.String({ description: 'RFC 3339, UTC, milliseconds', example })
+export const instantAt = (example: string) => Type.Instant({ description: 'RFC 3339, UTC, milliseconds', example })
 
 // All examples describe one coffee shop, with consistent ids and times.
 export const instant = instantAt('2026-11-21T10:00:00.000Z')
-/** An instant some minutes after those of `instant`. */
+/** An instant some minutes after the examples of `instant`. */
 export const laterInstant = instantAt('2026-11-21T10:05:00.000Z')
 export const unixSeconds = Type.Integer({ example: 1_795_255_200 })
 
@@ -76,7 +76,7 @@ export const requestId = id('req_01JZ0000000000000000000000')
 
 /**
  * Allows null in addition to `schema`, by a `type` array: a serialiser would try each alternative of a union. Without an
- * example, that of `schema` is used; if it has none either, null.
+ * example, the example of `schema` is used; if it has none either, null.
  */
 export function nullable<S extends Schema>(schema: S, example?: Static<S> | null) {
   const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] }
@@ -86,6 +86,7 @@ export function nullable<S extends Schema>(schema: S, example?: Static<S> | null
 
 /** Marks a member with a secret value, which no observer of calls may see (rules/operator.md#secrets-of-exchanges). */
 export const secret = { 'x-secret': true } as const
+export const isSecret = (schema: Schema | undefined): boolean => schema !== undefined && 'x-secret' in schema
 
 /** Marks a member whose value the platform accepts once, with the code of the refusal of a second one. */
 export const unique = (

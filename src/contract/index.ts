@@ -39,3 +39,8 @@ export type EndpointId = { [G in keyof Contract]: Contract[G][keyof Contract[G]]
 
 /** All endpoints of `contract` as one list. */
 export const endpoints: readonly Endpoint[] = Object.values(contract).flatMap((group) => Object.values(group))
+
+const byId: ReadonlyMap<string | null, Endpoint> = new Map(endpoints.map((it) => [it.id, it]))
+
+/** Finds an endpoint; undefined outside of `contract`, such as for a health check. */
+export const endpointOf = (id: string | null): Endpoint | undefined => byId.get(id)

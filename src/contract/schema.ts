@@ -36,6 +36,9 @@ const optional = Symbol('optional')
 /** Has the example of a schema. A symbol, so that neither validators nor JSON have the keyword. */
 const example = Symbol('example')
 
+/** Marks instants, whose format the OpenAPI document gives in words. A symbol, like `example`. */
+const instant = Symbol('instant')
+
 /** Adds an example to a schema; undefined adds none. */
 export const withExample = <S extends object>(schema: S, value: unknown): S =>
   value === undefined ? schema : { ...schema, [example]: value }
@@ -48,6 +51,9 @@ export const Type = {
   Array: <S extends Schema>(items: S, keywords?: Keywords<Static<S>[]>): Schema<Static<S>[]> =>
     build('array', { items, ...keywords }),
   Boolean: (keywords?: Keywords<boolean>): Schema<boolean> => build('boolean', keywords),
+  /** A text in the format of an instant. */
+  Instant: (keywords?: Keywords<string>): Schema<string> =>
+    Object.assign(build('string', keywords), { [instant]: true }),
   Integer: (keywords?: Keywords<number>): Schema<number> => build('integer', keywords),
   Literal: <const V extends string>(value: V): Schema<V> => build('string', { const: value }),
   Number: (keywords?: Keywords<number>): Schema<number> => build('number', keywords),
@@ -56,7 +62,7 @@ export const Type = {
     const schema = { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...keywords } as const
     return withExample(schema, value)
   },
-  /** Examples of objects have the member if it has an example of its own. */
+  /** Examples of objects have the member if it has its own example. */
   Optional: <S extends Schema>(schema: S, value?: Static<S>): S & OptionalSchema =>
     withExample({ ...schema, [optional]: true }, value),
   String: (keywords?: Keywords<string>): Schema<string> => build('string', keywords),
@@ -86,7 +92,10 @@ export interface ReadSchema extends Schema {
   readonly maximum?: number
 }
 
-/** Returns an example of a schema: its own, or one made from those of its parts. @throws Error if a text has none */
+/** True for a text in the format of an instant, which may be null. */
+export const isInstant = (schema: ReadSchema): boolean => schema.format === 'date-time' || instant in schema
+
+/** Returns an example of a schema: its own, or one made from its parts. @throws Error if a text has none */
 export function exampleOf<S extends Schema>(schema: S): Static<S> {
   const made = partExample(schema as ReadSchema)
   if (made === undefined) throw new Error(`No example of ${JSON.stringify(schema)}`)

@@ -122,3 +122,5 @@ export const dispatch: OpenEndpoint = {
 }
 
 export const openEndpoints: readonly OpenEndpoint[] = [bootstrap, session, dispatch]
+
+export const isOpenEndpoint = (id: string | null) => openEndpoints.some((it) => it.id === id)

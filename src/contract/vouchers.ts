@@ -124,6 +124,9 @@ export const issueFailures = [
   'EXTERNAL_ISSUE_ID_CONFLICT',
 ] as const
 
+/** Optional members of an issue, by an application or by a bot. */
+export const issueOptions = { metadata: Type.Optional(metadataInput) }
+
 export const vouchers = group('vouchers', {
   issue: post('/api/v1/open-platform/vouchers/issue', {
     summary: 'Issue a voucher of an active template to a user',
@@ -137,7 +140,7 @@ export const vouchers = group('vouchers', {
       template_id: ids.templateId,
       external_issue_id: newExternalIssueId,
       recipient_user_id: machineId(128, { example: 'user-42' }),
-      metadata: Type.Optional(metadataInput),
+      ...issueOptions,
     }),
     status: 201,
     statuses: [200],

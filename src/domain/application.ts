@@ -1,10 +1,40 @@
-import type { Application } from '../contract/apps.js'
+import type { Application, apps } from '../contract/apps.js'
+import type { InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
 import { DAY_MS } from '../values/duration.js'
-import type { ApplicationRow, TokenRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
 import { hashToken, tokenPrefixOf } from './tokens.js'
+
+/** A row of a table. In all rows, times are in ms since the epoch, flags 0 or 1, structures JSON text. */
+export interface ApplicationRow {
+  id: string
+  account_id: string
+  name: string
+  description: string | null
+  /** Set by the owner; `suspended` overrides it. */
+  status: 'active' | 'disabled'
+  suspended: number
+  features: string
+  allowed_origins: string
+  secure_transport: 'optional' | 'required'
+  created_at: number
+  updated_at: number
+}
+
+export interface TokenRow {
+  id: string
+  application_id: string
+  name: string
+  token_hash: string
+  token_prefix: string
+  last4: string
+  scopes: string
+  created_at: number
+  expires_at: number | null
+  last_used_at: number | null
+  revoked_at: number | null
+}
 
 /** Maximum per account and per application (rules/callers.md#applications, rules/callers.md#application-tokens). */
 export const APPLICATIONS_PER_ACCOUNT = 50
@@ -15,13 +45,7 @@ export const TOKEN_LIFETIME_DAYS = 365
 export const OPERATOR_CALLER = 'operator'
 
 /** Members of an application that its owner sets. */
-export interface ApplicationSettings {
-  readonly name?: string | undefined
-  readonly description?: string | undefined
-  readonly allowed_origins?: readonly string[] | undefined
-  readonly secure_transport?: 'optional' | 'required' | undefined
-  readonly status?: 'active' | 'disabled' | undefined
-}
+export type ApplicationSettings = Omit<InputOf<typeof apps.update>, 'appId'>
 
 export function newApplication(
   id: string,

@@ -1,7 +1,22 @@
 import { hash } from 'node:crypto'
 import { type Refusal, refuse } from '../contract/errors.js'
 import { DAY_MS } from '../values/duration.js'
-import type { IdempotencyRecord } from './rows.js'
+
+/**
+ * A successful call and its idempotency key. `data` is the part of the response that cannot be rebuilt from the voucher
+ * or redemption, as JSON without credentials; usually null, because whole responses doubled the stored bytes per call.
+ */
+export interface IdempotencyRecord {
+  application_id: string
+  idempotency_key: string
+  fingerprint: string
+  status: number
+  subject_id: string
+  data: string | null
+  created_at: number
+  /** Null for a record that never expires. */
+  expires_at: number | null
+}
 
 /** Lifetime of idempotency records; redeem records never expire (rules/calls.md#idempotency-keys). */
 export const IDEMPOTENCY_LIFETIME_MS = 30 * DAY_MS

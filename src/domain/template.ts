@@ -1,7 +1,39 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Template, TemplateInput, Validity } from '../contract/templates.js'
-import type { TemplateRow } from './rows.js'
 import { formatInstant, instantOrNull } from './time.js'
+
+export interface TemplateRow {
+  /** Empty for a template without an application. */
+  application_id: string
+  id: string
+  account_id: string
+  bot_id: string | null
+  external_template_id: string
+  name: string
+  type: string
+  issuer_name: string
+  fulfiller_name: string
+  fulfillment_category: string
+  acquisition_source: string
+  validity: string
+  issue_limit: number
+  issued_count: number
+  status: 'draft' | 'reviewing' | 'active' | 'rejected'
+  rejection_code: string | null
+  rejection_reason: string | null
+  submitted_at: number | null
+  reviewed_at: number | null
+  description: string | null
+  metadata: string
+  created_at: number
+  updated_at: number
+}
+
+/** Template fields shown in a voucher. They never change. */
+export type TemplateSummary = Pick<
+  TemplateRow,
+  'external_template_id' | 'name' | 'type' | 'issuer_name' | 'fulfiller_name' | 'fulfillment_category'
+>
 
 export function templateRecord(row: TemplateRow): Template {
   return {

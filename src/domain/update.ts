@@ -27,11 +27,8 @@ export function updateBody(updateId: number, type: UpdateType, payload: UpdatePa
   return JSON.stringify({ update_id: updateId, type, created_at: formatInstant(now), [type]: payload })
 }
 
-/** Type and voucher of an update; a member is null if unknown. */
-export interface UpdateSubject {
-  readonly type: string | null
-  readonly voucherId: string | null
-}
+/** Type and voucher of an update. */
+export type UpdateSubject = ReturnType<typeof updateSubject>
 
 interface ReadUpdate {
   readonly type?: string
@@ -39,7 +36,7 @@ interface ReadUpdate {
 }
 
 /** Reads the subject of a stored update. @param body JSON text of `updateBody` */
-export function updateSubject(body: string): UpdateSubject {
+export function updateSubject(body: string) {
   const { type = '', ...update } = JSON.parse(body) as ReadUpdate
   const payload = update[type] as { voucher?: { id: string }; redemption?: { voucherId: string } } | undefined
   return { type, voucherId: payload?.voucher?.id ?? payload?.redemption?.voucherId ?? null }

@@ -1,7 +1,7 @@
 import type { VoucherEvent } from '../contract/platform/voucher-history.js'
-import { OPERATOR_CALLER } from './application.js'
-import type { RedemptionRow, TokenRow, VoucherRow } from './rows.js'
+import { OPERATOR_CALLER, type TokenRow } from './application.js'
 import { formatInstant } from './time.js'
+import type { RedemptionRow, VoucherRow } from './voucher.js'
 
 /** A call about a voucher that is in no row. */
 export interface LoggedCall {

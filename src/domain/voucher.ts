@@ -1,9 +1,67 @@
+import type { InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import type { issueFailures, Redemption, Verification, Voucher, vouchers } from '../contract/vouchers.js'
 import { DAY_MS } from '../values/duration.js'
-import type { RedemptionRow, TemplateRow, TemplateSummary, VoucherRow } from './rows.js'
+import type { IdempotencyKey } from './idempotency.js'
+import type { TemplateRow, TemplateSummary } from './template.js'
 import { formatInstant, instantOrNull } from './time.js'
 import { windowOf } from './validity.js'
+
+export interface VoucherRow {
+  application_id: string
+  id: string
+  template_id: string
+  external_issue_id: string
+  recipient_user_id: string
+  /** Stored state: a voucher expires by its valid_until, without a change of state. */
+  state: 'issued' | 'redeemed'
+  valid_from: number
+  valid_until: number
+  code_hint: string
+  /** Id of the credential key and collision counter, from which the server derives the credentials. */
+  key_id: string
+  key_counter: number
+  redeem_code_hash: string
+  qr_token_hash: string
+  channel: 'direct' | 'bot'
+  bot_id: string | null
+  issued_at: number
+  /** The call that issued the voucher (`CallSource`). */
+  issue_request_id: string
+  issue_idempotency_key: string | null
+  issued_by: string
+  redeemed_at: number | null
+  redemption_id: string | null
+  metadata: string
+  updated_at: number
+}
+
+/** Columns that a reversal sets. */
+export interface Reversal {
+  metadata: string
+  reversed_at: number | null
+  reversal_reason: string | null
+  /** The call that reversed (`CallSource`). */
+  reverse_request_id: string | null
+  reverse_idempotency_key: string | null
+  reversed_by: string | null
+}
+
+export interface RedemptionRow extends Reversal {
+  application_id: string
+  id: string
+  voucher_id: string
+  template_id: string
+  external_issue_id: string
+  recipient_user_id: string
+  credential_type: 'qr_token' | 'redeem_code'
+  reference: string | null
+  redeemed_at: number
+  /** The call that redeemed (`CallSource`). */
+  redeem_request_id: string
+  redeem_idempotency_key: string
+  redeemed_by: string
+}
 
 /** Period in which a redemption can be reversed (rules/vouchers.md#reversal). */
 export const REVERSAL_WINDOW_MS = 90 * DAY_MS
@@ -16,16 +74,26 @@ export type RedeemableVoucher = VoucherLifecycle &
     'id' | 'template_id' | 'external_issue_id' | 'recipient_user_id' | 'code_hint' | 'redeemed_at' | 'redemption_id'
   >
 
-export type PublicVoucherRow = Omit<
-  VoucherRow,
-  | 'key_id'
-  | 'key_counter'
-  | 'redeem_code_hash'
-  | 'qr_token_hash'
-  | 'issue_request_id'
-  | 'issue_idempotency_key'
-  | 'issued_by'
->
+/** Columns from which the record of a voucher is made. */
+export const publicVoucherColumns = [
+  'application_id',
+  'id',
+  'template_id',
+  'external_issue_id',
+  'recipient_user_id',
+  'state',
+  'valid_from',
+  'valid_until',
+  'code_hint',
+  'channel',
+  'bot_id',
+  'issued_at',
+  'redeemed_at',
+  'redemption_id',
+  'metadata',
+  'updated_at',
+] as const satisfies readonly (keyof VoucherRow)[]
+export type PublicVoucherRow = Pick<VoucherRow, (typeof publicVoucherColumns)[number]>
 
 export type IssuingTemplate = Pick<TemplateRow, 'status' | 'validity' | 'issue_limit' | 'issued_count'>
 
@@ -130,20 +198,59 @@ export function redemptionRecordAtRedeem(
   return redemptionRecord(asRedeemed, { ...voucher, state: 'redeemed' }, row.redeemed_at)
 }
 
-interface IssueRequest {
-  readonly externalIssueId: string
-  readonly recipientUserId: string
-  readonly metadata: Readonly<Record<string, string>>
+/** Request id and caller of a call, for the voucher's history. */
+export interface CallSource {
+  readonly requestId: string
+  /** Id of an application token, or prefix of a bot token. */
+  readonly calledBy: string
 }
 
+export type IssueInput = InputOf<typeof vouchers.issue>
+
+/** A call that issues a voucher: its input, and what the server knows about the call. */
+export interface IssueCall extends IssueInput, CallSource {
+  readonly applicationId: string
+  readonly voucherId: string
+  /** Undefined for a bot's call without an idempotency key. */
+  readonly idempotencyKey: IdempotencyKey | undefined
+  /** The bot that delivers the voucher into a chat; absent for a direct issue. */
+  readonly botId?: string
+  readonly now: number
+}
+
+/** @param credentials columns of the credentials */
+export function newVoucher(
+  call: IssueCall,
+  window: { readonly validFrom: number; readonly validUntil: number },
+  credentials: Pick<VoucherRow, 'code_hint' | 'key_id' | 'key_counter' | 'redeem_code_hash' | 'qr_token_hash'>,
+): VoucherRow {
+  return {
+    application_id: call.applicationId,
+    id: call.voucherId,
+    template_id: call.template_id,
+    external_issue_id: call.external_issue_id,
+    recipient_user_id: call.recipient_user_id,
+    state: 'issued',
+    valid_from: window.validFrom,
+    valid_until: window.validUntil,
+    ...credentials,
+    channel: call.botId === undefined ? 'direct' : 'bot',
+    bot_id: call.botId ?? null,
+    issued_at: call.now,
+    issue_request_id: call.requestId,
+    issue_idempotency_key: call.idempotencyKey?.value ?? null,
+    issued_by: call.calledBy,
+    redeemed_at: null,
+    redemption_id: null,
+    metadata: JSON.stringify(call.metadata ?? {}),
+    updated_at: call.now,
+  }
+}
+
+export type IssueRefusal = Refusal<(typeof issueFailures)[number]>
+
 type IssueDecision =
-  | Refusal<
-      | 'TEMPLATE_NOT_FOUND'
-      | 'EXTERNAL_ISSUE_ID_CONFLICT'
-      | 'TEMPLATE_NOT_ACTIVE'
-      | 'TEMPLATE_VALIDITY_ENDED'
-      | 'TEMPLATE_QUOTA_EXHAUSTED'
-    >
+  | IssueRefusal
   | { readonly ok: true; readonly existing: VoucherRow }
   | { readonly ok: true; readonly existing: null; readonly validFrom: number; readonly validUntil: number }
 
@@ -151,12 +258,12 @@ type IssueDecision =
 export function decideIssue(
   template: IssuingTemplate | undefined,
   existing: VoucherRow | undefined,
-  request: IssueRequest,
+  input: IssueInput,
   now: number,
 ): IssueDecision {
   if (template === undefined) return refuse('TEMPLATE_NOT_FOUND')
   if (existing !== undefined) {
-    return existing.recipient_user_id === request.recipientUserId
+    return existing.recipient_user_id === input.recipient_user_id
       ? { ok: true, existing }
       : refuse('EXTERNAL_ISSUE_ID_CONFLICT')
   }

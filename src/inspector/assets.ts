@@ -51,7 +51,7 @@ export function packageVersion(): Promise<string> {
   return version
 }
 
-/** Files of the page by name. All are read together: an update may replace them, and those of two builds differ. */
+/** Files of the page by name. All are read together: an update may replace them, and files of two builds differ. */
 let files: Promise<ReadonlyMap<string, Buffer>> | undefined
 
 async function readFiles(): Promise<ReadonlyMap<string, Buffer>> {

@@ -15,13 +15,6 @@ const SAVE_MS = 600_000
 /** The members of a socket that a session uses. */
 export type PageConnection = EventEmitter & Pick<Socket, 'destroyed' | 'readableEnded'>
 
-/** What a page gets for a ticket. */
-interface NewSession {
-  readonly token: string
-  /** Hex; with it the page checks that a server has the key of this session's server. */
-  readonly proof_key: string
-}
-
 /** What page sessions need to outlive the process (rules/operator.md#page). */
 export interface SessionStorage {
   /** Secret of the data folder, from which proof keys derive. */
@@ -70,7 +63,7 @@ export class PageSessions {
     this.#sessions = own.map((it) => sessionOf(Buffer.from(it.hash, 'hex'), Math.min(now, Date.parse(it.used_at))))
   }
 
-  /** Stores the open sessions, and keeps those of other servers of the folder. */
+  /** Stores the open sessions, and keeps the sessions of other servers of the folder. */
   save(): void {
     const now = this.#now()
     this.#savedAt = now
@@ -106,8 +99,11 @@ export class PageSessions {
     return { secret, expiresAt }
   }
 
-  /** Returns the token of a new session for a valid ticket, and invalidates the ticket. */
-  exchange(ticket: string): NewSession | undefined {
+  /**
+   * Returns the token of a new session for a valid ticket, and invalidates the ticket. With the key the page checks that
+   * a server is the server of this session.
+   */
+  exchange(ticket: string) {
     const valid = this.#valid()
     const found = find(valid, ticket)
     this.#tickets = valid.filter((it) => it !== found)

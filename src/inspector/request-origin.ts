@@ -10,12 +10,9 @@ export interface PageMessage {
 }
 
 /** Host names and origin that requests to a port may name (rules/operator.md#page-requests). */
-export interface AllowedOrigin {
-  readonly origin: string
-  readonly hosts: ReadonlySet<string>
-}
+export type AllowedOrigin = ReturnType<typeof allowedOriginOf>
 
-export function allowedOriginOf(baseUrl: string): AllowedOrigin {
+export function allowedOriginOf(baseUrl: string) {
   const { origin, hostname, port } = new URL(baseUrl)
   const names = ['127.0.0.1', '[::1]', 'localhost', hostname]
   // Clients omit the default port.

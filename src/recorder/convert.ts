@@ -13,7 +13,7 @@ import {
   uniqueMembers,
 } from './events.js'
 import { type Known, reasonAgainst, setsWebhook } from './reasons.js'
-import { changes, durationOf, jqOf } from './values.js'
+import { changes, durationOf, jqOf, snakeCase } from './values.js'
 
 /** A step under construction; `members` are written to the file, without `capture` and `use`. */
 export interface DraftStep {
@@ -111,7 +111,7 @@ export class Converter {
     const label = `A delivery of ${type ?? 'an unknown type'} at ${at}`
     if (type === null) return this.note(`${label}: a step cannot wait for it.`)
     if (isReplay) return this.note(`${label}: the operator replayed it, which has no step.`)
-    if (status === null) return this.note(`${label}: no receiver responded; that of a scenario always does.`)
+    if (status === null) return this.note(`${label}: no receiver responded; the receiver of a scenario always does.`)
     if (!this.#hasWebhook) return this.note(`${label}: no call set its webhook.`)
     if (this.#delivered.has(id)) return this.note(`${label}: a receiver passes over what it has accepted.`)
     if (status !== 'timeout' && status < 300) this.#delivered.add(id)
@@ -188,7 +188,7 @@ export class Converter {
   /** Selects the credential of a call by `use` of an earlier step. Returns `as` if the call needs it. */
   #credentialOf(call: RecordedCall): string | undefined {
     const { caller, credential, code, target } = call
-    if (target.startsWith('platform.') && code === null) return undefined
+    if (caller === 'operator' && code === null) return undefined
     if (credential === null) return code === 'TOKEN_MISSING' || target.includes(' ') ? 'none' : undefined
     const source = this.#sourceOf(call)
     const kind = this.#kinds.get(credential) ?? kindsByPath[source?.jq ?? ''] ?? caller
@@ -328,6 +328,6 @@ const escaped = (text: string) => text.replaceAll('${', () => '$${')
 function baseOf(member: string, { jq }: Source, { input }: RecordedCall): string {
   if (jq.includes('credentials[]')) return jq.includes('qr_token') ? 'qr_token' : 'code'
   if (member === 'value' && isMembers(input.credential)) return 'code'
-  const name = member.replace(/(?:_id|Id)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const name = snakeCase(member.replace(/(?:_id|Id)$/, ''))
   return /^[a-z_][a-z0-9_]{0,50}$/.test(name) ? name : 'value'
 }

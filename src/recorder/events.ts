@@ -1,18 +1,16 @@
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { Unique } from '../contract/fields.js'
-import { endpoints } from '../contract/index.js'
+import { endpointOf, endpoints } from '../contract/index.js'
 import type { ActivityLine, CapturedExchange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
+import { isOpenEndpoint } from '../contract/secure.js'
 import { parseJson } from '../values/json.js'
 import { readTarget } from '../values/path-part.js'
 
 export type Members = Readonly<Record<string, unknown>>
 /** Divides a loop into pieces, between which the process can do other work. */
 export type InPieces = <T>(items: Iterable<T>) => Iterable<T> | AsyncIterable<T>
-export type Route = Pick<Endpoint, 'id' | 'method' | 'path' | 'caller' | 'query' | 'review' | 'unrecorded'>
-
-export const routeOf = (id: string): Route | undefined => endpoints.find((it) => it.id === id)
 
 /** A call, as the activity of a server shows it. */
 export interface RecordedCall {
@@ -127,9 +125,9 @@ export const uniqueMembers: Readonly<Record<string, Unique>> = Object.fromEntrie
 
 function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }>): RecordedEvent | readonly [] {
   const { endpoint, method, status, code, time, fault = null } = request
-  const route = endpoint === null ? undefined : routeOf(endpoint)
+  const route = endpointOf(endpoint)
   // A step cannot open encrypted sessions.
-  if (route?.unrecorded || endpoint?.startsWith('secure.')) return []
+  if (route?.unrecorded || isOpenEndpoint(endpoint)) return []
   const label = `${endpoint ?? method} at ${time} (${code ?? status})`
   if (exchange === null) return note(`${label}: the server has no more than its log line.`)
   const sent = jsonOf(exchange.request.body)
@@ -187,7 +185,7 @@ function reasonAgainst(
   { method, body_bytes: bytes }: CapturedExchange['request'],
   sent: unknown,
   path: string,
-  route: Route | undefined,
+  route: Endpoint | undefined,
   endpoint: string | null,
 ): string | undefined {
   if (endpoint === 'platform.seedStore') return 'a seed is secret; records that calls use are created'
@@ -201,7 +199,7 @@ function reasonAgainst(
     : undefined
 }
 
-function pathMembers({ path, query }: Route, url: string): Record<string, unknown> {
+function pathMembers({ path, query }: Endpoint, url: string): Record<string, unknown> {
   const sent = readTarget(path, url)
   const inQuery = [...sent.query].map(([name, value]): [string, unknown] => {
     const { type } = (membersOf(query)[name] ?? {}) as { type?: unknown }

@@ -1,4 +1,8 @@
-import { scopes } from '../contract/endpoint.js'
+import { type Endpoint, membersOf, scopes } from '../contract/endpoint.js'
+import { endpointOf } from '../contract/index.js'
+import type { Schema } from '../contract/schema.js'
+import { templateInput } from '../contract/templates.js'
+import { vouchers } from '../contract/vouchers.js'
 import {
   accountsOf,
   eachNew,
@@ -10,10 +14,9 @@ import {
   nameOf,
   type RecordedCall,
   type RecordedEvent,
-  type Route,
-  routeOf,
 } from './events.js'
 import { setsWebhook } from './reasons.js'
+import { snakeCase } from './values.js'
 
 /** Records of the server by their ids, as the operator API shows them; a voucher with the events of its history. */
 export type Existing = ReadonlyMap<string, Members>
@@ -26,7 +29,7 @@ export function approvesAtOnce(events: readonly RecordedEvent[]): boolean {
   return events.filter(isCall).some(({ target, input, data, code }) => {
     if (code !== null) return false
     const { templateId, template_id: issued, botId, bot_id: ofChat } = input
-    const review = routeOf(target)?.review
+    const review = endpointOf(target)?.review
     if (review === 'submits') submitted.add(templateId ?? (isMembers(data) ? data.id : undefined))
     else if (review === 'decides') submitted.delete(templateId ?? botId)
     else if (target === 'vouchers.issue' || target === 'bots.issue') return submitted.has(issued)
@@ -164,11 +167,9 @@ class Preparing {
     if (issued !== undefined && !this.#isBefore(issued, call)) return
     const credentials: unknown[] = named.length > 0 ? named : [{ type: 'redeem_code', value: nameOf(id) }]
     this.#credentials.set(id, credentials)
-    const { templateId, externalIssueId, recipientUserId, metadata, applicationId } = record
-    this.record(String(templateId))
-    const token = this.#tokenOf(String(applicationId))
-    const recipient = { external_issue_id: externalIssueId, recipient_user_id: recipientUserId }
-    const issue = { template_id: templateId, ...recipient, ...(Object.keys(metadata ?? {}).length > 0 && { metadata }) }
+    this.record(String(record.templateId))
+    const token = this.#tokenOf(String(record.applicationId))
+    const issue = inputFrom(vouchers.issue.body, record)
     this.#again('vouchers.issue', issued, issue, { id, credentials }, token)
     for (const event of events.filter((it) => this.#isBefore(it, call))) {
       const { type, redemption_id: redemptionId, reference, reason } = event
@@ -217,16 +218,16 @@ class Preparing {
 
   #template(id: string, record: Members): void {
     const { applicationId, botId, status } = record
-    const input = templateInput(record)
+    const input = { ...inputFrom(templateInput, record), validity: validityInput(record.validity as Members) }
     const isOfBot = applicationId === null && typeof botId === 'string'
     if (isOfBot) this.record(botId)
     const token = isOfBot ? null : this.#tokenOf(String(applicationId))
     const [group, owner] = isOfBot ? (['bots', { botId }] as const) : (['templates', {}] as const)
     this.#add(isOfBot ? 'bots.createTemplate' : 'templates.create', { ...owner, ...input }, { id }, token)
-    if (status === 'draft' || this.#happens(/\.submit/, id)) return
+    if (status === 'draft' || this.#isReviewed(id, 'submits')) return
     const submit = group === 'bots' ? 'bots.submitTemplate' : 'templates.submit'
     this.#add(submit, { ...owner, templateId: id }, {}, token)
-    if (this.#happens(/^platform\.(?:approve|reject)/, id)) return
+    if (this.#isReviewed(id, 'decides')) return
     const refused = { code: record.rejectionCode, reason: record.rejectionReason }
     if (status === 'rejected') this.#add('platform.rejectTemplate', { templateId: id, ...refused }, {})
     else if (status === 'active' && !this.#approvesAtOnce) this.#add('platform.approveTemplate', { templateId: id }, {})
@@ -234,17 +235,21 @@ class Preparing {
 
   #bot(id: string, { name, username, scopes: own, review_status, application_id: appId }: Members): void {
     this.#add('bots.apply', { name, username, scopes: own }, { id })
-    const isApproved = review_status === 'approved' && !this.#happens(/^platform\.approve/, id)
+    const isApproved = review_status === 'approved' && !this.#isReviewed(id, 'decides')
     if (isApproved && !this.#approvesAtOnce) this.#add('platform.approveBot', { botId: id }, {})
-    if (typeof appId !== 'string' || this.#happens(/linkBot/, id)) return
+    if (typeof appId !== 'string' || this.#happens(id, (it) => it === 'apps.linkBot' || it === 'apps.unlinkBot')) return
     this.record(appId)
     this.#add('apps.linkBot', { appId, botId: id }, {})
   }
 
+  #isReviewed(id: string, review: Endpoint['review']): boolean {
+    return this.#happens(id, (target) => endpointOf(target)?.review === review)
+  }
+
   /** True if a recorded call does this to a template or bot; the record shows its state after that. */
-  #happens(target: RegExp, id: string): boolean {
+  #happens(id: string, does: (target: string) => boolean): boolean {
     return this.#recorded.some(
-      ({ target: it, input, code }) => target.test(it) && [input.templateId, input.botId].includes(id) && code === null,
+      ({ target, input, code }) => does(target) && [input.templateId, input.botId].includes(id) && code === null,
     )
   }
 
@@ -274,7 +279,7 @@ class Preparing {
   }
 
   #add(target: string, input: Members, data: Members, given: string | null = null, key?: string): void {
-    const { method, caller } = routeOf(target) as Route
+    const { method, caller } = endpointOf(target) as Endpoint
     const owner = this.#owners.get(input.appId ?? input.botId ?? data.id)
     const credential = caller === 'jwt' ? this.#jwt(owner) : given
     const unset = { at: '', status: null, code: null, replayed: false, fault: null }
@@ -283,15 +288,16 @@ class Preparing {
   }
 }
 
-/** Members of a template record under the names of the input. */
-function templateInput({ validity, ...record }: Members): Members {
-  const snake = (members: Members) =>
-    Object.fromEntries(
-      Object.entries(members).flatMap(([name, it]) =>
-        it === null ? [] : [[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), it]],
-      ),
-    )
-  const names = ['externalTemplateId', 'name', 'type', 'issuerName', 'fulfillerName', 'fulfillmentCategory']
-  const chosen = [...names, 'acquisitionSource', 'issueLimit', 'description'].map((it) => [it, record[it] ?? null])
-  return { ...snake(Object.fromEntries(chosen)), validity: snake(validity as Members) }
+/** Members of an input that the record of its result still has. */
+function inputFrom(body: Schema, record: Members): Members {
+  const camel = (name: string) => name.replace(/_[a-z]/g, (it) => it.charAt(1).toUpperCase())
+  const isSet = (it: unknown) => it != null && !(isMembers(it) && Object.keys(it).length === 0)
+  const all = Object.keys(membersOf(body)).map((name) => [name, record[camel(name)]] as const)
+  return Object.fromEntries(all.filter(([, it]) => isSet(it)))
+}
+
+function validityInput(validity: Members): Members {
+  return Object.fromEntries(
+    Object.entries(validity).flatMap(([name, it]) => (it === null ? [] : [[snakeCase(name), it]])),
+  )
 }

@@ -45,3 +45,5 @@ export function changes(before: unknown, after: unknown): unknown {
     typeof after !== 'string' || !(ID.test(after) || after.includes('[hidden') || /^\d{4}-\d\d-/.test(after))
   return isPlain && after !== before && after !== null ? after : undefined
 }
+
+export const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -60,7 +60,7 @@ const messages: Readonly<Record<SecureFailureCode, string>> = {
   SECURE_BOOTSTRAP_INVALID: 'The server did not describe its encrypted transport in a way that can be used.',
   SECURE_SESSION_INVALID: 'The server did not open a session that can be used.',
   SECURE_PIN_MISMATCH: 'The key of the server is none of the pinned ones.',
-  SECURE_ANSWER_INVALID: 'The response is not the one of this request, or was changed on its way.',
+  SECURE_ANSWER_INVALID: 'The response belongs to another request, or was changed on its way.',
   SECURE_ANSWER_REFUSED: 'The server did not take part in the encrypted transport.',
   SECURE_NO_ANSWER: 'No complete response arrived.',
   SECURE_TIMEOUT: 'No complete response arrived in time.',

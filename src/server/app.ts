@@ -35,7 +35,6 @@ import { type CompletedRequest, entryOf } from './observe/request-log.js'
 import { DispatchResponder } from './transport/dispatch.js'
 import { bindSecureGateway } from './transport/gateway.js'
 
-/** The HTTP server with all routes. */
 export interface App {
   readonly server: HttpServer
   readonly routes: Routes

@@ -41,6 +41,8 @@ export interface InProcessOptions
   readonly clock: Clock
   /** False opens no port: requests reach the server through `respond` only. */
   readonly listens: boolean
+  /** Dependencies in place of the server's own. */
+  readonly parts?: Partial<Omit<Deps, 'snapshots'>>
 }
 
 export type StartOptions = ServerOptions &
@@ -50,8 +52,6 @@ export type StartOptions = ServerOptions &
     /** True for a server inside another program, which it must not keep alive. */
     readonly isInProcess?: boolean
     readonly loopbackPorts?: Deps['webhooks']['loopbackPorts']
-    /** Dependencies in place of the server's own. */
-    readonly parts?: Partial<Pick<Deps, 'store' | 'random' | 'accounts' | 'webhooks' | 'sender' | 'leaseNow'>>
   }
 
 const noLog: ReturnType<typeof openLog> = {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
-import { type Refusal, refuse } from '../contract/errors.js'
+import { failures, type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
 import type { Fault } from '../contract/platform/controls.js'
 import type { ObjectSchema } from '../contract/schema.js'
@@ -126,7 +126,8 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
 
 /** Counts a failed credential against the limit of the client's address, to prevent guessing. */
 function countFailedCredential(deps: Deps, exchange: ApiCall, refusal: Refusal): Refusal {
-  if (!refusal.code.startsWith('TOKEN_')) return refusal
+  // A page without a session sent no credential.
+  if (failures[refusal.code].status !== 401 || refusal.code === 'PAGE_SESSION_REQUIRED') return refusal
   const verdict = deps.limits.take('auth_failures', deps.addresses.limitSubject(exchange))
   return verdict === null || verdict.allowed ? refusal : rateLimited(verdict)
 }

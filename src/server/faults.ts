@@ -114,7 +114,7 @@ export class Faults {
     return fault
   }
 
-  /** Leaves only the faults of the start. @param initial those of the seed */
+  /** Leaves only the faults of the start. @param initial faults of the seed */
   restart(initial = this.#initial): void {
     this.clear()
     this.#initial = initial
@@ -131,7 +131,6 @@ export class Faults {
     return this.#faults
   }
 
-  /** Removes a fault and returns it. */
   remove(id: string): Fault | undefined {
     const fault = this.#faults.find((it) => it.id === id)
     if (fault !== undefined) this.#change(this.#faults.filter((it) => it !== fault))
@@ -229,7 +228,6 @@ export class Faults {
     await Promise.allSettled(this.#calls)
   }
 
-  /** Removes all faults; returns their number. */
   clear(): number {
     const removed = this.#faults.length
     if (removed > 0) this.#change([])

@@ -30,7 +30,7 @@ const IN_PROCESS_CLOSE_MS_MAX = 1_000
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const host = options.host ?? '127.0.0.1'
-  // On a public host, remote clients could make this server call services of its own machine.
+  // On a public host, remote clients could make this server call services of its machine.
   if ((options.webhookLoopbackPorts ?? []).length > 0 && !isLoopbackHost(host)) {
     throw new RangeError('webhookLoopbackPorts needs a host that is loopback')
   }

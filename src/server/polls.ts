@@ -67,7 +67,6 @@ export class Polls {
     for (const botId of this.#open.keys()) this.changed(botId)
   }
 
-  /** Ends all current and future waits. */
   close(): void {
     this.#closed = true
     for (const held of this.#open.values()) held.wake?.('closed')

@@ -61,9 +61,10 @@ export class Snapshots implements ServerSnapshots {
   }
 
   save(name: string): Promise<StoredSnapshot> {
-    const { store, clock, gate } = this.#deps
+    const { store, clock, gate, tokenUses, botCalls } = this.#deps
     return gate.queue(async () => {
-      await this.#flush()
+      // After a failure, the next flush writes these counts.
+      await Promise.allSettled([tokenUses.flush(), botCalls.flush()])
       return store.snapshots.save({ name, saved_at: Date.now(), clock: clock.now() })
     })
   }
@@ -82,15 +83,16 @@ export class Snapshots implements ServerSnapshots {
 
   /** Runs `work` without concurrent calls and background work, then moves the test clock to the new state. */
   #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
-    const { gate, polls, faults, clock } = this.#deps
+    const { gate, polls, faults, clock, tokenUses, botCalls } = this.#deps
     const endWaitingCalls = () => {
       polls.hold()
       faults.hold()
     }
     return gate.runExclusive(async () => {
       try {
-        await Promise.all([this.#flush(), ...this.#background.map((it) => it.pause())])
-        const done = await work()
+        await Promise.all(this.#background.map((it) => it.pause()))
+        // Counts in memory belong to the state before; none may be written into the new one.
+        const done = await tokenUses.hold(() => botCalls.hold(work))
         if (typeof done === 'object' && clock instanceof TestClock) clock.restore(done.clock)
         return done
       } finally {
@@ -99,12 +101,6 @@ export class Snapshots implements ServerSnapshots {
         for (const it of this.#background) it.resume()
       }
     }, endWaitingCalls)
-  }
-
-  /** Writes the counts in this process's memory; after a failure the next flush repeats the write. */
-  async #flush(): Promise<void> {
-    const { tokenUses, botCalls } = this.#deps
-    await Promise.allSettled([tokenUses.flush(), botCalls.flush()])
   }
 
   #forget(): void {

@@ -2,13 +2,13 @@ import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import {
   APPLICATIONS_PER_ACCOUNT,
+  type ApplicationRow,
   type ApplicationSettings,
   applicationRecord,
   type LinkedBot,
   newApplication,
 } from '../domain/application.js'
 import type { BotRow } from '../domain/bot/rows.js'
-import type { ApplicationRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import { approved, owned as ownedBot } from './bots/bots.js'
 import { listPage, type Page, type PageRequest } from './list-page.js'
@@ -17,7 +17,7 @@ import { selecting } from './select.js'
 import * as templates from './templates.js'
 
 const insert = inserting<ApplicationRow>('applications')
-const write = updating<ApplicationRow>(
+const write = updating<ApplicationRow, 'account_id' | 'created_at'>()(
   'applications',
   ['id'],
   ['name', 'description', 'status', 'suspended', 'features', 'allowed_origins', 'secure_transport', 'updated_at'],

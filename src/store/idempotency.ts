@@ -1,6 +1,10 @@
 import type { Refusal } from '../contract/errors.js'
-import { IDEMPOTENCY_LIFETIME_MS, type IdempotencyKey, replayableRecord } from '../domain/idempotency.js'
-import type { IdempotencyRecord } from '../domain/rows.js'
+import {
+  IDEMPOTENCY_LIFETIME_MS,
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  replayableRecord,
+} from '../domain/idempotency.js'
 import { deleteFound, inserting, type Op, one, Superseded } from './operation.js'
 
 const replaceExpired = inserting<IdempotencyRecord>(

@@ -165,22 +165,32 @@ export function inserting<R extends object>(table: string, conflict = ''): (row:
   }
 }
 
-/** Creates an operation that updates the given columns of one row by key. */
-export function updating<R extends object>(
-  table: string,
-  key: readonly (keyof R & string)[],
-  columns: readonly (keyof R & string)[],
-): (row: R) => Op<number> {
-  const all = [...key, ...columns]
-  const equal = (names: readonly string[], from: number) => names.map((it, index) => `${it} = $${from + index}`)
-  const sets = equal(columns, key.length + 1).join(', ')
-  const sql = `update ${table} set ${sets} where ${equal(key, 1).join(' and ')}`
-  return (row) =>
-    run(
-      sql,
-      all.map((it) => row[it] as Value),
-    )
-}
+type Complete<R, Listed> = [Exclude<keyof R, Listed>] extends [never]
+  ? unknown
+  : { readonly 'the update lacks': Exclude<keyof R, Listed> }
+
+/**
+ * Creates an operation that updates columns of one row by key. It does not compile if the list lacks a column of `R`
+ * that is neither in the key nor in `Kept`.
+ * @template Kept columns that the operation leaves as they are
+ */
+export const updating =
+  <R extends object, Kept extends keyof R>() =>
+  <const Key extends keyof R & string, const Column extends Exclude<keyof R, Kept> & string>(
+    table: string,
+    key: readonly Key[],
+    columns: readonly Column[] & Complete<R, Kept | Key | Column>,
+  ): ((row: R) => Op<number>) => {
+    const all: readonly (keyof R)[] = [...key, ...columns]
+    const equal = (names: readonly string[], from: number) => names.map((it, index) => `${it} = $${from + index}`)
+    const sets = equal(columns, key.length + 1).join(', ')
+    const sql = `update ${table} set ${sets} where ${equal(key, 1).join(' and ')}`
+    return (row) =>
+      run(
+        sql,
+        all.map((it) => row[it] as Value),
+      )
+  }
 
 export function* lock(subject: string): Op<void> {
   yield { kind: 'lock', subject }

@@ -1,6 +1,7 @@
+import type { ApplicationRow, TokenRow } from '../domain/application.js'
 import type { BotRow, UpdateQueueRow } from '../domain/bot/rows.js'
 import { indexCredential } from '../domain/credentials.js'
-import type { ApplicationRow, TemplateRow, TokenRow } from '../domain/rows.js'
+import type { TemplateRow } from '../domain/template.js'
 import { inserting, lock, type Op, one, type Row, type Value } from './operation.js'
 import { type Issue, issueNow, type Redeem, type Reverse, redeem, reverse } from './vouchers.js'
 
@@ -84,14 +85,14 @@ function* carryOut({ issue, redeem: use, reverse: undo }: VoucherCalls): Op<void
   const hashes = [indexCredential(issue.keys.current.index, 'qr_token', qrToken ?? '')]
   const used = use && (yield* redeem({ ...use, credential: { type: 'qr_token', hashes } }))
   for (const it of [issued, used, undo && (yield* reverse(undo))])
-    if (it?.ok === false) throw new RangeError(`voucher ${issue.externalIssueId} was refused: ${it.code}`)
+    if (it?.ok === false) throw new RangeError(`voucher ${issue.external_issue_id} was refused: ${it.code}`)
 }
 
 /** Returns the key of a voucher and the columns that no later call changes. */
 function lastingColumns({ issue }: VoucherCalls): Row {
-  const { applicationId, templateId, externalIssueId, recipientUserId, metadata } = issue
-  const key = { application_id: applicationId, template_id: templateId, external_issue_id: externalIssueId }
-  return { ...key, recipient_user_id: recipientUserId, metadata: JSON.stringify(metadata) }
+  const { applicationId, template_id, external_issue_id, recipient_user_id, metadata = {} } = issue
+  const key = { application_id: applicationId, template_id, external_issue_id }
+  return { ...key, recipient_user_id, metadata: JSON.stringify(metadata) }
 }
 
 /** Every other row belongs to an application or a bot, except keys, which a server start registers. */

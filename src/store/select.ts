@@ -38,10 +38,16 @@ type Complete<Sql extends string, R> = [Lacking<Sql, MemberOf<R>>] extends [neve
 
 type Selecting<R, Others> = <const Sql extends string>(sql: Sql & Complete<Sql, R>) => Select<R & Others>
 
+/** Selects columns of rows `R`. The type of a row follows from the list. @param from SQL after `from` */
+export const selectingColumns =
+  <R>() =>
+  <Column extends keyof R & string>(columns: readonly Column[], from: string) =>
+    `select ${columns.join(', ')} from ${from}` as Select<Pick<R, Column>>
+
 const selected = (sql: string): Select<never> => sql as Select<never>
 
 /**
  * Marks SQL as a select of rows `R`: `selecting<R>()('select …')` does not compile if the list lacks a column of `R`.
- * @template Others columns of `table.*` and of expressions with a select of their own, which are not checked
+ * @template Others columns of `table.*` and of expressions with their own select, which are not checked
  */
 export const selecting = <R, Others = unknown>(): Selecting<R, Others> => selected

@@ -39,7 +39,6 @@ export interface StoreSnapshots {
   save(snapshot: Omit<StoredSnapshot, 'vouchers'>): Promise<StoredSnapshot>
   /** Replaces the state with a copy; `outdated` if the copy has another schema version. */
   restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'>
-  /** All copies, oldest first. */
   list(): Promise<StoredSnapshot[]>
   remove(name: string): Promise<StoredSnapshot | undefined>
   /** Deletes the state and runs `plant`, in one transaction. */

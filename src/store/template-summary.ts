@@ -1,4 +1,4 @@
-import type { TemplateSummary } from '../domain/rows.js'
+import type { TemplateSummary } from '../domain/template.js'
 import { type Op, one } from './operation.js'
 import { selecting } from './select.js'
 

@@ -1,24 +1,28 @@
+import type { InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { ListedTemplate, Review } from '../contract/platform/platform.js'
-import type { Template } from '../contract/templates.js'
-import type { ApplicationRow, TemplateRow } from '../domain/rows.js'
-import { decideReview, decideSubmit, type ReviewDecision, templateRecord } from '../domain/template.js'
+import type { Template, TemplateInput, templates } from '../contract/templates.js'
+import type { ApplicationRow } from '../domain/application.js'
+import {
+  decideReview,
+  decideSubmit,
+  type ReviewDecision,
+  type TemplateRow,
+  templateRecord,
+} from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
 import { equals, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 import { selecting } from './select.js'
 
 const insert = inserting<TemplateRow>('templates')
-const write = updating<TemplateRow>(
+const write = updating<TemplateRow, keyof TemplateInput | 'account_id' | 'bot_id' | 'issued_count' | 'created_at'>()(
   'templates',
   ['application_id', 'id'],
   ['status', 'rejection_code', 'rejection_reason', 'submitted_at', 'reviewed_at', 'updated_at'],
 )
 
-export interface TemplateFilter extends PageRequest {
-  readonly status?: string
-  readonly external_template_id?: string
-}
+export type TemplateFilter = InputOf<typeof templates.list>
 
 /** Owner of a template: an application, or a bot that is not linked to an application. */
 export type TemplateOwner = { readonly applicationId: string } | { readonly botId: string }

@@ -1,7 +1,11 @@
 import { type Refusal, refuse } from '../contract/errors.js'
 import type { Token } from '../contract/tokens.js'
-import { ACTIVE_TOKENS_PER_APPLICATION, type RuntimeCallerRow, tokenRecord } from '../domain/application.js'
-import type { TokenRow } from '../domain/rows.js'
+import {
+  ACTIVE_TOKENS_PER_APPLICATION,
+  type RuntimeCallerRow,
+  type TokenRow,
+  tokenRecord,
+} from '../domain/application.js'
 import { owned } from './apps.js'
 import { listPage, type Page, type PageRequest } from './list-page.js'
 import { count, inserting, type Op, one, oneCached, run } from './operation.js'

@@ -1,26 +1,23 @@
+import type { InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
+import type { platformVouchers, VoucherEvent, VoucherHistory } from '../contract/platform/voucher-history.js'
 import type { Credential, Voucher } from '../contract/vouchers.js'
+import type { TokenRow } from '../domain/application.js'
 import type { MessageRow, UpdateRow } from '../domain/bot/rows.js'
 import type { Keyring } from '../domain/keyring.js'
-import type { RedemptionRow, TemplateRow, TokenRow, VoucherRow } from '../domain/rows.js'
+import type { TemplateRow } from '../domain/template.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../domain/update.js'
-import { voucherRecord } from '../domain/voucher.js'
+import { type RedemptionRow, type VoucherRow, voucherRecord } from '../domain/voucher.js'
 import { eventsOf, type LoggedCall } from '../domain/voucher-history.js'
 import { attempted } from './delivery/backlog.js'
 import { deliveriesOf } from './delivery/deliveries.js'
-import { type Condition, equals, listPage, type Page, type PageRequest, SLICE_ROWS } from './list-page.js'
+import { type Condition, equals, listPage, type Page, SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, one, type Value } from './operation.js'
 import { selecting } from './select.js'
 import { templateSummary } from './template-summary.js'
 import { credentialsOf, type HashedCredential } from './vouchers.js'
 
-interface VoucherFilter extends PageRequest {
-  readonly application_id?: string
-  readonly template_id?: string
-  readonly recipient_user_id?: string
-  readonly external_issue_id?: string
-  readonly status?: Voucher['status']
+interface VoucherFilter extends Omit<InputOf<typeof platformVouchers.vouchers>, 'since'> {
   /** Earliest time of issue, ms since the epoch. */
   readonly since?: number | undefined
 }

@@ -1,38 +1,44 @@
-import type { CredentialType } from '../contract/endpoint.js'
+import type { CredentialType, InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { Credential, IssuedVoucher, Redemption, Verification, Voucher } from '../contract/vouchers.js'
+import type {
+  Credential,
+  vouchers as contract,
+  IssuedVoucher,
+  Redemption,
+  Verification,
+  Voucher,
+} from '../contract/vouchers.js'
 import { codeHint, deriveCredential, indexCredential } from '../domain/credentials.js'
 import type { IdempotencyKey } from '../domain/idempotency.js'
 import { type CredentialKey, type Keyring, keyOf } from '../domain/keyring.js'
-import type { RedemptionRow, VoucherRow } from '../domain/rows.js'
 import { formatInstant } from '../domain/time.js'
 import {
+  type CallSource,
   decideIssue,
+  type IssueCall,
+  type IssueRefusal,
   type IssuingTemplate,
+  newVoucher,
   obstacleOf,
-  type PublicVoucherRow,
+  publicVoucherColumns,
   type RedeemableVoucher,
   type RedeemRefusal,
+  type RedemptionRow,
+  type Reversal,
   redemptionRecord,
   redemptionRecordAtRedeem,
   refuseRedeem,
   refuseReverse,
+  type VoucherRow,
   voucherRecord,
   voucherRecordAtIssue,
 } from '../domain/voucher.js'
 import { findReplay, saveRecord } from './idempotency.js'
 import { inserting, interleave, type Op, one, type RowLock, run, updating } from './operation.js'
 import { notifyLinkedBots } from './outbox.js'
-import { type Select, selecting } from './select.js'
+import { type Select, selecting, selectingColumns } from './select.js'
 import type { GroupCommit } from './store.js'
 import { type TemplateSummaries, templateSummary } from './template-summary.js'
-
-/** Request id and caller of a call, for the voucher's history. */
-interface CallSource {
-  readonly requestId: string
-  /** Id of an application token, or prefix of a bot token. */
-  readonly calledBy: string
-}
 
 /** A success that may be a replay of an earlier response. */
 export interface ReplayableSuccess<Data> {
@@ -42,19 +48,8 @@ export interface ReplayableSuccess<Data> {
   readonly data: Data
 }
 
-export interface Issue extends CallSource {
-  readonly applicationId: string
-  readonly templateId: string
-  readonly externalIssueId: string
-  readonly recipientUserId: string
-  readonly metadata: Readonly<Record<string, string>>
-  /** Undefined for a bot's call without an idempotency key. */
-  readonly idempotencyKey: IdempotencyKey | undefined
-  readonly voucherId: string
-  /** The bot that delivers the voucher into a chat; absent for a direct issue. */
-  readonly botId?: string
+export interface Issue extends IssueCall {
   readonly newDeliveryId: () => string
-  readonly now: number
   readonly keys: Keyring
   readonly summaries?: TemplateSummaries
 }
@@ -76,17 +71,10 @@ export function redeemGroup(applicationId: string, { hashes: [hash] }: HashedCre
   return { group: `redeem ${applicationId} ${hash.charCodeAt(0) % 2}`, conflictKey: hash }
 }
 
-export type IssueRefusal = Refusal<
-  | 'IDEMPOTENCY_KEY_REUSED'
-  | 'TEMPLATE_NOT_FOUND'
-  | 'TEMPLATE_NOT_ACTIVE'
-  | 'TEMPLATE_VALIDITY_ENDED'
-  | 'TEMPLATE_QUOTA_EXHAUSTED'
-  | 'EXTERNAL_ISSUE_ID_CONFLICT'
->
+export type IssueResult = ReplayableSuccess<IssuedVoucher> | IssueRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED'>
 
-export function* issue(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
-  const [before, template] = yield* interleave(replayIssue(call), issuingTemplate(call.applicationId, call.templateId))
+export function* issue(call: Issue): Op<IssueResult> {
+  const [before, template] = yield* interleave(replayIssue(call), issuingTemplate(call.applicationId, call.template_id))
   return before ?? (yield* issueFrom(template, call))
 }
 
@@ -104,19 +92,16 @@ export function* replayIssue(
 }
 
 /** Issues a voucher for a call that is known to have no idempotency record. */
-export function* issueNow(call: Issue): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
-  return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.templateId), call)
+export function* issueNow(call: Issue): Op<IssueResult> {
+  return yield* issueFrom(yield* issuingTemplate(call.applicationId, call.template_id), call)
 }
 
-function* issueFrom(
-  template: IssuingTemplate | undefined,
-  call: Issue,
-): Op<ReplayableSuccess<IssuedVoucher> | IssueRefusal> {
+function* issueFrom(template: IssuingTemplate | undefined, call: Issue): Op<IssueResult> {
   const { applicationId, keys, now, summaries = new Map() } = call
   const decision = decideIssue(template, undefined, call, now)
   const made = decision.ok && decision.existing === null ? yield* insertVoucher(call, decision) : null
   if (made?.credentials) {
-    const summary = yield* templateSummary(summaries, applicationId, call.templateId)
+    const summary = yield* templateSummary(summaries, applicationId, call.template_id)
     const voucher = voucherRecord(made.row, summary, now)
     const success = { status: 201 as const, subjectId: made.row.id, data: null }
     yield* interleave(
@@ -132,7 +117,7 @@ function* issueFrom(
   const repeat = decideIssue(template, existing, call, now)
   if (!repeat.ok) return repeat
   const row = existing as VoucherRow
-  const data = voucherRecord(row, yield* templateSummary(summaries, applicationId, call.templateId), now)
+  const data = voucherRecord(row, yield* templateSummary(summaries, applicationId, call.template_id), now)
   yield* saveRecord(call, { status: 200, subjectId: row.id, data })
   return { ok: true, status: 200, replayed: true, data: { ...data, credentials: credentialsOf(row, keys) } }
 }
@@ -163,7 +148,7 @@ function deriveCredentials({ derive }: CredentialKey, voucherId: string, counter
 }
 
 const insert = inserting<VoucherRow>('vouchers', 'on conflict do nothing')
-const saveReversal = updating<RedemptionRow>(
+const saveReversal = updating<Reversal & Pick<RedemptionRow, 'application_id' | 'id'>, never>()(
   'redemptions',
   ['application_id', 'id'],
   ['reversed_at', 'reversal_reason', 'reverse_request_id', 'reverse_idempotency_key', 'reversed_by', 'metadata'],
@@ -174,34 +159,16 @@ function* insertVoucher(
   call: Issue,
   window: { validFrom: number; validUntil: number },
 ): Op<{ row: VoucherRow; credentials: Credentials | null }> {
-  const { applicationId, voucherId, now } = call
+  const { voucherId } = call
   const key = call.keys.current
   for (let counter = 0; counter < ATTEMPTS_MAX; counter++) {
     const credentials = deriveCredentials(key, voucherId, counter)
-    const row: VoucherRow = {
-      application_id: applicationId,
-      id: voucherId,
-      template_id: call.templateId,
-      external_issue_id: call.externalIssueId,
-      recipient_user_id: call.recipientUserId,
-      state: 'issued',
-      valid_from: window.validFrom,
-      valid_until: window.validUntil,
+    const row = newVoucher(call, window, {
       code_hint: codeHint(credentials[0].value),
       key_id: key.id,
       key_counter: counter,
       ...hashesOf(credentials, key.index),
-      channel: call.botId === undefined ? 'direct' : 'bot',
-      bot_id: call.botId ?? null,
-      issued_at: now,
-      issue_request_id: call.requestId,
-      issue_idempotency_key: call.idempotencyKey?.value ?? null,
-      issued_by: call.calledBy,
-      redeemed_at: null,
-      redemption_id: null,
-      metadata: JSON.stringify(call.metadata),
-      updated_at: now,
-    }
+    })
     if ((yield* insert(row)) === 1) return { row, credentials }
     const existing = yield* voucherByExternalId(call)
     if (existing !== undefined) return { row: existing, credentials: null }
@@ -210,10 +177,10 @@ function* insertVoucher(
   throw new Error(`no credentials were free for ${voucherId}`)
 }
 
-function countIssued({ applicationId, templateId }: Issue): Op<number> {
+function countIssued({ applicationId, template_id }: Issue): Op<number> {
   return run('update templates set issued_count = issued_count + 1 where application_id = $1 and id = $2', [
     applicationId,
-    templateId,
+    template_id,
   ])
 }
 
@@ -227,10 +194,10 @@ function hashesOf(
   }
 }
 
-function voucherByExternalId({ applicationId, templateId, externalIssueId }: Issue): Op<VoucherRow | undefined> {
+function voucherByExternalId({ applicationId, template_id, external_issue_id }: Issue): Op<VoucherRow | undefined> {
   return one<VoucherRow>(
     'select * from vouchers where application_id = $1 and template_id = $2 and external_issue_id = $3',
-    [applicationId, templateId, externalIssueId],
+    [applicationId, template_id, external_issue_id],
   )
 }
 
@@ -246,11 +213,7 @@ function byType<Sql>(statement: (hash: string) => Sql): ByType<Sql> {
 }
 
 const SHOWN = byType((hash) =>
-  selecting<PublicVoucherRow>()(
-    `select application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
-       code_hint, channel, bot_id, issued_at, redeemed_at, redemption_id, metadata, updated_at
-     from vouchers where application_id = $1 and ${hash} = $2`,
-  ),
+  selectingColumns<VoucherRow>()(publicVoucherColumns, `vouchers where application_id = $1 and ${hash} = $2`),
 )
 
 /** A credential with its possible hashes, one for each credential key. */
@@ -287,12 +250,9 @@ export function* verify(
   return { ok: true, data: { redeemable: reason === null, reason, voucher, checkedAt: formatInstant(now) } }
 }
 
-export interface Redeem extends CallSource {
+export interface Redeem extends CallSource, Omit<InputOf<typeof contract.redeem>, 'credential'> {
   readonly applicationId: string
   readonly credential: HashedCredential
-  readonly recipientUserId?: string | undefined
-  readonly reference?: string | undefined
-  readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly redemptionId: string
   readonly newDeliveryId: () => string
@@ -317,14 +277,14 @@ const insertRedemption = inserting<RedemptionRow>('redemptions')
 export function* redeem(
   call: Redeem,
 ): Op<ReplayableSuccess<Redemption> | RedeemRefusal | Refusal<'IDEMPOTENCY_KEY_REUSED' | 'VOUCHER_NOT_FOUND'>> {
-  const { applicationId, now } = call
+  const { applicationId, metadata: given = {}, now } = call
   const [before, voucher] = yield* interleave(
     replayRedeem(call),
     voucherByCredential(applicationId, call.credential, REDEEMABLE, 'row'),
   )
   if (before !== null) return before
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
-  const refusal = refuseRedeem(voucher, now, call.recipientUserId)
+  const refusal = refuseRedeem(voucher, now, call.recipient_user_id)
   if (refusal !== null) return (yield* replayRedeem(call)) ?? { ...refusal, voucherId: voucher.id }
 
   const row: RedemptionRow = {
@@ -336,7 +296,7 @@ export function* redeem(
     recipient_user_id: voucher.recipient_user_id,
     credential_type: call.credential.type,
     reference: call.reference ?? null,
-    metadata: JSON.stringify(call.metadata),
+    metadata: JSON.stringify(given),
     redeemed_at: now,
     redeem_request_id: call.requestId,
     redeem_idempotency_key: call.idempotencyKey.value,
@@ -348,7 +308,7 @@ export function* redeem(
     reversed_by: null,
   }
   const data = redemptionRecord(row, { ...voucher, state: 'redeemed' }, now)
-  const metadata = Object.keys(call.metadata).length === 0 ? null : call.metadata
+  const metadata = Object.keys(given).length === 0 ? null : given
   yield* interleave(
     insertRedemption(row),
     run(REDEEMED[call.credential.type], [applicationId, voucher.hash, now, row.id]),
@@ -390,11 +350,8 @@ export function* redemption(
   return redemptionRecord(row, (yield* voucherById(applicationId, row.voucher_id)) as VoucherRow, now)
 }
 
-export interface Reverse extends CallSource {
+export interface Reverse extends CallSource, InputOf<typeof contract.reverse> {
   readonly applicationId: string
-  readonly redemptionId: string
-  readonly reason?: string | undefined
-  readonly metadata: Readonly<Record<string, string>>
   readonly idempotencyKey: IdempotencyKey
   readonly newDeliveryId: () => string
   readonly now: number

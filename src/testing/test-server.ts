@@ -5,6 +5,7 @@ import { type Client, createClient } from '../client/index.js'
 import { type Transport, TransportError, throwIfAborted, watchLifetime } from '../client/transport.js'
 import type { CredentialKind } from '../contract/endpoint.js'
 import type { Voucher } from '../contract/vouchers.js'
+import type { InProcessOptions } from '../server/assemble.js'
 import type { Clock } from '../server/clock.js'
 import { startInProcess } from '../server/listen.js'
 import type { ServerSnapshots } from '../server/options.js'
@@ -21,7 +22,7 @@ import type { Snapshot, StartOptions, TestServer, VoucherFilter } from './types.
 const JWT_SECONDS = 60
 
 /** Options for the tests of this project. */
-interface InternalOptions {
+export interface InternalOptions extends Pick<InProcessOptions, 'parts'> {
   /** A test clock on PostgreSQL; the public options refuse this. */
   readonly clock?: Clock
   readonly logTo?: { write(line: string): void }

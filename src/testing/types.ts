@@ -13,7 +13,7 @@ export type { Seed } from '../server/seed/schema.js'
 export type { Match } from './match.js'
 
 /**
- * Starts a server in this process, with a database of its own.
+ * Starts a server in this process, with its own database.
  * @throws TypeError or RangeError that names a wrong option; an error with a `code` if the server cannot start
  */
 export type StartServer = (options?: StartOptions) => Promise<TestServer>

@@ -8,6 +8,12 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(1, Math.floor(best.it.length / 3)) ? best.it : undefined
 }
 
+/** Suggests the known name that is closest to an unknown one, or returns something else. */
+export function didYouMean<T>(name: string, known: readonly string[], otherwise: T): string | T {
+  const near = closest(name, known)
+  return near === undefined ? otherwise : `Did you mean ${near}?`
+}
+
 /** @throws TypeError for a member that is not known, which names the closest known one */
 export function requireKnown(path: string, value: object, known: readonly string[]): void {
   for (const name of Object.keys(value)) {

@@ -1,4 +1,4 @@
-// A file of its own: its users include the matcher of the testing library, whose chunk takes all that it imports.
+// Apart from json.ts: the chunk of the matcher of the testing library takes all that the matcher imports.
 
 /** True if a value has the expected members. Objects may have more members, lists have exactly the expected items. */
 export function hasMembers(value: unknown, expected: unknown): boolean {

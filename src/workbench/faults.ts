@@ -38,7 +38,7 @@ export const faultRules = {
   reorder: {
     does: 'At least two deliveries are sent, the last id first.',
     right: 'accepted',
-    because: 'updates of different chats arrive in any order, and after a failure those of one chat too',
+    because: 'updates of different chats arrive in any order, and after a failure updates of one chat too',
   },
   tamper: {
     does: 'A member is added to the body after it was signed.',

@@ -275,7 +275,8 @@ class Receiver {
     if (this.#isClosing) response.shouldKeepAlive = false
     const length = status === 204 || status === 304 ? [] : ['Content-Length', String(body.length)]
     response.writeHead(status, [...headers, ...length])
-    response.end(body)
+    // With a body, even an empty one, Node takes twice as long to send the head.
+    response.end(body.length > 0 ? body : undefined)
   }
 
   #refuse(exchange: ListenerExchange, status: number, reason: ListenerRefusal, more: Partial<RequestEvent> = {}): void {

@@ -1,5 +1,5 @@
 import { signWebhook, type WebhookSecret, webhookHeaders } from '../webhook/signature.js'
-import type { AppResponse, ForwardedDelivery, Forwarder } from './forwarding.js'
+import type { ForwardedDelivery, Forwarder } from './forwarding.js'
 import { pairsOf } from './header-pairs.js'
 import type { RecordedResponse, StoredDelivery } from './inbox.js'
 
@@ -10,21 +10,13 @@ interface ReplayTools {
   now(): number
 }
 
-interface ReplayOutcome {
-  readonly response: AppResponse
-  /** Milliseconds until the application responded. */
-  readonly duration_ms: number
-  /** Arrival of the response in milliseconds since 1970. */
-  readonly at: number
-}
-
-/** Sends a recorded delivery to an application, and records the response in the inbox. */
+/** Sends a recorded delivery to an application, and records the response, which arrived at `at`, in the inbox. */
 export async function sendReplay(
   { forwarder, inbox, now }: ReplayTools,
   to: URL,
   id: string,
   delivery: ForwardedDelivery,
-): Promise<ReplayOutcome> {
+) {
   const started = performance.now()
   const response = await forwarder.send(to, delivery)
   const duration_ms = Math.round(performance.now() - started)

@@ -1,5 +1,5 @@
 import { instant, unixSeconds } from '../contract/fields.js'
-import { exampleOf, type ReadSchema } from '../contract/schema.js'
+import { exampleOf, isInstant, type ReadSchema } from '../contract/schema.js'
 import { updateExample, updateSchema } from '../contract/update-payloads.js'
 import type { UpdateType } from '../contract/updates.js'
 import { closest } from '../values/closest.js'
@@ -44,7 +44,7 @@ export function syntheticUpdate(
   return update
 }
 
-/** Moves a time of the examples, which is that of the update or whole days later, near to `now`. */
+/** Moves a time of the examples near to `now`. It is the time of the update, or whole days later. */
 function atTime(value: unknown, now: number): unknown {
   if (value === exampleOf(unixSeconds)) return Math.floor(now / 1000)
   if (typeof value !== 'string' || !INSTANT.test(value)) return value
@@ -103,11 +103,11 @@ const lastName = (path: string) => path.slice(path.lastIndexOf('.') + 1)
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** Describes a scalar member: the type of its values, whether they may be null, and the permitted texts. */
-function kindOf({ type, enum: values, format, description }: ReadSchema) {
+function kindOf(member: ReadSchema) {
+  const { type, enum: values } = member
   const types = [type].flat()
-  const isInstant = format === 'date-time' || description === (instant as ReadSchema).description
   return {
-    kind: isInstant ? 'instant' : (types[0] as 'string' | 'boolean' | 'integer'),
+    kind: isInstant(member) ? 'instant' : (types[0] as 'string' | 'boolean' | 'integer'),
     isNullable: types.includes('null'),
     choices: values?.filter((it) => it !== null),
   } as const

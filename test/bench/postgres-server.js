@@ -41,7 +41,7 @@ export async function startPostgres() {
   }
 }
 
-async function freePort() {
+export async function freePort() {
   const server = createServer()
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address()

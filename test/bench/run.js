@@ -1,24 +1,24 @@
 // npm run bench [-- --quick] [--only P5] [--rounds N] [--stored N] [--profile FOLDER]
 // Prints the row of each measurement and writes bench.json. README.md of this folder describes the measurements.
-import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { statfsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { measureBulk } from './bulk.js'
-import { cache, root } from './bundle.js'
-import { measureDeliveries } from './deliveries.js'
-import { measureInProcess } from './in-process.js'
-import { measureInstall } from './install.js'
-import { measureListener } from './listener.js'
-import { measureMock } from './mock.js'
-import { measurePage } from './page.js'
-import { measurePostgres } from './postgres.js'
-import { measureSize } from './size.js'
-import { measureStartup } from './startup.js'
-import { measureStored } from './stored.js'
-import { printTable } from './table.js'
-import { measureThroughput } from './throughput.js'
+import { measureBulk } from './measurements/bulk.js'
+import { measureDeliveries } from './measurements/deliveries.js'
+import { measureInProcess } from './measurements/in-process.js'
+import { measureInstall } from './measurements/install.js'
+import { measureListener } from './measurements/listener.js'
+import { measureMock } from './measurements/mock.js'
+import { measurePage } from './measurements/page.js'
+import { measurePostgres } from './measurements/postgres.js'
+import { measureSize } from './measurements/size.js'
+import { measureStartup } from './measurements/startup.js'
+import { measureStored } from './measurements/stored.js'
+import { measureThroughput } from './measurements/throughput.js'
+import { cache, root } from './processes.js'
+import { printTable } from './report.js'
 
 const { values: flags } = parseArgs({
   options: {
@@ -30,42 +30,39 @@ const { values: flags } = parseArgs({
   },
 })
 const say = (line) => process.stderr.write(`${line}\n`)
-
-mkdirSync(cache, { recursive: true })
 const TMPFS = 0x01021994
 const inMemory = statfsSync(cache).type === TMPFS
 if (inMemory) say(`${cache} is in memory: what is said to be durable is not measured as such`)
 
+const { quick, profile } = flags
 const rounds = Number(flags.rounds)
-const count = flags.quick ? 3_000 : 20_000
-const stored = (engine) => {
-  const many = Number(flags.stored ?? (flags.quick ? 200_000 : 5_000_000))
-  return () => measureStored(engine, { rounds, many, say })
-}
-/** Ids of rows, and the function that measures them together. */
+const count = quick ? 3_000 : 20_000
+const many = Number(flags.stored ?? (quick ? 200_000 : 5_000_000))
+const options = { rounds, count, many, profile, say }
+/** Ids of rows, the function that measures them together, and options that differ from `options`. */
 const measurements = [
-  ['P1, P2, P3, P4', () => measureStartup({ rounds: flags.quick ? 5 : 21, say })],
-  ['P5, P6, P7, P8', () => measureThroughput({ rounds, count, profile: flags.profile, say })],
-  ['P9', () => measureDeliveries({ rounds, count: flags.quick ? 2_000 : 10_000, profile: flags.profile, say })],
-  ['P10', () => measureBulk({ rounds, count, rows: flags.quick ? 10_000 : 100_000, say })],
-  ['P11', stored('SQLite')],
-  ['P11', stored('PostgreSQL')],
-  ['P12', () => measurePostgres({ rounds, count, say })],
-  ['P18', () => measureMock({ rounds, count, say })],
-  ['P13', () => measureSize()],
-  ['P13b', () => measureInstall({ say })],
-  ['P14', () => measureListener({ rounds, count, say })],
-  ['P15', () => measureInProcess({ rounds: flags.quick ? 3 : 9, say })],
-  ['P16', () => measurePage({ rounds, count, say })],
+  ['P1, P2, P3, P4', measureStartup, { rounds: quick ? 5 : 21 }],
+  ['P5, P6, P7, P8', measureThroughput],
+  ['P9', measureDeliveries, { count: quick ? 2_000 : 10_000 }],
+  ['P10', measureBulk, { rows: quick ? 10_000 : 100_000 }],
+  ['P11', measureStored, { engine: 'SQLite' }],
+  ['P11', measureStored, { engine: 'PostgreSQL' }],
+  ['P12', measurePostgres],
+  ['P18', measureMock],
+  ['P13', measureSize],
+  ['P13b', measureInstall],
+  ['P14', measureListener],
+  ['P15', measureInProcess, { rounds: quick ? 3 : 9 }],
+  ['P16', measurePage],
 ]
 const only = flags.only?.split(',')
 const isWanted = (id) => only?.includes(id) ?? true
 
 const rows = []
-for (const [ids, measure] of measurements) {
+for (const [ids, measure, more] of measurements) {
   if (!ids.split(', ').some(isWanted)) continue
   try {
-    rows.push(...(await measure()))
+    rows.push(...(await measure({ ...options, ...more })))
   } catch (error) {
     say(`${ids}: ${error.stack}`)
     rows.push({ id: ids, failed: error.message })
@@ -78,6 +75,6 @@ const machine = {
   cpus: cpus().length,
   in_memory: inMemory,
 }
-writeFileSync(join(root, 'bench.json'), `${JSON.stringify({ quick: flags.quick, ...machine, rows }, null, 2)}\n`)
+writeFileSync(join(root, 'bench.json'), `${JSON.stringify({ quick, rounds, ...machine, rows }, null, 2)}\n`)
 // Exit now: processes of a measurement that failed may still be running.
 if (rows.some(({ failed }) => failed !== undefined)) process.exit(1)

@@ -103,7 +103,7 @@ test('commands and a real server write secrets only to the files that are meant 
   } finally {
     await built.run(['server', 'stop'], session.home)
   }
-}, 120_000)
+})
 
 test('webhook listen and trigger write no secret to the inbox or the output', async () => {
   const session = new CommandSession()
@@ -129,7 +129,7 @@ test('webhook listen and trigger write no secret to the inbox or the output', as
   listener.stderr.on('data', (chunk) => (output += chunk))
   const ended = new Promise((resolve) => listener.once('close', resolve))
   try {
-    const ready = await vi.waitUntil(() => readyIn(session.home), { timeout: 30_000 })
+    const ready = await vi.waitUntil(() => readyIn(session.home), { timeout: 120_000 })
     await session.run(`webhook trigger message --url ${ready} --secret-file ${secretFile}`)
     expect(await ended).toBe(0)
   } finally {

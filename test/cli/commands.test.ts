@@ -73,22 +73,21 @@ test('voucherctl commands prints a table within 80 columns, or one line per comm
 })
 
 test('help NAME prints the same as NAME --help for every group and command', async () => {
-  for (const { path } of leaves) {
-    const group = path.split(' ').slice(0, -1).join(' ')
-    for (const names of [path, group].filter((it) => it !== ''))
-      expect((await cli(`help ${names}`)).stdout, names).toBe((await cli(`${names} --help`)).stdout)
-  }
+  const groups = leaves.map(({ path }) => path.split(' ').slice(0, -1).join(' ')).filter((it) => it !== '')
+  for (const names of new Set([...groups, ...leaves.map(({ path }) => path)]))
+    expect((await cli(`help ${names}`)).stdout, names).toBe((await cli(`${names} --help`)).stdout)
   expect((await cli('help voucher issue')).stdout).toBe((await cli('vouchers issue --help')).stdout)
 })
 
 test('every help page fits 80 columns, except for commands, code blocks and tables', async () => {
-  const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...entries.map((it) => `help ${it.name}`)]
-  for (const names of pages) {
-    const text = (await cli(names)).stdout.replaceAll(/^```.*?^```$/gms, '')
+  const names = [...entries.map((it) => it.name), ...leaves.map(({ path }) => path)]
+  const pages = ['--help', ...Object.keys(topics).map((it) => `help ${it}`), ...names.map((it) => `${it} --help`)]
+  for (const page of pages) {
+    const text = (await cli(page)).stdout.replaceAll(/^```.*?^```$/gms, '')
     const lines = text.split('\n').filter((line) => !/^(?: {2}[$#]|\|)/.test(line))
     expect(
       lines.filter((line) => line.length > 80),
-      names,
+      page,
     ).toEqual([])
   }
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { leavesOfEntries } from '../../src/cli/command/tree.js'
 import { globalFlags } from '../../src/cli/flags/globals.js'
 import { entries } from '../../src/cli/program.js'
-import { cli, redeemCode, refusal, secrets, stub, success } from '../support/cli/cli.js'
+import { cli, redeemCode, secrets, stub, success } from '../support/cli/cli.js'
 import { howToAdd, matrix } from '../support/cli/matrix.js'
 import { leafCalls } from '../support/cli/samples.js'
 import { closedPort } from '../support/closed-port.js'
@@ -16,18 +16,11 @@ test('the test matrix has a row for every command of the CLI and no other row', 
   expect(leaves.map(([path]) => path).sort(), howToAdd).toEqual(Object.keys(matrix).sort())
 })
 
-test.each(sampleOf(leaves))(
-  'the command %s has a summary, an example and help that fits 80 columns',
-  async (path, leaf) => {
-    expect(leaf.summary).not.toBe('')
-    expect(leaf.examples.length).toBeGreaterThan(0)
-    for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
-    const { exit, stdout, stderr } = await cli(`${path} --help`)
-    expect([exit, stderr]).toEqual([0, ''])
-    const lines = stdout.split('\n').filter((line) => !/^ {2}[$#]/.test(line))
-    expect(lines.filter((line) => line.length > 80)).toEqual([])
-  },
-)
+test.each(leaves)('the command %s has a summary and an example', (path, leaf) => {
+  expect(leaf.summary).not.toBe('')
+  expect(leaf.examples.length).toBeGreaterThan(0)
+  for (const { command } of leaf.examples) expect(command).toContain(`voucherctl ${path}`)
+})
 
 test('no command has a flag with the name or letter of a global flag', () => {
   const letters = new Map(
@@ -57,29 +50,6 @@ test.each(calls)(
     expect([ran.exit, ran.stderr]).toEqual([0, ''])
     expect(ran.stdout.trim()).not.toBe('')
     expect(ran.stdout).not.toMatch(/undefined|\[object|NaN/)
-  },
-)
-
-const refusals = [
-  [401, 'TOKEN_INVALID', 4],
-  [403, 'INSUFFICIENT_SCOPE', 4],
-  [404, 'TEMPLATE_NOT_FOUND', 5],
-  [409, 'IDEMPOTENCY_KEY_REUSED', 6],
-  [429, 'RATE_LIMITED', 7],
-  [400, 'VALIDATION_FAILED', 8],
-  [500, 'INTERNAL_ERROR', 9],
-  [418, 'SOMETHING_ELSE', 8],
-] as const
-
-test.each(refusals)(
-  'a read and a mutation that get a %i response with the error code %s exit %i',
-  async (status, code, exit) => {
-    const { baseUrl } = await stub(() => refusal(status, code))
-    for (const path of ['templates list', 'vouchers redeem']) {
-      const ran = await cli(`${path} ${leafCalls[path]?.args} --json ${once} --base-url ${baseUrl}`, { env: secrets })
-      expect([ran.stdout, ran.exit]).toEqual(['', exit])
-      expect(JSON.parse(ran.stderr).error).toMatchObject({ code, status, request_id: 'req_2' })
-    }
   },
 )
 

@@ -110,17 +110,17 @@ test.each([
   [
     'api DELETE /open-platform/applications/app_01/tokens/tpl_01 --yes',
     'TOKEN_NOT_FOUND',
-    'tpl_01 is the id of a template; that of an application token begins with tok_.',
+    'tpl_01 is the id of a template; an id of an application token begins with tok_.',
   ],
   [
     'apps get tok_01',
     'APPLICATION_NOT_FOUND',
-    'tok_01 is the id of an application token; that of an application begins with app_.',
+    'tok_01 is the id of an application token; an id of an application begins with app_.',
   ],
   [
     'vouchers redemption vch_01',
     'REDEMPTION_NOT_FOUND',
-    'vch_01 is the id of a voucher; that of a redemption begins with rdm_.',
+    'vch_01 is the id of a voucher; an id of a redemption begins with rdm_.',
   ],
   ['vouchers issue --template tpl_1 --external-id 1 --recipient u', 'TEMPLATE_NOT_FOUND', 'not found: tpl_1'],
   [`vouchers verify --code ${redeemCode}`, 'VOUCHER_NOT_FOUND', 'not found: code …T4FJ'],

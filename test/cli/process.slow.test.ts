@@ -1,12 +1,13 @@
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
-import type { Host } from '../../src/cli/host/host.js'
-import { withProgress } from '../../src/cli/output/progress.js'
 import { built, firstLine } from '../support/cli/built-cli.js'
-import { cli, temporaryDir } from '../support/cli/cli.js'
+import { cli, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { pageOf, template } from '../support/cli/samples.js'
 
 test('server start and quickstart exit 129 on SIGHUP and remove their temporary folders', async () => {
   const home = temporaryDir()
@@ -167,24 +168,6 @@ test('with stdout closed, quickstart removes its files and a failing command kee
   expect((await once(failing, 'exit'))[0]).toBe(3)
 })
 
-test('withProgress() shows a spinner on a terminal while its promise is pending', async () => {
-  let text = ''
-  const stderr = {
-    write: (it: string) => (text += it),
-    isTTY: true,
-    columns: 80,
-    cursorTo() {},
-    moveCursor() {},
-    clearLine() {},
-    once() {},
-    on() {},
-    off() {},
-    removeListener() {},
-  }
-  const shown = vi.waitUntil(() => text.includes('Working …'), 30_000)
-  expect(await withProgress({ stderr, env: {} } as unknown as Host, 'Working …', shown)).toBe(true)
-})
-
 test('quickstart --keep leaves a server and a profile, and refuses to replace them', async () => {
   const home = temporaryDir()
   const run = (line: string) => cli(line, atHome(home))
@@ -203,4 +186,87 @@ test('quickstart --keep leaves a server and a profile, and refuses to replace th
   } finally {
     await run('server stop -p quickstart')
   }
+})
+
+test('quickstart --keep exits 130 and removes its folder if Ctrl-C ends the start of its server', async () => {
+  const home = temporaryDir()
+  const interruption = new AbortController()
+  const has = (name: string) => readdirSync(home, { recursive: true }).some((it) => String(it).endsWith(name))
+  const running = cli('quickstart --keep', { ...atHome(home), signal: interruption.signal })
+  await vi.waitUntil(() => has('server.log'), { timeout: 120_000, interval: 1 })
+  interruption.abort()
+  const ran = await running
+  expect([ran.exit, ran.stderr, has('voucherctl-quickstart')]).toEqual([130, 'error: Interrupted. (ABORTED)\n', false])
+})
+
+test('quickstart prints the command of each step, and marks the refusal as expected', async () => {
+  const { exit, stdout, stderr } = await cli('quickstart')
+  expect([exit, stderr]).toEqual([0, ''])
+  expect(stdout.match(/^ {6}\$ voucherctl /gm)).toHaveLength(24)
+  expect(stdout).toContain('$ voucherctl server start --detach')
+  expect(stdout).toContain('refused, as expected: 409 VOUCHER_ALREADY_REDEEMED')
+  expect(stdout).not.toContain('✗')
+})
+
+test('quickstart wraps long commands to the width of the terminal', async () => {
+  const { exit, stdout } = await cli('quickstart --no-pause', { terminal: true, columns: 60, env: { NO_COLOR: '1' } })
+  expect(exit).toBe(0)
+  const lines = stdout.split('\n').filter((line) => / --.* --| --.*\\$/.test(line))
+  expect(lines.length).toBeGreaterThan(5)
+  expect(lines.filter((line) => line.length > 60)).toEqual([])
+})
+
+test('templates list exits 0 without an error if the reader closes the pipe early', async () => {
+  const many = pageOf(
+    ...Array.from({ length: 100 }, (_, i) => ({ ...template, id: `tpl_${i}`, description: 'd'.repeat(5_000) })),
+  )
+  const { baseUrl } = await stub(() => success(many))
+  const child = built.start(['templates', 'list', '--json', '--base-url', baseUrl], temporaryDir(), secrets)
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  child.stdout?.once('data', () => child.stdout?.destroy())
+  expect((await once(child, 'close'))[0]).toBe(0)
+  expect(stderr).toBe('')
+})
+
+test('--help works in a deleted working folder', async () => {
+  const ran = await built.inShell('mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" --help', temporaryDir())
+  expect(ran.exit).toBe(0)
+  expect(ran.stdout).toContain('voucherctl')
+})
+
+async function interrupt(child: ChildProcess) {
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  child.kill('SIGTERM')
+  expect((await once(child, 'close'))[0]).toBe(143)
+  expect(stderr).toContain('Interrupted')
+}
+
+test('one SIGTERM ends a command that reads stdin', async () => {
+  const child = built.start(['vouchers', 'redeem', '--code', '-', '--base-url', 'http://127.0.0.1:9'], temporaryDir())
+  child.stdin?.on('error', () => {})
+  // 4 MB exceed the pipe buffer, so a completed write proves that the command is reading.
+  await new Promise((resolve) => child.stdin?.write(Buffer.alloc(4_000_000), resolve))
+  await interrupt(child)
+})
+
+test('one SIGTERM ends a command that reads a FIFO', async () => {
+  const home = temporaryDir()
+  execFileSync('mkfifo', [join(home, 'fifo')])
+  const child = built.start(['apps', 'list', '--token-file', 'fifo', '--base-url', 'http://127.0.0.1:9'], home)
+  // Opening a FIFO for writing waits until the command has opened it for reading.
+  const writer = await open(join(home, 'fifo'), 'w')
+  await interrupt(child)
+  await writer.close()
+})
+
+test('--token-file reads a token from a FIFO', async () => {
+  const home = temporaryDir()
+  execFileSync('mkfifo', [join(home, 'fifo')])
+  const { baseUrl, received } = await stub(() => success(pageOf(template)))
+  const ran = built.run(['templates', 'list', '--json', '--token-file', 'fifo', '--base-url', baseUrl], home)
+  await writeFile(join(home, 'fifo'), `${secrets.VOUCHERCTL_TOKEN}\n`)
+  expect((await ran).exit).toBe(0)
+  expect(received[0]?.headers.authorization).toContain(secrets.VOUCHERCTL_TOKEN)
 })

@@ -18,16 +18,6 @@ test('apps create prints response data unchanged if it is a string', async () =>
   expect(await against('apps create --name S', () => success('x'))).toMatchObject({ exit: 0, stdout: 'x\n' })
 })
 
-test('vouchers redeem exits 9 for a 200 without a body and prints its idempotency key', async () => {
-  const ran = await against(`${redeem} --json`, () => ({ status: 200 }))
-  expect([ran.exit, ran.stdout]).toEqual([9, ''])
-  expect(JSON.parse(ran.stderr).error).toMatchObject({
-    code: 'INVALID_RESPONSE',
-    hint: expect.stringContaining('may have been done'),
-    details: { idempotency_key: 'key-1' },
-  })
-})
-
 test('a command prints error details of an unknown form as JSON', async () => {
   const details = { errors: [null, 'x', { pointer: 1 }] }
   const ran = await against('apps list', () => ({ status: 400, body: { success: false, code: 'ODD', details } }))

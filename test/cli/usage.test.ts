@@ -240,10 +240,6 @@ test('--reason=-n passes a value that begins with a dash', async () => {
   expect(received[0]?.body).toEqual({ reason: '-n' })
 })
 
-test('apps list --version prints the version', async () => {
-  expect(await cli('apps list --version')).toMatchObject({ exit: 0, stdout: '9.9.9\n' })
-})
-
 test('a command with -ojson prints a usage error as JSON', async () => {
   expect(JSON.parse((await cli('apps list -ojson --nope')).stderr).error.code).toBe('USAGE')
 })

@@ -7,7 +7,7 @@ import { paths } from '../../src/secure/index.js'
 import { type CliServer, cliServer } from '../support/cli/server.js'
 import { type RecordingProxy, recordingProxy } from '../support/conform/recording-proxy.js'
 import { listen } from '../support/listen.js'
-import { type SecureFault, secureFaults } from '../support/secure/faults.js'
+import { secureFaults } from '../support/secure/faults.js'
 
 let server: CliServer
 let code: string
@@ -88,12 +88,10 @@ test('the search for readable content finds every value in an unencrypted reques
   }
 })
 
-/** Transports differ only in broken connections and redirects; session code handles the other faults. */
-const dependsOnTransport = ({ how, name }: SecureFault) => typeof how === 'string' || name === 'redirects'
+/** Transports handle broken connections and redirects; the session handles the rest (secure/fail-closed.test.ts). */
+const ofTransport = secureFaults.filter(({ how, name }) => typeof how === 'string' || name === 'redirects')
 const cases = transports.flatMap(([name, create]) =>
-  secureFaults
-    .filter((fault) => name === 'http' || dependsOnTransport(fault))
-    .map((fault) => [name, fault.at.split('/').at(-1) ?? '', fault.name, create, fault] as const),
+  ofTransport.map((fault) => [name, fault.at.split('/').at(-1) ?? '', fault.name, create, fault] as const),
 )
 test.each(cases)(
   'the %s transport in mode required sends no readable content if the %s request %s',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { createServer as createNetServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createHttpTransport } from '../../src/client/http.js'
 import { createPoolTransport } from '../../src/client/pool.js'
 import { isTransportError, type Transport, TransportError, type TransportRequest } from '../../src/client/transport.js'
@@ -122,7 +122,9 @@ describe.each([
   })
 
   test('a transport rejects with `timeout` if no response arrives within the time limit', async () => {
-    const server = await rawServer(() => {})
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const server = await rawServer(() => vi.advanceTimersByTime(100))
     const error = await failureOf(create(server.baseUrl)({ ...post, timeoutMs: 100 }))
     expect(error).toMatchObject({ kind: 'timeout', maybeProcessed: true })
   })

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TransportRequest, TransportResponse } from '../../src/client/transport.js'
 import { NotReachable } from '../../src/conform/result.js'
 import { Wire } from '../../src/conform/wire.js'
-import { slowServers } from '../support/cli/slow-servers.js'
+import { rawServer } from '../support/listen.js'
 
 const OK: TransportResponse = { status: 200, headers: {}, body: '{}' }
 const call = { method: 'GET', path: '/api/v1/open-platform/vouchers/templates', headers: {} }
@@ -116,11 +116,22 @@ test('wire sends nothing after an interruption', async () => {
 })
 
 test('wire ends a raw connection at its time limit if the platform trickles bytes', async () => {
-  const { baseUrl } = await slowServers.trickling()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { baseUrl } = await rawServer((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n')
+    let sent = 0
+    const timer = setInterval(() => {
+      socket.write(' ')
+      // Between two intervals the wire reads what has arrived.
+      if (++sent === 5) vi.advanceTimersByTime(100)
+    }, 5)
+    socket.on('close', () => clearInterval(timer))
+  })
   const signal = new AbortController().signal
   const plain = async () => OK
   const limits = { rate: 1_000, maxWaitMs: 0, timeoutMs: 100 }
   const wire = new Wire({ baseUrl, plain, ...limits, signal, pause: async () => {}, now: () => 0 })
   const reply = await wire.raw('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect([reply.isClosed, reply.text.startsWith('HTTP/1.1 200 OK')]).toEqual([false, true])
-}, 20_000)
+})

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkRedeemCode, checkSymbol } from '../../src/contract/credential-symbols.js'
+import { checkRedeemCode, checkSymbol, readQrData } from '../../src/contract/credential-symbols.js'
 import vectors from '../vectors/credentials.json' with { type: 'json' }
 
 it.each([...vectors.redeem_codes, ...vectors.qr_tokens])(
@@ -38,4 +38,15 @@ it.each([
   'VQ1-PENECFSECZP11HYGCPWPQ5E6EYCNDY0YZ',
 ])('checkRedeemCode reports %j as malformed', (input) => {
   expect(checkRedeemCode(input)).toBe('malformed')
+})
+
+it.each([
+  [']Q1 vq1-ab', 'VQ1-AB'],
+  [']d2VQ1-AB', 'VQ1-AB'],
+  ['\u0085VQ1-AB\u0085', 'VQ1-AB'],
+  ['\u200bVQ1\u00ad-AB ', 'VQ1-AB'],
+  ['VQ1-\u0085AB', 'VQ1- AB'],
+  ['VQ1-]Q1AB', 'VQ1-]Q1AB'],
+])('readQrData() returns %j as %j', (given, read) => {
+  expect(readQrData(given)).toBe(read)
 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type ApplicationRow,
+  type ApplicationSettings,
   applicationRecord,
   applicationStatus,
   newApplication,
@@ -7,10 +9,10 @@ import {
   type RuntimeCallerRow,
   refuseForApplication,
   refuseRuntimeCall,
+  type TokenRow,
   tokenRecord,
   tokenStatus,
 } from '../../src/domain/application.js'
-import type { ApplicationRow, TokenRow } from '../../src/domain/rows.js'
 
 const NOW = Date.UTC(2027, 2, 1)
 
@@ -141,13 +143,13 @@ describe('new applications and tokens', () => {
     }))
 
   it('new application has the settings of its owner', () => {
-    const settings = {
+    const settings: ApplicationSettings & { name: string } = {
       name: 'Shop',
       description: 'Beans',
       status: 'disabled',
       allowed_origins: [],
       secure_transport: 'required',
-    } as const
+    }
     expect(newApplication('app_1', 'acc', settings, NOW)).toMatchObject({ ...settings, allowed_origins: '[]' })
   })
 

@@ -5,10 +5,10 @@ import {
   canonicalJson,
   fingerprint,
   IDEMPOTENCY_LIFETIME_MS,
+  type IdempotencyRecord,
   parseIdempotencyKey,
   replayableRecord,
 } from '../../src/domain/idempotency.js'
-import type { IdempotencyRecord } from '../../src/domain/rows.js'
 
 fc.configureGlobal({ seed: 1 })
 

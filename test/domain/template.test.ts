@@ -2,8 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { templateBody } from '../../src/contract/openapi/template-body.js'
 import { templateStatuses } from '../../src/contract/templates.js'
-import type { TemplateRow } from '../../src/domain/rows.js'
-import { decideReview, decideSubmit, draftTemplate, templateRecord } from '../../src/domain/template.js'
+import {
+  decideReview,
+  decideSubmit,
+  draftTemplate,
+  type TemplateRow,
+  templateRecord,
+} from '../../src/domain/template.js'
 import { templateRow } from '../support/store/rows.js'
 
 fc.configureGlobal({ seed: 1 })

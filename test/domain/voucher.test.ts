@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   decideIssue,
+  newVoucher,
   obstacleOf,
   REVERSAL_WINDOW_MS,
   redemptionRecord,
@@ -17,7 +18,33 @@ import { redeemedRow, redemptionRow, templateRow, voucherRow } from '../support/
 fc.configureGlobal({ seed: 1 })
 
 const DAY_MS = 86_400_000
-const request = { externalIssueId: 'order-1', recipientUserId: 'user-1', metadata: {} }
+const request = { template_id: 'tpl_1', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
+
+describe('new voucher', () => {
+  const call = {
+    ...{ applicationId: 'app_1', voucherId: 'vch_1', requestId: 'req_issue', calledBy: 'tok_1', now: 500 },
+    idempotencyKey: { value: 'issue-1', fingerprint: 'of the request' },
+    ...request,
+  }
+  const window = { validFrom: 1_000, validUntil: 2_000 }
+  const credentials = {
+    ...{ code_hint: 'ABCD', key_id: 'key_test', key_counter: 0 },
+    ...{ redeem_code_hash: 'hash of a code', qr_token_hash: 'hash of a token' },
+  }
+
+  it('new voucher has the window, the credentials and the call that issued it', () => {
+    expect(newVoucher(call, window, credentials)).toEqual(voucherRow())
+  })
+
+  it('new voucher of a bot has the channel and the id of the bot', () => {
+    const issued = newVoucher({ ...call, botId: 'bot_1', idempotencyKey: undefined }, window, credentials)
+    expect(issued).toEqual(voucherRow({ channel: 'bot', bot_id: 'bot_1', issue_idempotency_key: null }))
+  })
+
+  it('new voucher keeps the metadata of its request as JSON', () => {
+    expect(newVoucher({ ...call, metadata: { till: '7' } }, window, credentials).metadata).toBe('{"till":"7"}')
+  })
+})
 
 describe('voucher status', () => {
   it('unredeemed voucher is issued before and during its window, expired from validUntil on', () => {

@@ -4,18 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { folder, home, node } from './installed.js'
+import { fileOfGuide, home, installed, node } from './installed.js'
 
 const actions = fileURLToPath(new URL('../../.github/actions', import.meta.url))
-const installed = join(folder, 'node_modules', 'voucherctl')
 const work = join(home, 'runner')
-const guide = readFileSync(join(installed, 'src', 'guides', 'first-steps.md'), 'utf8')
-/** A YAML file of the guide, by the name in its first line. */
-const fileOf = (name: string) =>
-  guide
-    .split('```yaml\n')
-    .find((it) => it.startsWith(`# ${name}\n`))
-    ?.split('```')[0] ?? ''
 
 let files = 0
 const lines = (text: string) => text.split('\n').filter((it) => it !== '')
@@ -55,7 +47,7 @@ describe('actions for GitHub', () => {
   let tarball: string
   beforeAll(async () => {
     mkdirSync(join(work, 'temp'), { recursive: true })
-    writeFileSync(join(work, 'seed.yaml'), fileOf('seed.yaml'))
+    writeFileSync(join(work, 'seed.yaml'), fileOfGuide('seed.yaml'))
     const { stdout } = await execa('npm', ['pack', installed, '--ignore-scripts', '--json'], { cwd: work })
     tarball = `./${JSON.parse(stdout)[0].filename}`
   })
@@ -113,7 +105,7 @@ describe('actions for GitHub', () => {
   })
 
   test('workflow of the guide uses both actions with inputs that they have', () => {
-    const { jobs } = parse(fileOf('.github/workflows/vouchers.yaml')) as {
+    const { jobs } = parse(fileOfGuide('.github/workflows/vouchers.yaml')) as {
       jobs: { test: { steps: { uses?: string; if?: string; with?: Record<string, string> }[] } }
     }
     const used = jobs.test.steps.filter(({ uses }) => uses?.includes('/.github/actions/'))

@@ -31,7 +31,7 @@ test('webhook listen --bot forwards the updates of a bot, whose own webhook is b
     const ready = join(home, 'ready.json')
     const flags = `--forward-to ${hook} --max-events 1 --timeout 30s --ready-file ${ready} --json`
     const listening = run(`webhook listen --bot coffee_bot ${flags}`)
-    await vi.waitFor(() => expect(existsSync(ready)).toBe(true), 30_000)
+    await vi.waitFor(() => expect(existsSync(ready)).toBe(true), 120_000)
     await output(`webhook trigger ping --bot ${bot}`)
     const [request] = await arrived
     expect(request.url).toBe('/hook')

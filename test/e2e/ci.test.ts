@@ -1,20 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { folder, home, node } from './installed.js'
+import { fileOfGuide, home, installed, node } from './installed.js'
 
 describe('CI', () => {
   const work = join(home, 'ci')
-  const installed = join(folder, 'node_modules', 'voucherctl')
-  const guide = readFileSync(join(installed, 'src', 'guides', 'first-steps.md'), 'utf8')
-  /** A YAML file of the guide, by the name in its first line. */
-  const fileOf = (name: string) =>
-    guide
-      .split('```yaml\n')
-      .find((it) => it.startsWith(`# ${name}\n`))
-      ?.split('```')[0] ?? ''
   const bash = (script: string) => {
     const npx = `npx() { shift; '${node}' '${join(installed, 'bin', 'voucherctl.js')}' "$@"; }`
     return execa('bash', ['-euo', 'pipefail', '-c', `${npx}\n${script}`], {
@@ -27,7 +19,7 @@ describe('CI', () => {
   }
   beforeAll(() => {
     mkdirSync(work)
-    writeFileSync(join(work, 'seed.yaml'), fileOf('seed.yaml'))
+    writeFileSync(join(work, 'seed.yaml'), fileOfGuide('seed.yaml'))
     chmodSync(join(work, 'seed.yaml'), 0o644)
   })
   afterAll(() => bash('npx voucherctl server stop'))
@@ -40,7 +32,7 @@ describe('CI', () => {
   })
 
   test('CI workflow of the guide starts a server and passes variables to later steps', async () => {
-    const { jobs } = parse(fileOf('.github/workflows/test.yaml')) as {
+    const { jobs } = parse(fileOfGuide('.github/workflows/test.yaml')) as {
       jobs: { test: { steps: { name?: string; run?: string }[] } }
     }
     const step = jobs.test.steps.find((it) => it.name === 'Start the voucher server')?.run ?? ''

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { execa } from 'execa'
 import { expect, test } from 'vitest'
-import { folder, major, node, voucherctl } from './installed.js'
+import { folder, home, installed, major, node, voucherctl } from './installed.js'
 
-const installed = JSON.parse(readFileSync(join(folder, 'node_modules', 'voucherctl', 'package.json'), 'utf8')) as {
-  version: string
-}
+const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { version: string }
 
 test('the Node binary under test has the major version of VOUCHERCTL_E2E_MAJOR', async () => {
   const { stdout } = await execa(node, ['-p', 'process.versions.node'], { extendEnv: false })
@@ -15,7 +13,7 @@ test('the Node binary under test has the major version of VOUCHERCTL_E2E_MAJOR',
 
 test('--version prints the version of the installed package', async () => {
   const { stdout, stderr, exitCode } = await voucherctl('--version')
-  expect({ stdout, stderr, exitCode }).toEqual({ stdout: installed.version, stderr: '', exitCode: 0 })
+  expect({ stdout, stderr, exitCode }).toEqual({ stdout: version, stderr: '', exitCode: 0 })
 })
 
 test('--help lists the command groups', async () => {
@@ -61,5 +59,36 @@ test('quickstart --json prints its steps, from issue to a verified signature, as
 test('server openapi prints an OpenAPI 3.1 document with the version of the package', async () => {
   const { stdout, exitCode } = await voucherctl('server', 'openapi', '--json')
   expect(exitCode).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', info: { version: installed.version } })
+  expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0', info: { version } })
+})
+
+test('quickstart suggests --keep, open and the guide as next commands', async () => {
+  const { next } = JSON.parse((await voucherctl('quickstart', '--json')).stdout)
+  expect(next).toEqual([
+    'voucherctl quickstart --keep --no-pause',
+    'voucherctl open -p quickstart',
+    'voucherctl help first-steps',
+  ])
+})
+
+test('init commands write files that name a JSON Schema of the package', async () => {
+  const schemaOf = (path: string) => {
+    const [, schema = ''] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(path, 'utf8')) ?? []
+    return resolve(dirname(path), schema)
+  }
+  const [templates, scenario] = [join(home, 'init-templates.yaml'), join(home, 'init-scenario.yaml')]
+  await Promise.all([voucherctl('templates', 'init', templates), voucherctl('scenario', 'init', scenario)])
+  for (const path of [templates, scenario])
+    expect(JSON.parse(readFileSync(schemaOf(path), 'utf8'))).toMatchObject({ type: 'object' })
+  const inProject = join(folder, 'e2e-templates.yaml')
+  rmSync(inProject, { force: true })
+  await voucherctl('templates', 'init', inProject)
+  expect(schemaOf(inProject)).toBe(join(folder, 'node_modules/voucherctl/dist/schemas/templates.schema.json'))
+  rmSync(inProject)
+})
+
+test('profiles set --secure required says how to undo the setting', async () => {
+  expect((await voucherctl('profiles', 'set', '--help')).stdout.replace(/\s+/g, ' ')).toContain(
+    '`voucherctl profiles set --unset secure.mode` undoes --secure.',
+  )
 })

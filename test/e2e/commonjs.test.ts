@@ -2,10 +2,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { environment, folder, node } from './installed.js'
+import { environment, folder, jest, node, patient } from './installed.js'
 
 const project = join(folder, 'commonjs')
-const jest = join(folder, 'node_modules', 'jest', 'bin', 'jest.js')
 const libraries = ['client', 'secure', 'testing', 'webhook']
 
 beforeAll(() => mkdirSync(project))
@@ -45,7 +44,7 @@ test('the libraries work together', async () => {
 `
 
 test('require() loads all four libraries in Jest, with the pool and the encrypted transport', async () => {
-  const { all, exitCode } = await run('session.test.cjs', session, jest, '--rootDir', project)
+  const { all, exitCode } = await run('session.test.cjs', session, jest, patient, '--rootDir', project)
   expect({ all, exitCode }).toEqual({ all: expect.stringMatching(/^Tests: +1 passed, 1 total$/m), exitCode: 0 })
   expect(all).not.toMatch(/warning/i)
 })
@@ -98,6 +97,7 @@ test('stacks of a failed receive() and of a failed client call begin in the test
     'failing.test.cjs',
     failing,
     jest,
+    patient,
     '--rootDir',
     project,
     '--testPathPatterns',

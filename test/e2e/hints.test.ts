@@ -1,8 +1,5 @@
-// Hints for refused tokens, and for files without codes.
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { home, voucherctl } from './installed.js'
+import { environment, voucherctl } from './installed.js'
 
 const profile = ['-p', 'e2e-hints']
 const run = (line: string) => voucherctl(...line.split(' '), ...profile)
@@ -30,22 +27,14 @@ test('hints add a missing scope to a token, and enable a disabled application, w
   expect((await run('templates list')).exitCode).toBe(0)
 })
 
-test('redeem-many calls a file without codes that, and says 1,000 equal mistakes in one line', async () => {
-  const redeem = async (content: string) => {
-    const path = join(home, 'codes.csv')
-    writeFileSync(path, content)
-    return (await run(`vouchers redeem-many ${path} --out ${join(home, 'out.csv')}`)).stderr
+test('api and secure call name the refused credential', async () => {
+  environment.VOUCHERCTL_TOKEN = 'sop_unknown'
+  for (const command of ['api', 'secure call']) {
+    const { exitCode, stderr } = await run(`${command} GET /api/v1/open-platform/vouchers/templates`)
+    expect([exitCode, stderr]).toEqual([
+      4,
+      expect.stringContaining('credential: application token sop_… from VOUCHERCTL_TOKEN, for http://'),
+    ])
   }
-  expect(await redeem('external_issue_id,recipient_user_id\na,b\n')).toContain('has no codes')
-  expect(await redeem('redeem_code,email\nA,b\n')).toContain('redeem_code or qr_token; optional: external_issue_id')
-  expect((await redeem(`qr_token\nA\n${'a,b\n'.repeat(1000)}`)).match(/^ {2}.*$/gm)).toEqual([
-    '  line 3 and 999 more: has 2 values where the header has 1',
-  ])
-})
-
-test('sheet --open without a terminal prints the path of the sheet', async () => {
-  const [codes, sheet] = [join(home, 'sheet.csv'), join(home, 'sheet.html')]
-  writeFileSync(codes, 'qr_token\nVQ1-1\n')
-  const { exitCode, stderr } = await voucherctl('vouchers', 'sheet', codes, '--out', sheet, '--open')
-  expect([exitCode, stderr]).toEqual([0, expect.stringContaining(sheet)])
+  delete environment.VOUCHERCTL_TOKEN
 })

@@ -1,5 +1,5 @@
 // What depends on the version of Node: the store, prompts, file watches, and what a later process reads.
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTerminal, onTerminal } from '../support/cli/terminal.js'
@@ -73,7 +73,11 @@ describe.runIf(hasTerminal)('prompts', () => {
 
 test('--watch runs a scenario again when its file changes', async () => {
   const file = join(home, 'watched.yaml')
-  const write = (text: string) => writeFileSync(file, text)
+  // The command may read a file that is written in place before its text is complete.
+  const write = (text: string) => {
+    writeFileSync(`${file}.new`, text)
+    renameSync(`${file}.new`, file)
+  }
   write('steps: [{ call: apps.list }]')
   const running = voucherctl('scenario', 'run', file, '--watch', '--json')
   let lines = 0

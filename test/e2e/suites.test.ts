@@ -1,16 +1,13 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../support/postgres/server.js'
-import { environment, folder, node } from './installed.js'
+import { environment, folder, jest, node, packageFolder, patient } from './installed.js'
 
 const suites = join(import.meta.dirname, 'suites')
 const files = readdirSync(suites).filter((it) => it.includes('.test.'))
 const project = join(folder, 'suites')
-const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-const jest = join(folder, 'node_modules', 'jest', 'bin', 'jest.js')
 
 let postgres: PostgresServer
 const run = (...args: string[]) =>
@@ -41,13 +38,18 @@ afterAll(async () => {
 })
 
 test.each([
-  ['Vitest', [join(packageFolder('vitest'), 'vitest.mjs'), 'run', 'vitest.test.mts'], /Tests +7 passed \(7\)$/m],
+  [
+    'Vitest',
+    [join(packageFolder('vitest'), 'vitest.mjs'), 'run', patient, '--hookTimeout=60000', 'vitest.test.mts'],
+    /Tests +7 passed \(7\)$/m,
+  ],
   [
     'Jest',
     // Without the flag, Node also requires ES modules, which Jest cannot.
     [
       '--no-experimental-require-module',
       jest,
+      patient,
       '--rootDir',
       project,
       '--testPathIgnorePatterns',

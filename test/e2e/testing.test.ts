@@ -3,12 +3,11 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { environment, folder, node } from './installed.js'
+import { environment, folder, jest, node, patient } from './installed.js'
 
 const src = join(folder, 'node_modules', 'voucherctl', 'src')
 const examples = join(src, 'testing', 'example')
 const vitest = dirname(createRequire(import.meta.url).resolve('vitest/package.json'))
-const jest = join(folder, 'node_modules', 'jest', 'bin', 'jest.js')
 // Tests in a subfolder of the installation can import voucherctl.
 const project = join(folder, 'testing-example')
 
@@ -64,14 +63,14 @@ test.each([
     'Vitest',
     'fakes.test.mjs',
     fakes('vi', "import { test, vi } from 'vitest'\nimport { assertMatches, startServer } from 'voucherctl/testing'"),
-    (file: string) => [join(vitest, 'vitest.mjs'), 'run', file],
+    (file: string) => [join(vitest, 'vitest.mjs'), 'run', patient, file],
     /Tests.* 2 passed/,
   ],
   [
     'Jest',
     'fakes.test.cjs',
     fakes('jest', servers),
-    (file: string) => [jest, '--rootDir', project, file],
+    (file: string) => [jest, patient, '--rootDir', project, file],
     /^Tests: +2 passed, 2 total$/m,
   ],
 ])('fake timers of %s neither hang a call nor stop the server', async (_runner, file, program, argsOf, passed) => {
@@ -90,7 +89,7 @@ const forgotten = `
 
 test.each([
   ['node:test', `const { test } = require('node:test')${forgotten}`, ['--test', 'forgotten.test.cjs'], /pass 1$/m],
-  ['Jest', forgotten, [jest, '--rootDir', project, 'forgotten.test.cjs'], /^Tests: +1 passed/m],
+  ['Jest', forgotten, [jest, patient, '--rootDir', project, 'forgotten.test.cjs'], /^Tests: +1 passed/m],
 ])('a server that a test did not close does not keep %s alive', async (_runner, program, args, passed) => {
   writeFileSync(join(project, 'forgotten.test.cjs'), program)
   const { all, exitCode } = await run(...args)
@@ -131,77 +130,10 @@ test('the example is the test of the guide, equal on all runners and at most 30 
 
 test.each([
   ['node:test', ['--test', 'node.test.mjs'], /^(?:# pass|ℹ pass) 1$/m],
-  ['Vitest', [join(vitest, 'vitest.mjs'), 'run', 'vitest.test.mjs'], /Tests.* 1 passed/],
-  ['Jest', [jest, '--rootDir', project, 'jest.test.cjs'], /^Tests: +1 passed, 1 total$/m],
+  ['Vitest', [join(vitest, 'vitest.mjs'), 'run', patient, 'vitest.test.mjs'], /Tests.* 1 passed/],
+  ['Jest', [jest, patient, '--rootDir', project, 'jest.test.cjs'], /^Tests: +1 passed, 1 total$/m],
 ])('the example passes on %s and prints no warning', async (_runner, args, passed) => {
   const { all, exitCode } = await run(...args)
   expect({ all, exitCode }).toEqual({ all: expect.stringMatching(passed), exitCode: 0 })
   expect(all).not.toMatch(/warning/i)
-})
-
-test('import and require of voucherctl/testing return one implementation', async () => {
-  const program = `
-    import { createRequire } from 'node:module'
-    import { startServer } from 'voucherctl/testing'
-    const required = createRequire(import.meta.url)('voucherctl/testing')
-    const servers = await Promise.all([startServer(), required.startServer()])
-    await Promise.all(servers.map((it) => it.close()))
-    console.log(required.startServer === startServer, Object.keys(required).join())`
-  expect(await run('--input-type=module', '-e', program)).toMatchObject({
-    all: 'true assertMatches,matches,startServer',
-    exitCode: 0,
-  })
-})
-
-test('vouchers of a seed have the state and the codes of issued ones on the packed server', async () => {
-  const program = `
-    import { startServer } from 'voucherctl/testing'
-    const { seed, close } = await startServer()
-    await close()
-    const voucher = { template_id: 'tpl_coffee', recipient_user_id: 'user-1' }
-    const vouchers = ['issued', 'redeemed', 'reversed', 'expired'].map((status) => ({ ...voucher, status, external_issue_id: status }))
-    const start = (vouchers) => startServer({ seed: { ...seed, applications: [{ ...seed.applications[0], vouchers }] } })
-    const server = await start(vouchers)
-    for (const { status, ...order } of vouchers) {
-      const { data } = await server.client.vouchers.issue(order)
-      const redeemed = await server.client.vouchers.redeem({ credential: data.credentials[0] })
-      console.log(data.status, redeemed.code ?? 'ok')
-    }
-    await server.close()
-    await start([{ ...voucher, external_issue_id: 'a', status: 'used' }]).catch(({ message }) => console.log(message))`
-  expect(await run('--input-type=module', '-e', program)).toMatchObject({
-    all: expect.stringMatching(
-      /^issued ok\nredeemed VOUCHER_ALREADY_REDEEMED\nissued ok\nexpired VOUCHER_EXPIRED\n.*applications\[0\]\.vouchers\[0\]\.status must be /,
-    ),
-    exitCode: 0,
-  })
-})
-
-test('faults of command, library and seed affect the chosen calls of the packed server', async () => {
-  const program = `
-    import { execFile } from 'node:child_process'
-    import { promisify } from 'node:util'
-    import { startServer } from 'voucherctl/testing'
-    const faults = [{ endpoint: 'templates.list', kind: 'cut_body', nth: 1 }]
-    const { seed, close } = await startServer()
-    await close()
-    const server = await startServer({ seed: { ...seed, faults } })
-    const env = { ...process.env, VOUCHERCTL_BASE_URL: server.baseUrl, VOUCHERCTL_OPERATOR_KEY: server.operatorKey }
-    const add = (...args) => promisify(execFile)(process.execPath, ['../node_modules/voucherctl/bin/voucherctl.js',
-      'platform', 'faults', 'add', '--endpoint', 'templates.list', ...args], { env })
-    const codes = []
-    const call = async () => codes.push((await server.client.templates.list()).code ?? 'ok')
-    await call()
-    await add('--kind', 'status', '--status', '429', '--retry-after', '2', '--nth', '2')
-    await call()
-    await call()
-    server.faults.add({ endpoint: 'templates.list', kind: 'refuse_connection' })
-    await call()
-    try { server.faults.add({ endpoint: 'templates.list', kind: 'status' }) } catch (error) { codes.push(error.message) }
-    console.log(codes.join())
-    await server.close()`
-  expect(await run('--input-type=module', '-e', program)).toMatchObject({
-    all: 'NETWORK_ERROR,ok,RATE_LIMITED,NETWORK_ERROR,fault.status is required for the kind status',
-    exitCode: 0,
-  })
 })

@@ -1,11 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { execaNode } from 'execa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { folder } from './installed.js'
+import { folder, packageFolder } from './installed.js'
 
-const packageFolder = (name: string) => dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 const files = ['consumer.mts', 'consumer.cts', 'testing.cts', 'tsconfig.json'].map((name) => join(folder, name))
 
 const typed = `import { CallError, createClient, failureCodes, unwrap, type CallFailure, type Redemption } from 'voucherctl/client'

@@ -1,8 +1,8 @@
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 
-/** Texts, flags, and the guides of CI and webhooks do not depend on the version of Node: run them on the oldest only. */
-const onOldestNode = ['test/e2e/{ci,last-metre,packaging,types,webhook-servers}.test.ts']
+/** Tests that do not depend on the version of Node, and the guides, which take a minute: they run on the oldest only. */
+const onOldestNode = ['test/e2e/{ci,guides-part-*,packaging,types,webhook-servers}.test.ts']
 
 /** Tests of the installed package; .ci/run sets its folder and the Node version in VOUCHERCTL_E2E_*. */
 export default defineConfig({

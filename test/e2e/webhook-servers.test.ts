@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { faultRules, faults, signWithFault } from '../../src/workbench/faults.js'
 import { isDelivered, post } from '../../src/workbench/post.js'
-import { folder, node } from './installed.js'
+import { folder, installed, node } from './installed.js'
 
-const installed = join(folder, 'node_modules', 'voucherctl')
 const guide = readFileSync(join(installed, 'src', 'guides', 'webhook-library.md'), 'utf8')
 const programs = [...guide.matchAll(/^```mjs\n(.*?)^```/gms)].map((match) => match[1] as string)
 const named = (words: string) => programs.filter((it) => it.includes(words))
@@ -77,7 +76,7 @@ describe.each([
   test('a server of the guide accepts a delivery, ignores its duplicate and explains refusals', async () => {
     const send = (bytes: Buffer) => {
       const { headers } = signWithFault({ updateId: '41', body }, signing(), undefined)
-      return post({ url, headers, body: bytes, timeoutMs: 5_000 })
+      return post({ url, headers, body: bytes, timeoutMs: 60_000 })
     }
     expect((await send(body)).status).toBe(204)
     expect((await send(body)).status).toBe(204)
@@ -93,7 +92,7 @@ describe.each([
     const postOf = async (fault: (typeof faults)[number]) => {
       const { headers, body: sent, paceMs } = signWithFault({ updateId: '41', body }, signing(), fault)
       const pace = paceMs === undefined ? {} : { paceMs: PACE_MS }
-      return { fault, posted: await post({ url, headers, body: sent, timeoutMs: 10_000, ...pace }) }
+      return { fault, posted: await post({ url, headers, body: sent, timeoutMs: 60_000, ...pace }) }
     }
     for (const { fault, posted } of await Promise.all(faults.map(postOf))) {
       expect([fault, isDelivered(posted)]).toEqual([fault, faultRules[fault].right === 'accepted'])

@@ -22,7 +22,7 @@ export interface Row {
 
 /** Runs a campaign. Its long form is broken if it missed a state, because it could then find no defect there. */
 export async function runCampaign(campaign: Campaign, seed: string, quick: boolean, root: string): Promise<Row> {
-  const patience = quick ? 10 : 1
+  const patience = quick ? 30 : 1
   const { row, name } = campaign
   const cache = join(root, 'node_modules', '.cache', 'faults')
   mkdirSync(cache, { recursive: true })

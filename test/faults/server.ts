@@ -5,7 +5,9 @@ import http from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { type Send, sendTo } from '../support/server/client.js'
-import { type Place, Tenant } from '../support/server/tenant.js'
+import type { Place } from '../support/server/tenant.js'
+
+export { tenantAt } from '../support/server/tenant.js'
 
 const READY_MS_MAX = 60_000
 const STDERR_KEPT = 20_000
@@ -138,11 +140,6 @@ export async function startServer(
       return exit?.code ?? null
     },
   }
-}
-
-/** Returns the tenant for calls to a restarted server or over another connection. */
-export function tenantAt(place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant {
-  return new Tenant(place, accountId, jwt, appId, token, tokenId)
 }
 
 /** Resident memory of a process in MiB; null on systems without /proc. */

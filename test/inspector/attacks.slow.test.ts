@@ -1,16 +1,13 @@
-import { rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Forwarder } from '../../src/workbench/forwarding.js'
-import { startListenerPage } from '../../src/workbench/page-server/server.js'
 import { listen } from '../support/listen.js'
 import { REBOUND_DOMAIN, type TestPage, useBrowser } from '../support/page/browser.js'
+import { emptyListenerPage } from '../support/page/listener-page.js'
 import { newLink, pageServer } from '../support/page/server.js'
-import { temporaryFolder } from '../support/server/server.js'
 
 const browser = useBrowser()
 
-/** A page that is attacked: that of a server or that of a listener. */
+/** A page that is attacked: of a server or of a listener. */
 interface Target {
   readonly origin: string
   readonly link: () => Promise<string>
@@ -23,23 +20,8 @@ async function serverTarget(): Promise<Target> {
 }
 
 async function listenerTarget(): Promise<Target> {
-  const forwarder = new Forwarder()
-  const dir = temporaryFolder()
-  const page = await startListenerPage({
-    dir,
-    address: 'http://127.0.0.1:1',
-    secrets: [],
-    forwarder,
-    inbox: { recordResponse: async () => {} },
-    appOf: async () => undefined,
-    now: Date.now,
-  })
-  const close = async () => {
-    await page.close()
-    forwarder.close()
-    rmSync(dir, { recursive: true })
-  }
-  return { origin: new URL(page.newLink()).origin, link: async () => page.newLink(), close }
+  const page = await emptyListenerPage()
+  return { origin: new URL(page.newLink()).origin, link: async () => page.newLink(), close: page.close }
 }
 
 /** A website on another port of 127.0.0.1 that keeps the headers of every request. */
@@ -157,10 +139,10 @@ describe.each([
   test(`another website can neither frame nor open the page of a ${name}`, async () => {
     const page = await openPage()
     const site = await website()
-    const statuses = statusesOf(page)
     await page.goto(site.origin)
+    const statuses = statusesOf(page)
     await page.setContent(`<iframe src="${ui()}"></iframe>`)
-    await expect.poll(() => statuses, { timeout: 30_000 }).toEqual([403])
+    await expect.poll(() => statuses).toEqual([403])
     expect(await page.frameLocator('iframe').getByText('Live').count()).toBe(0)
     const popup = page.waitForEvent('popup')
     await page.evaluate(`void open(${JSON.stringify(ui())})`)
@@ -174,7 +156,7 @@ describe.each([
     await page.evaluate(
       `document.body.append(Object.assign(document.createElement('iframe'), { src: '/_platform/ui/' }))`,
     )
-    await expect.poll(() => page.errors.slice(errors).join(), { timeout: 30_000 }).toMatch(/frame/i)
+    await expect.poll(() => page.errors.slice(errors).join()).toMatch(/frame/i)
     expect(await page.frameLocator('iframe').getByText('Live').count()).toBe(0)
   })
 
@@ -197,7 +179,7 @@ describe.each([
       await page.goto(url)
       await page.getByText('This tab has no session').waitFor()
       expect(await page.getByRole('row').count()).toBe(0)
-      expect(statuses).toContain(401)
+      await expect.poll(() => statuses).toContain(401)
     }
     await other.close()
   })

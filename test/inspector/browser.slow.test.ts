@@ -6,7 +6,7 @@ import { REBOUND_DOMAIN, useBrowser } from '../support/page/browser.js'
 
 const browser = useBrowser()
 
-/** Headers as strict as those of the inspector's page. */
+/** Headers as strict as the headers of the inspector's page. */
 const headers = {
   'Content-Type': 'text/html',
   'Content-Security-Policy': "default-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -30,7 +30,7 @@ it('page collects policy violations as errors', async () => {
   const page = await browser.page()
   await page.goto(`http://127.0.0.1:${port}/`)
   const policy = expect.stringContaining('Content Security Policy')
-  await expect.poll(() => page.errors, { timeout: 30_000 }).toEqual([policy])
+  await expect.poll(() => page.errors).toEqual([policy])
   expect(await page.title()).toBe('A page')
 })
 

@@ -17,6 +17,13 @@ it('findChromium takes the first program in PATH, and no folder or file without 
   expect(findChromium({ PATH: folders.join(delimiter) })).toBe(path)
 })
 
+it('findChromium prefers the Chromium without a user interface', () => {
+  const folder = temporaryDir()
+  program(join(folder, 'chromium'))
+  const path = program(join(folder, 'chromium-headless-shell'))
+  expect(findChromium({ PATH: folder })).toBe(path)
+})
+
 it('findChromium looks only for the program that VOUCHERCTL_CHROMIUM names, if it is set', () => {
   const folder = temporaryDir()
   program(join(folder, 'chromium'))

@@ -1,7 +1,7 @@
-/** Changes of one line that no test can notice; see equivalents.js. */
+/** Changes of one line that no test can notice; see equivalents.txt. */
 export interface Equivalent {
   readonly from: string
-  readonly to: string | readonly string[]
+  readonly to: readonly string[]
   readonly reason: string
 }
 export const equivalents: Readonly<Record<string, readonly Equivalent[]>>

@@ -58,7 +58,11 @@ export const portions = [
   {
     name: 'updates',
     sources: ['src/store/delivery/updates.ts', 'src/store/outbox.ts'],
-    tests: ['test/store/delivery/{outbox,updates}.test.ts', 'test/server/bots/{chats,polling}.test.ts'],
+    tests: [
+      'test/store/outbox.test.ts',
+      'test/store/delivery/updates.test.ts',
+      'test/server/bots/{chats,poll-connections,polling}.test.ts',
+    ],
   },
   {
     name: 'deliveries',

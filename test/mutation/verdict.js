@@ -27,7 +27,7 @@ export function compare(files, equivalents, whole) {
         continue
       }
       const { from, to } = changeOf(source, mutant)
-      if (entries.some((it) => it.from === from && [it.to].flat().includes(to))) {
+      if (entries.some((it) => it.from === from && it.to.includes(to))) {
         counts.listed += 1
         used.add(`${from}\n${to}`)
         continue
@@ -38,8 +38,8 @@ export function compare(files, equivalents, whole) {
     }
     if (!whole) continue
     for (const { from, to } of entries) {
-      for (const it of [to].flat()) {
-        if (!used.has(`${from}\n${it}`)) lines.push(`${file}: stale entry of equivalents.js\n  - ${from}\n  + ${it}\n`)
+      for (const it of to) {
+        if (!used.has(`${from}\n${it}`)) lines.push(`${file}: stale entry of equivalents.txt\n  - ${from}\n  + ${it}\n`)
       }
     }
   }

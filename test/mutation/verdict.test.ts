@@ -12,7 +12,7 @@ const mutant = (status: string, change: Partial<Mutant> = {}): Mutant => ({
   location: condition,
   ...change,
 })
-const listed = { from: 'if (n > 3) {', to: 'if (n >= 3) {', reason: 'both return 3' }
+const listed = { from: 'if (n > 3) {', to: ['if (n >= 3) {'], reason: 'both return 3' }
 const verdictOn = (mutants: Mutant[], entries: Equivalent[] = [listed], whole = true) =>
   compare({ 'a.ts': { source, mutants } }, { 'a.ts': entries }, whole)
 
@@ -45,12 +45,12 @@ describe('verdict on mutants', () => {
   })
 
   it('entry with several changes covers each mutant', () => {
-    const both = { ...listed, to: [listed.to, 'if (n < 3) {'] }
+    const both = { ...listed, to: [...listed.to, 'if (n < 3) {'] }
     expect(verdictOn([mutant('Survived'), mutant('Survived', { replacement: 'n < 3' })], [both]).counts.listed).toBe(2)
   })
 
   it('listed mutant that is killed or gone is reported as stale if whole files were mutated', () => {
-    const stale = ['a.ts: stale entry of equivalents.js\n  - if (n > 3) {\n  + if (n >= 3) {\n']
+    const stale = ['a.ts: stale entry of equivalents.txt\n  - if (n > 3) {\n  + if (n >= 3) {\n']
     expect(verdictOn([mutant('Killed')])).toMatchObject({ lines: stale, failed: true })
     expect(verdictOn([])).toMatchObject({ lines: stale, failed: true })
     expect(verdictOn([], [listed], false).failed).toBe(false)

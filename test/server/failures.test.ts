@@ -515,7 +515,9 @@ describe.each(cases)('%s', (id, endpoint, codes) => {
       expect(headers['content-type']).toBe('application/json; charset=utf-8')
       // ORIGIN_NOT_ALLOWED was returned encrypted: an inner response has few headers.
       expect(headers['cache-control']).toBe(code === 'ORIGIN_NOT_ALLOWED' ? undefined : 'no-store')
-      expect(headers['www-authenticate'] !== undefined).toBe(status === 401 || code === 'INSUFFICIENT_SCOPE')
+      const challenge = code === 'TOKEN_MISSING' ? 'Bearer' : 'Bearer error="invalid_token"'
+      if (status === 401) expect(headers['www-authenticate']).toBe(challenge)
+      else expect(headers['www-authenticate'] !== undefined).toBe(code === 'INSUFFICIENT_SCOPE')
       const mayWait = status === 429 || status === 503 || code === 'IDEMPOTENCY_KEY_IN_PROGRESS'
       expect(headers['retry-after'] !== undefined).toBe(mayWait)
       expect(response.text).not.toContain('a bug with a secret')

@@ -54,22 +54,6 @@ describe('lifetime of idempotency records', () => {
     expect((await tenant.runtime(contract.vouchers.issue, other, { key: 'K' })).status).toBe(201)
     await own.close()
   })
-
-  it('idempotency record of a redeem never expires, even after a reversal', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const { id } = await tenant.template({ validity: { type: 'relative', duration_days: 1_095 } })
-    const voucher = await tenant.issue(id)
-    const call = () => tenant.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'K' })
-    const first = await call()
-    await tenant.runtime(contract.vouchers.reverse, { redemptionId: first.data.id })
-    own.clock.advance(400 * DAY_MS)
-    const late = await call()
-    expect([late.status, late.sameness]).toEqual([first.status, first.sameness])
-    const state = await tenant.runtime(contract.vouchers.verify, { credential: codeOf(voucher) })
-    expect(state.data).toMatchObject({ redeemable: true, voucher: { status: 'issued', redemptionId: null } })
-    await own.close()
-  })
 })
 
 describe('external_issue_id of an issue', () => {

@@ -245,26 +245,3 @@ describe.each(chains.map(([endpoint, chain]) => [endpoint.id, endpoint, chain] a
     }
   },
 )
-
-describe('precedence of a replay', () => {
-  it('replay of an idempotency record takes precedence over 404 and 409', async () => {
-    const scene = await Scene.of(server, contract.vouchers.redeem)
-    const first = await scene.send({ key: 'K' })
-    const again = await scene.send({ key: 'K' })
-    expect([again.status, again.sameness]).toEqual([first.status, first.sameness])
-  })
-
-  it('refusal of a token without the scope takes precedence over a replay', async () => {
-    const scene = await Scene.of(server, contract.vouchers.redeem)
-    await scene.send({ key: 'K' })
-    const { token } = await scene.tenant.newToken(['vouchers:read', 'vouchers:issue'])
-    expect((await scene.send({ key: 'K', credential: token })).code).toBe('INSUFFICIENT_SCOPE')
-  })
-
-  it('refusal of a disabled application takes precedence over a replay', async () => {
-    const scene = await Scene.of(server, contract.vouchers.redeem)
-    await scene.send({ key: 'K' })
-    await scene.tenant.console(contract.apps.update, { appId: scene.tenant.appId, status: 'disabled' })
-    expect((await scene.send({ key: 'K' })).code).toBe('APPLICATION_DISABLED')
-  })
-})

@@ -95,19 +95,21 @@ describe('scenario record', () => {
     expect(statSync(join(cwd, 'session.yaml')).mode & 0o777).toBe(0o666 & ~process.umask())
   })
 
-  it('the quickstart, recorded, passes on a fresh server and on the engine of the run', async () => {
+  it('the quickstart, recorded and as help prints it, passes on a fresh server and on any engine', async () => {
     const home = temporaryDir()
     const kept = await cli('quickstart --keep --no-pause --json', { home })
     open.push(() => cli('server stop -p quickstart', { home }))
     expect(kept.exit).toBe(0)
     const recording = await cli('scenario record --out q.yaml --from activity -p quickstart', { home })
     expect(recording.stderr + recording.stdout).toContain('Wrote 23 steps to q.yaml')
-    const fresh = await cli('scenario run q.yaml', { home })
-    expect(fresh.stdout).toContain('1 passed')
+    writeFileSync(join(home, 'quickstart.yaml'), (await cli('help quickstart.yaml')).stdout)
+    const fresh = await cli('scenario run q.yaml quickstart.yaml', { home })
+    expect(fresh.stdout).toContain('2 passed')
     const port = await closedPort()
     const { env } = await started({ webhookLoopbackPorts: [port] })
-    const onEngine = await cli(`scenario run q.yaml --webhook-port ${port}`, { cwd: home, env })
-    expect(onEngine.stdout).toContain('1 passed')
+    const files = 'q.yaml quickstart.yaml quickstart.yaml'
+    const onEngine = await cli(`scenario run ${files} --webhook-port ${port}`, { cwd: home, env })
+    expect(onEngine.stdout).toContain('3 passed, 0 failed,')
   })
 
   it('--out that cannot be written is refused before the recording, also with --force', async () => {

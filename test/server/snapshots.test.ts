@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createClient } from '../../src/client/index.js'
 import { contract } from '../../src/contract/index.js'
 import { Faults } from '../../src/server/faults.js'
@@ -98,15 +98,27 @@ describe('reset', () => {
     expect(log.text.trim().split('\n')).toHaveLength(1)
   })
 
-  it('reset does not write token uses and bot calls of the previous state', async () => {
-    await bot(contract.bots.updates, {})
-    await issue()
-    await snapshots.reset()
-    await Promise.all([server.deps.tokenUses.flush(), server.deps.botCalls.flush()])
-    const counted = await server.deps.store.read(() => all('select * from bot_calls'))
-    const used = await server.deps.store.read(() => all('select last_used_at from tokens'))
-    expect([counted, used.map((it) => ({ ...it }))]).toEqual([[], [{ last_used_at: null }]])
-  })
+  it.each(['during', 'after'])(
+    'a flush %s a reset writes no token uses and bot calls of the previous state',
+    async (when) => {
+      const { store, tokenUses, botCalls } = server.deps
+      const flush = () => Promise.all([tokenUses.flush(), botCalls.flush()])
+      const { clear } = store.snapshots
+      let flushed: Promise<unknown> | undefined
+      const replaced = vi.spyOn(store.snapshots, 'clear').mockImplementation((plant) => {
+        if (when === 'during') flushed = flush()
+        return clear(plant)
+      })
+      onTestFinished(() => replaced.mockRestore())
+      await bot(contract.bots.updates, {})
+      await issue()
+      await snapshots.reset()
+      await (flushed ?? flush())
+      const counted = await store.read(() => all('select * from bot_calls'))
+      const used = await store.read(() => all('select last_used_at from tokens'))
+      expect([counted, used.map((it) => ({ ...it }))]).toEqual([[], [{ last_used_at: null }]])
+    },
+  )
 })
 
 describe('borrowed webhook', () => {
@@ -227,7 +239,7 @@ describe('calls in flight', () => {
   // The limit of the test is shorter than the poll, so it fails if the poll ends with its own time.
   it.each(['reset', 'restore'] as const)(
     'a %s ends a waiting poll with an empty result',
-    { timeout: 25_000 },
+    { timeout: 45_000 },
     async (how) => {
       await snapshots.save('one')
       const poll = bot(contract.bots.updates, { timeout: 50 })

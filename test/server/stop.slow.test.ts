@@ -59,7 +59,7 @@ describe('SIGTERM', () => {
       let responses = 0
       const onResponse = () => {
         responses += 1
-        if (responses === 1_000) stopped = child.stop(10_000)
+        if (responses === 1_000) stopped = child.stop(60_000)
       }
       const seen = await Promise.all(Array.from({ length: 16 }, () => keepAsking(child.port, onResponse)))
       expect(seen.map(({ hasConnectionClose, atEnd }) => [hasConnectionClose, atEnd])).toEqual(
@@ -124,7 +124,7 @@ describe('SIGTERM', () => {
             const { status, headers } = await connection.response()
             expect(status).toBe(201)
             responses += 1
-            if (responses === 100) stopped = child.stop(10_000)
+            if (responses === 100) stopped = child.stop(60_000)
             if (headers.connection !== 'close') continue
             await connection.end()
             return expect(connection.received).toBe('')
@@ -141,7 +141,7 @@ describe('SIGTERM', () => {
         {},
       )
       expect(data.items.map(({ issuedCount }) => issuedCount)).toEqual([responses])
-      expect(await again.stop(10_000)).toBe(0)
+      expect(await again.stop(60_000)).toBe(0)
     }))
 })
 

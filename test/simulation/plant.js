@@ -6,14 +6,24 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
-import { printDefects, readArguments } from '../support/planting.js'
+import { parseArgs } from 'node:util'
 import { bundleSimulation } from './bundle.js'
 import { defects } from './defects.js'
 
 /** A server whose defect keeps it busy without end is stopped after this time; that counts as found. */
 const HANG_MS = 600_000
 
-const { values, wanted } = readArguments(defects, { count: { type: 'string', default: '60' } })
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    list: { type: 'boolean' },
+    count: { type: 'string', default: '60' },
+  },
+})
+const only = values.only?.split(',').map(Number)
+const wanted = defects
+  .map((defect, index) => ({ ...defect, number: index + 1 }))
+  .filter(({ number }) => only?.includes(number) ?? true)
 
 /** Runs simulations of a server with a defect; returns the first lines of the failed one, or null. */
 async function find(defect) {
@@ -29,8 +39,9 @@ async function find(defect) {
   }
 }
 
-if (values.list) printDefects(wanted)
-else {
+if (values.list) {
+  for (const { number, name, file } of wanted) process.stdout.write(`${number}. ${name} (${file})\n`)
+} else {
   let missed = 0
   for (const defect of wanted) {
     const found = await find(defect)

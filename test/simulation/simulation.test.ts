@@ -2,13 +2,14 @@ import { readFileSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sampleOf } from '../support/extent.js'
 import { bundleSimulation } from './bundle.js'
 import { defects } from './defects.js'
 
 /** `VOUCHERCTL_SIMULATIONS=1000` runs more simulations; `VOUCHERCTL_SEED` is the first seed. */
-const count = Number(process.env.VOUCHERCTL_SIMULATIONS ?? 3)
-const first = Number(process.env.VOUCHERCTL_SEED ?? 1)
-const seeds = Array.from({ length: count }, (_, index) => first + index)
+const { VOUCHERCTL_SIMULATIONS: count, VOUCHERCTL_SEED: first = 1 } = process.env
+const seedsOf = (length: number) => Array.from({ length }, (_, index) => Number(first) + index)
+const seeds = count === undefined ? sampleOf(seedsOf(3)) : seedsOf(Number(count))
 
 const ACTIONS = 20
 

@@ -6,7 +6,9 @@ import type {
   UpdateRow,
   WebhookRow,
 } from '../../src/domain/bot/rows.js'
-import type { IdempotencyRecord, RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
+import type { IdempotencyRecord } from '../../src/domain/idempotency.js'
+import type { TemplateRow } from '../../src/domain/template.js'
+import type { RedemptionRow, VoucherRow } from '../../src/domain/voucher.js'
 import { all, type Op } from '../../src/store/operation.js'
 
 /** The stored rows that the simulation checks. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Application } from '../../src/contract/apps.js'
 import type { Refusal } from '../../src/contract/errors.js'
+import type { ApplicationSettings } from '../../src/domain/application.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { all } from '../../src/store/operation.js'
@@ -35,13 +36,13 @@ const get = async (id = 'app_1'): Promise<Application> => {
 }
 const codeOf = (result: Application | Refusal) => ('ok' in result ? result.code : 'fine')
 
-const fullSettings = {
+const fullSettings: Required<ApplicationSettings> = {
   name: 'Shop',
   description: 'at the corner',
   status: 'disabled',
   allowed_origins: ['https://shop.example'],
   secure_transport: 'required',
-} as const
+}
 
 describe('settings of an application', () => {
   it('update changes each setting that it names and the time of the change', async () => {

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { IssuedVoucher } from '../../src/contract/vouchers.js'
 import type { CredentialKey } from '../../src/domain/keyring.js'
-import type { RedemptionRow, TemplateRow, VoucherRow } from '../../src/domain/rows.js'
+import type { TemplateRow } from '../../src/domain/template.js'
+import type { RedemptionRow, VoucherRow } from '../../src/domain/voucher.js'
 import { deleteExpiredRecords } from '../../src/store/idempotency.js'
 import type { Store } from '../../src/store/store.js'
 import * as vouchers from '../../src/store/vouchers.js'
@@ -41,13 +42,13 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
 
     const refusals = [
       await ledger.issue('order-3', NOW),
-      await ledger.issue('order-1', NOW, { recipientUserId: 'other' }),
-      await ledger.issue('order-3', NOW, { templateId: 'tpl_0' }),
+      await ledger.issue('order-1', NOW, { recipient_user_id: 'other' }),
+      await ledger.issue('order-3', NOW, { template_id: 'tpl_0' }),
       await ledger.issue('order-3', NOW, reused),
       await ledger.redeem(voucher, NOW),
       await ledger.redeem(other, late),
       await ledger.redeem(other, NOW - 1),
-      await ledger.redeem(other, NOW, { recipientUserId: 'other' }),
+      await ledger.redeem(other, NOW, { recipient_user_id: 'other' }),
       await ledger.redeem(other, NOW, { credential: { type: 'redeem_code', hashes: ['unknown'] } }),
       await ledger.redeem(other, NOW, { credential: { type: 'redeem_code', hashes: [] } }),
       await ledger.redeem(other, NOW, reused),
@@ -266,10 +267,9 @@ describe.each(voucherEngines)('vouchers on $name', ({ create }) => {
             if (response.ok && !response.replayed) vouchers.push(response.data)
           } else if (kind === 'redeem' && voucher !== undefined) {
             const verification = await ledger.verify(voucher, now, recipient)
-            const response = await ledger.redeem(voucher, now, {
-              recipientUserId: recipient,
-              redemptionId: `rdm_${run}_${index}`,
-            })
+            const redemption = { redemptionId: `rdm_${run}_${index}` }
+            const presented = recipient === undefined ? redemption : { ...redemption, recipient_user_id: recipient }
+            const response = await ledger.redeem(voucher, now, presented)
             expect(verification.ok && verification.data.redeemable).toBe(response.ok)
             if (response.ok) redemptions.push(response.data.id)
           } else if (kind === 'reverse' && redemptionId !== undefined) {

@@ -28,9 +28,9 @@ const plantSeed = (store: Store, planted: Seed, now: number) =>
 
 const issueCall: Issue = {
   applicationId: 'app_coffee',
-  templateId: 'tpl_coffee',
-  externalIssueId: 'order-1',
-  recipientUserId: 'user-1',
+  template_id: 'tpl_coffee',
+  external_issue_id: 'order-1',
+  recipient_user_id: 'user-1',
   voucherId: 'vch_1',
   metadata: {},
   idempotencyKey: undefined,
@@ -148,7 +148,7 @@ describe.each(engines)('plantSeed on $name', ({ create }) => {
     await plantSeed(store, seedWithVouchers(), NOW)
     const repeat = await store.write(() => issueNow(issueCall))
     expect(repeat).toMatchObject({ ok: true, replayed: true, data: { status: 'issued', credentials: [{}, {}] } })
-    const other = await store.write(() => issueNow({ ...issueCall, recipientUserId: 'user-2' }))
+    const other = await store.write(() => issueNow({ ...issueCall, recipient_user_id: 'user-2' }))
     expect(other).toMatchObject({ ok: false, code: 'EXTERNAL_ISSUE_ID_CONFLICT' })
   })
 

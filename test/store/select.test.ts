@@ -1,4 +1,5 @@
 import { expect, expectTypeOf, test } from 'vitest'
+import { updating } from '../../src/store/operation.js'
 import { selecting } from '../../src/store/select.js'
 
 interface Row {
@@ -28,4 +29,17 @@ test('selecting does not compile for a list that lacks a column', () => {
   // @ts-expect-error a text that the compiler does not know
   selecting<Row>()('select id, bot_id from bots' as string)
   expectTypeOf(selecting<Row>()('select id, bot_id from bots')).toExtend<string>()
+})
+
+test('updating does not compile for a list that lacks a column which the operation does not keep', () => {
+  interface Full extends Row {
+    name: string
+  }
+  // @ts-expect-error a missing column
+  updating<Full, 'bot_id'>()('bots', ['id'], [])
+  // @ts-expect-error a column that the operation keeps
+  updating<Full, 'bot_id'>()('bots', ['id'], ['name', 'bot_id'])
+  const row = { id: 'bot_1', bot_id: null, name: 'Till' }
+  const statement = updating<Full, 'bot_id'>()('bots', ['id'], ['name'])(row).next().value
+  expect(statement).toMatchObject({ sql: 'update bots set name = $2 where id = $1', params: ['bot_1', 'Till'] })
 })

@@ -186,7 +186,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
       await count(3)
       expect(await names()).toEqual(['Tea++'])
     } finally {
-      if (onPostgres) await store.write(() => run('drop function noted cascade'))
+      await store.write(() => run(onPostgres ? 'drop function noted cascade' : 'drop trigger noted'))
     }
   })
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { templateBody } from '../../src/contract/openapi/template-body.js'
-import type { TemplateSummary } from '../../src/domain/rows.js'
+import type { TemplateSummary } from '../../src/domain/template.js'
 import type { Store } from '../../src/store/store.js'
 import { templateSummary } from '../../src/store/template-summary.js'
 import * as templates from '../../src/store/templates.js'

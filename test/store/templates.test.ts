@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TemplateRow } from '../../src/domain/rows.js'
+import type { TemplateRow } from '../../src/domain/template.js'
 import * as apps from '../../src/store/apps.js'
 import type { Store } from '../../src/store/store.js'
 import * as templates from '../../src/store/templates.js'
@@ -135,11 +135,11 @@ describe('review of a template', () => {
 
   it('decision on a template that is not under review, and its second submission, change nothing', async () => {
     const created = await draft('tpl_1')
-    const conflict = { code: 'TEMPLATE_STATE_CONFLICT' }
-    expect(await review('tpl_1', { approve: true })).toMatchObject(conflict)
+    const conflict = (status: string) => ({ code: 'TEMPLATE_STATE_CONFLICT', details: { status } })
+    expect(await review('tpl_1', { approve: true })).toMatchObject(conflict('draft'))
     expect(await listed(application)).toEqual([created])
     const submitted = await submit(application, 'tpl_1')
-    expect(await submit(application, 'tpl_1', LATER)).toMatchObject(conflict)
+    expect(await submit(application, 'tpl_1', LATER)).toMatchObject(conflict('reviewing'))
     expect(await listed(application)).toEqual([submitted])
   })
 

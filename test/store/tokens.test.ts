@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { newToken } from '../../src/domain/application.js'
-import type { TokenRow } from '../../src/domain/rows.js'
+import { newToken, type TokenRow } from '../../src/domain/application.js'
 import { hashToken } from '../../src/domain/tokens.js'
 import * as apps from '../../src/store/apps.js'
 import type { Store } from '../../src/store/store.js'

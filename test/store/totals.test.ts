@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/ids.js'
-import type { RedemptionRow, VoucherRow } from '../../src/domain/rows.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../src/domain/time.js'
+import type { RedemptionRow, VoucherRow } from '../../src/domain/voucher.js'
 import * as apps from '../../src/store/apps.js'
 import { inserting, type Op } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newToken } from '../../src/domain/application.js'
-import type { RedemptionRow, VoucherRow } from '../../src/domain/rows.js'
+import type { RedemptionRow, VoucherRow } from '../../src/domain/voucher.js'
 import * as apps from '../../src/store/apps.js'
 import { inserting, run } from '../../src/store/operation.js'
 import type { Store } from '../../src/store/store.js'

@@ -19,9 +19,9 @@ const call = {
 }
 const issueCall: Issue = {
   ...call,
-  templateId: 'tpl_1',
-  externalIssueId: 'order-1',
-  recipientUserId: 'user-1',
+  template_id: 'tpl_1',
+  external_issue_id: 'order-1',
+  recipient_user_id: 'user-1',
   voucherId: 'vch_1',
   keys: { current: testKey, all: [testKey] },
 }

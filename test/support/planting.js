@@ -1,9 +1,8 @@
-// What the scripts share that plant defects into the source code.
+// Functions for scripts and tests that copy the project or change its sources.
 import { cpSync, mkdtempSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 
 /** The folder of the project, with a slash at the end. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -20,16 +19,4 @@ export function copyProject(parts) {
 export function replaceOnce(source, { file, from, to }) {
   if (source.split(from).length !== 2) throw new Error(`"${from}" does not stand exactly once in ${file}`)
   return source.replace(from, () => to)
-}
-
-/** Parses --only N[,N…], --list and further options; returns their values and the numbered defects to plant. */
-export function readArguments(defects, options) {
-  const { values } = parseArgs({ options: { only: { type: 'string' }, list: { type: 'boolean' }, ...options } })
-  const only = values.only?.split(',').map(Number)
-  const numbered = defects.map((defect, index) => ({ ...defect, number: index + 1 }))
-  return { values, wanted: numbered.filter(({ number }) => only?.includes(number) ?? true) }
-}
-
-export function printDefects(wanted) {
-  for (const { number, name, file } of wanted) process.stdout.write(`${number}. ${name} (${file})\n`)
 }

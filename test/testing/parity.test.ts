@@ -94,7 +94,7 @@ async function inProcess(options: StartOptions): Promise<Subject> {
       const saved = await server.snapshot()
       return () => server.restore(saved)
     },
-    receive: server.receive,
+    receive: (type) => server.receive(type, { within: 60_000 }),
     close: server.close,
   }
 }

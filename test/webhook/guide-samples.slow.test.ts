@@ -147,7 +147,7 @@ const refused = [
   ...['2', '01', '1.0', '-1', '+1', 'abc', '9007199254740993', '9'.repeat(5_000)].map((id) =>
     delivery(`id ${id.slice(0, 24)} for the body's id 1`, false, { headers: headersOf(mac, seconds, id) }),
   ),
-  signed('an id that rounds to that of the body', false, '{"update_id":9007199254740993}', '9007199254740992'),
+  signed('an id that rounds to the id in the body', false, '{"update_id":9007199254740993}', '9007199254740992'),
   signed('a body that is Latin-1', false, Buffer.from('{"update_id":1,"t":"\xe9"}', 'latin1')),
   signed('a body in UTF-16', false, Buffer.from(ping, 'utf16le')),
   ...['', '{', 'null', '1', '[{"update_id":1}]', '{}', '{"update":{"update_id":1}}', '{"Update_Id":1}', `${ping}x`].map(
@@ -247,5 +247,5 @@ describe('samples of the webhook guide in other languages', () => {
     write({ 'go.mod': 'module sample\n\ngo 1.18\n', 'webhook/verify.go': go, 'main.go': runGo })
     const env = { GOCACHE: join(folder, 'cache'), GOPATH: join(folder, 'go'), GOPROXY: 'off', GOTOOLCHAIN: 'local' }
     expect(verdictsOf('go', ['run', '.'], env)).toEqual(expected)
-  }, 120_000)
+  })
 })

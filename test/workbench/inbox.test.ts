@@ -1,14 +1,4 @@
-import {
-  appendFileSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
@@ -20,25 +10,12 @@ import {
   Inbox,
   inboxBytes,
   type RecordedDelivery,
-  type RecordedResponse,
   VERSION,
 } from '../../src/workbench/inbox.js'
 import { InboxWriter } from '../../src/workbench/inbox-writer.js'
 import { anyCharacter } from '../support/any-character.js'
 import { temporaryDir } from '../support/cli/cli.js'
-
-const delivery = (id: number, more: Partial<RecordedDelivery> = {}): RecordedDelivery => ({
-  at: 1_800_000_000_000 + id,
-  method: 'POST',
-  url: '/hook',
-  headers: ['Host', 'localhost', 'X-Platform-Update-Id', String(id)],
-  verdict: 'ok',
-  reason: null,
-  update_id: String(id),
-  type: 'message',
-  body: Buffer.from(`{"update_id":${id}}`),
-  ...more,
-})
+import { delivery, fileIn, lineStarts, response, writeInbox } from '../support/inbox.js'
 
 const lineOf = (id: string, value: RecordedDelivery) =>
   ({ kind: 'delivery', id, ...value, body_bytes: value.body.length, body_crc: crc32(value.body) }) as const
@@ -46,33 +23,9 @@ const lineOf = (id: string, value: RecordedDelivery) =>
 const refused = (id: number, more: Partial<RecordedDelivery> = {}) =>
   delivery(id, { verdict: 'refused', update_id: null, type: null, reason: 'stale', ...more })
 
-const response = (of: string, status: number | null, more: Partial<RecordedResponse> = {}): RecordedResponse => ({
-  of,
-  at: 1_800_000_001_000,
-  status,
-  duration_ms: 3,
-  to: 'http://localhost:3000/',
-  error: null,
-  replay: false,
-  headers: ['Content-Type', 'text/plain'],
-  body: Buffer.from('done'),
-  ...more,
-})
-
 const ids = (inbox: Inbox, filter: Parameters<Inbox['find']>[0] = {}) => inbox.find(filter).map((it) => it.id)
 
-const fileIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.ndjson`)
 const refusedIn = (dir: string, number = 1) => join(dir, `${String(number).padStart(6, '0')}.refused.ndjson`)
-
-/** Writes an inbox with these deliveries, each with a response, and closes the writer. */
-async function writeInbox(dir: string, deliveries: readonly RecordedDelivery[], status: number | null = 200) {
-  const writer = new InboxWriter(dir)
-  for (const it of deliveries) {
-    const id = await writer.recordDelivery(it)
-    if (it.verdict !== 'refused') await writer.recordResponse(response(id, status))
-  }
-  await writer.close()
-}
 
 test('an inbox line decodes to the delivery that was encoded, for any bytes in the delivery', () => {
   fc.assert(
@@ -89,61 +42,6 @@ test('an inbox line decodes to the delivery that was encoded, for any bytes in t
     ),
     { seed: 1 },
   )
-})
-
-/** All deliveries of an inbox as JSON texts, by inbox id. */
-function contentOf(dir: string): Map<string, string> {
-  const inbox = new Inbox(dir)
-  return new Map(inbox.find({}).map(({ id }) => [id, JSON.stringify(inbox.read(id))]))
-}
-
-/** Byte offset of the start of each line. */
-function lineStarts(bytes: Buffer): number[] {
-  const starts = [0]
-  for (let at = bytes.indexOf(10); at !== -1 && at + 1 < bytes.length; at = bytes.indexOf(10, at + 1))
-    starts.push(at + 1)
-  return starts
-}
-
-test('a flipped bit in an inbox file harms only its line, reported if it does not parse', async () => {
-  const dir = temporaryDir()
-  const bodies = [Buffer.from('{"update_id":1,"text":"Grüße"}'), Buffer.from([0, 255, 10, 13]), Buffer.alloc(0)]
-  await writeInbox(
-    dir,
-    bodies.map((body, at) => delivery(at + 1, { body })),
-  )
-  const path = fileIn(dir)
-  const good = readFileSync(path)
-  const before = contentOf(dir)
-  const starts = lineStarts(good)
-  // The file alternates between a delivery line and the line of its response.
-  const ownerOf = (line: number) => `1-${Math.floor(line / 2) + 1}`
-  const named = /"(?:id|of)":"1-\d/g
-  const ids = [...good.toString('latin1').matchAll(named)].map((it) => it.index + it[0].length - 1)
-  for (let at = 6; at < good.length - 1; at++) {
-    const line = starts.findLastIndex((start) => start <= at)
-    const isLineEnd = good[at] === 10
-    // A changed last digit of an id names another delivery. Of the bytes a sample suffices.
-    if (ids.includes(at) || (!isLineEnd && at % 4 !== line % 4)) continue
-    for (const bit of isLineEnd ? [0, 1, 2, 3, 4, 5, 6, 7] : [at % 7]) {
-      const bad = Buffer.from(good)
-      bad[at] = (bad[at] as number) ^ (1 << bit)
-      writeFileSync(path, bad)
-      const where = `byte ${at}, bit ${bit}`
-      const isParsed = decodeLine(bad.subarray(starts[line], bad.indexOf(10, starts[line]))) !== undefined
-      if (!isParsed) expect(new Inbox(dir).damage[0], where).toEqual({ path, line: line + 1 })
-      const after = contentOf(dir)
-      // Without its line end, a line merges with the next one.
-      const harmed = [ownerOf(line), ...(isLineEnd ? [ownerOf(line + 1)] : [])]
-      for (const [id, content] of before) if (!harmed.includes(id)) expect(after.get(id), where).toBe(content)
-    }
-  }
-  const bad = Buffer.from(good)
-  bad[good.indexOf('"kind"')] = 4
-  writeFileSync(path, bad)
-  await writeInbox(dir, [delivery(9)])
-  expect(readFileSync(path).equals(bad)).toBe(true)
-  expect(new Inbox(dir).find({}).map(({ id }) => id)).toContain('2-1')
 })
 
 test.each([
@@ -169,30 +67,6 @@ test('an inbox reports two lines merged by a damaged line end as one damage and 
     ['1-3', 200],
   ])
   expect(inbox.damage).toEqual([{ path: fileIn(dir), line: 3 }])
-})
-
-test('an inbox file that is cut at any byte returns its complete lines and reports no damage', async () => {
-  const whole = temporaryDir()
-  const writer = new InboxWriter(whole)
-  const ends: number[] = []
-  for (const id of [1, 2, 3]) {
-    await writer.recordDelivery(delivery(id))
-    ends.push(statSync(fileIn(whole)).size)
-  }
-  await writer.close()
-  const path = fileIn(whole)
-  for (let size = (ends[2] as number) - 1; size >= 0; size--) {
-    truncateSync(path, size)
-    const before = ends.filter((end) => end <= size).length
-    const inbox = new Inbox(whole)
-    expect([inbox.count, inbox.damage]).toEqual([before, []])
-    if (size % 67 !== 0) continue
-    const dir = temporaryDir()
-    copyFileSync(path, fileIn(dir))
-    await writeInbox(dir, [delivery(9)])
-    expect(statSync(fileIn(dir)).size).toBe(size)
-    expect(ids(new Inbox(dir)).slice(before)).toEqual(['2-1'])
-  }
 })
 
 test('an inbox reader skips megabytes of garbage after the last line', async () => {

@@ -1,37 +1,43 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { refuseForeign } from '../../files/replace-file.js'
 
 /** Appends text to a private file (mode 0600). */
 export class Appender {
+  readonly path: string
   readonly #file: FileHandle
   #end: number
 
-  private constructor(file: FileHandle, end: number) {
+  private constructor(path: string, file: FileHandle, end: number) {
+    this.path = path
     this.#file = file
     this.#end = end
   }
 
   /**
-   * Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line.
+   * Opens the file of an earlier run, or creates it. It truncates the file at `end`, after its last complete line, and
+   * writes the first line into an empty file.
    * @throws errors of the file system and of `refuseForeign`
    */
-  static async resume(path: string, end: number): Promise<Appender> {
-    const file = await open(path, 'r+').catch(() => open(path, 'wx+', 0o600))
+  static async open(path: string, firstLine: string, end = 0): Promise<Appender> {
+    let isNew = false
+    const file = await open(path, 'r+').catch(() => {
+      isNew = true
+      return open(path, 'wx+', 0o600)
+    })
     try {
       refuseForeign(await file.stat())
       // First, because it fails for a device, whose mode must stay.
       await file.truncate(end)
       await file.chmod(0o600)
-      return new Appender(file, end)
+      const appender = new Appender(path, file, end)
+      if (end === 0) await appender.append(firstLine)
+      return appender
     } catch (error) {
       await file.close()
+      // A full disk would leave an empty file, which a repeated command refuses.
+      if (isNew) await rm(path, { force: true })
       throw error
     }
-  }
-
-  /** End offset of the file in bytes. */
-  get end(): number {
-    return this.#end
   }
 
   async append(text: string): Promise<void> {

@@ -8,8 +8,8 @@ import { plainLine } from '../output/text.js'
 import type { BulkAction } from './action.js'
 import { Appender } from './appender.js'
 import { type BulkFormat, formatOf } from './input/read-rows.js'
-import type { BadRow, InputRow } from './input/row.js'
-import { encodeLine, errorColumnsOf, headOf, looksLikeErrors } from './output-lines.js'
+import type { ReadRow } from './input/row.js'
+import { encodeLine, headOf } from './output-lines.js'
 
 /** Why a row failed. */
 export interface RowFailure {
@@ -21,19 +21,23 @@ export interface RowFailure {
 /** Writes the rows that failed in a run. The first failure creates the file; the next run replaces the file. */
 export class ErrorsFile {
   readonly path: string
-  readonly format: BulkFormat
+  readonly #format: BulkFormat
   readonly #columns: readonly string[]
   #file: Promise<Appender> | undefined
 
   private constructor(path: string, columns: readonly string[]) {
     this.path = path
     this.#columns = columns
-    this.format = formatOf(path) ?? 'ndjson'
+    this.#format = formatOf(path) ?? 'ndjson'
   }
 
   /** Opens the errors file. It refuses a path that cannot be written, and an existing file that no run has written. */
-  static async at(path: string, action: Pick<BulkAction, 'errorIds'>, dryRun = false): Promise<ErrorsFile | Failure> {
-    const columns = errorColumnsOf(action)
+  static async at(
+    path: string,
+    { errorIds }: Pick<BulkAction, 'errorIds'>,
+    dryRun = false,
+  ): Promise<ErrorsFile | Failure> {
+    const columns = ['line', ...errorIds, 'code', 'message', 'request_id']
     let start = ''
     try {
       if (dryRun) refuseForeignFile(path)
@@ -46,21 +50,19 @@ export class ErrorsFile {
     } catch (error) {
       return fail('FILE_UNWRITABLE', `${path} cannot be used (${codeOf(error)}).`, 'Name another file with --errors.')
     }
-    if (start === '' || looksLikeErrors(start, columns)) return new ErrorsFile(path, columns)
+    const [first = ''] = start.split('\n')
+    if (start === '' || first === columns.join(',') || first.startsWith('{"line":'))
+      return new ErrorsFile(path, columns)
     return usage(`${path} is not a list of errors, and is not overwritten.`, 'Name another file with --errors.')
   }
 
-  get wasMade(): boolean {
-    return this.#file !== undefined
-  }
-
-  encode({ line, values }: InputRow | BadRow, { code, message, requestId }: RowFailure): string {
+  encode({ line, values }: ReadRow, { code, message, requestId }: RowFailure): string {
     const failure = { code, message: plainLine(message), request_id: requestId }
-    return encodeLine(this.#columns, this.format, { ...values, line, ...failure })
+    return encodeLine(this.#columns, this.#format, { ...values, line, ...failure })
   }
 
   async append(text: string): Promise<void> {
-    this.#file ??= this.#make()
+    this.#file ??= Appender.open(this.path, headOf(this.#columns, this.#format))
     await (await this.#file).append(text)
   }
 
@@ -72,11 +74,5 @@ export class ErrorsFile {
   async close(): Promise<void> {
     // `append` has reported the error of a file that could not be made.
     await (await this.#file?.catch(() => undefined))?.close()
-  }
-
-  async #make(): Promise<Appender> {
-    const file = await Appender.resume(this.path, 0)
-    await file.append(headOf(this.#columns, this.format))
-    return file
   }
 }

@@ -1,5 +1,5 @@
 // The journal of a bulk command, which lets a later run continue (rules/cli.md#journal-of-bulk-commands).
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { parseLine, readLines, withSum } from '../../files/summed-lines.js'
 import type { BulkAction, Parameters } from './action.js'
 
@@ -11,18 +11,17 @@ export interface RunIdentity extends Parameters {
   readonly input_sha256: string | null
 }
 
-/** Outcome of a row: a result, whose line in the results file ends at byte `end`, or a failure. */
+/** Outcome of a row. Results are in the order of the results file. */
 type JournalEntry = { readonly line: number } & (
-  | (Partial<Record<BulkAction['id'], unknown>> & { readonly key: string; readonly end: number })
+  | (Partial<Record<BulkAction['id'], unknown>> & { readonly key: string })
   | { readonly key?: string; readonly code: string }
 )
 
 const PROGRAM = 'voucherctl vouchers '
-const VERSION = 2
+const VERSION = 3
+/** Version 2 also has the offset of each result, which is ignored. */
+const READABLE: readonly unknown[] = [2, VERSION]
 const START = `{"journal":"${PROGRAM}`
-
-/** True for the start of a journal. A power failure may have replaced the text with zeros. */
-const isStart = (bytes: Buffer) => bytes[0] === 0 || START.startsWith(bytes.toString('latin1', 0, START.length))
 
 /** @param run random id that the idempotency keys of redeem-many and reverse-many contain */
 export const encodeHeader = (command: string, run: string, identity: RunIdentity) =>
@@ -30,65 +29,48 @@ export const encodeHeader = (command: string, run: string, identity: RunIdentity
 
 export const encodeEntry = (entry: JournalEntry) => withSum(entry)
 
-export interface LoadedJournal {
-  /**
-   * Identity from the first line. Undefined if that line is damaged, of another version, or unfinished: a power failure
-   * before the first call leaves one damaged line.
-   */
-  readonly identity: Parameters | undefined
-  readonly problem: 'damaged' | 'unfinished' | 'another version' | undefined
+interface JournalHeader {
+  readonly identity: Parameters
   /** Command of the run, such as `issue-many`. */
   readonly command: string
   readonly run: string
-  /** Keys of the rows that have a result. */
-  readonly done: Set<string>
-  /** Line numbers of the damaged lines. */
-  readonly damaged: readonly number[]
-  /** Offset in the journal after its last complete line. */
-  readonly end: number
-  /** Offset in the results file up to which the journal lists the results. */
-  readonly resultsEnd: number
 }
 
 /**
- * Reads a journal up to its last complete line and skips damaged lines. A row whose journal line is incomplete is
- * requested again with the same idempotency key.
- * @throws errors of the file system
+ * Reads the first line of a journal. An unfinished journal is missing, empty or a single damaged line: its run has made
+ * no call.
+ * @throws errors of the file system and of `requireFile`
  */
-export function loadJournal(path: string): LoadedJournal {
-  const done = new Set<string>()
-  const damaged: number[] = []
-  let identity: Parameters | undefined
-  let [command, run] = ['', '']
-  let [end, resultsEnd] = [0, 0]
-  for (const { number, offset, bytes, isTorn } of readLines(path)) {
-    const value = isTorn ? undefined : parseLine(bytes)
-    if (number === 1 && value !== undefined) ({ identity, command, run } = readHeader(value))
-    if (identity === undefined) {
-      const problem = value === undefined ? problemOfStart(path, bytes) : 'another version'
-      return { identity, problem, command, run, done, damaged, end, resultsEnd }
-    }
-    if (value === undefined) {
-      if (!isTorn) damaged.push(number)
-      continue
-    }
-    if (typeof value.key === 'string' && typeof value.end === 'number') {
-      done.add(value.key)
-      resultsEnd = value.end
-    }
-    end = offset + bytes.length + 1
-  }
-  return { identity, problem: undefined, command, run, done, damaged, end, resultsEnd }
+export function readHeader(path: string): JournalHeader | 'unfinished' | 'damaged' | 'another version' {
+  if (!existsSync(path)) return 'unfinished'
+  const [first] = readLines(path)
+  if (first === undefined) return 'unfinished'
+  const value = first.isTorn ? undefined : parseLine(first.bytes)
+  if (value === undefined)
+    return first.bytes.length + 1 >= statSync(path).size && isStart(first.bytes) ? 'unfinished' : 'damaged'
+  const { journal, version, run, ...identity } = value
+  if (typeof journal !== 'string' || !journal.startsWith(PROGRAM) || !READABLE.includes(version))
+    return 'another version'
+  return { identity: identity as Parameters, command: journal.slice(PROGRAM.length), run: String(run) }
 }
 
-const problemOfStart = (path: string, bytes: Buffer) =>
-  bytes.length + 1 >= statSync(path).size && isStart(bytes) ? 'unfinished' : 'damaged'
+/** True for the start of a journal. A power failure may have replaced the text with zeros. */
+const isStart = (bytes: Buffer) => bytes[0] === 0 || START.startsWith(bytes.toString('latin1', 0, START.length))
 
-function readHeader({ journal, version, run, sum: _sum, ...identity }: Record<string, unknown>) {
-  const isKnown = typeof journal === 'string' && journal.startsWith(PROGRAM) && version === VERSION
-  return {
-    identity: isKnown ? (identity as Parameters) : undefined,
-    command: String(journal).slice(PROGRAM.length),
-    run: String(run),
-  }
+interface JournalLine {
+  /** Line number, from 1. */
+  readonly number: number
+  /** Members of an entry; undefined for a damaged line. */
+  readonly entry: Readonly<Record<string, unknown>> | undefined
+  /** Offset in the journal after the line. */
+  readonly end: number
+}
+
+/**
+ * Reads the complete lines of a journal, including the first.
+ * @throws errors of the file system and of `requireFile`
+ */
+export function* readEntries(path: string): Generator<JournalLine> {
+  for (const { number, offset, bytes, isTorn } of readLines(path))
+    if (!isTorn) yield { number, entry: parseLine(bytes), end: offset + bytes.length + 1 }
 }

@@ -4,21 +4,21 @@ import { type BulkAction, type ResultLine, resultColumnsOf } from './action.js'
 import type { Appender } from './appender.js'
 import type { ErrorsFile, RowFailure } from './errors-file.js'
 import type { BulkFormat } from './input/read-rows.js'
-import type { BadRow, InputRow } from './input/row.js'
+import type { InputRow, ReadRow } from './input/row.js'
 import { encodeEntry } from './journal.js'
 import { encodeLine } from './output-lines.js'
 
 /** Output files of a run. */
-export interface ResultFiles {
-  readonly results: Appender
-  readonly journal: Appender
+interface ResultFiles {
+  readonly results: Pick<Appender, 'append' | 'sync'>
+  readonly journal: Pick<Appender, 'append'>
   readonly format: BulkFormat
-  readonly errors: Pick<ErrorsFile, 'append' | 'encode' | 'wasMade'>
+  readonly errors: Pick<ErrorsFile, 'append' | 'encode'>
 }
 
 type ResultEntry =
   | { readonly row: InputRow; readonly key: string; readonly data: unknown }
-  | { readonly row: InputRow | BadRow; readonly key?: string; readonly failure: RowFailure }
+  | { readonly row: ReadRow; readonly key?: string; readonly failure: RowFailure }
 
 /** Milliseconds to collect outcomes before each write and fsync. */
 const GATHER_MS = 100
@@ -33,9 +33,9 @@ export function countUp(counts: Map<string, number>, value: unknown): void {
 }
 
 /**
- * Writes the outcome of each row to the results file and the journal. It syncs the results to disk, then writes
- * the journal, which contains the end offset of each result, so that the journal never lists a result that is missing
- * in the file. A later run truncates results that the journal does not list and requests them again.
+ * Writes the outcome of each row to the results file and the journal, in the same order. It syncs the results to disk,
+ * then writes the journal, so that the journal never lists a result that is missing in the file. A later run truncates
+ * results that the journal does not list and requests them again.
  */
 export class Results {
   readonly #files: ResultFiles
@@ -45,7 +45,6 @@ export class Results {
   #taken: ResultEntry[] = []
   // Encode outcomes early: V8 would move waiting objects to the old generation, where they stay long after their use.
   #waiting = { results: '', errors: '', journal: '' }
-  #resultsEnd: number
   #writing: Promise<void> | undefined
   readonly #closing = new AbortController()
   #error: unknown
@@ -56,7 +55,6 @@ export class Results {
     this.#action = action
     this.#columns = resultColumnsOf(action)
     this.#tallied = tallied
-    this.#resultsEnd = files.results.end
   }
 
   /** The first write error. After it, nothing is written and the run must end. */
@@ -86,10 +84,8 @@ export class Results {
       const result: Record<string, ResultLine[string]> = { line }
       for (const name in columns) result[name] = columns[name]?.(entry.data, entry.row)
       if (tally !== undefined) countUp(this.#tallied, result[tally])
-      const text = encodeLine(this.#columns, this.#files.format, result)
-      this.#resultsEnd += Buffer.byteLength(text)
-      waiting.results += text
-      waiting.journal += encodeEntry({ line, key: entry.key, [id]: result[id] ?? null, end: this.#resultsEnd })
+      waiting.results += encodeLine(this.#columns, this.#files.format, result)
+      waiting.journal += encodeEntry({ line, key: entry.key, [id]: result[id] ?? null })
     } else {
       waiting.errors += this.#files.errors.encode(entry.row, entry.failure)
       waiting.journal += encodeEntry({ line, ...defined({ key: entry.key }), code: entry.failure.code })

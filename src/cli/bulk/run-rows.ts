@@ -13,16 +13,16 @@ import type { Host } from '../host/host.js'
 import { remember } from '../host/secrets.js'
 import { formsOf } from '../prompts/credential-input.js'
 import type { BulkAction, Parameters } from './action.js'
+import type { EarlierRuns } from './earlier-runs.js'
 import type { RowFailure } from './errors-file.js'
 import { type InputRow, isBad, type ReadRow, UnreadableInput } from './input/row.js'
 import { keyOf } from './key.js'
 import { TooManyCalls } from './open-call.js'
 import { countUp, type Results } from './results.js'
-import type { RunFiles } from './run-files.js'
 import type { Counters } from './show-progress.js'
 import type { Throttle } from './throttle.js'
 
-interface RowsOptions extends Pick<RunFiles, 'run' | 'isDone'> {
+interface RowsOptions extends Pick<EarlierRuns, 'run' | 'isDone'> {
   readonly action: BulkAction
   readonly parameters: Parameters
   readonly rows: AsyncIterable<readonly ReadRow[]>

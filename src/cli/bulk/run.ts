@@ -9,8 +9,8 @@ import { markDuplicates, readRows } from './input/read-rows.js'
 import type { RowMembers } from './input/row.js'
 import type { RunIdentity } from './journal.js'
 import { openCall } from './open-call.js'
-import { Results } from './results.js'
-import { openRun, type RunFiles, type RunPaths } from './run-files.js'
+import type { RunPaths } from './paths.js'
+import { openRun } from './run-files.js'
 import { runRows } from './run-rows.js'
 import { type Counters, processedOf, showProgress } from './show-progress.js'
 import { Throttle } from './throttle.js'
@@ -54,7 +54,7 @@ export interface BulkSummary {
 
 export async function runBulk(context: Context, run: BulkRun): Promise<Result<BulkSummary> | Failure> {
   const { output, host } = context
-  const { action, input, names, parameters } = run
+  const { action, input, names } = run
   const opened = await openRun(run.paths, { ...run, newRun: host.newId() })
   if (!opened.ok) return opened
   for (const line of opened.damaged) {
@@ -65,24 +65,22 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
   try {
     const called = await openCall(context, run.baseUrl, run.token, run.concurrency)
     if (!called.ok) return called
+    // Also for a bug: the files may have results.
+    keeps = true
     const beganAt = performance.now()
-    const { tallied, doneCount: earlier } = opened
-    const none = { done: 0, replayed: 0, skipped: 0, failed: 0 }
-    const counters: Counters = { total: run.total, earlier, ...none, failures: new Map(), tallied }
+    const { tallied, count: earlier } = opened
+    const none = { done: 0, replayed: 0, skipped: 0, failed: 0, failures: new Map() }
+    const counters: Counters = { total: run.total, earlier, ...none, tallied }
     const throttle = new Throttle(run.concurrency, () => performance.now())
     const stopProgress = showProgress(context, counters, throttle)
     const rows = readRows(input.chunks(), input.format, run.rows)
     const { failure, isUnknown } = await runRows({
-      action,
-      parameters,
-      run: opened.run,
-      isDone: opened.isDone,
+      ...run,
+      ...opened,
       // For a file, the validation has already marked duplicate rows.
       rows: input.isFile ? rows : markDuplicates(rows, run.rows),
       call: called.call,
       timeoutMs: context.settings.timeoutMs.value,
-      concurrency: run.concurrency,
-      results: new Results(opened.files, action, tallied),
       counters,
       throttle,
       // With JSON output, stderr must hold only the error object.
@@ -93,8 +91,8 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
     }).finally(stopProgress)
     await called.close()
     // Without the run id of the journal, the keys of calls with an unknown outcome are lost.
-    keeps = action.isKeyedByRun && isUnknown
-    const summary = summaryOf(run, opened, counters, performance.now() - beganAt)
+    keeps = processedOf(counters) > 0 || (action.isKeyedByRun && isUnknown)
+    const summary = summaryOf(run, counters, performance.now() - beganAt)
     if (failure === undefined) return { ok: true, data: summary }
     if (failure.status === 426) await forbidPlaintext(context, run.baseUrl, failure.code)
     const { withTokenAdvice } = await import('../command/token-owner.js')
@@ -104,10 +102,10 @@ export async function runBulk(context: Context, run: BulkRun): Promise<Result<Bu
   }
 }
 
-function summaryOf(run: BulkRun, { files }: RunFiles, counters: Counters, ms: number): BulkSummary {
+function summaryOf(run: BulkRun, counters: Counters, ms: number): BulkSummary {
   const { action, names, parameters, input, again } = run
   const { total, failed, failures } = counters
-  const errors = files.errors.wasMade ? names.errors : null
+  const errors = failed > 0 ? names.errors : null
   const same = input.isFile ? '' : ', with the same input,'
   const retry = `To try the failed rows again${same} when the cause is fixed: \`${again}\`.`
   return {
@@ -138,7 +136,7 @@ function resumable(failure: Failure, run: BulkRun, counters: Counters, keeps: bo
   const have = numberText(done + replayed + skipped)
   const all = total === null ? '' : ` of ${numberText(total)}`
   const same = input.isFile ? '' : ', with the same input'
-  const next = processedOf(counters) === 0 && !keeps ? 'Repeat the same command.' : `To go on${same}: \`${again}\`.`
+  const next = keeps ? `To go on${same}: \`${again}\`.` : 'Repeat the same command.'
   const goOn = `${have}${all} rows ${action.words.state[1]}. ${next}`
   const hint = failure.hint === null ? goOn : `${failure.hint} ${goOn}`
   const count = { ...countsOf(action, counters), out: names.out, journal: names.journal }

@@ -22,12 +22,10 @@ export interface Counters {
   readonly tallied: Map<string, number>
 }
 
-type RowCounts = Pick<Counters, 'done' | 'replayed' | 'skipped' | 'failed'>
-
 /** Counters of a progress line. */
-type ProgressCounts = Readonly<RowCounts & Pick<Counters, 'total' | 'earlier'>>
+type ProgressCounts = Readonly<Omit<Counters, 'failures' | 'tallied'>>
 
-export const processedOf = ({ done, replayed, skipped, failed }: RowCounts) => done + replayed + skipped + failed
+export const processedOf = ({ done, replayed, skipped, failed }: ProgressCounts) => done + replayed + skipped + failed
 
 /** Milliseconds over which the displayed rate is averaged. */
 const RATE_MS = 5_000

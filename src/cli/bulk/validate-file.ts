@@ -63,7 +63,7 @@ export async function validateFile(
   if (areMissing && known.needed[0]?.includes('qr_token'))
     return fail('INVALID_INPUT', `${input.name} has no codes.`, 'Name results of issue-many.', details)
   const count = bad === 1 ? '1 row cannot be sent' : `${numberText(bad)} rows cannot be sent`
-  const list = errors.wasMade ? `All of them are in ${errors.path}. ` : ''
+  const list = dryRun ? '' : `All of them are in ${errors.path}. `
   return fail(
     'INVALID_INPUT',
     `${count} of ${numberText(rows)} in ${input.name}. Nothing was ${done}.`,

@@ -68,7 +68,7 @@ class CommandContext implements Context {
     if (this.dryRun) {
       const { planRequest } = await import('./dry-run.js')
       const { mode, origin } = this.settings.secure
-      this.#planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.id))
+      this.#planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.body))
       return { ok: false, plan: this.#planned }
     }
     const impostor = await refuseImpostor(this.settings, baseUrl)
@@ -151,7 +151,7 @@ class CommandContext implements Context {
     return { baseUrl: base.value, credential: credential.value, source: credential.source }
   }
 
-  /** Replaces names by ids. A call for a target of its own has ids only. */
+  /** Replaces names by ids. A call with its own target has ids only. */
   async #identify(input: Members, { target }: ContextCallOptions) {
     // A dry run sends nothing, so it shows the name.
     const isReady = target !== undefined || this.dryRun || namesIn(input).length === 0

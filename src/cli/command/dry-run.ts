@@ -1,6 +1,9 @@
 import { parseBaseUrl } from '../../client/base-url.js'
 import { isSecured, type SecureMode } from '../../client/secure.js'
 import type { TransportRequest } from '../../client/transport.js'
+import { membersOf } from '../../contract/endpoint.js'
+import { isSecret } from '../../contract/fields.js'
+import type { Schema } from '../../contract/schema.js'
 import { redact, redactCode } from '../../contract/secrets.js'
 import type { Failure } from '../failures/failure.js'
 import { scrubAll } from '../host/secrets.js'
@@ -13,14 +16,14 @@ type PlannedRequest = ReturnType<typeof planRequest>
  * Describes the request that a dry run does not send. It shows the prefix of the credential and the last four symbols
  * of voucher codes, and hides secret and URL path of a webhook. `secure`: an envelope would encrypt the request, and
  * only `outer` would be visible on the network.
- * @param id endpoint id, if known: it decides which members to hide
+ * @param schema of the body, if known
  */
 export function planRequest(
   baseUrl: string,
   request: TransportRequest,
   mode: SecureMode,
   origin: string | undefined,
-  id: string,
+  schema: Schema | undefined,
 ) {
   const base = parseBaseUrl(baseUrl)
   const start = `${base.origin}${base.prefix}`
@@ -30,7 +33,7 @@ export function planRequest(
     method: request.method,
     url: `${start}${request.path}`,
     headers: redactHeaders(request.headers),
-    body: request.body === undefined ? null : redactBody(JSON.parse(request.body), id),
+    body: request.body === undefined ? null : redactBody(JSON.parse(request.body), schema),
     ...(isEncrypted ? { secure: { mode, outer, origin: origin ?? null } } : {}),
   }
 }
@@ -42,7 +45,7 @@ export function redactHeaders(headers: Readonly<Record<string, string>>): Record
   )
 }
 
-function redactBody(body: unknown, id: string): unknown {
+function redactBody(body: unknown, schema: Schema | undefined): unknown {
   if (typeof body !== 'object' || body === null) return body
   const shown: Record<string, unknown> = { ...body }
   if ('credential' in body) {
@@ -51,7 +54,7 @@ function redactBody(body: unknown, id: string): unknown {
   }
   if ('secret_token' in body) shown.secret_token = '…'
   // Hide the path: the full URL of a webhook is enough to post to it.
-  if (id.startsWith('webhook.') && 'url' in body)
+  if ('url' in body && isSecret(membersOf(schema).url))
     shown.url = URL.canParse(String(body.url)) ? `${new URL(String(body.url)).origin}/…` : '…'
   return shown
 }

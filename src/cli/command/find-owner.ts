@@ -8,13 +8,11 @@ import type { OwnedKind } from '../flags/flags.js'
 import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
-/** List endpoint, command and flag for each kind of owner. */
 const owners = {
   application: { list: apps.list, command: 'apps list', flag: '--app', placeholder: 'APP_ID' },
   bot: { list: bots.list, command: 'bots list', flag: '--bot', placeholder: 'BOT_ID' },
 }
 
-/** Kind of owner of each kind of record. */
 const ownerOf = { tokens: 'application', templates: 'bot', deliveries: 'bot' } as const
 
 /**

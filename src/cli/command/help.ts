@@ -6,7 +6,6 @@ import { leavesOfEntries, type NamedLeaf, operandsOf, synopsis } from './tree.js
 
 const WIDTH = 80
 
-/** Formats the help of a group or command, or of the program. */
 export async function helpOf(
   node: Node | undefined,
   path: readonly string[],
@@ -89,7 +88,6 @@ function helpOfLeaf(leaf: Leaf, path: readonly string[]): string[] {
 const section = (title: string, content: readonly string[]) =>
   content.length === 0 ? [] : ['', `${title}:`, ...content]
 
-/** Number of examples on the help page of a group. */
 const GROUP_EXAMPLES = 2
 
 const exampleLines = (examples: readonly Example[]) =>
@@ -98,19 +96,17 @@ const exampleLines = (examples: readonly Example[]) =>
     ...brokenCommand(command),
   ])
 
-/** Breaks a long example before flags, as a shell continues it. */
-function brokenCommand(command: string): string[] {
+/** Breaks a long command before flags, as a shell continues it. @param margin text before the command */
+export function brokenCommand(command: string, margin = MARGIN, width = WIDTH): string[] {
   const [first = '', ...words] = command.split(/ (?=-)(?=(?:[^"']|"[^"]*"|'[^']*')*$)/)
-  if (command.length + MARGIN.length <= WIDTH) return [MARGIN + command]
-  const broken = wrapWords([MARGIN + first, ...words], WIDTH - CONTINUED.length, INDENT)
+  if (command.length + margin.length <= width) return [margin + command]
+  const broken = wrapWords([margin + first, ...words], width - CONTINUED.length, ' '.repeat(margin.length + 2))
   return broken.map((line, at) => (at < broken.length - 1 ? line + CONTINUED : line))
 }
 
 const MARGIN = '  $ '
 const CONTINUED = ' \\'
-const INDENT = ' '.repeat(6)
 
-/** Formats the help topic `flags`. */
 export const helpOfFlags = () => lines(flagLines(globalFlags))
 
 /** True if the command refuses to run without the flag. */

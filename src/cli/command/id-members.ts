@@ -1,7 +1,6 @@
 import { kindOfId, recordKinds } from '../../contract/record-kinds.js'
 import type { Members } from '../../values/json.js'
 
-/** Kinds of records with a name. */
 export type NamedKind = 'bots' | 'apps' | 'templates'
 
 /** Finds the members of a call's input that may hold a name in place of an id. No path can carry `.` and `..`. */

@@ -1,22 +1,21 @@
-import type { CredentialKind, Endpoint, Irreversible } from '../../contract/endpoint.js'
+import type { CredentialKind, Endpoint } from '../../contract/endpoint.js'
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** A route that voucherctl knows; `findRoute` looks it up by method and path. */
-export interface ApiRoute {
-  readonly id: string
-  readonly summary: string
+export interface ApiRoute
+  extends Pick<Endpoint, 'id' | 'summary' | 'path'>,
+    Partial<
+      Pick<
+        Endpoint,
+        'scope' | 'idempotent' | 'repeatable' | 'irreversible' | 'body' | 'output' | 'evidence' | 'streams'
+      >
+    > {
   readonly method: string
-  readonly path: Endpoint['path']
   /** Kind of credential that the route takes; `none` for a public route. */
   readonly caller: CredentialKind | 'none'
-  readonly scope?: string
-  readonly idempotent?: Endpoint['idempotent']
-  readonly repeatable?: true
-  readonly irreversible?: Irreversible
-  readonly output?: Endpoint['output']
-  readonly evidence?: Endpoint['evidence']
-  readonly streams?: true
+  /** True for a route that negotiates the encryption, which itself cannot be encrypted. */
+  readonly negotiates?: true
   /** Media type of request and response; absent for JSON. */
   readonly media?: string
 }
@@ -39,7 +38,11 @@ const health: readonly ApiRoute[] = [
 export async function knownRoutes(): Promise<readonly ApiRoute[]> {
   const { endpoints } = await import('../../contract/index.js')
   const { openEndpoints } = await import('../../contract/secure.js')
-  return [...endpoints, ...openEndpoints.map((it): ApiRoute => ({ ...it, caller: 'none' })), ...health]
+  return [
+    ...endpoints,
+    ...openEndpoints.map((it): ApiRoute => ({ ...it, caller: 'none', negotiates: true })),
+    ...health,
+  ]
 }
 
 /** Finds the route of a path, ignoring its query; of several matches, the one with the fewest path parameters. */

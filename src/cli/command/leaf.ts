@@ -30,7 +30,7 @@ export interface Example {
 /** An example as a definition gives it: a command line alone, or with a comment. */
 export type GivenExample = string | Example
 
-interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Given = GivenExample> {
+export interface CommonLeaf<F extends Flags, P extends Positional | undefined, Data, Given = GivenExample> {
   readonly name: string
   /** Paragraphs of help after the list of flags. */
   readonly notes?: readonly string[]
@@ -66,7 +66,6 @@ export interface Leaf<
   readonly changes?: boolean
   /** True if the call of the command sends an Idempotency-Key. */
   readonly idempotent?: boolean
-  /** The endpoint from which the command derives. */
   readonly endpoint?: Endpoint
   run(context: Context, input: Input<F, P>): Promise<Outcome<Data>>
 }
@@ -75,7 +74,6 @@ export interface Leaf<
 interface EndpointLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined, Data>
   extends CommonLeaf<F, P, Data> {
   readonly endpoint: E
-  /** Default: the summary of the endpoint. */
   readonly summary?: string
   /** @param given also has the input of the call, from the argument and the flags of its members */
   run(context: Context, given: CallInput<E, F, P>): Promise<Outcome<Data>>
@@ -96,7 +94,7 @@ type CallInput<E extends Endpoint, F extends Flags, P> = Input<F, ArgumentOf<E, 
   readonly input: InputOf<E>
 }
 
-/** The argument of a command; a path parameter needs none of its own. */
+/** The argument of a command; without a definition, the argument for the path parameter, if the path has one. */
 type ArgumentOf<E, P> = P extends Positional
   ? P
   : E extends { params: unknown }
@@ -202,13 +200,17 @@ export function callLeaf<
   })
 }
 
+export const OPERATOR_NOTE =
+  "The operator's side of a local server. It needs the operator key, which the command line finds on the machine of the server."
+
 /** Binds the flags and the argument of a command to the members of its call. */
-function bind(endpoint: Endpoint, { flags: given = {}, positional: argument, run }: Leaf): Partial<Leaf> {
+function bind(endpoint: Endpoint, { flags: given = {}, positional: argument, notes = [], run }: Leaf): Partial<Leaf> {
   const flags = bindFlags(endpoint, given)
   const positional = argument ? bindArgument(endpoint, argument) : argumentOf(endpoint, flags)
   return {
     flags,
     positional,
+    notes: endpoint.caller === 'operator' ? [...notes, OPERATOR_NOTE] : notes,
     run: (context, it) => run(context, { ...it, input: inputOf(flags, positional, it) } as typeof it),
   }
 }

@@ -47,11 +47,7 @@ export class LineWithAnswers {
 
   /** Formats the line for a shell. It contains no secret, because no flag takes a secret as its value. */
   toString(): string {
-    const flags: Flags = { ...globalFlags, ...this.leaf.flags }
-    const options = [...this.given].flatMap(([name, values]) => {
-      const takesValue = Object.hasOwn(flags, name) && flags[name]?.value !== undefined
-      return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
-    })
+    const options = optionsOf(this.leaf, this.given)
     const isFlagLike = this.operands.some((it) => it.startsWith('-') && it !== '-')
     const words = [...(isFlagLike ? ['--'] : []), ...this.operands.map(shellWord)]
     return ['voucherctl', ...this.path, ...options, ...words].join(' ')
@@ -80,6 +76,15 @@ export class LineWithAnswers {
     const names = [first, ...others].map(({ name }) => `--${name}`).join(', ')
     return others.length > 0 ? names : withPart(names, first.flag, first.rest, this.given.get(first.name) ?? [])
   }
+}
+
+/** Formats flags with their values for a shell. */
+export function optionsOf(leaf: Command, given: FlagTexts): string[] {
+  const flags: Flags = { ...globalFlags, ...leaf.flags }
+  return [...given].flatMap(([name, values]) => {
+    const takesValue = Object.hasOwn(flags, name) && flags[name]?.value !== undefined
+    return values.map((value) => (takesValue ? optionOf(name, value) : `--${name}`))
+  })
 }
 
 const isWithin = (path: string, member: string | undefined) => path === member || path.startsWith(`${member}/`)

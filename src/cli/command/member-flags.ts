@@ -128,7 +128,6 @@ interface Given {
   readonly positional: string | undefined
 }
 
-/** Makes the input of a call from the argument and the flags of its members. */
 export function inputOf<E extends Endpoint>(flags: Flags, argument: Argument | undefined, given: Given): InputOf<E> {
   const input: Record<string, unknown> = {}
   if (argument?.member !== undefined && given.positional !== undefined) input[argument.member] = given.positional
@@ -147,6 +146,16 @@ function setAt(input: Record<string, unknown>, [first = '', ...rest]: readonly s
     input[first] ??= {}
     setAt(input[first] as Record<string, unknown>, rest, value)
   }
+}
+
+/** Returns the texts that a flag reads as the value of its member: none for an absent value. */
+export function textsOf({ value: placeholder }: Flag<unknown>, value: unknown): string[] {
+  if (value === undefined || value === null) return []
+  if (typeof value === 'boolean' && placeholder === undefined) return value ? [''] : []
+  if (typeof value === 'boolean') return [value ? 'on' : 'off']
+  const pair = (it: readonly unknown[]) => it.join('=')
+  if (Array.isArray(value)) return value.map((it) => (typeof it === 'object' ? pair(Object.values(it)) : String(it)))
+  return typeof value === 'object' ? Object.entries(value).map(pair) : [String(value)]
 }
 
 /** The record that an irreversible call affects: the last one that its path names. */

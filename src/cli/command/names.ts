@@ -46,7 +46,6 @@ export async function withIds(
   return { ok: true, value: members }
 }
 
-/** Chooses the call that lists the records. */
 function listOf(kind: NamedKind, { botId }: Members): [Endpoint, Members] {
   if (kind === 'apps') return [apps.list, { limit: 100 }]
   if (kind === 'bots') return [bots.list, { limit: 100 }]

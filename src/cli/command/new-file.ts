@@ -24,7 +24,7 @@ export const initLeaf = ({ schema, what, defaultFile, example, examples, next }:
     name: 'init',
     summary: `Write ${what} to start from`,
     notes: [
-      `FILE is ${defaultFile} unless given; with - the file is printed. An existing file stays as it is. Its first line names a JSON Schema, with which editors complete and check the file: that of voucherctl in the node_modules of the project, else a copy that is written beside FILE.`,
+      `FILE is ${defaultFile} unless given; with - the file is printed. An existing file stays as it is. Its first line names a JSON Schema, with which editors complete and check the file: the schema in the node_modules of the project, else a copy that is written beside FILE.`,
     ],
     positional: { name: 'FILE', summary: `File to write, default ${defaultFile}` },
     examples,

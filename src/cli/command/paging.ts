@@ -2,10 +2,10 @@ import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import { defined } from '../../values/json.js'
 import { type Failure, fail, optionOf } from '../failures/failure.js'
 import { excluding, type Flags, integer, toggle, type ValuesOf } from '../flags/flags.js'
-import type { Outcome, Plan, Result, View } from '../output/outcome.js'
+import type { Outcome, Plan, Result } from '../output/outcome.js'
 import { isList, type List } from '../output/select-fields.js'
 import type { Context, ContextCallOptions } from './context.js'
-import { type GivenExample, type Leaf, leaf, type Positional } from './leaf.js'
+import { type CommonLeaf, type Leaf, leaf, type Positional } from './leaf.js'
 
 export const pageFlags = {
   page: integer('N', 'Page, from 1', 1, 1_000_000_000),
@@ -23,14 +23,9 @@ interface PageInput {
 type PageResult<Data> = Result<Data> | Plan | Failure
 type Fetch<Data> = (paging: PageInput, options?: ContextCallOptions) => Promise<PageResult<Data>>
 
-interface ListLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined> {
-  readonly name: string
+interface ListLeaf<E extends Endpoint, F extends Flags, P extends Positional | undefined>
+  extends CommonLeaf<F, P, OutputOf<E>> {
   readonly endpoint: E
-  readonly notes?: readonly string[]
-  readonly positional?: P
-  readonly flags?: F
-  readonly examples: readonly GivenExample[]
-  readonly view: View<OutputOf<E>>
 }
 
 /** A command that prints a list page by page; its flags are filters of the list. */

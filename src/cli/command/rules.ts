@@ -13,3 +13,16 @@ export function rulesText({ document }: Pick<Host, 'document'>): string {
     .replace(/^- \[.*\]\((.+)\)$/gm, chapter)
     .trimEnd()}\n`
 }
+
+/** The rules by their anchors. */
+export function rulesOf(host: Pick<Host, 'document'>): ReadonlyMap<string, string> {
+  const sections = rulesText(host).split(/^(?=#{2,3} )/m)
+  const rules = sections.filter((it) => it.startsWith('### '))
+  return new Map(rules.map((it) => [anchorOf(it.slice(4, it.indexOf('\n'))), it.trim()]))
+}
+
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')

@@ -33,18 +33,16 @@ export interface CallExchange {
   readonly result: CallResult<unknown>
   /** The response as received; undefined if none arrived. */
   readonly response: TransportResponse | undefined
-  /** Response as received; undefined if none arrived. */
   readonly credential: string | undefined
   /** What the call sent, for the message of a failure. */
   readonly facts: CallFacts
 }
 
-/** Sends a call by method and path, or returns its plan in a dry run. `id` names calls to unknown routes. */
+/** Sends a call by method and path, or returns its plan in a dry run. */
 export async function sendAny(
   context: Context,
   call: AnyCall,
   mode: SecureMode,
-  id: string,
   timeoutMs = context.settings.timeoutMs.value,
 ): Promise<CallExchange | Plan | Failure> {
   const { settings, host } = context
@@ -58,7 +56,7 @@ export async function sendAny(
     const { origin } = settings.secure
     return {
       ok: false,
-      plan: [planRequest(base.value, prepared.request, mode, origin.value, call.route?.id ?? id)],
+      plan: [planRequest(base.value, prepared.request, mode, origin.value, call.route?.body)],
     }
   }
   const refusal = await confirmCall(context, call.route, call.path)

@@ -65,18 +65,19 @@ const topicTexts = {
   config,
   'first-steps': guide('src/guides/first-steps.md'),
   'local-webhooks': guide('src/guides/local-webhooks.md'),
+  page: guide('src/guides/page.md'),
   'webhook-library': guide('src/guides/webhook-library.md'),
   'client-library': guide('src/guides/client-library.md'),
   'client-methods': guide('src/guides/client-methods.md'),
   testing: guide('src/guides/testing.md'),
   encryption: guide('src/guides/encryption.md'),
+  agents: guide('src/guides/agents.md'),
+  'quickstart.yaml': guide('src/guides/quickstart.yaml'),
   'scenario-files': guide('src/guides/scenario-files.md'),
   'reference-server': guide('src/guides/reference-server.md'),
   conformance: guide('src/guides/conformance.md'),
   'load-tests': guide('src/guides/load-tests.md'),
   rules: guide(RULES, rulesText),
-  page: guide('src/guides/page.md'),
-  agents: guide('src/guides/agents.md'),
 }
 /** The topic `flags` has no document: help renders it from the global flags. */
 export type Topic = keyof typeof topicTexts | 'flags'
@@ -88,15 +89,16 @@ export function topicText(name: string, host: Host, width?: number): TopicText {
     found === undefined
       ? topicTexts[name as keyof typeof topicTexts](host, width)
       : { text: explanationText(found), data: found }
-  const shown = width === undefined ? text : wrapMarkdown(text, width, (it) => it in topicTexts)
+  const shown =
+    width === undefined || name.endsWith('.yaml') ? text : wrapMarkdown(text, width, (it) => it in topicTexts)
   return { text: shown, data }
 }
 
-/** Creates a help topic from a document of the npm package. */
 function guide(path: string, read = (host: Host) => host.document(path)): (host: Host, width?: number) => TopicText {
   return (host, width) => {
     const text = read(host)
-    return { text: width === undefined ? wrapMarkdown(text.trimEnd()) : text.trimEnd(), data: { path, text } }
+    const isWrapped = width === undefined && path.endsWith('.md')
+    return { text: isWrapped ? wrapMarkdown(text.trimEnd()) : text.trimEnd(), data: { path, text } }
   }
 }
 

@@ -9,7 +9,6 @@ import { isLoopbackHost } from '../../values/loopback.js'
 import { type Failure, fail } from '../failures/failure.js'
 import type { Context } from './context.js'
 
-/** The members of a command's context that transports need. */
 type TransportContext = Pick<Context, 'globals' | 'settings' | 'output' | 'host'>
 
 /** Returns the proxy of the environment for a server, or a failure that names the malformed variable. */

@@ -19,7 +19,6 @@ export async function leavesOfEntries(
 
 type Operand = ReturnType<typeof operandsOf>[number]
 
-/** Describes the positional arguments of a command. */
 export const operandsOf = ({ positional, second }: Leaf) =>
   [positional, second]
     .filter((it) => it !== undefined)
@@ -31,7 +30,6 @@ export const operandsOf = ({ positional, second }: Leaf) =>
       choices: choices ?? null,
     }))
 
-/** Formats the name of a command with its arguments. */
 export function synopsis(names: readonly string[], operands: readonly Operand[]): string {
   const words = operands.map(({ name, required, repeatable }) => {
     const all = repeatable ? `${name}...` : name

@@ -1,19 +1,15 @@
-import type { Failure } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { emptyConfig, readConfig } from './config.js'
-import { combineSettings, type Settings } from './settings.js'
+import { combineSettings } from './settings.js'
 
-/** The settings that could be resolved, and a failure for each source that is invalid. */
-export interface SettingsDiagnosis {
-  readonly settings: Settings
-  readonly config: Failure | undefined
-  /** The failure of an invalid value; all settings then have their defaults. */
-  readonly values: Failure | undefined
-}
+export type SettingsDiagnosis = ReturnType<typeof diagnoseSettings>
 
-/** Resolves settings for commands that diagnose invalid ones; it never fails as a whole. */
-export function diagnoseSettings(host: Host, globals: Globals): SettingsDiagnosis {
+/**
+ * Resolves settings for commands that diagnose invalid ones. It never fails as a whole: it returns a failure for each
+ * invalid source. With an invalid value, all settings have their defaults.
+ */
+export function diagnoseSettings(host: Host, globals: Globals) {
   const stored = readConfig(host)
   const config = stored.ok ? undefined : stored
   const nothingStored = { config: emptyConfig }

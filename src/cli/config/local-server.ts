@@ -174,7 +174,8 @@ const PROBE_MS = 2_000
 export async function identify(server: LocalServer): Promise<Identity> {
   const { base_url, instance_id, proof_key: key } = server
   const { CHALLENGE_HEADER, proofOf } = await import('../../files/server-proof.js')
-  const challenge = crypto.randomUUID()
+  // Loaded on demand, as `newId` of main.ts does.
+  const challenge = process.getBuiltinModule('node:crypto').randomUUID()
   const body = await get(base_url, '/healthz', { [CHALLENGE_HEADER]: challenge })
   if (body === undefined) return 'silent'
   const data = asMembers(parseObject(body.text)?.data)

@@ -62,7 +62,6 @@ export function resolveSettings(host: Host, globals: Globals): Resolved<keyof Se
   return stored.ok ? combineSettings(host, globals, stored) : stored
 }
 
-/** Combines the profile file with flags and environment. */
 export function combineSettings(
   host: Host,
   globals: Globals,

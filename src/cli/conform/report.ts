@@ -4,7 +4,6 @@ import type { Paint } from '../output/colour.js'
 import type { JunitSuite } from '../output/junit.js'
 import { plain, plainLine, wrap } from '../output/text.js'
 
-/** The result of a run. */
 export interface ConformReport {
   /** True if no probe found a difference or failed, and none was left untested. */
   readonly ok: boolean
@@ -17,7 +16,7 @@ export interface ConformReport {
   readonly not_reachable: number
   /** Probes that were not tested because the offered template or bot cannot be used. */
   readonly not_usable: number
-  /** Probes that failed by an error of their own. */
+  /** Probes that an error of voucherctl ended. */
   readonly failed: number
   /** Kinds of credentials that the run did not have. */
   readonly lacking: readonly ('token' | 'jwt' | 'bot')[]
@@ -92,7 +91,6 @@ const rankOf = ({ basis, kind }: ProbeResult) =>
 /** Sorts differences by what they can harm, specified ones first. */
 const inOrder = (differences: readonly ProbeResult[]) => differences.toSorted((a, b) => rankOf(a) - rankOf(b))
 
-/** Groups results by a key, in their order. */
 function grouped(results: readonly ProbeResult[], keyOf: (it: ProbeResult) => string) {
   const groups = new Map<string, ProbeResult[]>()
   for (const it of results) groups.set(keyOf(it), [...(groups.get(keyOf(it)) ?? []), it])
@@ -154,7 +152,6 @@ function differenceLines(
   ]
 }
 
-/** A run keeps no secrets, so the reader of the report must set variables for them. */
 const variableText = (name: string, owner: string) =>
   `${name} belongs to ${owner}, which the run made: make another one to send the request.`
 
@@ -164,7 +161,6 @@ function indented(text: string, width: number, first = '', more = first): string
   return lines.map((line, at) => `${INDENT}${at === 0 ? first : more}${line}`)
 }
 
-/** Lists why probes have no result. */
 function reasonLines(reasons: ConformReport['reasons'], result: Verdict, heading: string, width: number): string[] {
   const own = reasons.filter((it) => it.result === result)
   if (own.length === 0) return []
@@ -222,7 +218,6 @@ const junitStatuses = {
   not_usable: 'error',
 } as const
 
-/** Creates a JUnit suite for each group. */
 export function suitesOf({ items }: ConformReport): readonly JunitSuite[] {
   return groups.flatMap((group) => {
     const own = items.filter((it) => it.group === group)

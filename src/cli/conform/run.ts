@@ -15,7 +15,9 @@ import type { ResultsFile } from './results-file.js'
 /** Finds the probes of groups, rules and probes. @param names may hold several names each, separated by commas */
 export async function chooseProbes({ globals }: Context, names: readonly string[]) {
   if (globals['token-file'] !== undefined) {
-    return usage('--token-file holds one credential: give those of conform in the profile or the environment.')
+    return usage(
+      '--token-file holds one credential: give the credentials of conform in the profile or the environment.',
+    )
   }
   const only = names.flatMap((it) => it.split(','))
   const { selectProbes, selectable } = await import('../../conform/start.js')
@@ -51,7 +53,6 @@ interface ConformOptions {
   readonly receiver?: WebhookReceiver | undefined
 }
 
-/** Runs probes against a platform. */
 export async function runConform(
   context: Context,
   baseUrl: string,

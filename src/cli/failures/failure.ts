@@ -29,16 +29,29 @@ export const usage = (message: string, hint: string | null = null) => fail('USAG
 /** Rewrites each command of a text, which stands in backticks, so that the user can run it. */
 export type Suggest = (text: string) => string
 
+const withoutServer = ['help', 'explain', 'completion', 'commands', 'quickstart']
+
 /**
  * Flags that a suggested command inherits from the command line to act on the same profile, server and folder, with the
- * commands that accept each flag (`test/cli/failures/failure.test.ts` compares them with the tree).
+ * names of groups and commands that inherit the flag, or that do not (`test/cli/failures/failure.test.ts` compares the
+ * names with the tree).
  */
-export const inherited: Readonly<Record<string, RegExp>> = {
-  profile: /^(?!help|explain|completion|commands|quickstart)/,
-  'base-url': /^(?!help|explain|completion|commands|quickstart|server)/,
-  data: /^(?:login|server (?:start|env|status|stop|logs|export|import))(?= |$)/,
-  bot: /^templates (?:list|get|create|submit|apply|diff)(?= |$)/,
-  inbox: /^webhook (?:listen|inbox \S+|replay|sign|verify)(?= |$)/,
+const inherited: Readonly<Record<string, { readonly by: readonly string[] } | { readonly notBy: readonly string[] }>> =
+  {
+    profile: { notBy: withoutServer },
+    'base-url': { notBy: [...withoutServer, 'server'] },
+    data: {
+      by: ['login', ...['start', 'env', 'status', 'stop', 'logs', 'export', 'import'].map((it) => `server ${it}`)],
+    },
+    bot: { by: ['list', 'get', 'create', 'submit', 'apply', 'diff'].map((it) => `templates ${it}`) },
+    inbox: { by: ['listen', 'inbox', 'replay', 'sign', 'verify'].map((it) => `webhook ${it}`) },
+  }
+
+/** True if a command, which its arguments may follow, inherits a flag. */
+export function inherits(flag: string, command: string): boolean {
+  const rule = inherited[flag]
+  const isAmong = (names: readonly string[]) => names.some((it) => `${command} `.startsWith(`${it} `))
+  return rule !== undefined && ('by' in rule ? isAmong(rule.by) : !isAmong(rule.notBy))
 }
 
 /**
@@ -51,10 +64,10 @@ export function suggestionsOf(
 ): Suggest {
   const program = programName(env)
   const complete = (command: string) => {
-    const flags = Object.entries(inherited).flatMap(([name, accepts]) => {
+    const flags = Object.keys(inherited).flatMap((name) => {
       const text = given.get(name)?.at(-1)
       const isNamed = ` ${command} `.match(name === 'profile' ? / (?:--profile|-p)[ =]/ : ` --${name}[ =]`) !== null
-      return text === undefined || isNamed || !accepts.test(command) ? [] : [optionOf(name, text)]
+      return text === undefined || isNamed || !inherits(name, command) ? [] : [optionOf(name, text)]
     })
     return [program, command, ...(command.endsWith('--help') ? [] : flags)].join(' ')
   }

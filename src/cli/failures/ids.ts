@@ -11,7 +11,7 @@ export function missingId(code: string, input: Readonly<Record<string, unknown>>
   const given = kindOfId(id)
   return given === undefined || given === expected
     ? `not found: ${id}`
-    : `${id} is the id of ${given.noun}; that of ${expected.noun} begins with ${expected.prefix}_.`
+    : `${id} is the id of ${given.noun}; an id of ${expected.noun} begins with ${expected.prefix}_.`
 }
 
 /** Says which kind of id stands in place of a code. Does not repeat the id, because output hides typed codes. */

@@ -281,7 +281,7 @@ export const localFailures = {
     9,
     'The response does not come from a voucher service.',
     'Check the base URL (`voucherctl profile show --explain`), and what stands between: the login page of a network, a proxy.',
-    'The base URL is that of another server, or a proxy responded.',
+    'The base URL belongs to another server, or a proxy responded.',
   ),
   SECURE_BOOTSTRAP_INVALID: local(
     10,

@@ -1,4 +1,4 @@
-import { closest } from '../../values/closest.js'
+import { didYouMean } from '../../values/closest.js'
 import { durationMs } from '../../values/duration.js'
 import { type Failure, usage } from '../failures/failure.js'
 
@@ -27,11 +27,14 @@ export interface Flag<T> {
   readonly conflicts?: readonly string[]
   /** Names of flags, at least one of which this flag needs. */
   readonly needs?: readonly string[]
-  /** For a flag that the command itself requires: its mark in help, and the flag that can also supply the value. */
-  readonly needed?: { readonly mark: string; readonly unless: string }
   /**
-   * Member of the call that the flag sets, as a path such as `validity/starts_at`; `leaf` finds that of a flag with its
-   * name. A list if the value is no value of one member: it is an object of them, or the command makes them from it.
+   * For a flag that the command itself requires: its mark in help, the flag that can also supply the value, and the
+   * question that asks for it.
+   */
+  readonly needed?: { readonly mark: string; readonly unless: string; readonly question: string }
+  /**
+   * Member of the call that the flag sets, as a path such as `validity/starts_at`; by default the member with the name
+   * of the flag. A list for a value that is an object of members, or from which the command makes members.
    */
   readonly member?: string | readonly string[]
   /** Kind of value on this machine; ids of records have the kind of their member. */
@@ -81,8 +84,7 @@ const wrong = (message: string, hint?: string): ParseResult<never> => ({ ok: fal
 
 /** Refuses a value that is not one of the choices, and suggests the choice with a similar spelling. */
 function wrongChoice(text: string, choices: readonly string[]): ParseResult<never> {
-  const near = closest(text, choices)
-  return wrong(`must be one of ${choices.join(', ')}`, near === undefined ? undefined : `Did you mean ${near}?`)
+  return wrong(`must be one of ${choices.join(', ')}`, didYouMean(text, choices, undefined))
 }
 
 /**
@@ -235,14 +237,8 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
 /** Values of each flag as typed, in their order; a flag without a value has an empty text. */
 export type FlagTexts = ReadonlyMap<string, readonly string[]>
 
-interface FlagValues {
-  /** Parsed values by flag name. An invalid value counts as absent. */
-  readonly values: Readonly<Record<string, unknown>>
-  readonly failure: Failure | undefined
-}
-
-/** Parses the typed values of a command's flags, and checks the rules between flags. */
-export function readFlags(flags: Flags, given: FlagTexts): FlagValues {
+/** Parses the typed values of a command's flags, and checks the rules between flags. An invalid value counts as absent. */
+export function readFlags(flags: Flags, given: FlagTexts) {
   const values: Record<string, unknown> = {}
   let failure: Failure | undefined
   for (const [name, flag] of Object.entries<Flag<unknown>>(flags)) {

@@ -80,13 +80,8 @@ export const hasPlainErrors = (given: FlagTexts, host: Pick<Host, 'stderr' | 'en
 
 export type Globals = import('./flags.js').ValuesOf<typeof globalFlags>
 
-interface GlobalValues {
-  /** Parsed values of the global flags. An invalid value counts as absent. */
-  readonly globals: Globals
-  readonly failure: Failure | undefined
-}
-
-export function readGlobals(given: FlagTexts): GlobalValues {
+/** Parses the global flags. An invalid value counts as absent. */
+export function readGlobals(given: FlagTexts) {
   const { values, failure } = readFlags(globalFlags, given)
   const globals = values as Globals
   return { globals, failure: failure ?? contradiction(globals) }

@@ -1,16 +1,13 @@
+import { durationMs } from '../../values/duration.js'
 import { type Flag, one } from './flags.js'
 
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) ?(Z|[+-]\d\d:\d\d)?)?$/i
 
-interface TypedTime {
-  /** RFC 3339 with an offset, as the interface requires. */
-  readonly instant: string
-  /** True if the text names its zone; otherwise UTC is assumed. */
-  readonly hasZone: boolean
-}
-
-/** Parses a typed date or time (rules/cli.md#typed-times), else undefined. @param isEnd true if a date means its end */
-export function parseTime(text: string, isEnd = false): TypedTime | undefined {
+/**
+ * Parses a typed date or time (rules/cli.md#typed-times) to RFC 3339 with an offset, by default of UTC; else undefined.
+ * @param isEnd true if a date means its end
+ */
+export function parseTime(text: string, isEnd = false) {
   const [, day = '', clock, zone] = TIME.exec(text.trim()) ?? []
   // Date.parse accepts a 31st of any month.
   const date = new Date(`${day}T00:00:00Z`)
@@ -38,4 +35,24 @@ export const instant = (summary: string, isEnd = false): Flag<string | undefined
     return time === undefined ? { ok: false, message: TIME_RULE } : { ok: true, value: time.instant }
   }),
   remark: (name, text) => zoneNotice(name, text, isEnd),
+})
+
+/** A time that the user typed, or a duration before now. */
+export type Moment = { readonly instant: string } | { readonly agoMs: number }
+
+/** Defines a flag that takes a time, or a duration before now such as `example`. @param valueOf value of the flag, if valid */
+export const moment = <T>(
+  summary: string,
+  valueOf: (moment: Moment, text: string) => T | undefined,
+  example = '10m',
+): Flag<T | undefined> => ({
+  ...one('TIME', summary, (text) => {
+    const agoMs = durationMs(text)
+    const found = agoMs === undefined ? parseTime(text) : { agoMs }
+    const value = found && valueOf(found, text)
+    return value === undefined
+      ? { ok: false, message: `${TIME_RULE}, or a duration such as ${example}` }
+      : { ok: true, value }
+  }),
+  remark: zoneNotice,
 })

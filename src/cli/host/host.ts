@@ -32,6 +32,9 @@ export interface Out {
   readonly gone?: AbortSignal
 }
 
+/** Columns of a terminal, or 80 if it reports none: some pseudo-terminals report 0. */
+export const columnsOf = ({ columns }: Pick<Out, 'columns'>): number => columns || 80
+
 interface In extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
@@ -51,9 +54,7 @@ export interface Host {
   readonly referable?: Host['env']
   readonly cwd: string
   readonly homeDir: string
-  /** Current time in milliseconds since 1970. */
   now(): number
-  /** Zone of the local time. */
   readonly zone: Zone
   newId(): string
   version(): string

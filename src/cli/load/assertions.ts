@@ -26,13 +26,7 @@ export interface Assertion {
   readonly unit: 'ms' | '%' | 'calls' | '/s'
 }
 
-export interface AssertionResult {
-  readonly assertion: string
-  readonly holds: boolean
-  /** Null if there was no successful call to measure. */
-  readonly observed: number | null
-  readonly unit: Assertion['unit']
-}
+export type AssertionResult = ReturnType<typeof judge>
 
 /** Defines a flag of assertions; its value holds the assertions of all occurrences. */
 export const assertFlag = (summary: string): Flag<readonly Assertion[]> => ({
@@ -98,11 +92,11 @@ function limitOf(metric: Metric, text: string): Pick<Assertion, 'limit' | 'unit'
 const wrong = (text: string, position: number, found: string, rule: string) =>
   ({ ok: false, message: `"${text}" is wrong at character ${position}, "${found}": it ${rule}` }) as const
 
-/** Compares an assertion with the measurements of one operation, or of all calls. */
+/** Compares an assertion with the measurements of one operation, or of all calls: null without a successful call. */
 export function judge(
   { text, operation, metric, comparison, limit, unit }: Assertion,
   { items, all }: { readonly items: readonly OperationReport[]; readonly all: OperationReport },
-): AssertionResult {
+) {
   const calls = operation === undefined ? all : items.find((it) => it.operation === operation)
   const observed = calls === undefined ? null : observedIn(calls, metric, unit)
   return { assertion: text, holds: observed !== null && comparisons[comparison](observed, limit), observed, unit }

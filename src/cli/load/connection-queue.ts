@@ -15,12 +15,10 @@ export class ConnectionQueue {
     this.#connections = connections
   }
 
-  /** Number of tasks that wait for a connection. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** Peak length of the queue. */
   get waitingMax(): number {
     return this.#waitingMax
   }
@@ -37,7 +35,6 @@ export class ConnectionQueue {
     return true
   }
 
-  /** Removes the waiting tasks. */
   clear(): void {
     this.#waiting = []
   }

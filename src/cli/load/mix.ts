@@ -1,7 +1,6 @@
-import { closest } from '../../values/closest.js'
+import { didYouMean } from '../../values/closest.js'
 import { one, type ParseResult } from '../flags/flags.js'
 
-/** Calls that a load makes. */
 export const operations = ['issue', 'verify', 'redeem'] as const
 export type Operation = (typeof operations)[number]
 
@@ -16,8 +15,7 @@ export function parseMix(text: string): ParseResult<Mix> {
   for (const part of text.split(',')) {
     const [name = '', share = '', ...more] = part.split('=')
     if (!isOperation(name)) {
-      const near = closest(name, operations)
-      return wrong(`must name ${operations.join(', ')}, not "${name}"`, near && `Did you mean ${near}?`)
+      return wrong(`must name ${operations.join(', ')}, not "${name}"`, didYouMean(name, operations, undefined))
     }
     if (mix[name] !== 0) return wrong(`names ${name} twice`)
     if (!/^\d{1,3}$/.test(share) || Number(share) === 0 || more.length > 0) {

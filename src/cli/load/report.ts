@@ -13,13 +13,11 @@ export interface GeneratorReport {
   readonly late_p50_ms: number | null
   readonly late_p99_ms: number | null
   readonly late_max_ms: number | null
-  /** Connections per address. */
   readonly connections: number
   /** Peak number of calls that waited for a connection to one address. */
   readonly waiting_max: number
 }
 
-/** The result of a run. */
 export interface LoadReport {
   /** True if a call succeeded and every assertion holds. */
   readonly ok: boolean

@@ -12,7 +12,6 @@ import { Series } from './series.js'
 import { Statistics } from './statistics.js'
 import type { Target } from './targets.js'
 
-/** Number of issued vouchers from which verify calls pick. */
 const VERIFIED_MAX = 10_000
 
 export interface LoadOptions {

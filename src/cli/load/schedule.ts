@@ -67,17 +67,14 @@ function* shuffledMix(mix: Mix, seed: number): Generator<Operation, never> {
   }
 }
 
-/** Calls of a schedule by operation, and vouchers that it needs. */
-interface ScheduleTotals {
-  readonly calls: Readonly<Record<Operation, number>>
-  /** Vouchers to issue before the run: for the trial, and for each redeem that issue calls cannot supply in time. */
-  readonly ahead: number
-}
-
 /** Ms that an issue call of the run may take; only later redeems use its voucher. */
 const ISSUE_MS = 5_000
 
-export function totalsOf(schedule: Schedule): ScheduleTotals {
+/**
+ * Counts the calls of a schedule by operation, and the vouchers to issue ahead: for the trial, and for each redeem that
+ * issue calls cannot supply in time.
+ */
+export function totalsOf(schedule: Schedule) {
   const calls = { issue: 0, verify: 0, redeem: 0 }
   let missing = 0
   let issued = 0

@@ -36,15 +36,7 @@ export class Buckets {
 }
 
 /** Counts and latencies of the calls that were due in one second of the measured time. */
-export interface SecondReport {
-  readonly second: number
-  readonly calls: number
-  readonly succeeded: number
-  readonly failed: number
-  /** Latencies of successful calls, at most 5 % too high; null without one. */
-  readonly p50_ms: number | null
-  readonly p99_ms: number | null
-}
+export type SecondReport = Series['rows'][number]
 
 /** Calls by the second in which they were due. */
 export class Series {
@@ -59,8 +51,8 @@ export class Series {
     else counts.latencies.add(latencyMs)
   }
 
-  /** Seconds in which calls were due, in their order. */
-  get rows(): readonly SecondReport[] {
+  /** Seconds in which calls were due, in their order. Latencies are at most 5 % too high. */
+  get rows() {
     return [...this.#seconds]
       .sort(([one], [other]) => one - other)
       .map(([second, { latencies, failed }]) => ({

@@ -18,12 +18,10 @@ export class Statistics {
     this.#histogram.record(Math.min(LONGEST_US, Math.max(1, Math.round(latencyMs * 1000))))
   }
 
-  /** Counts a failed call. @param code failure code */
   addFailure(code: string, count = 1): void {
     this.#failures.set(code, (this.#failures.get(code) ?? 0) + count)
   }
 
-  /** Adds the calls and latencies of other statistics. */
   merge(other: Statistics): void {
     this.#histogram.add(other.#histogram)
     for (const [code, count] of other.#failures) this.addFailure(code, count)

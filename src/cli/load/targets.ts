@@ -5,7 +5,6 @@ import { openInMode, openPool, withRetries } from '../command/transport.js'
 import { refuseImpostor } from '../config/local-server.js'
 import type { Failure } from '../failures/failure.js'
 
-/** One address that a load calls. */
 export interface Target {
   /** Makes a call once. */
   readonly call: Call

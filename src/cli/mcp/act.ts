@@ -1,6 +1,6 @@
 import { type Endpoint, membersOf, mutates } from '../../contract/endpoint.js'
 import { oneOf } from '../../contract/fields.js'
-import { contract, endpoints } from '../../contract/index.js'
+import { contract, endpointOf } from '../../contract/index.js'
 import { platformActing } from '../../contract/platform/acting.js'
 import { fault, faultInput, platformControls } from '../../contract/platform/controls.js'
 import { Type } from '../../contract/schema.js'
@@ -28,7 +28,7 @@ export const callEndpoint = tool({
   },
   output: Type.Object({ data: Type.Unsafe<unknown>({ description: 'output of the endpoint' }) }),
   async run(call, { endpoint: id, input = {}, application_id: appId, account_id: accountId, idempotency_key: key }) {
-    const endpoint = endpoints.find((it) => it.id === id)
+    const endpoint = endpointOf(id)
     if (endpoint === undefined) return unknownEndpoint(id)
     if (endpoint.streams) return usage('This endpoint is a stream.', 'Use the tool activity.')
     const refused = (mutates(endpoint) ? call.refuseWrite() : undefined) ?? (await invalid(endpoint, input))

@@ -28,7 +28,6 @@ interface Command {
   readonly isInstalled: boolean
 }
 
-/** Returns the entry of a client's configuration that starts `mcp serve`. */
 export function entryOf(host: Host, client: Client, { seed, profile, isInstalled }: Command) {
   const [command = NAME, ...start] = isInstalled ? host.self : shared(host)
   const named = profile === undefined ? [] : ['--profile', profile]

@@ -60,7 +60,7 @@ function otherCause(status: number | null, error: { readonly code: string } | nu
     const cure = 'See that it runs and listens at the URL of the webhook.'
     return { code: error?.code ?? 'no_response', text: 'The application did not respond.', cure }
   }
-  const text = `The application responded ${status}, for a reason of its own.`
+  const text = `The application responded ${status}, for its own reason.`
   return { code: `status_${status}`, text, cure: 'Read its log, and the body of its response.' }
 }
 

@@ -3,13 +3,13 @@ import { nullable } from '../../contract/fields.js'
 import { endpoints } from '../../contract/index.js'
 import { platformActivity, requestLogEntry } from '../../contract/platform/activity.js'
 import { Type } from '../../contract/schema.js'
-import { closest } from '../../values/closest.js'
+import { didYouMean } from '../../values/closest.js'
+import { rulesOf } from '../command/rules.js'
 import { explainedCodes, explanationOf } from '../failures/codes.js'
 import { usage } from '../failures/failure.js'
 import { inputSchema } from '../schemas/scenario-schema.js'
 import { items, open, optional, orNull, text } from './fields.js'
 import { readLines } from './observe.js'
-import { rulesOf } from './rules.js'
 import { succeed, suggest, tool } from './tool.js'
 
 const explanation = Type.Object({
@@ -23,10 +23,8 @@ const explanation = Type.Object({
 })
 
 /** A failure that names the known name which is closest to an unknown one. */
-function unknown(what: string, name: string, known: readonly string[], hint: string | null = null) {
-  const near = closest(name, known)
-  return usage(`There is no such ${what}.`, near === undefined ? hint : `Did you mean ${near}?`)
-}
+const unknown = (what: string, name: string, known: readonly string[], hint: string | null = null) =>
+  usage(`There is no such ${what}.`, didYouMean(name, known, hint))
 
 const ids = endpoints.map((it) => it.id)
 export const unknownEndpoint = (id: string) => unknown('endpoint', id, ids, 'See describe_endpoint.')

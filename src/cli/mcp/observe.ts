@@ -1,5 +1,6 @@
 import type { Endpoint, InputOf, OutputOf } from '../../contract/endpoint.js'
 import { oneOf } from '../../contract/fields.js'
+import { endpointOf } from '../../contract/index.js'
 import { type ActivityLine, activityLine, platformActivity, requestLogEntry } from '../../contract/platform/activity.js'
 import { fault, platformControls } from '../../contract/platform/controls.js'
 import { platformDeliveries } from '../../contract/platform/deliveries.js'
@@ -54,7 +55,7 @@ export const readState = tool({
     if (!reviews.ok) return reviews
     if (!deliveries.ok) return deliveries
     if (!requests.ok) return requests
-    const refused = requests.value.filter((it) => it.code !== null && !it.endpoint?.startsWith('platform.'))
+    const refused = requests.value.filter((it) => it.code !== null && endpointOf(it.endpoint)?.caller !== 'operator')
     const data = {
       ...known,
       clock: clock.ok ? clock.value : null,

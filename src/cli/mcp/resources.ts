@@ -1,6 +1,6 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server'
+import { rulesOf } from '../command/rules.js'
 import type { Host } from '../host/host.js'
-import { rulesOf } from './rules.js'
 
 const schemas = ['seed.schema.json', 'scenario.schema.json', 'templates.schema.json']
 

@@ -11,7 +11,6 @@ import type { ToolCall } from './tool.js'
 
 /** What all calls of one client have in common. */
 export interface Session {
-  /** The context of `mcp serve`. */
   readonly context: Context
   readonly allowWrite: boolean
   /** Variables that scenarios may use. */
@@ -22,7 +21,7 @@ export interface Session {
   readonly running: Set<Promise<unknown>>
 }
 
-/** True if tools may change nothing; a server of the session's own is not that of the profile. */
+/** True if tools may change nothing; the session's own server is not the server of the profile. */
 export const isReadOnly = ({ ownServer }: Session, { settings }: Context) =>
   ownServer === undefined && settings.production.value
 

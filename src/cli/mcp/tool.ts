@@ -55,7 +55,6 @@ export interface Tool {
   readonly effect: 'reads' | 'either' | 'changes' | 'replaces'
   /** True if a second call with the same input changes nothing more. */
   readonly isIdempotent: boolean
-  /** Time limit in ms. */
   readonly msMax: number
   /** True for data from voucherctl's own documents: it needs no warning about third parties. */
   readonly isOwn: boolean
@@ -84,7 +83,7 @@ export function tool<const P extends Properties, const O extends Schema>(definit
   return { ...defaults(definition.effect ?? 'reads'), ...definition, input }
 }
 
-/** A tool that makes one call: its schemas are those of the endpoint. */
+/** A tool that makes one call: it has the schemas of the endpoint. */
 export function endpointTool(endpoint: Endpoint, { next, ...described }: Described & { readonly next?: Next }): Tool {
   return {
     ...defaults(described.effect ?? 'reads'),

@@ -72,7 +72,6 @@ const envelope = {
   next: Type.Array(Type.Object({ tool: Type.String(), arguments: open, why: Type.String() })),
 }
 
-/** A tool as a client sees it. */
 export function listed({ name, title, description, input, output, effect, isIdempotent }: Tool): ListedTool {
   const annotations = {
     readOnlyHint: effect === 'reads',

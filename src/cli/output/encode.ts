@@ -30,7 +30,6 @@ export const columnsOf = (records: readonly unknown[]) => [
   ...new Set(records.flatMap((record) => Object.keys(flatten(record)))),
 ]
 
-/** Encodes records as CSV rows with the given columns, with or without a header. */
 export async function csvRows(
   records: readonly unknown[],
   columns: readonly string[],

@@ -1,5 +1,5 @@
 import type { Globals } from '../flags/globals.js'
-import type { Host } from '../host/host.js'
+import { columnsOf, type Host } from '../host/host.js'
 import type { Output } from './output.js'
 
 const FRAME_MS = 200
@@ -29,8 +29,7 @@ export function showLiveLine(
   if (globals.quiet || (!isTerminal && output.isJson)) return () => {}
   const redraws = isTerminal && env.TERM !== 'dumb' && !globals.debug
   const show = () => {
-    // Some pseudo-terminals report 0 columns.
-    const line = lineOf((stderr.columns || 80) - MARGIN)
+    const line = lineOf(columnsOf(stderr) - MARGIN)
     stderr.write(redraws ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
   const timer = setInterval(show, redraws ? FRAME_MS : LINE_MS)

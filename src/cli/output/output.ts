@@ -4,7 +4,7 @@ import { platform } from '../../files/platform.js'
 import { mapTexts } from '../../values/json.js'
 import type { Failure, Suggest } from '../failures/failure.js'
 import type { Format } from '../flags/globals.js'
-import { type Host, type Out, UTC, type Zone } from '../host/host.js'
+import { columnsOf, type Host, type Out, UTC, type Zone } from '../host/host.js'
 import { scrub } from '../host/secrets.js'
 import { isColoured, loadPaint, type Paint } from './colour.js'
 import { encodeCsv, encodeJson, encodeYaml } from './encode.js'
@@ -33,9 +33,6 @@ interface OutputOptions {
   /** Rewrites suggested commands; default: leaves them unchanged. */
   readonly suggest?: Suggest
 }
-
-/** Assumed width of a terminal that does not report one. */
-const DEFAULT_COLUMNS = 80
 
 const nothing = { results: [], remarks: '', failure: undefined }
 
@@ -117,7 +114,6 @@ export class Output {
     return results.map((it) => `${onTerminal ? plain(it) : it}\n`).join('')
   }
 
-  /** Prints a text for a person, such as help. */
   say(text: string): void {
     this.host.stdout.write(`${text}\n`)
   }
@@ -167,7 +163,6 @@ export class Output {
     return format === 'table' && fields === undefined && filter === undefined
   }
 
-  /** Prints a line of --debug to stderr. */
   trace(text: string): void {
     this.#tell(`debug: ${plain(text)}\n`)
   }
@@ -189,9 +184,8 @@ export class Output {
 
   /** Breaks the lines of a message for people at spaces if stderr is a terminal. */
   #fit(text: string): string {
-    const { isTTY, columns } = this.host.stderr
-    // Some pseudo-terminals report 0 columns.
-    return isTTY === true ? wrapMessage(text, columns || DEFAULT_COLUMNS) : text
+    const { stderr } = this.host
+    return stderr.isTTY === true ? wrapMessage(text, columnsOf(stderr)) : text
   }
 
   /** Writes text to stderr after removing secrets from it. */
@@ -205,7 +199,7 @@ export class Output {
 
   /** Number of columns of the terminal; undefined without a terminal, where lines may have any length. */
   get width(): number | undefined {
-    return this.host.stdout.isTTY === true ? this.host.stdout.columns || DEFAULT_COLUMNS : undefined
+    return this.host.stdout.isTTY === true ? columnsOf(this.host.stdout) : undefined
   }
 
   /** Maximum columns of a report line; unlimited without a terminal. */
@@ -313,7 +307,7 @@ export class Output {
       if (!isList(value)) return showRecord(value, members, { ...screen, width: this.width }, named)
       // Load tables on demand: scripts read JSON.
       const { showList } = await import('./show.js')
-      const { text, cutsIds } = await showList(value, members, screen, view.empty)
+      const { text, cutsIds } = showList(value, members, screen, view.empty)
       this.#cutsIds = cutsIds
       return text
     }

@@ -195,7 +195,7 @@ function table(output: Output, view: View<unknown>): Writer {
         return
       }
       const members = onlyFields ? undefined : view.members
-      const rows = await showRows(shown.items, members, await output.screen(), layout)
+      const rows = showRows(shown.items, members, await output.screen(), layout)
       layout = rows.layout
       await output.write(rows.text)
     },

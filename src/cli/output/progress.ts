@@ -3,8 +3,9 @@ import type { Host, Out } from '../host/host.js'
 /** Milliseconds before the spinner is loaded and shown; most calls are faster. */
 const DELAY_MS = 300
 
-/** True if a stream is a terminal with cursor control, which the spinner needs. */
-const isTerminal = (stream: Out): stream is NodeJS.WriteStream => stream.isTTY === true && 'cursorTo' in stream
+/** True if a stream is a terminal with cursor control and a width: ora clears lines without end if the width is 0. */
+const isTerminal = (stream: Out): stream is NodeJS.WriteStream =>
+  stream.isTTY === true && 'cursorTo' in stream && stream.columns !== 0
 
 /** Shows a spinner on stderr while work is pending, if stderr is a terminal. */
 export async function withProgress<T>(host: Host, text: string, work: Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import type { Paint } from './colour.js'
 import type { Screen } from './screen.js'
 import { type List, valueAt } from './select-fields.js'
 import { cut, GAP, labelOf, memberText, paintCell, plainLine, showRecord, widthOf } from './text.js'
@@ -6,22 +5,16 @@ import { cut, GAP, labelOf, memberText, paintCell, plainLine, showRecord, widthO
 const NARROWEST = 8
 /** Minimum width of a shortened id: the prefix of its kind and 7 more characters. */
 const ID_NARROWEST = 12
-/** Number of rows that determine the column widths: cli-table3 takes 0.4 ms per row, and more in a long table. */
+/** Number of rows that determine the column widths, so that a list of any length is printed as it arrives. */
 const MEASURED_ROWS = 1_000
 
-/** A formatted list; `cutsIds` is true if ids are shortened. */
-interface ShownList {
-  readonly text: string
-  readonly cutsIds: boolean
-}
-
-/** Formats a list as a table. @param empty text for a list without items */
-export async function showList(
+/** Formats a list as a table; `cutsIds` is true if ids are shortened. @param empty text for a list without items */
+export function showList(
   { items, pagination }: List,
   members: readonly string[] | undefined,
   screen: Screen,
   empty = 'Nothing to show.',
-): Promise<ShownList> {
+) {
   const { page, pages, total } = pagination ?? { page: 1, pages: 1, total: 0 }
   const quiet = (text: string) => `${screen.paint.quiet(plainLine(text))}\n`
   if (items.length === 0 && total > 0 && page > pages) {
@@ -32,7 +25,7 @@ export async function showList(
   const texts: string[] = []
   let layout: Layout | undefined
   for (let at = 0; at < items.length; at += MEASURED_ROWS) {
-    const rows = await showRows(items.slice(at, at + MEASURED_ROWS), members, screen, layout)
+    const rows = showRows(items.slice(at, at + MEASURED_ROWS), members, screen, layout)
     texts.push(rows.text)
     layout = rows.layout
   }
@@ -63,21 +56,22 @@ export interface Layout {
  * narrow terminal it shortens ids, then times, then texts (rules/cli.md#tables); if even that does not fit, it formats
  * each row as a record.
  */
-export async function showRows(
+export function showRows(
   items: readonly unknown[],
   members: readonly string[] | undefined,
   screen: Screen,
   above?: Layout,
-): Promise<{ readonly text: string; readonly layout: Layout }> {
+): { readonly text: string; readonly layout: Layout } {
   const { paint, width, now, zone } = screen
   const columns = above?.columns ?? members ?? Object.keys(items[0] ?? {})
   const heads = columns.map((name) => labelOf(name).toUpperCase())
   const isNumeric = above?.isNumeric ?? columns.map((name) => isNumbers(items.map((item) => valueAt(item, name))))
   const textsOf = (tight: boolean) =>
     items.map((item) => columns.map((name) => memberText(name, valueAt(item, name), zone, tight ? undefined : now)))
+  const paintOf = (name: string, text: string) => paintCell(name, text, paint)
   const rows = (above?.rows ?? 0) + items.length
   if (above !== undefined && above.rows >= MEASURED_ROWS && !above.asRecords) {
-    const lines = textsOf(above.isTight).map((row) => lineOf(row, above, width, paint))
+    const lines = textsOf(above.isTight).map((row) => lineOf(row, above, width, paintOf))
     return { text: lines.join(''), layout: { ...above, rows } }
   }
   const full = textsOf(false)
@@ -95,33 +89,18 @@ export async function showRows(
       layout: { ...layout, cutsIds: false, asRecords: true },
     }
   }
-  const { default: Table } = await import('cli-table3')
-  const table = new Table({
-    chars: Object.fromEntries(borders.map((name) => [name, ''])),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
-    colWidths: widths.map((it) => it + GAP),
-    colAligns: isNumeric.map((it) => (it ? 'right' : 'left')),
-  })
-  if (above === undefined) table.push(heads.map((head) => paint.quiet(head)))
-  for (const row of texts) {
-    table.push(row.map((text, i) => paintCell(columns[i] ?? '', cutId(columns[i] ?? '', text, widths[i] ?? 0), paint)))
-  }
-  const lines = table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-  return { text: `${lines.join('\n')}\n`, layout }
+  const noColumns = { ...layout, columns: [] }
+  const head = above === undefined ? lineOf(heads, noColumns, width, (_, text) => paint.quiet(text)) : ''
+  const lines = texts.map((row) => lineOf(row, layout, width, paintOf))
+  return { text: head + lines.join(''), layout }
 }
 
-const sides = ['top', 'bottom', 'left', 'right', 'mid', 'middle']
-const borders = sides.flatMap((it) => [it, `${it}-left`, `${it}-mid`, `${it}-right`])
-
-/** Formats a row after the first 1,000. On a terminal it truncates texts that are longer than their column. */
+/** Formats a row. On a terminal it truncates texts that are longer than their column. */
 function lineOf(
   row: readonly string[],
   { columns, widths, isNumeric, cutsIds }: Layout,
   width: number | undefined,
-  paint: Paint,
+  paintOf: (name: string, text: string) => string,
 ): string {
   const cells = row.map((text, i) => {
     const room = widths[i] ?? 0
@@ -130,7 +109,7 @@ function lineOf(
     const isWhole = width === undefined || (isId(name) && !cutsIds)
     const shown = isWhole ? text : cut(cutId(name, text, room), room)
     const padding = ' '.repeat(Math.max(0, room - widthOf(shown)))
-    const cell = paintCell(name, shown, paint)
+    const cell = paintOf(name, shown)
     return `${isNumeric[i] ? padding + cell : cell + padding}${' '.repeat(GAP)}`
   })
   return `${cells.join('').trimEnd()}\n`

@@ -1,7 +1,7 @@
 // Named imports keep the editor prompt out of the bundle: it is four times as large as all other prompts together.
 import { createPrompt, useKeypress } from '@inquirer/core'
 import { checkbox, confirm, input, password, search, select } from '@inquirer/prompts'
-import type { Questions, Word } from '../host/host.js'
+import { columnsOf, type Questions, type Word } from '../host/host.js'
 import { cut, widthOf } from '../output/text.js'
 
 const NO_VALUE = 'A value is needed.'
@@ -41,7 +41,7 @@ export function terminalQuestions(signal: AbortSignal): Questions {
     search: (message, words, check) => {
       let shown: ReturnType<typeof matching> = []
       const source = (typed = '') => {
-        shown = matching(words, typed.trim(), process.stderr.columns || 80)
+        shown = matching(words, typed.trim(), columnsOf(process.stderr))
         return shown
       }
       // A pasted text with Enter arrives before its list, so Enter would choose a word of the previous list.

@@ -140,9 +140,10 @@ function sourceOf({ of, line: { given, leaf } }: IdTarget): IdSource | undefined
     case 'tokens':
       return app === undefined ? undefined : source(tokens.list, { appId: app })
     case 'templates': {
-      if (caller === 'operator') return waiting('template')
+      if (review === 'decides') return waiting('template')
       const isActive = accepts?.every((it) => it === 'active')
       const status = isActive ? ({ status: 'active' } as const) : {}
+      if (caller === 'operator') return source(platform.templates, status)
       if (bot === undefined) return source(templates.list, status)
       return source(bots.templates, { botId: bot, ...status })
     }

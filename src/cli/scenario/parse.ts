@@ -1,6 +1,6 @@
 import { type CredentialKind, type Endpoint, mutates } from '../../contract/endpoint.js'
 import { failures } from '../../contract/errors.js'
-import { endpoints } from '../../contract/index.js'
+import { endpointOf, endpoints } from '../../contract/index.js'
 import { updateTypes } from '../../contract/updates.js'
 import type { Path, Yaml } from '../../files/yaml-document.js'
 import { closest } from '../../values/closest.js'
@@ -71,7 +71,7 @@ class Parser {
   readonly #known = new Set(['run', 'webhook.url', 'webhook.secret'])
   /** Values of `vars`, except for names that an earlier step captures. */
   readonly #literals = new Map<string, unknown>()
-  /** Codes that earlier steps send, such as those of planted faults. */
+  /** Codes that earlier steps send, such as the codes of planted faults. */
   readonly #sentCodes = new Set<unknown>()
   #mayHaveWebhook = false
 
@@ -197,7 +197,7 @@ class Parser {
   }
 
   #endpoint(path: Path, id: string): Endpoint | undefined {
-    const found = endpoints.find((it) => it.id === id)
+    const found = endpointOf(id)
     if (found?.streams) return this.#source.wrong(path, `${id} returns a stream, which no step can read.`)
     if (found !== undefined) return found
     const ids = endpoints.map((it) => it.id)
@@ -242,7 +242,7 @@ class Parser {
     }
   }
 
-  /** Checks a code of the failure table; a route that the contract lacks may have codes of its own. */
+  /** Checks a code of the failure table; a route that the contract lacks may have its own codes. */
   #checkCode(path: Path, code: string | undefined, isKnownRoute: boolean): void {
     if (code === undefined || !isKnownRoute || referencesIn(code).length > 0) return
     if (codes.includes(code) || CODE_OF_STATUS.test(code) || this.#sentCodes.has(code)) return

@@ -36,8 +36,10 @@ export class StepRunner {
   readonly #captured = new Set<string>()
   readonly #credentials = new Map<CredentialKind, string>()
   readonly #secrets = new Set<string>()
-  /** Last call of the current step, for --debug. */
-  #exchange: StepExchange | undefined
+  /** Last call of the current step, for --debug and to show the step. */
+  exchange: StepExchange | undefined
+  /** Delivery that the current step received. */
+  received: unknown
   #reachesReceiver: boolean
 
   constructor(context: Context, fixture: Fixture, vars: Readonly<Record<string, unknown>>, jq: JqThread) {
@@ -67,9 +69,9 @@ export class StepRunner {
 
   async run(step: ScenarioStep, signal: AbortSignal): Promise<Problems> {
     try {
-      this.#exchange = undefined
+      this.exchange = undefined
       const problems = await this.#perform(step, signal)
-      const shown = problems.length > 0 && this.#context.globals.debug ? exchangeLines(this.#exchange) : []
+      const shown = problems.length > 0 && this.#context.globals.debug ? exchangeLines(this.exchange) : []
       return [...problems, ...shown].map((it) => hideKnown(it, this.#secrets, redact))
     } catch (error) {
       if (error instanceof UnknownVariable) return [error.message]
@@ -89,7 +91,7 @@ export class StepRunner {
 
   /** Says what the server lacks for the step that it has just refused; null if the refusal is a difference. */
   incapacity(step: ScenarioStep): string | null {
-    const { result } = this.#exchange ?? {}
+    const { result } = this.exchange ?? {}
     const code = result?.ok === false ? result.code : undefined
     if (code === 'TEST_CLOCK_OFF') return 'the platform has no test clock'
     if (isOfOperator(step) && code === 'ROUTE_NOT_FOUND') return 'the platform has no operator API'
@@ -139,6 +141,7 @@ export class StepRunner {
         last = await failedAssertions(expect, outcome, evaluator(this.#jq, signal))
         if (last.length > 0) continue
         inbox.waiting.splice(looked, 1)
+        this.received = body
         return this.#keep(step, outcome, signal)
       }
       if (limit.aborted)
@@ -183,7 +186,7 @@ export class StepRunner {
     }
     addSecrets(this.#secrets, result.ok ? result.data : result.details)
     addSecrets(this.#secrets, input)
-    this.#exchange = { target, input, result }
+    this.exchange = { target, input, idempotencyKey, result }
     return result
   }
 
@@ -245,6 +248,7 @@ const needsReceiver = (step: ScenarioStep) => step.kind === 'receive' || variabl
 interface StepExchange {
   readonly target: CallStep['target']
   readonly input: unknown
+  readonly idempotencyKey: string | undefined
   readonly result: CallResult<unknown>
 }
 

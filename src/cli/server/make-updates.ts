@@ -5,7 +5,6 @@ import type { Context } from '../command/context.js'
 import { type Failure, suggested, usage } from '../failures/failure.js'
 import type { Plan, Result } from '../output/outcome.js'
 
-/** An update that the server created on request. */
 export interface RequestedUpdate {
   readonly time: string
   readonly bot_id: string
@@ -74,7 +73,7 @@ export async function makeUpdate(
   const check = suggested`webhook deliveries ${botId}`
   const kind = platformUpdateTypes.find((it) => it === type)
   if (kind === undefined) {
-    // Messages need a chat, and creating the chat makes an update of its own.
+    // Messages need a chat, and creating the chat makes another update.
     const chat = await call(platform.createChat, { bot_id: botId, user_id: user })
     if (!chat.ok) return chat
     const words = String(set.get('text') ?? 'Hello, one coffee please')

@@ -54,7 +54,7 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
   }
 }
 
-/** Codes of an endpoint: those of its own work first, then by status those that others have too. */
+/** Codes of an endpoint: first the codes of its work, then by status the codes that others have too. */
 function codesOf(endpoint: Endpoint): FailureCode[] {
   const byStatus = failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status)
   return [...new Set([...endpoint.failures, ...byStatus])]
@@ -62,7 +62,7 @@ function codesOf(endpoint: Endpoint): FailureCode[] {
 
 type Member = Omit<ReferenceMember, 'in'>
 
-/** Members of an object with those of its objects and lists, such as `credential.type` and `links[].url`. */
+/** Members of an object, and of its objects and lists, such as `credential.type` and `links[].url`. */
 function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): Member[] {
   if (anyOf !== undefined) return membersOfAny(anyOf, prefix)
   return Object.entries(properties).flatMap(([name, schema]) => [

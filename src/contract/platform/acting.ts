@@ -62,6 +62,7 @@ export type FoundRecord = Static<typeof foundRecord>
 export const platformActing = group('platform', {
   callAsApp: post('/_platform/v1/applications/:appId/calls', {
     summary: 'Make one runtime call as an application, without a token',
+    unlisted: true,
     body: input(
       {
         endpoint: oneOf(callIds),
@@ -105,6 +106,7 @@ export const platformActing = group('platform', {
   /** A POST, because the text may be a credential, which must not be in a URL. */
   find: post('/_platform/v1/find', {
     summary: 'Find records by code, id, own id, user, username or the start of a name',
+    unlisted: true,
     repeatable: true,
     body: input({ text: Type.String({ minLength: 1, maxLength: 256, example: 'user-42', ...secret }) }),
     output: Type.Object({ items: Type.Array(foundRecord, { description: 'at most 20' }) }),

@@ -135,7 +135,7 @@ export const platformActivity = group('platform', {
 
   openPage: post('/_platform/v1/page-tickets', {
     summary: 'Create a link that opens the page of this server once',
-    unrecorded: true,
+    unlisted: true,
     repeatable: true,
     output: Type.Object({
       url: Type.String({
@@ -158,6 +158,7 @@ export const platformActivity = group('platform', {
 
   recordScenario: post('/_platform/v1/recordings', {
     summary: 'Turn the activity that the server still has into a scenario file',
+    unlisted: true,
     repeatable: true,
     body: input({
       ids: Type.Optional(

@@ -155,6 +155,7 @@ export const platformDeliveries = group('platform', {
 
   replayDelivery: post('/_platform/v1/deliveries/:deliveryId/replay', {
     summary: 'Send a delivery once more without changing its state',
+    unlisted: true,
     body: input({
       mode: oneOf(replayModes, 'resigned'),
       body: Type.Optional(

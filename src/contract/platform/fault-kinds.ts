@@ -59,7 +59,7 @@ export interface NewFault {
   readonly delay_ms?: number
   /** HTTP status from 300 to 599; required for `status`. */
   readonly status?: number
-  /** Failure code for `status`; default: that of the failure table for the status. */
+  /** Failure code for `status`; default: the code that the failure table has for the status. */
   readonly code?: string
   /** Seconds of the header Retry-After, for `status`. */
   readonly retry_after?: number

@@ -25,7 +25,7 @@ const endpoint = Type.Object({
   status: Type.Integer({ description: 'of a success' }),
   members: Type.Array(member),
   failures: Type.Array(Type.String(), {
-    description: 'codes of its own first, then those that other endpoints have too',
+    description: 'first the codes that only its work has, then the codes that other endpoints have too',
   }),
   example: Type.Object({ curl: Type.String(), client: Type.String(), response: Type.String() }),
 })

@@ -19,11 +19,11 @@ export const sessionEnded = signal(false)
 
 export const API = '/_platform/v1'
 
-/** Text for a server that does not prove to be the one of this tab. */
+/** Text for a server that does not prove to be the server of this tab. */
 export const NOT_PROVED =
   'The server at this address does not know this tab: another program may have the port, or the session ended. The tab sends nothing until its server is back. For a new session run voucherctl open, or voucherctl webhook listen --open.'
 
-/** Sends a request with the tab's token, once the server is known to be the one of this tab. */
+/** Sends a request with the tab's token, once the server has proved to be the server of this tab. */
 export const send = async (path: string, method = 'GET', body?: unknown): Promise<Response> => {
   await trusted()
   const headers = { 'content-type': 'application/json', [TOKEN]: sessionStorage.getItem(TOKEN) ?? '' }

@@ -20,7 +20,6 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** Name of the table for screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -149,7 +148,6 @@ export function Status({ status }: { readonly status: number | null }) {
   return <Badge tone={toneOf(status)}>{status ?? 'no response'}</Badge>
 }
 
-/** Button that copies a text. */
 export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
   const copy = async () => {
     try {
@@ -237,8 +235,8 @@ export function Heading({
 
 /** Calls `reload` after a new stream entry that concerns a view. */
 function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
-  // Ignore the operator's own calls, such as those of this page: they change nothing that the page shows.
-  const latest = log.entries.findLast((it) => !it.type.startsWith('platform.') && about(it))?.key
+  // Ignore the operator's own calls, such as the calls of this page: they change nothing that the page shows.
+  const latest = log.entries.findLast((it) => !it.isOfOperator && about(it))?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {

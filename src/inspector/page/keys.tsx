@@ -78,7 +78,7 @@ function keepFocus(main: Element): () => void {
   }
 }
 
-/** Keys that work in every view; fields and dialogs have keys of their own. */
+/** Keys that work in every view; fields and dialogs have their own keys. */
 function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | null): void {
   const target = event.target as HTMLElement
   const isField = target.matches('input, select, textarea')
@@ -114,7 +114,6 @@ export function useKeys(main: RefObject<HTMLElement | null>, dialog: RefObject<H
   }, [])
 }
 
-/** List of the keys. */
 export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement | null> }) {
   return (
     <dialog ref={dialog} aria-labelledby="keys">

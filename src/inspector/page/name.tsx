@@ -35,7 +35,7 @@ function readNames(): void {
   }, PAUSE_MS)
 }
 
-/** Lists of the page with the kinds of records that have a view of their own. */
+/** Lists of the page with the kinds of records that have their own view. */
 const views = { ...lists, voucher: 'vouchers', chat: 'chats', delivery: 'deliveries' } as const
 
 /** Address of a record; an application has no view, so that its calls are shown. */

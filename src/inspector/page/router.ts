@@ -3,12 +3,6 @@ import { signal } from './signal.js'
 /** Where the server mounts the page. */
 export const BASE = '/_platform/ui'
 
-interface Place {
-  /** Path below the mount point, such as `/requests/REQ`. */
-  readonly path: string
-  readonly query: URLSearchParams
-}
-
 /** Properties of every view. */
 export interface ViewProps {
   /** Path parameters, such as `id`. */
@@ -16,7 +10,8 @@ export interface ViewProps {
   readonly query: URLSearchParams
 }
 
-const read = (): Place => ({
+/** The path is below the mount point, such as `/requests/REQ`. */
+const read = () => ({
   path: location.pathname.slice(BASE.length) || '/',
   query: new URLSearchParams(location.search),
 })
@@ -24,8 +19,8 @@ const read = (): Place => ({
 /** Present address of the page; each view and each object has a path. */
 export const place = signal(read())
 
-/** Number of visits in this tab: Escape goes back only to a place of this page. */
-let visits = 0
+/** Number of visits before this place, as its entry of the history has it: Escape goes back only within this page. */
+let visits: number = history.state ?? 0
 
 /** Builds a link within the page; escapes each part of the path. A lone surrogate has no escape. */
 export function linkTo(parts: readonly string[], query?: Readonly<Record<string, string>>): string {
@@ -35,17 +30,15 @@ export function linkTo(parts: readonly string[], query?: Readonly<Record<string,
 
 const escaped = (part: string) => encodeURIComponent(part.replace(/\p{Cs}/gu, '\ufffd'))
 
-/** Goes to an address within the page. */
 export function visit(href: string): void {
-  visits++
-  history.pushState(null, '', href)
+  history.pushState(++visits, '', href)
   place.value = read()
 }
 
 /** Replaces the query of the address, so that a reload or a copied address keeps the filters. */
 export function setQuery(query: URLSearchParams): void {
   const search = query.toString()
-  history.replaceState(null, '', location.pathname + (search && `?${search}`))
+  history.replaceState(history.state, '', location.pathname + (search && `?${search}`))
   place.value = read()
 }
 
@@ -60,14 +53,18 @@ export function setFilter(name: string, value: string): void {
 
 /** Returns to the previous place, or to the stream if the page was opened here. */
 export function leave(): void {
-  if (visits > 0) history.back()
-  else if (place.value.path !== '/') visit(linkTo([]))
+  // The step back takes a moment, in which a second one would leave the page.
+  if (visits < history.state) return
+  if (visits > 0) {
+    visits--
+    history.back()
+  } else if (place.value.path !== '/') visit(linkTo([]))
 }
 
 /** Follows links within the page without a reload. The browser handles other links, and clicks for a new tab. */
 export function startRouter(): void {
-  addEventListener('popstate', () => {
-    visits = Math.max(0, visits - 1)
+  addEventListener('popstate', ({ state }) => {
+    visits = state ?? 0
     place.value = read()
   })
   document.addEventListener('click', (event) => {

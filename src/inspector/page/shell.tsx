@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { NO_RESPONSE, NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
 import { FindField } from './find-field.js'
@@ -24,7 +24,7 @@ interface View {
   readonly nav?: string
   /** True for a view of every server and listener. */
   readonly always?: true
-  /** Loads the view on first use: every view but the first one is a file of its own. */
+  /** Loads the view on first use: every view but the first is its own file. */
   readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 
@@ -99,8 +99,9 @@ export function Shell() {
     if (view && !View) void load(view)
   }, [view])
 
-  // Do what a browser does after loading a page: scroll to the top, and let a screen reader read the heading.
-  useEffect(() => {
+  // Do what a browser does after loading a page: scroll to the top, and focus the heading for screen readers. A key may
+  // move the focus as soon as the view is shown.
+  useLayoutEffect(() => {
     if (view && !View) return
     if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus()
     first.current = false

@@ -30,7 +30,6 @@ const offset = signal(0)
 /** Components that show time: each second renders these, and not the page, whose fields a user may be filling in. */
 const ticking = new Set<() => void>()
 
-/** Time of the server in ms. */
 export const serverNow = (): number => Date.now() + offset.value
 
 /** Time of the server in ms, every second anew. */
@@ -44,7 +43,7 @@ export function useServerNow(): number {
   return serverNow()
 }
 
-/** Text that a screen reader speaks, also displayed for a moment. */
+/** Text that a screen reader speaks, also displayed until two lines can be read. */
 export const announcement = signal('')
 let silence: ReturnType<typeof setTimeout> | undefined
 
@@ -53,7 +52,7 @@ export function announce(text: string): void {
   announcement.value = text
   silence = setTimeout(() => {
     announcement.value = ''
-  }, 4000)
+  }, 10_000)
 }
 
 export async function readClock(): Promise<void> {

@@ -27,7 +27,7 @@ export function StreamView() {
       <h1 class="unseen" tabindex={-1}>
         Stream of requests and deliveries
       </h1>
-      <ExampleOffer when={complete.value && log.entries.every((it) => it.type.startsWith('platform.'))} />
+      <ExampleOffer when={complete.value && log.entries.every((it) => it.isOfOperator)} />
       <Filters query={query} found={entries.length} />
       {Form && chosen.value && (
         <Form chosen={chosen.value} choose={choose} shown={entries.map((it) => it.id)} close={() => choose(null)} />

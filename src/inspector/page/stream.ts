@@ -58,7 +58,8 @@ async function readActivity(onOpen: () => void): Promise<void> {
 
 function receive(line: ActivityLine): void {
   log.add(line)
-  if (line.kind === 'request' && /^(?:apps|bots|templates)\.update/.test(line.request.endpoint ?? '')) refreshNames()
+  // Every PATCH changes a record, perhaps its name.
+  if (line.kind === 'request' && line.request.method === 'PATCH') refreshNames()
   if (line.kind !== 'state') return
   refreshNames()
   noteChange(line.what)

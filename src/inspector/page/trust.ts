@@ -4,7 +4,7 @@ import { signal } from './signal.js'
 
 /** Name of the token in requests and in the tab's session storage (rules/operator.md#page). */
 export const TOKEN: typeof PAGE_TOKEN = 'page-token'
-/** Name in the session storage of the key with which a server proves that it is the one of this tab. */
+/** Name in the session storage of the key with which a server proves that it is the server of this tab. */
 const PROOF_KEY = 'page-proof-key'
 
 const FIRST_WAIT = 250

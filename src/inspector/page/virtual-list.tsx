@@ -13,7 +13,6 @@ interface Keyed {
 }
 
 interface ListProps<Item> {
-  /** Name of the table for screen readers. */
   readonly caption: string
   /** The row of headings, as high as any other. */
   readonly head: ComponentChildren

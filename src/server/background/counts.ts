@@ -8,7 +8,7 @@ import * as tokens from '../../store/tokens.js'
 /** Collects values in memory and writes them in batches, so that no call waits for a write. */
 abstract class Batch<Value> {
   #waiting = new Map<string, Value>()
-  #written: Promise<void> = Promise.resolve()
+  #last: Promise<unknown> = Promise.resolve()
   readonly #store: Store
 
   constructor(store: Store) {
@@ -34,9 +34,14 @@ abstract class Batch<Value> {
    * failure the values stay in memory for the next flush.
    */
   flush(): Promise<void> {
-    const writing = this.#written.then(() => this.#write())
-    this.#written = writing.catch(() => {})
-    return writing
+    return this.hold(() => this.#write())
+  }
+
+  /** Runs `work` while no flush runs; a flush that starts meanwhile waits for it. */
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work)
+    this.#last = Promise.allSettled([done])
+    return done
   }
 
   async #write(): Promise<void> {
@@ -54,7 +59,6 @@ abstract class Batch<Value> {
   }
 }
 
-/** The last use of each token. */
 export class TokenUses extends Batch<number> {
   note(tokenId: string, now: number): void {
     this.add(tokenId, now)
@@ -66,7 +70,6 @@ export class TokenUses extends Batch<number> {
 
 const PREFIX = '/api/v1/bots/'
 
-/** The calls of bots per minute. */
 export class BotCalls extends Batch<botCalls.BotCallBucket> {
   note(botId: string, { path, status, code }: Pick<RequestLogEntry, 'path' | 'status' | 'code'>, now: number): void {
     const minute = minuteOf(now)

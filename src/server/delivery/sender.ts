@@ -109,8 +109,6 @@ export class WebhookSender implements Sender {
     const { url, allowedIps } = delivery
     const checked = checkUrl(url, { allowedIps, loopbackPorts: this.#portsOf(delivery) })
     if (!checked.ok) return failed(refusedUrl(checked.reason))
-    // Load undici with the first delivery, not with the server: it takes as long as the rest of the server.
-    const { Connection } = await import('./connection.js')
     const resolved = await resolve(checked, (host) => limitedLookup(this.#lookup, host, limit))
     if (limit.reached !== null) return failed(deliveryError(limit.reached))
     if (!resolved.ok) return failed(deliveryError(addressErrors[resolved.reason]))
@@ -121,7 +119,7 @@ export class WebhookSender implements Sender {
       // Spend at most half of the remaining time on connecting to an address that has alternatives.
       const isLast = index === addresses.length - 1
       const connectTimeoutMs = isLast ? null : (this.#timeoutMs - (performance.now() - startedAt)) / 2
-      const exchange = await this.#post(Connection, delivery, checked, address, { limit, connectTimeoutMs })
+      const exchange = await this.#post(delivery, checked, address, { limit, connectTimeoutMs })
       if (exchange.response !== null) {
         const { status, at, ...response } = exchange.response
         const durationMs = Math.round(at - startedAt)
@@ -137,7 +135,6 @@ export class WebhookSender implements Sender {
   }
 
   async #post(
-    Connection: typeof import('./connection.js')['Connection'],
     { body, headers }: Delivery,
     checked: CheckedUrl,
     address: string,
@@ -147,8 +144,7 @@ export class WebhookSender implements Sender {
     // address: a reused connection needs no second check.
     const { origin } = checked.url
     const key = `${origin} ${address}`
-    const connection =
-      this.#idle.take(key) ?? new Connection(origin, address, { connectTcp: this.#connectTcp, ca: this.#ca })
+    const connection = this.#idle.take(key) ?? (await this.#newConnection(origin, address))
     try {
       return await connection.post({ checked, headers, body, ...limits })
     } finally {
@@ -157,7 +153,13 @@ export class WebhookSender implements Sender {
     }
   }
 
-  /** The server wrote the URL of a borrowed webhook, so its port is the one of the listener. */
+  /** Loads undici with the first connection, not with the server: it takes as long as the rest of the server. */
+  async #newConnection(origin: string, address: string): Promise<Connection> {
+    const { Connection } = await import('./connection.js')
+    return new Connection(origin, address, { connectTcp: this.#connectTcp, ca: this.#ca })
+  }
+
+  /** The server wrote the URL of a borrowed webhook, so its port is the listener's. */
   #portsOf({ isBorrowed }: Delivery): UrlPolicy['loopbackPorts'] {
     return this.#lends && isBorrowed ? { has: () => true } : this.#loopbackPorts
   }

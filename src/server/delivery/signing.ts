@@ -4,17 +4,10 @@ import { unseal } from '../../domain/sealing.js'
 import { signWebhook } from '../../webhook/signature.js'
 
 /** A webhook with its decrypted URL and secrets. */
-export interface OpenWebhook {
-  readonly row: WebhookRow
-  readonly url: string
-  readonly allowedIps: readonly string[]
-  readonly secret: string
-  readonly oldSecret: string | null
-  readonly isBorrowed: boolean
-}
+export type OpenWebhook = ReturnType<typeof openWebhook>
 
 /** Decrypts a webhook. @throws for a row that the key ring cannot decrypt */
-export function openWebhook(row: WebhookRow, keys: Keyring): OpenWebhook {
+export function openWebhook(row: WebhookRow, keys: Keyring) {
   const open = (value: string) => unseal(keys, row.bot_id, value)
   return {
     row,

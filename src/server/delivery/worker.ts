@@ -84,7 +84,7 @@ export class DeliveryWorker {
     const { store, clock } = this.#options
     // Steady clock: a forward step of the system clock cannot expire the leases of this process.
     if (alone) this.#leaseNow = this.#options.trueNow ?? steadyNow
-    const rescan = () => this.#startRescan()
+    const rescan = () => this.#rescan()
     const isBot = (subject: string) => subject !== BACKLOG && subject !== STATE_REPLACED
     this.#stops.push(store.listen((subject) => isBot(subject) && this.#addBot(subject), rescan))
     this.#stops.push(clock.onMove(() => this.#wake()))
@@ -101,13 +101,11 @@ export class DeliveryWorker {
     this.#wakeIfNeeded()
   }
 
-  #startRescan(): void {
-    this.#rescan().catch(this.#options.onError)
-  }
-
-  async #rescan(): Promise<void> {
-    for (const botId of await this.#options.store.read(botsWithWork)) this.#botIds.add(botId)
-    this.#wake()
+  #rescan(): void {
+    this.#options.store.read(botsWithWork).then((botIds) => {
+      for (const botId of botIds) this.#botIds.add(botId)
+      this.#wake()
+    }, this.#options.onError)
   }
 
   /** Waits for the running pass and starts none until `resume`. Attempts in flight continue. */
@@ -129,7 +127,7 @@ export class DeliveryWorker {
 
   resume(): void {
     this.#isPaused = false
-    if (this.#claims) this.#startRescan()
+    if (this.#claims) this.#rescan()
   }
 
   /** Stops claiming deliveries, waits at most `graceMs` for attempts in flight and writes their results. */
@@ -166,8 +164,11 @@ export class DeliveryWorker {
   }
 
   async #runPass(): Promise<void> {
-    // Let attempts that end in the same tick share one transaction.
-    await new Promise((resolve) => setImmediate(resolve))
+    // Let attempts share one transaction as long as each tick ends more of them.
+    for (let ended = -1; ended < this.#ended.length; ) {
+      ended = this.#ended.length
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     const lostBefore = this.#expiresLeases ? this.#leaseNow() : null
     this.#expiresLeases = false
     try {
@@ -276,8 +277,7 @@ export class DeliveryWorker {
         attempt: manual ? null : attempt.claimed.attempt_count + 1,
         replay: false,
       }
-      const { statusCode, error, durationMs, ipAddress } = result
-      return { attempt, outcome: { statusCode, error, durationMs }, ipAddress, endedAt: clock.now(), made }
+      return { attempt, outcome: result, ipAddress: result.ipAddress, endedAt: clock.now(), made }
     } catch (error) {
       onError(error)
       // Leave deliveries to the processes that have the key of this webhook.

@@ -23,7 +23,6 @@ const TOO_LONG_INSIDE = {
   message: `must be <= ${TIMEOUT_MAX_INNER_S} through the encrypted transport`,
 }
 
-/** Endpoints that a bot calls with its token. */
 export const botRuntimeHandlers = ((deps, { write }) => {
   const { store, clock, newId, keys, polls } = deps
   const summaries: TemplateSummaries = new Map()
@@ -32,12 +31,9 @@ export const botRuntimeHandlers = ((deps, { write }) => {
       const voucherId = newId('vch')
       return store.write(() =>
         issueIntoChat({
+          ...input,
           ...facts,
           botId: caller.botId,
-          chatId: input.chat_id,
-          templateId: input.template_id,
-          externalIssueId: input.external_issue_id,
-          metadata: input.metadata ?? {},
           voucherId,
           newDeliveryId: () => newId('dlv'),
           now: clock.now(),

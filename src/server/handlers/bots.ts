@@ -1,5 +1,6 @@
 import type { BotMetrics } from '../../contract/bots.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
+import type { BotPatch } from '../../domain/bot/bot.js'
 import { formatInstant } from '../../domain/time.js'
 import { makeToken } from '../../domain/tokens.js'
 import * as bots from '../../store/bots/bots.js'
@@ -11,12 +12,7 @@ import { draftOf, validityIssues } from './templates.js'
 import { duplicateScopes, unlessUnavailable } from './tokens.js'
 
 /** Members of a bot's profile with URLs, which the schema's pattern checks only in part. */
-interface WithUrls {
-  readonly avatar?: string | null
-  readonly cover_url?: string | null
-  readonly links?: readonly { readonly url: string }[]
-  readonly contact?: { readonly url?: string }
-}
+type WithUrls = Pick<BotPatch, 'avatar' | 'cover_url' | 'links' | 'contact'>
 
 function urlIssues({ avatar, cover_url, links = [], contact }: WithUrls): ValidationIssue[] {
   const urls: [string, string | null | undefined][] = [
@@ -39,7 +35,6 @@ function quotaOf(window: LimitVerdict | null, now: number): BotMetrics['quota'] 
   return { limit: policy.calls, used, remaining, reset_at: resetAt }
 }
 
-/** Console endpoints of a bot's owner. */
 export const botConsoleHandlers = (({ clock, random, newId, autoApprove, botCalls, limits }, { read, write }) => ({
   apply: {
     check: (application) => [...urlIssues(application), ...duplicateScopes(application.scopes ?? [])],

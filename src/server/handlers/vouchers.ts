@@ -59,11 +59,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
       return store.write(
         () =>
           vouchers.issue({
+            ...input,
             ...facts,
-            templateId: input.template_id,
-            externalIssueId: input.external_issue_id,
-            recipientUserId: input.recipient_user_id,
-            metadata: input.metadata ?? {},
             voucherId,
             newDeliveryId,
             now: clock.now(),
@@ -93,11 +90,9 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
         const redeemed = await store.write(
           () =>
             vouchers.redeem({
+              ...input,
               ...facts,
               credential,
-              recipientUserId: input.recipient_user_id,
-              reference: input.reference,
-              metadata: input.metadata ?? {},
               redemptionId,
               newDeliveryId,
               now: clock.now(),
@@ -112,17 +107,8 @@ export const voucherHandlers: MakeHandlers<'vouchers'> = (deps, { read }) => {
     redemption: ({ redemptionId }, { caller }) =>
       read(() => vouchers.redemption(caller.applicationId, redemptionId, clock.now())),
 
-    reverse: ({ redemptionId, reason, metadata }, { facts }) =>
-      store.write(() =>
-        vouchers.reverse({
-          ...facts,
-          redemptionId,
-          reason,
-          metadata: metadata ?? {},
-          newDeliveryId,
-          now: clock.now(),
-        }),
-      ),
+    reverse: (input, { facts }) =>
+      store.write(() => vouchers.reverse({ ...input, ...facts, newDeliveryId, now: clock.now() })),
   }
 }
 

@@ -196,7 +196,6 @@ export function writeReply({ response, cut }: Carrier, { status, headers, body }
   response.flushHeaders()
 }
 
-/** A successful reply with JSON. */
 export function jsonReply(data: object): Reply {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   return { status: 200, headers, body: JSON.stringify(data) }

@@ -52,7 +52,6 @@ export function bindHealth(routes: Routes, deps: Deps, metrics: Metrics): void {
   })
 }
 
-/** Adds the routes of the page. */
 export function bindPage(routes: Routes, inspector: Inspector): void {
   const files = { id: 'page.files', path: '/_platform/ui/*' } as const
   routes.add({ method: 'GET', endpoint: files, handle: (exchange) => inspector.get(messageOf(exchange)) })

@@ -1,12 +1,6 @@
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import type { Route } from './api-call.js'
 
-interface Match {
-  readonly route: Route
-  readonly params: Readonly<Record<string, string | undefined>>
-  readonly query: Readonly<Record<string, unknown>>
-}
-
 const routedMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 type RoutedMethod = (typeof routedMethods)[number]
 
@@ -25,7 +19,7 @@ export class Routes {
     this.#router = undefined
   }
 
-  find(method: string, url: string): Match | undefined {
+  find(method: string, url: string) {
     this.#router ??= routerOf(this.all)
     const found = this.#router.find(method as HTTPMethod, url)
     if (found === null) return undefined

@@ -33,15 +33,7 @@ interface ExportOptions {
   readonly onProgress?: Progress
 }
 
-export interface ExportReport {
-  /** Name of the database, without a password. */
-  readonly store: string
-  readonly schema: number
-  readonly exported_at: string
-  readonly total: number
-  readonly rows: Readonly<Record<string, number>>
-  readonly total_sha256: string
-}
+export type ExportReport = Awaited<ReturnType<typeof exportStore>>
 
 const noStore = (place: string) =>
   new NotMoved('STORE_NOT_FOUND', `There is no store in ${place}: no server has been started on it.`)
@@ -52,7 +44,7 @@ const noStore = (place: string) =>
  * @throws an error with a `code`: STORE_NOT_FOUND, DATA_FOLDER_IN_USE, STORE_UNUSABLE, DATABASE_UNREACHABLE,
  * SQLITE_MISSING, KEYS_UNUSABLE, FILE_UNWRITABLE, ABORTED
  */
-export async function exportStore(place: MovePlace, options: ExportOptions): Promise<ExportReport> {
+export async function exportStore(place: MovePlace, options: ExportOptions) {
   const source = await openSource(place)
   if (source === undefined) throw noStore(place.dataDir)
   try {

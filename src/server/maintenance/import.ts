@@ -117,7 +117,7 @@ function hasKeys(path: string, text: string): boolean {
   const found = readSecureKeys(path)
   if (found === null || found === text) return found !== null
   throw new KeysUnusable(
-    `${path} has other keys of the encrypted transport than the export, which clients may have pinned. Move it away to import those of the export.`,
+    `${path} has other keys of the encrypted transport than the export, which clients may have pinned. Move it away to import the keys of the export.`,
   )
 }
 

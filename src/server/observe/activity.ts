@@ -1,5 +1,8 @@
+import { cpuUsage } from 'node:process'
 import type { Readable } from 'node:stream'
+import { endpointOf } from '../../contract/index.js'
 import type { ActivityLine, DeliveryActivity, RequestLogEntry, StateChange } from '../../contract/platform/activity.js'
+import { isOpenEndpoint } from '../../contract/secure.js'
 import { formatInstant } from '../../domain/time.js'
 import { Followers } from '../../inspector/line-stream.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
@@ -13,29 +16,12 @@ const KEPT = 1_000
 const CAPTURED_BYTES = 16 * 1024 * 1024
 
 /** True for requests by which health checks, pages and commands watch the server, or whose effect has its own line. */
-function isWatching({ endpoint, method }: RequestLogEntry): boolean {
-  if (endpoint === null) return false
-  if (endpoint.startsWith('health.') || endpoint.startsWith('page.')) return true
-  return endpoint.startsWith('platform.') && (method === 'GET' || watching.has(endpoint))
+function isWatching({ endpoint: id, method }: RequestLogEntry): boolean {
+  const endpoint = endpointOf(id)
+  // Routes outside of the contract watch the server, except the encrypted transport, which serves programs under test.
+  if (endpoint === undefined) return id !== null && !isOpenEndpoint(id)
+  return endpoint.unlisted === true || (endpoint.caller === 'operator' && method === 'GET')
 }
-const watching = new Set([
-  'platform.openPage',
-  'platform.replayDelivery',
-  'platform.callAsApp',
-  'platform.find',
-  'platform.recordScenario',
-])
-
-/** Calls that change the list of reviews. */
-const reviewing = new Set([
-  'templates.submit',
-  'bots.submitTemplate',
-  'bots.apply',
-  'platform.approveTemplate',
-  'platform.rejectTemplate',
-  'platform.approveBot',
-  'platform.rejectBot',
-])
 
 type Event =
   | { readonly kind: 'request'; readonly entry: RequestLogEntry }
@@ -48,7 +34,7 @@ type Item = Event & { readonly seq: number; captured: Captured | null }
 interface StreamOptions {
   readonly follow: boolean
   readonly bodies: boolean
-  /** True to replace each secret by a name of its own. */
+  /** True to replace each secret by its own name. */
   readonly names?: boolean
 }
 type NameOf = SecretNumbers['nameOf']
@@ -56,8 +42,8 @@ type NameOf = SecretNumbers['nameOf']
 interface ActivityOptions {
   /** Time of the server's clock, ms since 1970. */
   readonly now: () => number
-  /** Monotonic time, ms. */
-  readonly elapsed?: () => number
+  /** CPU time of this process, ms: a pause of the process is no work for an exchange. */
+  readonly cpuMs?: () => number
   /** True to capture exchanges even without a reader. */
   readonly inspect?: boolean
 }
@@ -67,7 +53,7 @@ export class Activity {
   /** Called after each request. */
   onRequest = () => {}
   readonly #now: () => number
-  readonly #elapsed: () => number
+  readonly #cpuMs: () => number
   readonly #inspect: boolean
   #items: Item[] = []
   #seq = 0
@@ -85,9 +71,9 @@ export class Activity {
     () => this.#followers.size > 0,
   )
 
-  constructor({ now, elapsed = () => performance.now(), inspect = false }: ActivityOptions) {
+  constructor({ now, cpuMs = () => cpuUsage().user / 1000, inspect = false }: ActivityOptions) {
     this.#now = now
-    this.#elapsed = elapsed
+    this.#cpuMs = cpuMs
     this.#inspect = inspect
   }
 
@@ -101,11 +87,10 @@ export class Activity {
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
-    const { endpoint, status } = entry
     if (isWatching(entry)) return
     this.#add({ kind: 'request', entry, seq: ++this.#seq, captured })
     this.onRequest()
-    if (endpoint !== null && status < 300 && reviewing.has(endpoint)) this.changed('reviews')
+    if (entry.status < 300 && endpointOf(entry.endpoint)?.review !== undefined) this.changed('reviews')
   }
 
   addDelivery(made: MadeAttempt): void {
@@ -199,9 +184,9 @@ export class Activity {
   /** Formats a line, without the exchange if the time for exchanges is spent. */
   #liveLine(item: Item, bodies: boolean, nameOf: NameOf | undefined): string {
     if (!bodies || !this.#burst.hasTime) return JSON.stringify(lineOf(item, false))
-    const startedAt = this.#elapsed()
+    const startedAt = this.#cpuMs()
     const line = JSON.stringify(lineOf(item, true, nameOf))
-    this.#burst.spend(this.#elapsed() - startedAt)
+    this.#burst.spend(this.#cpuMs() - startedAt)
     return line
   }
 }

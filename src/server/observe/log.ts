@@ -76,7 +76,6 @@ export class StderrLog {
 
 interface ServerLog {
   readonly log: Pick<Logger, 'error' | 'info' | 'isLevelEnabled' | 'warn'>
-  /** Takes formatted lines. */
   readonly target: { write(line: string): void; end?(): Promise<void> }
 }
 

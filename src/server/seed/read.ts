@@ -144,7 +144,7 @@ class SeedCheck {
   /** Reports a value that an earlier record has too; `kind` separates values that may be equal. */
   #unique(pointer: string, kind: string, value: string): void {
     const key = `${kind} ${value}`
-    if (this.#taken.has(key)) this.#wrong(pointer, 'unique', 'is that of an earlier record')
+    if (this.#taken.has(key)) this.#wrong(pointer, 'unique', 'is taken by an earlier record')
     this.#taken.add(key)
   }
 

@@ -45,9 +45,7 @@ export function voucherCalls(
   }
   const { issuedAt, usedAt } = times
   const voucherId = newId('vch', issuedAt, random)
-  const { template_id: templateId, external_issue_id: externalIssueId, recipient_user_id: recipientUserId } = it
-  const ids = { templateId, externalIssueId, recipientUserId, voucherId }
-  const issue = { ...callOf('issue', issuedAt), ...ids, metadata: it.metadata ?? {}, keys }
+  const issue = { ...callOf('issue', issuedAt), ...it, voucherId, keys }
   const redeem = { ...callOf('redeem', usedAt), redemptionId: newId('rdm', usedAt, random) }
   if (status === 'redeemed') return { issue, redeem }
   const reverse = { ...callOf('reverse', usedAt), redemptionId: redeem.redemptionId }

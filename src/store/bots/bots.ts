@@ -35,7 +35,10 @@ import { selecting } from '../select.js'
 
 const insert = inserting<BotRow>('bots', 'on conflict (username) do nothing')
 const insertToken = inserting('bot_tokens')
-const write = updating<BotRow>(
+const write = updating<
+  BotRow,
+  'account_id' | 'username' | 'token_prefix' | 'application_id' | 'linked_at' | 'created_at'
+>()(
   'bots',
   ['id'],
   [
@@ -113,7 +116,7 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Bot>> {
   )
 }
 
-/** Lists the bots of all accounts, or those of one application. */
+/** Lists the bots of all accounts, or of one application. */
 export function* listAll(filter: PageRequest & { readonly application_id?: string }): Op<Page<Bot>> {
   const { application_id: applicationId } = filter
   const [where, params, at] =

@@ -1,10 +1,12 @@
 import type { Chat, Message, TranscriptMessage } from '../../contract/chats.js'
+import type { InputOf } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
+import type { platform } from '../../contract/platform/platform.js'
 import { refuseUnapproved } from '../../domain/bot/bot.js'
 import { chatRecord, type MemberStatus, memberChange, messageRecord } from '../../domain/bot/chat.js'
 import type { BotRow, ChatRow, MessageRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
-import type { VoucherRow } from '../../domain/rows.js'
+import type { VoucherRow } from '../../domain/voucher.js'
 import { equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
 import { all, inserting, type Op, one, run, type Value } from '../operation.js'
 import { addUpdate } from '../outbox.js'
@@ -62,10 +64,7 @@ function* notifyMemberChange(
   yield* addUpdate({ botId: chat.bot_id, type: 'my_chat_member', chatId: chat.id, payload, now, newDeliveryId })
 }
 
-interface ChatFilter extends PageRequest {
-  readonly bot_id?: string
-  readonly user_id?: string
-}
+type ChatFilter = InputOf<typeof platform.chats>
 
 export function* list(filter: ChatFilter): Op<Page<Chat>> {
   const params: Value[] = []

@@ -5,12 +5,12 @@ import { voucherText } from '../../domain/bot/chat.js'
 import type { MessageRow } from '../../domain/bot/rows.js'
 import { type Op, one } from '../operation.js'
 import { selecting } from '../select.js'
-import { type Issue, type IssueRefusal, issueNow, type ReplayableSuccess, replayIssue } from '../vouchers.js'
+import { type Issue, type IssueResult, issueNow, type ReplayableSuccess, replayIssue } from '../vouchers.js'
 import { addMessage, chatOfBot } from './chats.js'
 
-interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
+interface BotIssue extends Omit<Issue, 'recipient_user_id' | 'botId'> {
   readonly botId: string
-  readonly chatId: string
+  readonly chat_id: string
 }
 
 /**
@@ -20,18 +20,20 @@ interface BotIssue extends Omit<Issue, 'recipientUserId' | 'botId'> {
 export function* issueIntoChat(
   call: BotIssue,
 ): Op<
-  ReplayableSuccess<DeliveredVoucher> | IssueRefusal | Refusal<'CHAT_NOT_FOUND' | 'CHAT_NOT_PRIVATE' | 'BOT_BLOCKED'>
+  | ReplayableSuccess<DeliveredVoucher>
+  | Exclude<IssueResult, { ok: true }>
+  | Refusal<'CHAT_NOT_FOUND' | 'CHAT_NOT_PRIVATE' | 'BOT_BLOCKED'>
 > {
-  const { applicationId, botId, chatId, now } = call
+  const { applicationId, botId, now } = call
   const replay = yield* replayIssue(call)
   if (replay !== null) return replay.ok ? yield* delivered(applicationId, replay) : replay
 
-  const chat = yield* chatOfBot(botId, chatId)
+  const chat = yield* chatOfBot(botId, call.chat_id)
   if (chat === undefined) return refuse('CHAT_NOT_FOUND')
   if (chat.type !== 'private') return refuse('CHAT_NOT_PRIVATE')
   if (chat.blocked === 1) return refuse('BOT_BLOCKED')
 
-  const issued = yield* issueNow({ ...call, recipientUserId: chat.user_id })
+  const issued = yield* issueNow({ ...call, recipient_user_id: chat.user_id })
   if (!issued.ok) return issued
   if (!issued.replayed) {
     const { id, name } = issued.data

@@ -41,7 +41,6 @@ export interface EndedAttempt extends AttemptResult {
   readonly ipAddress: string | null
 }
 
-/** Records an attempt and the new state of its delivery. */
 export function* recordAttempt(ended: AttemptResult): Op<void> {
   const { attempt, outcome, endedAt } = ended
   const { deliveryId: id, botId } = attempt

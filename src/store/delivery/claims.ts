@@ -1,7 +1,7 @@
 import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { type DeliveryState, LEASE_MS, slotsFor } from '../../domain/delivery.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
-import { all, type Op, one, run } from '../operation.js'
+import { all, interleave, type Op, one, run } from '../operation.js'
 import { selecting } from '../select.js'
 import type { Attempt } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
@@ -67,8 +67,6 @@ export function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
   }
 }
 
-type OnClaim = (attempt: Attempt) => void
-
 type WebhookWithAccount = WebhookRow & { readonly account_id: string }
 
 const WEBHOOK_TO_CALL = selecting<{ readonly account_id: string }, WebhookRow>()(
@@ -88,7 +86,7 @@ function* claim(
   botId: string,
   { now, trueNow }: FreeSlots,
   shareOf: (accountId: string) => number,
-  begin: OnClaim,
+  begin: (attempt: Attempt) => void,
 ): Op<null | 'expired' | { readonly waiting: string }> {
   // Skip a bot whose deliveries another process is claiming.
   const webhook = yield* one(WEBHOOK_TO_CALL, [botId], { skipOf: 'w' })
@@ -105,12 +103,12 @@ function* claim(
   while (free > 0) {
     const chosen = yield* nextReady(botId, free, busy)
     if (chosen.length === 0) return null
-    for (const ready of chosen) {
-      const attempt = yield* claimDelivery(ready, webhook, now, trueNow)
+    const attempts = yield* interleave(...chosen.map((it) => claimDelivery(it, webhook, now, trueNow)))
+    for (const [index, attempt] of attempts.entries()) {
       if (attempt === null) expired += 1
       else {
         begin(attempt)
-        busy.push(ready.chat_key)
+        busy.push((chosen[index] as ReadyDelivery).chat_key)
         free -= 1
       }
     }

@@ -1,10 +1,11 @@
+import type { InputOf } from '../../contract/endpoint.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import type { ScheduledAttempt } from '../../contract/platform/deliveries.js'
+import type { platformDeliveries, ScheduledAttempt } from '../../contract/platform/deliveries.js'
 import type { Delivery } from '../../contract/webhook.js'
 import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
-import { type Condition, equals, listPage, type Page, type PageRequest, paginationOf } from '../list-page.js'
+import { type Condition, equals, listPage, type Page, paginationOf } from '../list-page.js'
 import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
 import { selecting } from '../select.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
@@ -13,9 +14,7 @@ import { webhookOf } from './webhooks.js'
 
 type BotRefusal = Refusal<'BOT_NOT_FOUND' | 'BOT_NOT_APPROVED'>
 
-interface DeliveryFilter extends PageRequest {
-  readonly status?: string
-}
+type DeliveryFilter = Pick<OperatorFilter, 'page' | 'limit' | 'status'>
 
 export function* list(accountId: string, botId: string, filter: DeliveryFilter): Op<Page<Delivery> | BotRefusal> {
   const bot = yield* approved(accountId, botId)
@@ -31,11 +30,7 @@ function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter
   return { items: found.filter((it) => it !== undefined), pagination: paginationOf(total, page, limit) }
 }
 
-interface OperatorFilter extends DeliveryFilter {
-  readonly bot_id?: string
-  readonly type?: string
-  readonly update_id?: number
-}
+type OperatorFilter = InputOf<typeof platformDeliveries.deliveries>
 
 /** Lists the deliveries of all bots or of one bot. */
 export function* listAll(filter: OperatorFilter): Op<Page<Delivery>> {

@@ -1,6 +1,6 @@
 import { RETRY_DELAY_MS_MAX } from '../../domain/delivery.js'
 import { PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
-import { aggregate, all, type Op, run } from '../operation.js'
+import { aggregate, all, interleave, type Op, run } from '../operation.js'
 import { selecting } from '../select.js'
 import {
   type Attempt,
@@ -38,7 +38,7 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   const include = (botId: string) => bots.has(botId) || bots.set(botId, null)
   // Lock webhooks before deliveries and in a fixed order, to prevent deadlocks with calls that set webhooks.
   yield* recordEndpointHealth(pass.ended)
-  for (const ended of pass.ended) yield* recordAttempt(ended)
+  yield* interleave(...pass.ended.map(recordAttempt))
   for (const { attempt } of pass.ended) include(attempt.botId)
   yield* releaseClaims(pass.unconfirmed ?? [])
   for (const { botId } of pass.unconfirmed ?? []) include(botId)
@@ -83,6 +83,6 @@ function* markReady(side: '<=' | '>', at: number): Op<string[]> {
     [at],
     'skip',
   )
-  for (const { id } of due) yield* run('update deliveries set ready = 1 where id = $1', [id])
+  yield* interleave(...due.map(({ id }) => run('update deliveries set ready = 1 where id = $1', [id])))
   return due.map((it) => it.bot_id)
 }

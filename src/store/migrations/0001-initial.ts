@@ -10,6 +10,11 @@ export interface Dialect {
   /** `rows` and `byKey` for tables whose rows change often. */
   readonly busyRows: string
   readonly busyByKey: string
+  /** Tables and indexes of this engine alone. */
+  readonly own: string
+  /** End of the table of counts: its key, and how the engine stores it. */
+  readonly counts: string
+  readonly countTriggers: string
 }
 
 /**
@@ -19,7 +24,7 @@ export interface Dialect {
  * Check constraints of deliveries use lists of two values: for a longer list SQLite builds a set at each write of the
  * column, which took a third of the write time of a delivery.
  */
-export const initial = ({ key, int64, rows, byKey, busyRows, busyByKey }: Dialect): string => `
+export const initial = ({ key, int64, rows, byKey, busyRows, busyByKey, own }: Dialect): string => `
 create table credential_keys (
   key_id ${key} primary key,
   key_check text not null,
@@ -318,4 +323,4 @@ create table bot_calls (
   primary key (bot_id, minute, method, status, code)
 )${byKey};
 create index bot_calls_by_age on bot_calls (minute);
-`
+${own}`

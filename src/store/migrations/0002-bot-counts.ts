@@ -48,12 +48,12 @@ export const countedTables: readonly string[] = [...new Set(counted.map(({ table
  * Counts that triggers maintain, and an index for the order of each list, which the engines use even for empty tables.
  * A count may have several rows on PostgreSQL (see `postgresTriggers`): readers add them.
  */
-export const botCounts = ({ key, int64 }: Dialect, table: string): string => `
+export const botCounts = ({ key, int64, counts, countTriggers }: Dialect): string => `
 create table bot_counts (
   bot_id ${key} not null,
   kind ${key} not null,
   block ${int64} not null,
-  n ${int64} not null${table};
+  n ${int64} not null${counts};
 ${counted
   .map(
     ({ table, kind, block }) => `insert into bot_counts select bot_id, kind, block, count(*) from (
@@ -79,7 +79,7 @@ create index tokens_active on tokens (application_id, expires_at) where revoked_
 create index chats_by_bot on chats (bot_id, created_at, id);
 create index templates_of_all_by_age on templates (created_at, id);
 create index templates_by_any_external_id on templates (application_id, external_template_id, id);
-`
+${countTriggers}`
 
 const ofRow = ({ kind, block }: Counted, row: string) =>
   `where bot_id = ${row}.bot_id and kind = ${kind(row)} and block = ${block(row)}`
@@ -110,7 +110,7 @@ end;`
 
 /**
  * One addition for each count that a statement changes, because a transaction that updates a row often reads all
- * versions of it. No transaction waits for a count: if another one has locked its row, it inserts a row of its own. A
+ * versions of it. No transaction waits for a count: if another one has locked its row, it inserts another row. A
  * later addition joins two rows, so that a count has no more rows than concurrent transactions.
  */
 export const postgresTriggers = `

@@ -199,7 +199,7 @@ function parseMark(text: string): Partial<Header> {
   } catch {
     // Report the error below.
   }
-  throw new ExportUnusable('line 1 is not that of an export; `voucherctl server export` writes one')
+  throw new ExportUnusable('line 1 is not the first line of an export; `voucherctl server export` writes one')
 }
 
 /** Splits an export into lines. @throws ExportUnusable for invalid UTF-8 and for a compressed file */

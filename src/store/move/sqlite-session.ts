@@ -42,7 +42,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     async createSchema(schema) {
       if (schema === (await source.schema())) return
       for (const name of allTables.toReversed()) db.exec(`drop table if exists ${name}`)
-      for (const sql of migrations.slice(0, schema)) db.exec(sql)
+      for (const { sql } of migrations.slice(0, schema)) db.exec(sql)
       db.exec(`pragma user_version = ${schema}`)
     },
     async insert({ name, columns }, rows) {
@@ -52,7 +52,7 @@ export async function openSqliteTarget(path: string): Promise<MoveTarget> {
     },
     insertTransportKeys: null,
     async commit() {
-      for (const sql of migrations.slice(await source.schema())) db.exec(sql)
+      for (const { sql } of migrations.slice(await source.schema())) db.exec(sql)
       removesFile = false
       db.exec(`pragma user_version = ${migrations.length}; commit`)
       isOpen = false

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig } from 'pg'
+import type { Migration } from '../migrations/index.js'
 import { StoreUnusable } from '../store.js'
 import { DatabaseFailure, withoutPasswords } from './errors.js'
 import { migrations } from './migrations.js'
@@ -15,14 +16,14 @@ const CONNECT_MS_MAX = 5_000
 const LOOK_INTERVAL_MS = 5_000
 
 /** The steps of a finished migration, or of a dry run. */
-interface Migration {
+interface MigrationRun {
   /** Schema version before the migration. */
   readonly from: number
   readonly to: number
-  readonly steps: readonly { readonly name: string; readonly sql: string }[]
+  readonly steps: readonly Migration[]
 }
 
-type Migrations = Migration['steps']
+type Migrations = MigrationRun['steps']
 
 /** Step that records the schema version. A dry run prints the step too, so that psql records the version. */
 export const versionStep = (version: number) => ({
@@ -48,7 +49,7 @@ export async function migratePostgres(
   dryRun = false,
   known: Migrations = migrations,
   guard = new PrimaryGuard(),
-): Promise<Migration> {
+): Promise<MigrationRun> {
   for (let run = 1; ; run++) {
     try {
       return await migrateOnce(config, name, dryRun, known, guard)
@@ -65,7 +66,7 @@ async function migrateOnce(
   dryRun: boolean,
   known: Migrations,
   guard: PrimaryGuard,
-): Promise<Migration> {
+): Promise<MigrationRun> {
   const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   client.on('error', () => {})
   // The commit would wait forever at a former primary that lost its standby.

@@ -1,21 +1,5 @@
-import { initial } from '../migrations/0001-initial.js'
-import { botCounts, postgresTriggers } from '../migrations/0002-bot-counts.js'
-import { webhookLeases } from '../migrations/0003-webhook-leases.js'
-import { botsByAge } from '../migrations/0004-bots-by-age.js'
-
-const dialect = {
-  // The collation "C" compares bytes, as SQLite does.
-  key: 'text collate "C"',
-  int64: 'bigint',
-  rows: '',
-  byKey: '',
-  // Free space in the page lets PostgreSQL update a row in place (HOT), without index writes.
-  busyRows: ' with (fillfactor = 85)',
-  busyByKey: ' with (fillfactor = 50)',
-}
-
-/** No primary key: several rows may belong to the same count. */
-const countRows = ') with (fillfactor = 50);\ncreate index bot_counts_by_kind on bot_counts (bot_id, kind, block)'
+import { postgresTriggers } from '../migrations/0002-bot-counts.js'
+import { migrationsFor } from '../migrations/index.js'
 
 /** Tables and indexes for PostgreSQL only, which several processes share. */
 const own = `
@@ -53,10 +37,17 @@ create unlogged table open_polls (
 );
 `
 
-/** Migrations in order; the schema version is the number of completed ones. Never change a released migration. */
-export const migrations: readonly { readonly name: string; readonly sql: string }[] = [
-  { name: '0001-initial', sql: initial(dialect) + own },
-  { name: '0002-bot-counts', sql: botCounts(dialect, countRows) + postgresTriggers },
-  { name: '0003-webhook-leases', sql: webhookLeases(dialect) },
-  { name: '0004-bots-by-age', sql: botsByAge },
-]
+export const migrations = migrationsFor({
+  // The collation "C" compares bytes, as SQLite does.
+  key: 'text collate "C"',
+  int64: 'bigint',
+  rows: '',
+  byKey: '',
+  // Free space in the page lets PostgreSQL update a row in place (HOT), without index writes.
+  busyRows: ' with (fillfactor = 85)',
+  busyByKey: ' with (fillfactor = 50)',
+  own,
+  // No primary key: several rows may belong to the same count.
+  counts: ') with (fillfactor = 50);\ncreate index bot_counts_by_kind on bot_counts (bot_id, kind, block)',
+  countTriggers: postgresTriggers,
+})

@@ -1,15 +1,20 @@
 import process from 'node:process'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Value } from '../operation.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 import type { PrimaryGuard } from './primary.js'
 
-/** Connections per process (PostgreSQL allows 100), in two pools: writes that wait for a row block no reads. */
-const CONNECTIONS_MAX = { reads: 3, writes: 6 }
-/** Maximum wait in ms for a free or a new connection; with RESPONSE_MS_MAX, calls get a response within 8 s. */
+/** Connections per process (PostgreSQL allows 100), in pools: writes that wait for a row and long reads block no reads. */
+export const CONNECTIONS_MAX = { reads: 3, longReads: 2, writes: 6 }
+/** Maximum wait in ms for a new connection: without a database, calls soon get a response. */
 const CONNECT_MS_MAX = 2_000
+/**
+ * Maximum wait in ms for a connection that other calls use. It is longer, because calls of others must not refuse a
+ * call. With RESPONSE_MS_MAX, calls get a response within 11 s.
+ */
+const FREE_MS_MAX = 5_000
 /** Maximum wait in ms for a row that another transaction has locked (rules/calls.md#keys-in-flight). */
 const LOCK_MS_MAX = 5_000
 const STATEMENT_MS_MAX = 5_500
@@ -26,6 +31,14 @@ export const timeouts = {
   idle_in_transaction_session_timeout: IDLE_MS_MAX,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
+}
+
+/** The pool has one limit for both waits, so its clients bring theirs. */
+class PoolMember extends Client {
+  constructor(config?: ClientConfig) {
+    // The pool hides the password from a copy.
+    super({ ...config, password: config?.password, connectionTimeoutMillis: CONNECT_MS_MAX })
+  }
 }
 
 /** A connection lent for one transaction or one batch of reads. */
@@ -90,14 +103,16 @@ export class Connections {
     this.#guard = guard
     const poolOf = (max: number) => {
       // A forgotten server inside a test must not keep the process alive: only calls do.
-      const pool = new Pool({ ...config, ...timeouts, max, idleTimeoutMillis: 0, allowExitOnIdle: true })
+      const limits = { ...timeouts, connectionTimeoutMillis: FREE_MS_MAX, max, idleTimeoutMillis: 0 }
+      const pool = new Pool({ ...config, ...limits, Client: PoolMember, allowExitOnIdle: true })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
       // Ignore this event: statements of a connection that ends in use fail anyway.
       pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }
-    this.#pools = { reads: poolOf(CONNECTIONS_MAX.reads), writes: poolOf(CONNECTIONS_MAX.writes) }
+    const { reads, longReads, writes } = CONNECTIONS_MAX
+    this.#pools = { reads: poolOf(reads), longReads: poolOf(longReads), writes: poolOf(writes) }
   }
 
   /** @throws DatabaseFailure when no connection is available */

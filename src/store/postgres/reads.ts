@@ -4,7 +4,7 @@ import { DatabaseFailure, unavailable } from './errors.js'
 import type { Connections, PooledConnection } from './pool.js'
 import { runOperation } from './run-operation.js'
 
-/** Maximum number of reads that share a connection: a slow read delays only the reads of its own batch. */
+/** Maximum number of reads that share a connection: a slow read delays only the reads of its batch. */
 const BATCH_MAX = 64
 
 const BEGIN = 'begin transaction isolation level repeatable read, read only'
@@ -13,7 +13,7 @@ type PendingRead = Pending & { isRetry: boolean }
 
 /**
  * Runs read-only operations, many on one connection. Most operations have one statement; an operation with several
- * statements restarts in a transaction with one snapshot.
+ * statements restarts in a transaction with one snapshot, on another connection.
  */
 export class Reads {
   readonly #connections: Connections
@@ -51,24 +51,20 @@ export class Reads {
   }
 
   async #runBatch(batch: readonly PendingRead[], connection: PooledConnection): Promise<void> {
-    const first = await Promise.all(
-      batch.map((read) =>
-        this.#settle(read, runOperation(read.op, connection, undefined, 1)).then((isDone) => (isDone ? [] : read)),
-      ),
+    const isDone = await Promise.all(
+      batch.map((read) => this.#settle(read, runOperation(read.op, connection, undefined, 1))),
     )
-    for (const it of first.flat()) {
-      const isDone = await this.#settle(it, inSnapshot(it.op, connection, false))
-      if (!isDone) this.#alone = this.#alone.then(() => this.#runAlone(it))
-    }
     connection.release()
+    for (const [index, it] of batch.entries()) if (!isDone[index]) void this.#runInSnapshot(it, false)
   }
 
-  /** Runs a read that pauses from its start. Such reads wait for each other, so that the other connections stay free. */
-  async #runAlone(pending: PendingRead): Promise<void> {
+  /** A read that pauses starts again. Such reads wait for each other, so that the other connections stay free. */
+  async #runInSnapshot(pending: PendingRead, mayPause: boolean): Promise<void> {
     try {
-      const connection = await this.#connections.lend('reads')
-      await this.#settle(pending, inSnapshot(pending.op, connection, true))
+      const connection = await this.#connections.lend('longReads')
+      const isDone = await this.#settle(pending, inSnapshot(pending.op, connection, mayPause))
       connection.release()
+      if (!isDone) this.#alone = this.#alone.then(() => this.#runInSnapshot(pending, true))
     } catch (cause) {
       pending.reject(unavailable(cause))
     }

@@ -54,7 +54,7 @@ async function execute(statement: Statement, connection: PooledConnection, write
   return kind === 'one' ? rows[0] : rows
 }
 
-/** A long read has a connection of its own, so a slice may take some milliseconds. */
+/** A long read has its own connection, so a slice may take some milliseconds. */
 const withMoreRows = (params: readonly Value[]): Value[] => params.with(-1, Number(params.at(-1)) * 10)
 
 /** Replaces NUL, which PostgreSQL rejects in parameters, with a character that is in no row either. */

@@ -4,14 +4,6 @@ import { unusable } from './migrate.js'
 import { timeouts } from './pool.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 
-interface OwnSchema {
-  readonly name: string
-  /** Ends the connection that locks the schema. Call this after a store is open, whose listener has the same lock. */
-  handOver(): Promise<void>
-  /** Drops the schema and its contents. @throws StoreUnusable */
-  drop(): Promise<void>
-}
-
 const keyOf = (name: string) => `hashtextextended('voucherctl process of ${name}', 0)`
 
 /** SQL of the session lock that marks a schema as used. PostgreSQL releases the lock when the process ends. */
@@ -19,9 +11,10 @@ export const holdSchema = (name: string) => `select pg_advisory_lock_shared(${ke
 
 /**
  * Creates a schema for one server in a database that others may share, and drops the schemas of killed processes.
- * @throws StoreUnusable
+ * `handOver` ends the connection that locks the schema: call it after a store is open, whose listener has the same lock.
+ * @throws StoreUnusable, as `drop` does
  */
-export async function createSchema(settings: PostgresSettings): Promise<OwnSchema> {
+export async function createSchema(settings: PostgresSettings) {
   const { config, name: database } = await connectionOf(settings)
   const name = `voucherctl_test_${randomBytes(8).toString('hex')}`
   const { connectionTimeoutMillis, lock_timeout } = timeouts

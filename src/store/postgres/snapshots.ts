@@ -36,8 +36,8 @@ const replacedTables = [...stateTables, ...transientTables]
 
 /**
  * Snapshots as copies of the tables in the same schema, `snapshot_1_vouchers`, listed in `snapshot_list`. The first save
- * creates the list: most databases of several servers never hold a snapshot. A save, restore or removal has a connection
- * and a transaction of its own, without the time limits of calls. PostgreSQL copies the rows, so none passes through
+ * creates the list: most databases of several servers never hold a snapshot. A save, restore or removal has its own
+ * connection and transaction, without the time limits of calls. PostgreSQL copies the rows, so none passes through
  * this process.
  */
 export class PostgresSnapshots implements StoreSnapshots {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, createReadStream, openSync } from 'node:fs'
-import { open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+// Node loads `promises` when it is first used: a start without such a snapshot does not read it.
+import { closeSync, constants, createReadStream, promises as fs, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '../../files/error-code.js'
 import { parseLine, withSum } from '../../files/summed-lines.js'
@@ -48,15 +48,15 @@ export class FileSnapshots {
     const draft = join(this.#folder, 'draft')
     return this.#queue(async () => {
       makeFolder(this.#folder)
-      await rm(draft, { force: true })
+      await fs.rm(draft, { force: true })
       try {
         const record = { ...snapshot, vouchers: await this.#alone(() => this.#copyTo(draft)) }
         await seal(draft, { ...record, schema: migrations.length })
-        await rename(draft, this.#fileOf(record.name))
+        await fs.rename(draft, this.#fileOf(record.name))
         syncFolder(this.#folder)
         return record
       } catch (error) {
-        await rm(draft, { force: true })
+        await fs.rm(draft, { force: true })
         throw error
       }
     })
@@ -76,7 +76,7 @@ export class FileSnapshots {
 
   list(): Promise<StoredSnapshot[]> {
     return this.#queue(async () => {
-      const files = await readdir(this.#folder).catch(unlessMissing([]))
+      const files = await fs.readdir(this.#folder).catch(unlessMissing([]))
       const names = files.filter((it) => /^([0-9a-f]{2})+\.db$/.test(it)).map(nameOf)
       const found = await Promise.all(names.map((it) => this.#read(it)))
       return found.flatMap((it) => (it === undefined ? [] : recordOf(it))).sort(byAge)
@@ -87,10 +87,10 @@ export class FileSnapshots {
     return this.#queue(async () => {
       const found = await this.#read(name)
       if (found === undefined) return undefined
-      await rm(this.#fileOf(name))
+      await fs.rm(this.#fileOf(name))
       syncFolder(this.#folder)
       // Remove the folder with its last file.
-      await rmdir(this.#folder).catch(() => {})
+      await fs.rmdir(this.#folder).catch(() => {})
       return recordOf(found)
     })
   }
@@ -119,9 +119,9 @@ export class FileSnapshots {
   /** Reads the seal of a snapshot; undefined without a file. */
   async #read(name: string): Promise<Seal | undefined> {
     // Never waits for the writer of a named pipe, which has no seal.
-    const file = await open(this.#fileOf(name), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
-      unlessMissing(undefined),
-    )
+    const file = await fs
+      .open(this.#fileOf(name), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+      .catch(unlessMissing(undefined))
     if (file === undefined) return undefined
     try {
       const { size } = await file.stat()
@@ -170,7 +170,7 @@ const nameOf = (file: string) => Buffer.from(file.slice(0, -'.db'.length), 'hex'
 
 /** Adds the seal to a draft and writes it to the disk. */
 async function seal(draft: string, record: Omit<Seal, 'bytes' | 'sha256'>): Promise<void> {
-  const file = await open(draft, 'a')
+  const file = await fs.open(draft, 'a')
   try {
     const { size: bytes } = await file.stat()
     await file.appendFile(withSum({ ...record, bytes, sha256: await sha256Of(draft, bytes) }))

@@ -28,7 +28,7 @@ export class MemorySnapshots {
   constructor(db: SqliteDatabase, alone: RunAlone) {
     this.#db = db
     this.#alone = alone
-    db.exec("attach ':memory:' as copy")
+    db.exec("attach ':memory:' as copy; pragma copy.page_size = 16384")
     // Once: the memory of a statement is free only after a garbage collection.
     this.#reads = stateTables.map((it) => db.prepare(`select * from main.${it} limit ?`))
   }

@@ -22,7 +22,7 @@ test('a sale whose response is lost redeems once, and an old voucher is refused'
   assert.deepEqual([lost.outcomeUnknown, again.replayed], [true, true])
   const twice = await vouchers.redeem({ credential: sold }, { idempotencyKey: 'sale-2' })
   assert.equal(twice.code, 'VOUCHER_ALREADY_REDEEMED')
-  const update = await server.receive('voucher_redeemed', { within: 2_000 })
+  const update = await server.receive('voucher_redeemed')
   assert.equal(update.voucher_redeemed.redemption.id, again.data.id)
   server.clock.advance('31d')
   assert.equal((await vouchers.redeem({ credential: old })).code, 'VOUCHER_EXPIRED')

@@ -56,7 +56,6 @@ export class ActivityFeed {
     })
   }
 
-  /** Ends all streams. */
   close(): void {
     this.#followers.close()
   }

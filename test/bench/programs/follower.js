@@ -1,52 +1,40 @@
 // Child process that follows the activity of a server with bodies, like an open page. A message is { url, token }, or
-// null to stop. Responds once it has read the lines of the past, or with { lines, omitted } of the stream that was open.
+// null to stop. Responds once it has read the lines of the past, and to null with the number of later lines.
 import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** The lines of the past end where none arrives for so long. */
 const QUIET_MS = 200
 
-let open
+let abort
+let lines = 0
 process.on('message', async (target) => {
-  const counted = open === undefined ? undefined : await stop()
   if (target !== null) await start(target)
-  process.send(counted ?? {})
+  else abort.abort()
+  process.send({ lines })
+  lines = 0
 })
 process.on('disconnect', () => process.exit())
 
 async function start({ url, token }) {
-  const abort = new AbortController()
+  abort = new AbortController()
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: abort.signal })
-  const counted = { lines: 0, omitted: 0 }
-  open = { abort, reading: read(response.body, counted) }
-  for (let before = -1; before !== counted.lines; ) {
-    before = counted.lines
+  read(response.body).catch((error) => {
+    if (error.name !== 'AbortError') throw error
+  })
+  for (let before = -1; before !== lines; ) {
+    before = lines
     await wait(QUIET_MS)
   }
-  counted.lines = 0
 }
 
-async function read(body, counted) {
+/** Reads lines as a page does, which parses each. */
+async function read(body) {
   let held = ''
-  try {
-    for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-      const lines = (held + chunk).split('\n')
-      held = lines.pop()
-      for (const line of lines) {
-        const { kind, count } = JSON.parse(line)
-        if (kind === 'omitted') counted.omitted += count
-        else counted.lines += 1
-      }
-    }
-  } catch (error) {
-    if (error.name !== 'AbortError') throw error
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const parts = (held + chunk).split('\n')
+    held = parts.pop()
+    for (const line of parts) JSON.parse(line)
+    lines += parts.length
   }
-  return counted
-}
-
-async function stop() {
-  const { abort, reading } = open
-  open = undefined
-  abort.abort()
-  return reading
 }

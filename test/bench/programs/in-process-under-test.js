@@ -1,50 +1,83 @@
-// Child process of P15: measures the server of voucherctl/testing, in ms. Responds to one message.
+// Child process of P15: measures a server inside the process, in ms. argv: emulate or server, and the script of the
+// library. Responds to one message.
 import process from 'node:process'
-import { median } from '../median.js'
+import { pathToFileURL } from 'node:url'
+import { median } from '../rounds.js'
 
 const VOUCHERS = 10_000
-const STARTS = 10
+const REPEATS = 10
+
+const [, , name, script] = process.argv
+let issued = 0
+/** How a library starts a server, and a call that changes something. */
+const { starter, change } = {
+  emulate: {
+    starter:
+      ({ createEmulator }) =>
+      () =>
+        createEmulator({ service: 'github', port: 0 }),
+    async change({ url }) {
+      const headers = { authorization: 'Bearer test_token_admin', 'content-type': 'application/json' }
+      const body = JSON.stringify({ name: `repository-${issued++}` })
+      const response = await fetch(`${url}/user/repos`, { method: 'POST', headers, body })
+      if (response.status !== 201) throw new Error(`emulate responded with ${response.status}`)
+      await response.arrayBuffer()
+    },
+  },
+  server: {
+    starter:
+      ({ startServer }) =>
+      () =>
+        startServer(),
+    async change({ client }) {
+      const order = { template_id: 'tpl_coffee', external_issue_id: `order-${issued++}`, recipient_user_id: 'user-1' }
+      const result = await client.vouchers.issue(order)
+      if (!result.ok) throw new Error(result.code)
+    },
+  },
+}[name]
+
+async function timed(work) {
+  const startedAt = performance.now()
+  const value = await work()
+  return [performance.now() - startedAt, value]
+}
+
+async function medianOf(work) {
+  const all = []
+  for (let n = 0; n < REPEATS; n++) all.push(await work())
+  return median(all)
+}
 
 process.once('message', async () => {
-  const timed = async (work) => {
-    const startedAt = performance.now()
-    const value = await work()
-    return [performance.now() - startedAt, value]
-  }
-  const medianOf = async (work) => {
-    const all = []
-    for (let n = 0; n < STARTS; n++) all.push(await work())
-    return median(all)
-  }
+  let start
   const [first, server] = await timed(async () => {
-    const { startServer } = await import('../../../dist/testing/index.js')
-    return startServer()
+    start = starter(await import(pathToFileURL(script).href))
+    return start()
   })
-  const { startServer } = await import('../../../dist/testing/index.js')
   const further = await medianOf(async () => {
-    const [ms, another] = await timed(() => startServer())
+    const [ms, another] = await timed(start)
     await another.close()
     return ms
   })
-  let issued = 0
-  const issue = async () => {
-    const order = { template_id: 'tpl_coffee', external_issue_id: `order-${issued++}`, recipient_user_id: 'user-1' }
-    const result = await server.client.vouchers.issue(order)
-    if (!result.ok) throw new Error(result.code)
-  }
   const reset = await medianOf(async () => {
-    await issue()
+    await change(server)
     const [ms] = await timed(() => server.reset())
     return ms
   })
-  while (issued < STARTS + VOUCHERS) await Promise.all(Array.from({ length: 100 }, issue))
+  process.send({ first, further, reset, ...(name === 'server' && (await measureSnapshots(server))) })
+  await server.close()
+})
+
+async function measureSnapshots(server) {
+  issued = 0
+  while (issued < VOUCHERS) await Promise.all(Array.from({ length: 100 }, () => change(server)))
   const restores = []
   const snapshot = await medianOf(async () => {
     const [ms, saved] = await timed(() => server.snapshot())
-    await issue()
+    await change(server)
     restores.push((await timed(() => server.restore(saved)))[0])
     return ms
   })
-  await server.close()
-  process.send({ first, further, reset, snapshot, restore: median(restores) })
-})
+  return { snapshot, restore: median(restores) }
+}

@@ -1,5 +1,5 @@
 // Child process that generates load with raw sockets and prebuilt requests, to leave the CPU to the server.
-// A job is { port or ports, connections, requests, count, capture? }. Each connection sends its next request after the
+// A job is { ports, connections, requests, count, capture? }. Each connection sends its next request after the
 // response to the previous one. Requests are sent in order, and again from the first if there are fewer than `count`.
 // `capture` is a regular expression; the process returns its first group from every response body.
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import process from 'node:process'
 process.on('message', async (job) => process.send(await run(job)))
 process.on('disconnect', () => process.exit())
 
-async function run({ port, ports = [port], connections, requests, count, capture }) {
+async function run({ ports, connections, requests, count, capture }) {
   const buffers = requests.map((request) => Buffer.from(request, 'latin1'))
   const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length])))
   const bodies = []

@@ -4,6 +4,7 @@
 import fastify from 'fastify'
 import * as Type from 'typebox'
 import { Compile } from 'typebox/compile'
+import { dataExample } from '../../../src/contract/openapi/examples.js'
 import { vouchers } from '../../../src/contract/vouchers.js'
 import { underTest } from './under-test.js'
 
@@ -20,37 +21,7 @@ app.setValidatorCompiler(({ schema }) => {
   return (value) => validator.Check(value)
 })
 
-const instant = '2027-01-31T12:00:00.000Z'
-const data = {
-  redeemable: true,
-  reason: null,
-  voucher: {
-    id: 'vch_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
-    templateId: 'tpl_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
-    externalTemplateId: 'bench',
-    applicationId: 'app_01KAJ3XQ8Y7M2N4P6R8T0V2W4X',
-    externalIssueId: 'order-1234567',
-    recipientUserId: 'user-1234567',
-    status: 'issued',
-    redeemable: true,
-    type: 'exchange',
-    name: 'One coffee',
-    issuerName: 'Corner Cafe',
-    fulfillerName: 'Corner Cafe',
-    fulfillmentCategory: 'offline_service',
-    validFrom: instant,
-    validUntil: instant,
-    codeHint: 'T4FJ',
-    channel: 'direct',
-    botId: null,
-    issuedAt: instant,
-    redeemedAt: null,
-    redemptionId: null,
-    metadata: {},
-    updatedAt: instant,
-  },
-  checkedAt: instant,
-}
+const data = dataExample(vouchers.verify)
 
 app.post(
   vouchers.verify.path,

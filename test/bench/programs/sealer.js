@@ -10,6 +10,7 @@ import {
   sealRequest,
   sessionRequest,
 } from '../../../src/secure/index.js'
+import { httpRequest } from '../http-request.js'
 
 /**
  * Opens an encrypted session and checks it with the call `first`; returns a function that encrypts a call and returns
@@ -28,8 +29,7 @@ export async function openSession(baseUrl, first) {
   return (request) => {
     const inner = encodeInnerRequest(request)
     const { request: outer } = sealRequest(inner.plaintext, made.session, Date.now(), randomBytes)
-    const headers = Object.entries(outer.headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    return `POST ${outer.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers.join('')}Content-Length: ${outer.body.length}\r\n\r\n${outer.body}`
+    return httpRequest(outer.path, outer.headers, outer.body)
   }
 }
 

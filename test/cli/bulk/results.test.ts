@@ -1,40 +1,31 @@
 import { execFileSync } from 'node:child_process'
-import { lstatSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { Appender } from '../../../src/cli/bulk/appender.js'
 import { ErrorsFile } from '../../../src/cli/bulk/errors-file.js'
 import { Results } from '../../../src/cli/bulk/results.js'
 import { temporaryDir } from '../../support/cli/cli.js'
 
+afterEach(() => vi.restoreAllMocks())
+
 const row = (line: number) => ({ line, values: { external_issue_id: `id-${line}`, recipient_user_id: 'u' } })
 
 const action = { columns: { voucher_id: () => null }, id: 'voucher_id' } as const
 
-/** Results with files that record in `steps` when they are appended to and synced. */
-async function resultsWithSteps(refuse?: string) {
-  const dir = temporaryDir()
+/** Results whose files only record in `steps` when they are appended to and synced. */
+function resultsWithSteps(refuse?: string) {
   const steps: string[] = []
-  const file = async (name: string) => {
-    const real = await Appender.resume(join(dir, name), 0)
-    onTestFinished(() => real.close())
-    const act = async (what: string, does: () => Promise<void>) => {
+  const file = (name: string) => {
+    const act = async (what: string) => {
       steps.push(`${name} ${what}`)
       if (refuse === name) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
-      await does()
     }
-    return {
-      get end() {
-        return real.end
-      },
-      append: (text: string) => act('append', () => real.append(text)),
-      sync: () => act('sync', () => real.sync()),
-      close: () => real.close(),
-    } as unknown as Appender
+    return { append: () => act('append'), sync: () => act('sync'), encode: () => 'error\n' }
   }
-  const errors = { append: (await file('errors')).append, encode: () => 'error\n', wasMade: true }
-  const files = { results: await file('results'), journal: await file('journal'), errors }
+  const files = { results: file('results'), journal: file('journal'), errors: file('errors') }
   return { steps, results: new Results({ ...files, format: 'ndjson' }, action, new Map()) }
 }
 
@@ -42,13 +33,22 @@ test('issue-many leaves a named pipe in the place of its files, and its mode', a
   if (process.platform === 'win32') skip('Windows has no named pipes in folders')
   const pipe = join(temporaryDir(), 'pipe')
   execFileSync('mkfifo', ['-m', '644', pipe])
-  await expect(Appender.resume(pipe, 0)).rejects.toMatchObject({ code: 'EINVAL' })
+  await expect(Appender.open(pipe, '')).rejects.toMatchObject({ code: 'EINVAL' })
   expect(await ErrorsFile.at(pipe, { errorIds: [] })).toMatchObject({ code: 'FILE_UNWRITABLE' })
   expect([lstatSync(pipe).isFIFO(), lstatSync(pipe).mode & 0o777]).toEqual([true, 0o644])
 })
 
+test('a full disk at the first line removes a new file of issue-many and keeps an existing one', async () => {
+  const [added, existing] = [join(temporaryDir(), 'new'), join(temporaryDir(), 'existing')]
+  const file = await open(existing, 'w')
+  vi.spyOn(Object.getPrototypeOf(file), 'write').mockRejectedValue(Object.assign(new Error(), { code: 'ENOSPC' }))
+  await file.close()
+  for (const path of [added, existing]) await expect(Appender.open(path, 'line\n')).rejects.toThrow()
+  expect([existsSync(added), existsSync(existing)]).toEqual([false, true])
+})
+
 test('issue-many syncs results to disk before it records them in the journal', async () => {
-  const { steps, results } = await resultsWithSteps()
+  const { steps, results } = resultsWithSteps()
   await results.keep({ row: row(1), key: 'k', data: { id: 'vch_1' } })
   await results.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
   await results.close()
@@ -56,7 +56,7 @@ test('issue-many syncs results to disk before it records them in the journal', a
 })
 
 test('issue-many also writes results that arrive while it writes earlier ones', async () => {
-  const { steps, results } = await resultsWithSteps()
+  const { steps, results } = resultsWithSteps()
   await results.keep({ row: row(1), key: 'k', data: null })
   const closing = results.close()
   await results.keep({ row: row(2), key: 'k', data: null })
@@ -69,7 +69,7 @@ test('issue-many also writes results that arrive while it writes earlier ones', 
 test.each(['results', 'errors', 'journal'])(
   'issue-many reports a full disk of its %s file and writes nothing more to any file',
   async (name) => {
-    const { steps, results } = await resultsWithSteps(name)
+    const { steps, results } = resultsWithSteps(name)
     await results.keep({ row: row(1), key: 'k', data: null })
     await results.keep({ row: row(2), key: 'k', failure: { code: 'C', message: 'm', requestId: null } })
     await results.close()

@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { built, firstLine } from '../../support/cli/built-cli.js'
-import { temporaryDir } from '../../support/cli/cli.js'
+import { cli, temporaryDir } from '../../support/cli/cli.js'
 import { homeWithProfiles, storedProfiles } from '../../support/cli/profiles.js'
 import { closedPort } from '../../support/closed-port.js'
 
-const run = (home: string, line: string, env?: Record<string, string>) => built.run(line.split(' '), home, env)
+/** Runs a command in this process. The servers that it starts have their own. */
+const run = (home: string, line: string, env?: Record<string, string>) =>
+  cli(line, { home, env: { ...env, HOME: home }, now: Date.now(), self: [process.execPath, built.bin] })
 
 async function json(home: string, line: string) {
   const { exit, stdout, stderr } = await run(home, `${line} --json`)
@@ -213,7 +215,8 @@ test('server start without a port takes the next free one and names who has 8420
   onTestFinished(async () => {
     await run(home, 'server stop')
   })
-  const started = await run(home, 'server start --detach')
+  // In another process: the server does not name its own process as the one that has the port.
+  const started = await built.run(['server', 'start', '--detach'], home)
   expect([started.exit, started.stderr]).toEqual([0, ''])
   const { base_url: url } = await json(home, 'server status')
   expect(portOf(url)).toBeGreaterThan(8420)

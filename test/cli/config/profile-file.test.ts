@@ -13,29 +13,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { built } from '../../support/cli/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { homeWithProfiles } from '../../support/cli/profiles.js'
 import { pageOf } from '../../support/cli/samples.js'
 
 const folder = (home: string) => join(home, '.config', 'voucherctl')
 const config = (home: string) => join(folder(home), 'config.json')
 const namesIn = (home: string) => Object.keys(JSON.parse(readFileSync(config(home), 'utf8')).profiles).sort()
 const set = (name: string) => ['profiles', 'set', name, '--base-url', `https://${name}.example`]
-
-test('the profile file keeps every successful change if commands are killed at any moment', async () => {
-  const home = temporaryDir()
-  const acknowledged: string[] = []
-  for (let run = 0; run < 12; run += 1) {
-    const name = `p${run}`
-    const child = built.start(set(name), home)
-    // The delays cover a kill during start-up, during the write and after it.
-    const timer = setTimeout(() => child.kill('SIGKILL'), 20 + run * 16)
-    const exit = await new Promise((resolve) => child.once('exit', resolve))
-    clearTimeout(timer)
-    if (exit === 0) acknowledged.push(name)
-  }
-  expect((await built.run(set('last'), home)).exit).toBe(0)
-  expect(namesIn(home)).toEqual(expect.arrayContaining([...acknowledged, 'last']))
-  expect(readdirSync(folder(home))).toEqual(['config.json'])
-})
 
 test('the next command that writes profiles removes the draft file of a killed command', async () => {
   const home = temporaryDir()
@@ -73,8 +57,7 @@ function withDisk(blocks: number, args: readonly string[], home: string) {
 test.runIf(process.platform === 'linux')(
   'a command on a full disk leaves the profile file unchanged and leaves no draft file',
   async () => {
-    const home = temporaryDir()
-    for (let n = 0; n < 30; n += 1) await cli(set(`long-name-of-a-profile-${n}`), { home })
+    const home = homeWithProfiles(Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`profile-${n}`, {}])))
     const before = readFileSync(config(home), 'utf8')
     expect(before.length).toBeGreaterThan(1_024)
     for (const blocks of [0, 1]) {

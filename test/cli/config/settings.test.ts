@@ -182,25 +182,6 @@ test('profiles commands write a profile file of mode 0600 in a folder of mode 07
   expect(JSON.parse(readFileSync(profileFile(home), 'utf8'))).toEqual({ current: 'default', profiles: {} })
 })
 
-test.each([
-  'profiles set x --production on',
-  'profiles use a',
-  'profiles remove a',
-  'logout',
-  'server start',
-  'quickstart',
-])('the command %s --dry-run does not change the profile file', async (args) => {
-  const home = homeWithConfig({
-    current: 'a',
-    profiles: { a: { credentials: { token: { value: 'sop_x', origin: 'https://a' } } } },
-  })
-  const before = readFileSync(profileFile(home), 'utf8')
-  const ran = await cli(`${args} --dry-run --json`, { home })
-  expect([ran.exit, ran.stderr]).toEqual([0, ''])
-  expect(JSON.parse(ran.stdout)).toMatchObject({ dry_run: true, requests: [], actions: [expect.any(String)] })
-  expect(readFileSync(profileFile(home), 'utf8')).toBe(before)
-})
-
 test('profiles set exits 2 for a profile name with a slash', async () => {
   expect((await cli(['profiles', 'set', '../x', '--production', 'on'])).exit).toBe(2)
 })

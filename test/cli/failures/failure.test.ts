@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { leavesOfEntries } from '../../../src/cli/command/tree.js'
-import { inherited, suggested, suggestionsOf } from '../../../src/cli/failures/failure.js'
+import { inherits, suggested, suggestionsOf } from '../../../src/cli/failures/failure.js'
 import { entries } from '../../../src/cli/program.js'
 
 const given = (flags: Readonly<Record<string, string>>) =>
@@ -58,7 +58,7 @@ describe('suggestionsOf', () => {
         const name = names.join(' ')
         // Other commands with --bot act on another bot than the template's.
         if (flag === 'bot' && names[0] !== 'templates') continue
-        expect([name, inherited[flag]?.test(name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
+        expect([name, inherits(flag, name)]).toEqual([name, Object.hasOwn(leaf.flags ?? {}, flag)])
       }
     },
   )

@@ -227,7 +227,7 @@ describe('the end of a session', () => {
     mkdirSync(tmp)
     const session = await mcpClient([], { home, env: { TMPDIR: tmp } })
     const calling = session.call('run_scenario', { yaml: waiting }).catch(() => undefined)
-    await vi.waitUntil(() => readdirSync(tmp).length > 0, { timeout: 20_000 })
+    await vi.waitUntil(() => readdirSync(tmp).length > 0, { timeout: 120_000 })
     await session.client.close()
     await calling
     expect(await hasEnded(session.pid)).toBe(true)

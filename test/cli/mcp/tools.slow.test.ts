@@ -143,7 +143,7 @@ describe('tools without a server', () => {
       const { isError, text } = await call(tool, input)
       expect([tool, isError, text], text).toEqual([tool, true, expect.stringContaining('server start')])
     }
-  }, 60_000)
+  })
 
   test('a server that starts during the session is found', async () => {
     const { call, home } = await mcpClient()

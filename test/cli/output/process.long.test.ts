@@ -27,7 +27,7 @@ test('templates list --all exits 0 without a message if the reader closes the pi
 
 test('vouchers issue exits 0 if the reader has closed the pipe before the result is printed', async () => {
   const { baseUrl, received } = await stub(() => success(issuedVoucher))
-  const issue = `vouchers issue --template t --external-id order-1 --recipient u --json --base-url ${baseUrl}`
+  const issue = `vouchers issue --template tpl_01 --external-id order-1 --recipient u --json --base-url ${baseUrl}`
   expect(await bash(`(cli ${issue}) | true; echo "\${PIPESTATUS[0]}"`)).toEqual({ exit: 0, stdout: '0\n', stderr: '' })
   expect(received).toHaveLength(1)
 })

@@ -36,6 +36,7 @@ test.each([
   ['bots send --chat ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform bots approve ', review, '/_platform/v1/reviews?kind=bot', 'Coffee, demo'],
+  ['platform templates show ', template, '/_platform/v1/templates?limit=100', 'One free coffee, draft'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
 ])(
   'completion of the line "%s" offers ids from the server with their summaries',

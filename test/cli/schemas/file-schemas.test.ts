@@ -26,9 +26,10 @@ test('JSON Schema of template files refuses an unknown member and an invalid val
 })
 
 describe('JSON Schema of scenario files', () => {
-  test('JSON Schema accepts the scenarios of the guide', () => {
-    const scenarios = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text as string))
-    expect(scenarios.length).toBeGreaterThan(1)
+  test('JSON Schema accepts the scenarios of the guide and of the quickstart', () => {
+    const texts = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text as string)
+    expect(texts.length).toBeGreaterThan(1)
+    const scenarios = [...texts, readFileSync('src/guides/quickstart.yaml', 'utf8')].map((it) => parse(it))
     for (const it of scenarios) expect(scenario.Check(it), it.name).toBe(true)
   })
 

@@ -85,7 +85,7 @@ test('a client retries under fake timers, and the server lists what it sent', as
   server.faults.add({ endpoint: 'vouchers.issue', kind: 'drop_response' })
   const client = createClient({ baseUrl, token, retry: { tries: 2 } })
   await unwrap(client.vouchers.issue(order('order-1'), { idempotencyKey: 'issue-1' }))
-  const call = await server.requests.wait({ endpoint: 'vouchers.issue' }, { within: 2_000 })
+  const call = await server.requests.wait({ endpoint: 'vouchers.issue' }, { within: 60_000 })
   expect(call).toMatchObject({ idempotencyKey: 'issue-1', input: order('order-1') })
   expect(matches(call, { idempotencyKey: 'issue-1' })).toBe(true)
   assertMatches(server.requests, { endpoint: 'vouchers.issue', idempotencyKey: 'issue-1' }, 2)

@@ -114,10 +114,13 @@ export const clockJumps: Campaign = {
       // The rate limit window must end after its real duration despite the jump.
       const list = () => tenant.runtime(contract.templates.list, { limit: 1 })
       const limited = await Promise.all(Array.from({ length: LIMITED.calls + 1 }, list))
+      // None is refused if a window ends between them.
       const refused = limited.find(({ status }) => status === 429)
-      if (refused !== undefined) sometimes.note('a rate limit refused a call')
-      const waits = Number(refused?.headers['retry-after'] ?? 'NaN')
-      if (!(waits <= LIMITED.seconds)) broken.push(`${name}: the limit lets one wait ${waits} s`)
+      if (refused !== undefined) {
+        sometimes.note('a rate limit refused a call')
+        const waits = Number(refused.headers['retry-after'])
+        if (!(waits <= LIMITED.seconds)) broken.push(`${name}: the limit lets one wait ${waits} s`)
+      }
       await bots.meet(tenant, name)
       await new Promise((resolve) => setTimeout(resolve, LIMITED.seconds * 1_000))
       const { status } = await list()

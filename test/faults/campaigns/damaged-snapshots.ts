@@ -2,13 +2,11 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import { contract } from '../../../src/contract/index.js'
 import { callerOf } from '../../support/server/client.js'
-import { newTenant } from '../../support/server/tenant.js'
-import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
 import { breachesIn, breachesOf } from '../invariants.js'
 import type { Random } from '../random.js'
-import { startServer } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 import { readStored } from '../stored.js'
 
 /** Changes the bytes of a snapshot; returns the changed bytes and what was done. */
@@ -33,21 +31,18 @@ export const damagedSnapshots: Campaign = {
   name: 'damaged, truncated and foreign snapshots',
   states: Object.keys(harms),
 
-  async run({ quick, random, folder, root, sometimes, say }: Run) {
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'))
-    const server = await startServer(root, dataDir)
-    const tenant = await newTenant(server)
+  async run(run: Run) {
+    const { quick, random, folder, sometimes, say } = run
+    const { server, first, templateId, callLog, dataDir, start } = await startWithTenant(run)
     const operate = callerOf(server.send, server.operatorKey)
-    const { id } = await tenant.template({ issue_limit: 1_000_000 })
     let received = 0
     const work = (name: string, upTo: number) =>
       clerks(8, {
-        tenant,
+        tenant: first,
         callLog,
         random: random.of(name),
         name,
-        templateIds: [id],
+        templateIds: [templateId],
         shouldContinue: () => received < upTo,
         onResponse: () => void (received += 1),
       })
@@ -58,8 +53,7 @@ export const damagedSnapshots: Campaign = {
     const files = join(dataDir, 'voucherctl.db.snapshots')
     const file = join(files, `${Buffer.from('harmed').toString('hex')}.db`)
     const whole = readFileSync(file)
-    const broken: string[] =
-      readdirSync(files).length === 2 ? [] : ['there are other files than those of the snapshots']
+    const broken: string[] = readdirSync(files).length === 2 ? [] : ['there are other files besides the snapshots']
     const cases = quick ? 12 : 2_000
     let refused = 0
     for (let n = 0; n < cases; n++) {
@@ -80,7 +74,7 @@ export const damagedSnapshots: Campaign = {
 
     writeFileSync(file, whole)
     copyFileSync(file, `${file}.kept`)
-    const again = await startServer(root, dataDir)
+    const again = await start()
     const restored = await callerOf(again.send, again.operatorKey)(contract.platform.restoreSnapshot, {
       name: 'harmed',
     })

@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher, Redemption } from '../../../src/contract/vouchers.js'
-import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
-import { type Action, CallLog, type Entry } from '../call-log.js'
+import { codeOf, type Tenant } from '../../support/server/tenant.js'
+import type { Action, CallLog, Entry } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { send } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { type Server, startServer, tenantAt } from '../server.js'
+import { type Server, tenantAt } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 
 /** Makes the server close the connection of the next call to the endpoint after its commit, without a response. */
 const drop = (tenant: Tenant, action: Action) =>
@@ -30,13 +31,11 @@ export const droppedResponses: Campaign = {
     'vouchers redeem retried a call whose response was dropped',
   ],
 
-  async run({ quick, folder, root, sometimes }: Run) {
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+  async run(run: Run) {
+    const { quick, folder, root, sometimes } = run
+    const { first, templateId: template_id, callLog, dataDir, start, ...started } = await startWithTenant(run)
+    let { server } = started
     const broken: string[] = []
-    let server = await startServer(root, dataDir)
-    const first = await newTenant(server)
-    const { id: template_id } = await first.template({ issue_limit: 1_000_000 })
     let kills = 0
 
     /** Sends a call whose response is dropped, optionally kills the server, then repeats the call twice. */
@@ -46,7 +45,7 @@ export const droppedResponses: Campaign = {
       if (killed) {
         await server.kill()
         kills += 1
-        server = await startServer(root, dataDir)
+        server = await start()
       }
       const responses = [
         await send(tenantAt(server, first), callLog, entry),

@@ -4,12 +4,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ApiResponse } from '../../support/server/client.js'
-import { newTenant } from '../../support/server/tenant.js'
-import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks, retryUnresolved } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { startServer, tenantAt } from '../server.js'
+import { tenantAt } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 import { checkReads } from './full-disk.js'
 
 /** Makes every fsync of the process fail until `stop()`, or returns the reason if strace may not attach. */
@@ -48,15 +47,13 @@ export const failingFsync: Campaign = {
     'a refused write took effect after the restart',
   ],
 
-  async run({ quick, random, folder, root, sometimes }: Run) {
+  async run(run: Run) {
     if (spawnSync('strace', ['-V']).status !== 0) return { skipped: 'strace is not installed' }
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+    const { quick, random, folder, sometimes } = run
+    const { first, templateId, callLog, dataDir, start, ...started } = await startWithTenant(run)
+    let { server } = started
     const broken: string[] = []
     let refusals = 0
-    let server = await startServer(root, dataDir)
-    const first = await newTenant(server)
-    const { id } = await first.template({ issue_limit: 1_000_000 })
 
     const rounds = quick ? 1 : 20
     for (let round = 0; round < rounds && broken.length === 0; round++) {
@@ -75,7 +72,7 @@ export const failingFsync: Campaign = {
         callLog,
         random: random.of(`round ${round}`),
         name: `s${round}`,
-        templateIds: [id],
+        templateIds: [templateId],
         shouldContinue: () =>
           seen < 30 && performance.now() < deadline && !(injected !== undefined && 'skipped' in injected),
         onResponse(response: ApiResponse) {
@@ -104,7 +101,7 @@ export const failingFsync: Campaign = {
         callLog,
         random: random.of(`after ${round}`),
         name: `t${round}`,
-        templateIds: [id],
+        templateIds: [templateId],
         shouldContinue: () => late < 30,
         onResponse({ status }: ApiResponse) {
           late += 1
@@ -121,7 +118,7 @@ export const failingFsync: Campaign = {
       else broken.push(`/readyz says ${ready.status} after a failed fsync`)
 
       await server.stop()
-      server = await startServer(root, dataDir)
+      server = await start()
       const unresolved = callLog.unresolved().length
       const wedged = await retryUnresolved(tenantAt(server, first), callLog)
       sometimes.note('a refused write took effect after the restart', unresolved - wedged.length)

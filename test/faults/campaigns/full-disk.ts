@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { contract } from '../../../src/contract/index.js'
 import type { IssuedVoucher } from '../../../src/contract/vouchers.js'
 import type { ApiResponse } from '../../support/server/client.js'
-import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
+import { codeOf, type Tenant } from '../../support/server/tenant.js'
 import { fill, mountSmall } from '../../support/small-disk.js'
-import { CallLog } from '../call-log.js'
+import type { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { killServers, Refused, startServer, tenantAt } from '../server.js'
+import { killServers, Refused, tenantAt } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 
 const DISK_MIB = 24
 const RECOVERY_MS_MAX = 5_000
@@ -27,20 +28,18 @@ export const fullDisk: Campaign = {
     'a retry was a replay',
   ],
 
-  async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
+  async run(run: Run) {
+    const { quick, patience, random, folder, sometimes, say } = run
     const disk = join(folder, 'disk')
     const mounted = mountSmall(disk, DISK_MIB)
     if ('skipped' in mounted) return mounted
     try {
-      const dataDir = join(disk, 'data')
-      const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+      const { first, templateId, callLog, dataDir, start, ...started } = await startWithTenant(run, join(disk, 'data'))
+      let { server } = started
       const broken: string[] = []
       const recoveries: number[] = []
       let refusals = 0
       let restartedFull = 0
-      let server = await startServer(root, dataDir)
-      const first = await newTenant(server)
-      const { id } = await first.template({ issue_limit: 1_000_000 })
 
       const rounds = quick ? 2 : 20
       const recoveryMsMax = RECOVERY_MS_MAX * patience
@@ -64,7 +63,7 @@ export const fullDisk: Campaign = {
           callLog,
           random: random.of(name),
           name,
-          templateIds: [id],
+          templateIds: [templateId],
           shouldContinue,
           onResponse,
         })
@@ -77,7 +76,7 @@ export const fullDisk: Campaign = {
           await server.kill()
           broken.push(...breachesOf(dataDir, folder, callLog))
           try {
-            server = await startServer(root, dataDir)
+            server = await start()
             restartedFull += 1
             sometimes.note('a killed server started on the full disk')
             broken.push(...(await checkReads(tenantAt(server, first), callLog, READS)))
@@ -86,7 +85,7 @@ export const fullDisk: Campaign = {
             if (!(error instanceof Refused)) throw error
             if (!/full|space|ENOSPC/i.test(error.stderr)) broken.push(`refused on a full disk: ${error.stderr}`)
             rmSync(ballast)
-            server = await startServer(root, dataDir)
+            server = await start()
           }
         } else rmSync(ballast)
 

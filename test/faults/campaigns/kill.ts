@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
-import { newTenant } from '../../support/server/tenant.js'
-import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerks, retryUnresolved, send } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { startServer, tenantAt } from '../server.js'
+import { tenantAt } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
@@ -33,15 +32,13 @@ export const kill: Campaign = {
     'the quota of a template was exhausted',
   ],
 
-  async run({ quick, patience, random, folder, root, sometimes, say }: Run) {
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+  async run(run: Run) {
+    const { quick, patience, random, folder, sometimes, say } = run
+    const { first, templateId, callLog, dataDir, start, ...started } = await startWithTenant(run)
+    let { server } = started
     const kills = quick ? 10 : 200
     const broken: string[] = []
     const readies: number[] = []
-    let server = await startServer(root, dataDir)
-    const first = await newTenant(server)
-    const wide = await first.template({ issue_limit: 1_000_000 })
 
     for (let round = 0; round < kills && broken.length === 0; round++) {
       const tenant = tenantAt(server, first)
@@ -59,7 +56,7 @@ export const kill: Campaign = {
         callLog,
         random: random.of(`round ${round}`),
         name: `k${round}`,
-        templateIds: [wide.id, narrow.id],
+        templateIds: [templateId, narrow.id],
         shouldContinue: () => true,
         onResponse: () => {
           responses += 1
@@ -73,7 +70,7 @@ export const kill: Campaign = {
       if (callLog.unresolved().length > 1) sometimes.note('a kill left several calls without a response')
       broken.push(...breachesOf(dataDir, folder, callLog))
 
-      server = await startServer(root, dataDir)
+      server = await start()
       readies.push(server.readyMs)
       if (server.readyMs > READY_MS_MAX * patience)
         broken.push(`ready again only after ${Math.round(server.readyMs)} ms`)

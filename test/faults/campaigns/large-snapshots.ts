@@ -126,7 +126,9 @@ export const largeSnapshots: Campaign = {
       await beside.end()
       expect(saved.done.status === 200, `the save got ${saved.done.status} ${saved.done.text}`)
       expect(saved.s <= SAVE_S_MAX * patience, `the save took ${saved.s} s`)
-      expect(beside.longest <= DELAY_MS_MAX * patience, `a call beside the save took ${beside.longest} ms`)
+      // In the short form, other work delays calls as long also without a save.
+      const longestMax = Math.max(DELAY_MS_MAX * patience, quick ? alone.longest : 0)
+      expect(beside.longest <= longestMax, `a call beside the save took ${beside.longest} ms`)
       expect(
         beside.refused.every((it) => it === 0),
         `${beside.refused} calls beside the save got 503`,
@@ -135,10 +137,20 @@ export const largeSnapshots: Campaign = {
 
       await large.redeem(kept)
       const later = await tenant.issue(id)
+      /** Repeats a call while it gets 503, at most for as long as a recovery may take. */
+      const served = async <T extends ApiResponse>(call: () => Promise<T>): Promise<T> => {
+        const until = performance.now() + RECOVERY_MS_MAX * patience
+        for (;;) {
+          const response = await call()
+          if (response.status !== 503 || performance.now() > until) return response
+          await wait(100)
+        }
+      }
       /** Which of two states a server serves: what it says of a voucher redeemed, and one issued, after the save. */
       const stateAt = async (server: Server) => {
-        const old = await tenantAt(server, large).runtime(contract.vouchers.verify, { credential: codeOf(kept) })
-        const young = await tenantAt(server, tenant).runtime(contract.vouchers.verify, { credential: codeOf(later) })
+        const verify = (owner: Tenant, voucher: typeof kept) =>
+          served(() => tenantAt(server, owner).runtime(contract.vouchers.verify, { credential: codeOf(voucher) }))
+        const [old, young] = [await verify(large, kept), await verify(tenant, later)]
         return [old, young].map((it) => (it.code === null ? it.data.voucher.status : it.code)).join(' ')
       }
       const [NEW, SAVED] = ['redeemed issued', 'issued VOUCHER_NOT_FOUND']
@@ -155,19 +167,8 @@ export const largeSnapshots: Campaign = {
         // A short restore may have ended before the kill.
         expect(seen === NEW || (quick && seen === SAVED), `after the kill the other server has ${seen}`)
         if (seen === NEW) sometimes.note(ROLLED_BACK)
-        let issued = await tenantAt(second, tenant).runtime(contract.vouchers.issue, {
-          template_id: id,
-          external_issue_id: `after-kill-${kills}`,
-          recipient_user_id: 'user-1',
-        })
-        for (let tries = 0; issued.status !== 201 && tries < 20; tries++) {
-          await wait(100)
-          issued = await tenantAt(second, tenant).runtime(contract.vouchers.issue, {
-            template_id: id,
-            external_issue_id: `after-kill-${kills}`,
-            recipient_user_id: 'user-1',
-          })
-        }
+        const input = { template_id: id, external_issue_id: `after-kill-${kills}`, recipient_user_id: 'user-1' }
+        const issued = await served(() => tenantAt(second, tenant).runtime(contract.vouchers.issue, input))
         recoveries.push(performance.now() - killed)
         expect(issued.status === 201, `after the kill an issue got ${issued.status} ${issued.text}`)
         first = await start()

@@ -18,8 +18,8 @@ const BOT_CALLS_PER_SECOND = 30
 const READS_PER_SECOND = 100
 const VERIFY_EVERY_MS = 10
 const RATIO_MAX = 3
-/** A shorter p99 counts as this: the client itself and its timers take as long. */
-const P99_MS_MIN = 5
+/** A shorter p99 counts as this: the client itself, its timers and, in the short form, other work take as long. */
+const P99_MS_MIN = { short: 20, long: 5 }
 
 interface Owner {
   readonly tenant: Tenant
@@ -131,6 +131,7 @@ async function verifies(call: () => Promise<ApiResponse>, ms: number, broken: st
 
 async function tryAll(server: Server, lists: Lists, owner: Tenant, other: Tenant, run: Run, broken: string[]) {
   const ms = run.quick ? 300 : 10_000
+  const least = run.quick ? P99_MS_MIN.short : P99_MS_MIN.long
   const facts: Record<string, string> = {}
   const credential = codeOf(await other.issue())
   const verify = () => other.runtime(contract.vouchers.verify, { credential })
@@ -158,7 +159,7 @@ async function tryAll(server: Server, lists: Lists, owner: Tenant, other: Tenant
     const p99 = await verifies(verify, ms, broken)
     over.abort()
     await Promise.all(loads)
-    const ratio = Math.max(p99, P99_MS_MIN) / Math.max(quiet, P99_MS_MIN)
+    const ratio = Math.max(p99, least) / Math.max(quiet, least)
     facts[name] = `${ratio.toFixed(1)}x (${p99.toFixed(1)} ms, ${calls} calls)`
     if (ratio > RATIO_MAX * run.patience) broken.push(`beside ${name} the p99 of verify is ${ratio.toFixed(1)} times`)
   }

@@ -16,6 +16,8 @@ const PAUSE_MS = 10
 /** Limits of the promise: how much slower an honest call may become, and how long the server may not respond. */
 const RATIO_MAX = 2
 const BLOCKED_MS_MAX = 100
+/** In the short form, a shorter p99 counts as this: other work may take the processor for as long. */
+const SHORT_P99_MS_MIN = 20
 
 /** A body of 62 KB with 2,300 values that no schema describes, each of which is hidden and searched for elsewhere. */
 const hostile = {
@@ -136,7 +138,7 @@ export const pageOpen: Campaign = {
     const { quiet, attacked } = await follow(run, seconds)
     const opened = { hostile: await open(run, 'hostile', hostile), tame: await open(run, 'tame', tame) }
     const broken: string[] = []
-    const ratio = part(attacked, 0.99) / part(quiet, 0.99)
+    const ratio = part(attacked, 0.99) / Math.max(part(quiet, 0.99), run.quick ? SHORT_P99_MS_MIN : 0)
     if (ratio > RATIO_MAX * run.patience)
       broken.push(`with a page open, the p99 of an honest verify is ${ratio.toFixed(1)} times the quiet one`)
     for (const [what, { durations }] of Object.entries({ ...opened, live: { durations: attacked } })) {

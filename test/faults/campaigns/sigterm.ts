@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { newTenant } from '../../support/server/tenant.js'
-import { CallLog } from '../call-log.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
 import { clerk } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { startServer, tenantAt } from '../server.js'
+import { tenantAt } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 import { walFrames } from '../wal-frames.js'
 
 const CLIENTS = 16
@@ -22,15 +21,13 @@ export const sigterm: Campaign = {
     'a redemption was reversed',
   ],
 
-  async run({ quick, random, folder, root, sometimes, say }: Run) {
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+  async run(run: Run) {
+    const { quick, random, folder, sometimes, say } = run
+    const { first, templateId, callLog, dataDir, start, ...started } = await startWithTenant(run)
+    let { server } = started
     const broken: string[] = []
     const ends: number[] = []
     const stops = quick ? 3 : 50
-    let server = await startServer(root, dataDir)
-    const first = await newTenant(server)
-    const { id } = await first.template({ issue_limit: 1_000_000 })
     for (let round = 0; round < stops && broken.length === 0; round++) {
       const stopAfter = random.between(CLIENTS, 300)
       let responses = 0
@@ -46,7 +43,7 @@ export const sigterm: Campaign = {
           callLog,
           random: random.of(name),
           name,
-          templateIds: [id],
+          templateIds: [templateId],
           oneAtATime: true,
           shouldContinue: () => !closed,
           onResponse({ headers, status }) {
@@ -71,7 +68,7 @@ export const sigterm: Campaign = {
       if (existsSync(join(dataDir, 'voucherctl.db-wal'))) broken.push('it left its journal behind')
       broken.push(...callLog.unresolved().map(({ key }) => `${key} had no response`))
       broken.push(...breachesOf(dataDir, folder, callLog))
-      server = await startServer(root, dataDir)
+      server = await start()
       say(`stop ${round + 1} of ${stops}`)
     }
     await server.stop()

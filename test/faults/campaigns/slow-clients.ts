@@ -1,13 +1,11 @@
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
-import { newTenant } from '../../support/server/tenant.js'
-import { CallLog } from '../call-log.js'
 import type { Campaign, Run } from '../campaign.js'
 import { clerks } from '../clients.js'
 import { breachesOf } from '../invariants.js'
-import { memoryOf, startServer } from '../server.js'
+import { memoryOf } from '../server.js'
+import { startWithTenant } from '../server-with-tenant.js'
 
 const HONEST_CLIENTS = 8
 /** Memory limits: V8 frees the memory of flood requests slowly (360 MiB used after 30 floods, 970 MiB after 200). */
@@ -59,13 +57,10 @@ export const slowClients: Campaign = {
     'a client had a response while slow connections were open',
   ],
 
-  async run({ quick, random, folder, root, sometimes }: Run) {
-    const dataDir = join(folder, 'data')
-    const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
+  async run(run: Run) {
+    const { quick, random, folder, sometimes } = run
+    const { server, first, templateId, callLog, dataDir } = await startWithTenant(run)
     const broken: string[] = []
-    const server = await startServer(root, dataDir)
-    const tenant = await newTenant(server)
-    const { id } = await tenant.template({ issue_limit: 1_000_000 })
     const each = quick ? 30 : 200
     const make = (one: () => Socket) => Array.from({ length: each }, one)
     const refused = () => sometimes.note('the server refused an incomplete request')
@@ -81,11 +76,11 @@ export const slowClients: Campaign = {
     const until = performance.now() + (quick ? 5_000 : ENDED_MS_MAX)
     let responses = 0
     await clerks(HONEST_CLIENTS, {
-      tenant,
+      tenant: first,
       callLog,
       random,
       name: 'h',
-      templateIds: [id],
+      templateIds: [templateId],
       shouldContinue: () => performance.now() < until,
       onResponse({ status, text }) {
         responses += 1

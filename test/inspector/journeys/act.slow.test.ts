@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createClient } from '../../../src/client/index.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { openPage } from '../../support/page/open-page.js'
-import { type PageServer, pageServer } from '../../support/page/server.js'
+import { usePageServer } from '../../support/page/server.js'
 import { standaloneServer } from '../../support/server/server.js'
 import { botBody, serial, templateBody } from '../../support/server/tenant.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 const actions = (page: TestPage) => page.getByRole('region', { name: /^Actions on/ })
 
@@ -62,7 +57,11 @@ test('voucher is verified, redeemed and reversed, and a refusal is shown in plac
   await checkLook(page, 'voucher-redeem')
   await press(page, 'Redeem')
   await page.getByText(/Redeemed as rdm_/).waitFor()
-  await page.getByText('By the operator of this server.').first().waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: /^Redeemed/ })
+    .getByText('By the operator of this server.')
+    .waitFor()
   await press(page, 'Redeem')
   await page.getByRole('alert').filter({ hasText: 'VOUCHER_ALREADY_REDEEMED' }).waitFor()
   await checkLook(page, 'voucher-refused')
@@ -70,7 +69,11 @@ test('voucher is verified, redeemed and reversed, and a refusal is shown in plac
   await page.getByLabel('Reason (optional)').fill('wrong article')
   await press(page, 'Reverse')
   await page.getByText(/Reversed rdm_/).waitFor()
-  await page.getByText('wrong article').last().waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: /^Reversed/ })
+    .getByText('wrong article')
+    .waitFor()
   const { ok, data } = (await server.client.platform.voucher({ voucherId: id })) as never as {
     ok: boolean
     data: { events: { type: string; reference: string | null; by_operator: boolean }[] }
@@ -84,6 +87,16 @@ test('voucher is verified, redeemed and reversed, and a refusal is shown in plac
   ])
   await page.goto(`${server.baseUrl}/_platform/ui/?voucher=${id}&type=vouchers.reverse`)
   await page.getByRole('row').filter({ hasText: 'operator' }).waitFor()
+  expect(page.errors).toEqual([])
+})
+
+test('refusal of an action ends when the state of its voucher allows it', async () => {
+  const { id, credential } = await server.issue()
+  const page = await openPage(browser, server, `/vouchers/${id}`)
+  await choose(page, 'Reverse')
+  await page.getByText('Nothing can be reversed: the voucher is not redeemed.').waitFor()
+  await server.client.vouchers.redeem({ credential })
+  await page.getByLabel('Reason (optional)').waitFor()
   expect(page.errors).toEqual([])
 })
 
@@ -137,7 +150,9 @@ test('review shows all values of a template and a bot, and rejects both with a r
   await choose(page, 'Reject')
   await page.getByLabel('Reason').fill('No tea here')
   await press(page, 'Reject')
-  await page.getByText('No tea here').last().waitFor()
+  // A bot without actions is decided; without them only its values have the reason.
+  await actions(page).waitFor({ state: 'detached' })
+  await page.getByText('No tea here').waitFor()
   await page.goto(`${server.baseUrl}/_platform/ui/templates/${id}`)
   await page.getByText('Say which cake').waitFor()
   expect(page.errors).toEqual([])
@@ -172,7 +187,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   const { baseUrl, operatorKey } = empty
   const tokens: Record<string, string> = { operator: operatorKey }
   const client = createClient({ baseUrl, token: (kind) => tokens[kind] })
-  const page = await openPage(browser, { baseUrl, client })
+  const page = await openPage(browser, { client })
   await page.getByRole('button', { name: 'Plant the example' }).waitFor()
   await checkLook(page, 'example')
   await page.getByRole('button', { name: 'Plant the example' }).click()
@@ -191,6 +206,7 @@ test('empty server plants the example, whose bot delivers a voucher into a chat'
   expect(await page.getByText(/^export VOUCHERCTL_/).allTextContents()).toEqual(lines)
   await page.getByRole('button', { name: 'Start a chat' }).click()
   await page.getByText('it gets its updates when it polls').waitFor()
+  await page.waitForURL(/\/chats\/[^/]+$/)
   const chatId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   const issued = await client.bots.issue({ chat_id: chatId, template_id: templateId, external_issue_id: 'first' })
   expect(issued.ok).toBe(true)

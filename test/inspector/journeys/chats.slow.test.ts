@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { openPage } from '../../support/page/open-page.js'
-import { HOSTILE, type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
+import { HOSTILE, usePageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
 import { serial } from '../../support/server/tenant.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 /** Starts a chat of a new user by the page, which then shows it. */
 async function startChat() {
@@ -20,6 +15,7 @@ async function startChat() {
   await page.getByLabel('User', { exact: true }).fill(user)
   await page.getByRole('button', { name: 'Start a chat' }).click()
   await page.getByLabel(`Message as ${user}`).waitFor()
+  await page.waitForURL(/\/chats\/[^/]+$/)
   const chatId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   return { page, user, chatId }
 }
@@ -34,7 +30,7 @@ test('message of the user shows its update, the delivery and the response of the
   const step = page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
   await step.first().waitFor()
   await page.getByText('Response of the receiver').first().waitFor()
-  expect(String(server.app.bodies.at(-1))).toContain('One café, please')
+  expect(server.app.bodies.map(String)).toContainEqual(expect.stringContaining('One café, please'))
   expect(page.errors).toEqual([])
 })
 
@@ -56,7 +52,7 @@ test('voucher of the bot appears in the chat with QR code and redeem code, as it
     .first()
     .waitFor()
   await page.getByLabel(`Message as ${user}`).fill('Thank you')
-  await page.keyboard.press('Enter')
+  await page.getByLabel(`Message as ${user}`).press('Enter')
   await talk.getByText('Thank you').waitFor()
   await checkLook(page, 'chat')
   await page.getByRole('link', { name: 'Chats' }).click()
@@ -74,6 +70,7 @@ test('user blocks the bot, whose message is refused, and lifts the block', async
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByRole('alert').filter({ hasText: /block/i }).waitFor()
   await page.getByRole('button', { name: 'Lift the block' }).click()
+  await page.getByRole('button', { name: 'Block the bot' }).waitFor()
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByRole('log').getByText('Are you there?').waitFor()
 })
@@ -82,11 +79,11 @@ test('receiver that refuses the update of a chat shows its response beside the m
   const { page, user } = await startChat()
   server.app.secret = 'a-secret-of-the-app'
   await page.getByLabel(`Message as ${user}`).fill('Hello')
-  await page.keyboard.press('Enter')
+  await page.getByLabel(`Message as ${user}`).press('Enter')
   const step = page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
   await step.getByText('401').first().waitFor()
   await step.getByText('unknown signature').first().waitFor()
-  await page.getByText('failed', { exact: true }).waitFor()
+  await page.getByText('failed', { exact: true }).first().waitFor()
   server.app.secret = WEBHOOK_SECRET
   await checkLook(page, 'chat-refused')
 })

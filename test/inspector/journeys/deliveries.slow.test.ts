@@ -1,21 +1,16 @@
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Forwarder } from '../../../src/workbench/forwarding.js'
 import { emptyResponse } from '../../../src/workbench/listener.js'
 import { startListenerPage } from '../../../src/workbench/page-server/server.js'
 import { listen } from '../../support/listen.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
-import { newLink, type PageServer, pageServer } from '../../support/page/server.js'
+import { newLink, usePageServer } from '../../support/page/server.js'
 import { deliver, listening, nowSeconds, secret } from '../../support/webhook/listener.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 async function open(link: string): Promise<TestPage> {
   const page = await browser.page()
@@ -55,7 +50,7 @@ test('filters of deliveries by type, bot, update id and state select what they n
   await expect.poll(() => rows(page).count()).toBe(all)
   await page.getByLabel('State').selectOption('dead_letter')
   await page.getByText('No deliveries here.').waitFor()
-  expect(new URL(page.url()).search).toBe('?bot_id=bot_shop&status=dead_letter')
+  await page.waitForURL(({ search }) => search === '?bot_id=bot_shop&status=dead_letter')
   await page.getByLabel('State').selectOption('delivered')
   await expect.poll(() => rows(page).count()).toBe(all)
   await checkLook(page, 'deliveries')
@@ -91,6 +86,7 @@ test('page of a listener has the same filters but no bot, and replays a delivery
   await tab.getByLabel('Update id').pressSequentially('8', { delay: 50 })
   await expect.poll(() => rows(tab).count()).toBe(1)
   await tab.getByLabel('Update id').fill('')
+  await expect.poll(() => rows(tab).count()).toBe(4)
   await tab.getByLabel('State').selectOption('failed')
   await expect.poll(() => rows(tab).count()).toBe(1)
   await tab.getByLabel('State').selectOption('')
@@ -100,10 +96,12 @@ test('page of a listener has the same filters but no bot, and replays a delivery
   await tab.getByText('No deliveries here.').waitFor()
   expect(await tab.getByLabel('Bot').count()).toBe(0)
   await tab.getByLabel('Type').selectOption('')
+  await expect.poll(() => rows(tab).count()).toBe(4)
   await checkLook(tab, 'listener')
   await rows(tab).getByRole('link').first().click()
-  await tab.getByRole('heading', { name: 'Signature' }).waitFor()
+  await tab.getByRole('heading', { name: 'Signature', exact: true }).waitFor()
   await tab.getByRole('button', { name: 'As sent' }).click()
-  await expect.poll(() => replayed, { timeout: 30_000 }).toBe(1)
+  await tab.getByRole('status').getByRole('region', { name: 'Body of the response' }).waitFor()
+  expect(replayed).toBe(1)
   expect(tab.errors).toEqual([])
 })

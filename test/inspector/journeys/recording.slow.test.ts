@@ -1,19 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { openPage } from '../../support/page/open-page.js'
-import { type PageServer, pageServer } from '../../support/page/server.js'
+import { usePageServer } from '../../support/page/server.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 test('chosen rows of the stream become a scenario, which passes on an empty server', async () => {
   const page = await openPage(browser, server)
@@ -32,6 +27,7 @@ test('chosen rows of the stream become a scenario, which passes on an empty serv
   expect(text).not.toContain('vouchers.verify')
   expect(text).not.toContain(credential.value)
   await checkLook(page, 'recording')
+  await page.getByRole('checkbox', { name: /^vouchers\.verify at / }).waitFor()
   await form.getByRole('button', { name: 'Choose all shown' }).click()
   await content.waitFor({ state: 'detached' })
   await form.getByRole('button', { name: 'Make the scenario' }).click()
@@ -44,6 +40,6 @@ test('chosen rows of the stream become a scenario, which passes on an empty serv
   writeFileSync(join(cwd, 'all.yaml'), saved)
   expect((await cli('scenario run one.yaml all.yaml', { cwd })).stdout).toContain('2 passed')
   await form.getByRole('button', { name: 'Close' }).click()
-  expect(await page.getByRole('checkbox').count()).toBe(0)
+  await expect.poll(() => page.getByRole('checkbox').count()).toBe(0)
   expect(page.errors).toEqual([])
 })

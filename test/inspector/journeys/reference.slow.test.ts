@@ -1,19 +1,14 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endpoints } from '../../../src/contract/index.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
-import { newLink, type PageServer, pageServer } from '../../support/page/server.js'
+import { newLink, usePageServer } from '../../support/page/server.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 test('reference of the page finds an endpoint and shows its members, failures and examples', async () => {
   const page = await browser.page()
@@ -25,7 +20,7 @@ test('reference of the page finds an endpoint and shows its members, failures an
   await page.getByLabel('Endpoint, path, scope').pressSequentially('vouchers/redeem', { delay: 20 })
   await page.getByRole('region', { name: 'curl of vouchers.redeem' }).waitFor()
   expect(await page.getByLabel('Endpoint, path, scope').inputValue()).toBe('vouchers/redeem')
-  expect(await page.locator('.endpoint').count()).toBe(1)
+  await expect.poll(() => page.locator('.endpoint').count()).toBe(1)
   await page.getByRole('cell', { name: 'body credential.value' }).waitFor()
   await page.getByText(/^\d+ failures: VOUCHER_/).click()
   await page.getByRole('cell', { name: 'VOUCHER_ALREADY_REDEEMED', exact: true }).waitFor()
@@ -46,10 +41,10 @@ test('written reference works from a file without a network: anchors, search and
   page.on('request', (request) => loaded.push(request.url()))
   await page.goto(file)
   await page.getByRole('link', { name: 'redeem', exact: true }).click()
-  expect(page.url()).toBe(`${file}#vouchers.redeem`)
+  await page.waitForURL(`${file}#vouchers.redeem`)
   await checkLook(page, 'reference-file')
   await page.getByLabel('Find', { exact: true }).fill('teapot')
-  expect(await page.getByRole('article').count()).toBe(0)
+  await expect.poll(() => page.getByRole('article').count()).toBe(0)
   await page.getByLabel('Find', { exact: true }).fill('TEMPLATE_QUOTA_EXHAUSTED')
   const found = endpoints.filter((it) => it.failures.includes('TEMPLATE_QUOTA_EXHAUSTED')).map(({ id }) => id)
   await expect.poll(() => page.locator('article:not([hidden])').count()).toBe(found.length)

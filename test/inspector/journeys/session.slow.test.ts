@@ -71,7 +71,7 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
     await page.getByLabel('Find').fill('user-1')
     await page.keyboard.press('Enter')
     const asked = other.received.length
-    await expect.poll(() => other.received.length, { timeout: 30_000 }).toBeGreaterThan(asked)
+    await expect.poll(() => other.received.length).toBeGreaterThan(asked)
     await other.close()
     // The browser itself may ask for the icon of the tab.
     const urls = other.received.map(({ method, url }) => `${method} ${url}`).filter((it) => !it.endsWith('/icon.svg'))

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { openPage } from '../../support/page/open-page.js'
-import { type PageServer, pageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
+import { usePageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
 
 const browser = useBrowser()
-let server: PageServer
-
-beforeAll(async () => {
-  server = await pageServer()
-})
-afterAll(() => server.close())
+const server = usePageServer()
 
 const open = (path: string) => openPage(browser, server, path)
 
@@ -40,11 +35,13 @@ test('restore says what is lost before it happens, and returns to the snapshot',
   await page.getByRole('button', { name: 'Save the state' }).click()
   await page.getByRole('row').filter({ hasText: 'before-sale' }).waitFor()
   const saved = await vouchers()
-  // The clock of the records must be later than that of the snapshot.
+  // The clock of the records must be later than the clock of the snapshot.
   await server.client.platform.advanceClock({ seconds: 7200 })
   const { credential } = await server.issue()
   await server.issue()
   await server.client.vouchers.redeem({ credential })
+  // The page has read the moved clock.
+  await page.getByRole('row').filter({ hasText: 'before-sale' }).getByText('2 h ago').waitFor()
   await page.getByRole('button', { name: 'Restore before-sale' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText(/^Lost: 2 vouchers, .*1 redemption\.$/).waitFor()
@@ -152,7 +149,7 @@ test('errors are grouped by code with their meaning, and lead to the call', asyn
   await group.getByText('The voucher is already redeemed. See details.redemption_id').waitFor()
   await checkLook(page, 'errors')
   await group.getByRole('link', { name: 'vouchers.redeem' }).first().click()
-  await page.getByRole('heading', { name: 'vouchers.redeem' }).waitFor()
+  await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
   await page.getByText('VOUCHER_ALREADY_REDEEMED').first().waitFor()
   expect(page.errors).toEqual([])
 })

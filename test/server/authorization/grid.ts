@@ -101,7 +101,10 @@ const unknown = (kind: 'token' | 'bot' | 'operator', prefix: 'sop_' | 'sbot_' | 
   fixed({ kind, fault: 'unknown' }, `Bearer ${makeToken(prefix, seededRandom(prefix))}`)
 
 const applicationStates = ['disabled', 'suspended', 'featureless', 'encrypted only', 'other origin'] as const
-const malformed = ['', 'Bearer', 'Basic dXNlcjpwYXNz', 'Bearer a b', 'Bearer x', 'Bearer ..', 'Bearer sop-x']
+const malformed = [
+  ...['', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 'Token x'],
+  ...['Bearer a b', 'Bearer x', 'Bearer ..', 'Bearer sop-x'],
+]
 
 export const entries: Readonly<Record<string, Entry>> = {
   none: fixed({ kind: null, fault: 'missing' }, null),
@@ -109,6 +112,7 @@ export const entries: Readonly<Record<string, Entry>> = {
 
   token: tokenOf(),
   'token, unknown': unknown('token', 'sop_'),
+  'token of a prefix alone, unknown': fixed({ kind: 'token', fault: 'unknown' }, 'Bearer sop_'),
   'token, a slip in its checksum': {
     held: { kind: 'token', fault: 'unknown' },
     make: async ({ token }) => ({
@@ -208,6 +212,12 @@ async function inputOf({ id }: Endpoint, tenant: Tenant, botId?: string): Promis
 const absentOf = (member: string): unknown =>
   member === 'credential' ? unknownCredential() : `${member}_01ARZ3NDEKTSV4RRFFQ69G5FAV`
 
+/** Ids of a form that no object has: they are refused like absent ones. */
+const malformedIds = [
+  ...['x', '', 'tpl_', '../x', '%', '%zz', '\u0000', 'é', '🎟'],
+  ...["' or 1=1 --", 'x'.repeat(4_000), '__proto__'],
+]
+
 async function send(transport: Transport, request: WireRequest): Promise<ApiResponse> {
   if (transport !== 'dispatch') return (transport === 'plain' ? server : strict).send(request)
   const [path, query] = request.path.split('?', 2) as [string, string?]
@@ -251,6 +261,9 @@ const ofKinds = new Map(
     .map((row) => [row.caller, row]),
 )
 
+/** True for the row of a route that stands for its kind of caller. */
+export const isOfKind = (row: Row | undefined): boolean => row !== undefined && ofKinds.get(row.caller) === row
+
 const valid = ['token', 'bot', 'account', 'operator']
 
 /**
@@ -268,13 +281,12 @@ const everyTransport: readonly Transport[] = ['plain', 'dispatch', 'plain, serve
 function transportsOf(name: string, { held }: Entry, row: Row, extent: Extent): readonly Transport[] {
   const isTaken = held.kind === row.caller
   const isPlainest = isTaken && valid.includes(name)
-  const isOfKind = ofKinds.get(row.caller) === row
-  if (onPostgres) return isPlainest || (isOfKind && ofRows.includes(name)) ? ['plain'] : []
+  if (onPostgres) return isPlainest || (isOfKind(row) && ofRows.includes(name)) ? ['plain'] : []
   const isOfOrigin = isTaken && name.endsWith(', application other origin')
   const isOfScope = isTaken && [`${row.scope} alone`, `all but ${row.scope}`].some((it) => name.endsWith(`, ${it}`))
-  const isOfForm = ofForm.includes(name) && (isTaken || isOfKind || name === 'none' || valid.includes(name))
+  const isOfForm = ofForm.includes(name) && (isTaken || isOfKind(row) || name === 'none' || valid.includes(name))
   const plain: readonly Transport[] = isOfScope || isOfForm ? ['plain'] : []
-  const isEncrypted = isPlainest && (isOfKind || row.caller === 'operator')
+  const isEncrypted = isPlainest && (isOfKind(row) || row.caller === 'operator')
   const quick = isEncrypted ? everyTransport : isOfOrigin ? (['dispatch'] as const) : plain
   return extent === 'quick' ? quick : everyTransport.filter((it) => !quick.includes(it))
 }
@@ -287,7 +299,8 @@ function seen({ status, headers: { date: _date, 'x-request-id': _id, ...headers 
 }
 
 /**
- * Sends one credential to a route over the transports, for its own, foreign and absent objects.
+ * Sends one credential to a route over the transports, for its own, foreign and absent objects. A valid one is also sent
+ * in plain text for objects with a malformed id.
  * @returns responses that deviate from the authorization table
  */
 async function tryAll(
@@ -320,6 +333,9 @@ async function tryAll(
     if (codeOf(response) !== expected || !statuses.includes(response.status)) {
       wrong.push({ name, transport, object, expected, got: [response.status, codeOf(response)] })
     }
+    if (expected === 'TOKEN_TYPE_NOT_ACCEPTED' && response.details.accepted !== row.caller) {
+      wrong.push({ name, transport, object, details: response.details })
+    }
     if (transport === 'dispatch' || !takesHead(row.route)) return seen(response)
     const head = await send(transport, { ...wire, method: 'HEAD', headers })
     if (head.status !== response.status || head.text !== '') {
@@ -335,6 +351,13 @@ async function tryAll(
       const foreign = others.foreign[member]
       alike[`foreign ${member}`] = await call(transport, { ...own, [member]: foreign }, 'foreign', missing)
       if (alike[`foreign ${member}`] !== alike[`absent ${member}`]) wrong.push({ name, transport, member, alike })
+      if (!isTaken || !valid.includes(name) || transport !== 'plain' || member === 'credential') continue
+      for (const id of malformedIds) {
+        // With an empty id the path matches no route.
+        if (id === '' && endpoint.path.includes(`:${member}`)) continue
+        const refused = await call(transport, { ...own, [member]: id }, id, missing)
+        if (refused !== alike[`absent ${member}`]) wrong.push({ name, member, id, refused })
+      }
     }
     const refusal = expectedCode(row, held, transport, null)
     // A repeated success needs new objects; a tenant in a refused state cannot create any, and succeeds only once.

@@ -181,12 +181,6 @@ describe('refused bot issue', () => {
     expect(await transcript()).toEqual([])
   })
 
-  it('bot issue to a chat of another bot is refused like an unknown chat', async () => {
-    const other = await newChat(tenant, await tenant.bot())
-    const foreign = await issue({ chat_id: other.id })
-    expect([foreign.status, foreign.sameness]).toEqual([404, (await issue({ chat_id: 'x' })).sameness])
-  })
-
   it('bot issue with recipient_user_id is refused because the chat defines it', async () => {
     expect((await issue({ recipient_user_id: 'bob' } as object)).code).toBe('VALIDATION_FAILED')
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { sharedApp, testApp } from '../../support/server/app.js'
+import { sharedApp } from '../../support/server/app.js'
 import { newTenant } from '../../support/server/tenant.js'
 
 const server = sharedApp()
@@ -101,28 +101,5 @@ describe('PATCH of a bot', () => {
       Object.entries(everything).map(([member, value]) => tenant.console(bots.update, { botId, [member]: value })),
     )
     expect((await tenant.console(bots.get, { botId })).data).toMatchObject({ name, command_menus, profile })
-  })
-})
-
-describe('list of bots', () => {
-  it("list of bots has the account's bots without their profiles, newest first, in pages", async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    await (await newTenant(own)).appliedBot()
-    const made = []
-    for (let have = 0; have < 3; have++) {
-      made.unshift(await tenant.appliedBot())
-      own.clock.advance(1)
-    }
-    expect((await tenant.console(bots.list, {})).data).toEqual({
-      items: made,
-      pagination: { page: 1, limit: 20, total: 3, pages: 1 },
-    })
-    expect((await tenant.console(bots.list, { page: 2, limit: 2 })).data).toEqual({
-      items: made.slice(2),
-      pagination: { page: 2, limit: 2, total: 3, pages: 2 },
-    })
-    expect((await tenant.console(bots.list, { page: 9 })).data.items).toEqual([])
-    await own.close()
   })
 })

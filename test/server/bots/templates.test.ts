@@ -3,7 +3,7 @@ import { botScopes } from '../../../src/contract/endpoint.js'
 import { contract } from '../../../src/contract/index.js'
 import type { TemplateInput } from '../../../src/contract/templates.js'
 import { type TestApp, testApp } from '../../support/server/app.js'
-import { newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
+import { newTenant, type Tenant, templateBody } from '../../support/server/tenant.js'
 
 let server: TestApp
 beforeAll(() => {
@@ -11,7 +11,7 @@ beforeAll(() => {
 })
 afterAll(() => server.close())
 
-const { apps, bots, platform, templates } = contract
+const { bots } = contract
 
 /** The template calls of one bot, made with its account's JWT. */
 const botCallsOf = (tenant: Tenant, botId: string) => ({
@@ -20,34 +20,9 @@ const botCallsOf = (tenant: Tenant, botId: string) => ({
   submit: (templateId: string) => tenant.console(bots.submitTemplate, { botId, templateId }),
   list: async (filter: object = {}) =>
     (await tenant.console(bots.templates, { botId, ...filter })).data.items.map((it) => it.id),
-  reject: (templateId: string) =>
-    tenant.operator(platform.rejectTemplate, { templateId, code: 'UNCLEAR', reason: 'What is it?' }),
 })
 
 describe('templates of a bot without an application', () => {
-  it('unlinked bot can reuse the external id of a template only after its rejection', async () => {
-    const tenant = await newTenant(server)
-    const [one, other] = [await tenant.bot(), await tenant.bot()].map(({ id }) => botCallsOf(tenant, id))
-    if (one === undefined || other === undefined) throw new Error('two bots were made')
-    const same = { external_template_id: `same-${serial()}` }
-    const { id } = (await one.create(same)).data
-    expect((await other.create(same)).status).toBe(201)
-    expect(await one.create(same)).toMatchObject({
-      status: 409,
-      code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
-      details: { template_id: id },
-    })
-    await one.submit(id)
-    await one.reject(id)
-    const { id: second } = (await one.create(same)).data
-    expect(await one.submit(id)).toMatchObject({
-      code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
-      details: { template_id: second },
-    })
-    expect((await one.list()).sort()).toEqual([id, second].sort())
-    expect((await other.submit(second)).code).toBe('TEMPLATE_NOT_FOUND')
-  })
-
   it('exactly one of several concurrent template creations with one external id succeeds', async () => {
     const tenant = await newTenant(server)
     const { create } = botCallsOf(tenant, (await tenant.bot()).id)
@@ -65,34 +40,6 @@ describe('templates of a linked bot', () => {
     const page = (await tenant.console(bots.templates, { botId, page: 2, limit: 2 })).data
     expect([page.items.length, page.pagination]).toEqual([1, { page: 2, limit: 2, total: 3, pages: 2 }])
     expect((await tenant.console(bots.templates, { botId, status: 'gone' as 'draft' })).code).toBe('VALIDATION_FAILED')
-  })
-})
-
-describe('link adopts templates', () => {
-  it('linking moves a rejected bot template even if the application already uses its external id', async () => {
-    const tenant = await newTenant(server)
-    const { appId } = tenant
-    const { id: botId } = await tenant.bot()
-    const botCalls = botCallsOf(tenant, botId)
-    const held = await tenant.draft()
-    const { id } = (await botCalls.create({ external_template_id: held.externalTemplateId })).data
-    await botCalls.submit(id)
-    await botCalls.reject(id)
-    await tenant.console(apps.linkBot, { appId, botId })
-    expect((await botCalls.list()).sort()).toEqual([held.id, id].sort())
-    expect(await botCalls.submit(id)).toMatchObject({
-      code: 'EXTERNAL_TEMPLATE_ID_EXISTS',
-      details: { template_id: held.id },
-    })
-  })
-
-  it('linking a bot to an application moves no template of another bot of the account', async () => {
-    const tenant = await newTenant(server)
-    const [linked, other] = [await tenant.bot(), await tenant.bot()]
-    const { id } = (await botCallsOf(tenant, other.id).create()).data
-    await tenant.console(apps.linkBot, { appId: tenant.appId, botId: linked.id })
-    expect((await tenant.runtime(templates.list, {})).data.items).toEqual([])
-    expect(await botCallsOf(tenant, other.id).list()).toEqual([id])
   })
 })
 

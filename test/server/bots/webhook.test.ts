@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
-import { all, run } from '../../../src/store/operation.js'
-import { START_MS, type TestApp, testApp } from '../../support/server/app.js'
+import { all } from '../../../src/store/operation.js'
+import { type TestApp, testApp } from '../../support/server/app.js'
 import { DeliveryScene, SECRET } from '../../support/server/deliveries.js'
 import { newTenant } from '../../support/server/tenant.js'
 
@@ -148,52 +148,6 @@ describe('webhook settings', () => {
     during = () => server.deps.polls.open(bot.id)
     expect((await set()).code).toBe('POLLING_ACTIVE')
     during = () => {}
-  })
-})
-
-describe('list of deliveries', () => {
-  it('list of deliveries filtered by status returns the matching ones in pages, newest first', async () => {
-    const { tenant, bot, set, ping, deliveries } = await botOf()
-    await set()
-    for (let n = 0; n < 6; n++) await ping()
-    const made = await deliveries()
-    const stand = ['failed', 'delivered', 'dead_letter', 'failed', 'dead_letter', 'delivered']
-    await server.deps.store.write(function* () {
-      for (const [index, { id }] of made.entries()) {
-        yield* run('update deliveries set status = $2, ready = 0 where id = $1', [id, stand[index] as string])
-      }
-    })
-    for (const status of ['failed', 'dead_letter', 'delivered'] as const) {
-      const found = await tenant.console(contract.webhook.deliveries, { botId: bot.id, status })
-      expect(found.data.items.map((it) => it.id)).toEqual(
-        made.filter((_, index) => stand[index] === status).map((it) => it.id),
-      )
-      const second = await tenant.console(contract.webhook.deliveries, { botId: bot.id, status, page: 2, limit: 1 })
-      expect(second.data).toMatchObject({ items: [found.data.items[1]], pagination: { total: 2, pages: 2 } })
-    }
-  })
-
-  it('list of deliveries shows the latest 100 attempts of each delivery with their numbers', async () => {
-    const { set, ping, deliveries } = await botOf()
-    await set()
-    for (let n = 0; n < 2; n++) await ping()
-    const [many, few] = await deliveries()
-    await server.deps.store.write(function* () {
-      for (const [delivery, attempts] of [
-        [many, 130],
-        [few, 2],
-      ] as const) {
-        for (let number = 1; number <= attempts; number++) {
-          yield* run(
-            `insert into delivery_attempts (delivery_id, number, bot_id, manual, started_at, duration_ms)
-             values ($1, $2, $3, 1, $4, 1)`,
-            [delivery?.id ?? '', number, delivery?.bot_id ?? '', START_MS],
-          )
-        }
-      }
-    })
-    const numbers = (await deliveries()).map((it) => it.attempts.map((attempt) => attempt.number))
-    expect(numbers).toEqual([Array.from({ length: 100 }, (_, index) => 31 + index), [1, 2]])
   })
 })
 

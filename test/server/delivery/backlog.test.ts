@@ -146,21 +146,6 @@ describe('backlog of updates', () => {
     ])
   })
 
-  it('backlog can be polled after a webhook delete; the next webhook gets no confirmed update', async () => {
-    const bot = await botWithBacklog()
-    await bot.set()
-    await settleAll()
-    await bot.remove()
-    expect((await bot.list('pending')).total).toBe(0)
-    expect((await bot.poll({ offset: BACKLOG })).data.items.map((it) => it.update_id)).toEqual([BACKLOG])
-    await bot.set()
-    await settleAll()
-    const waiting = (await bot.rows<{ update_id: number; status: string }>('deliveries')).filter(
-      (it) => it.status !== 'cancelled',
-    )
-    expect(waiting.map((it) => it.update_id)).toEqual([BACKLOG])
-  })
-
   it('webhook changes and polls give equal results before and after the backlog is applied', async () => {
     const [eager, lazy] = [await botWithBacklog(), await botWithBacklog()]
     type Call = (bot: typeof eager) => Promise<{ readonly status: number; readonly text: string }>

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { contract } from '../../../src/contract/index.js'
 import { DeliveryScene, SECRET, until } from '../../support/server/deliveries.js'
 
 describe('retry schedule', () => {
@@ -48,44 +47,6 @@ describe('retry schedule', () => {
     scene.server.clock.advance(86_400_000)
     await scene.untilStatus(await scene.ping(), 'delivered')
     expect(receiver.calls).toHaveLength(2)
-  })
-})
-
-describe('manual retry', () => {
-  it('failed manual retry of a dead letter leaves it a dead letter', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    receiver.respond = () => 500
-    await scene.set(receiver)
-    const updateId = await scene.ping()
-    await scene.untilStatus(updateId, 'failed')
-    for (const seconds of [60, 300, 900, 3600]) {
-      const { length } = receiver.calls
-      scene.server.clock.advance(seconds * 1000)
-      await until(async () => (await scene.delivery(updateId)).attempt_count === length + 1)
-    }
-    expect((await scene.delivery(updateId)).status).toBe('dead_letter')
-    expect((await scene.retry(String(updateId))).data.status).toBe('pending')
-    await until(() => receiver.calls.length === 6)
-    expect(await scene.untilStatus(updateId, 'dead_letter')).toMatchObject({
-      attempt_count: 5,
-      manual_attempt_count: 1,
-      next_attempt_at: null,
-    })
-    receiver.respond = () => 204
-    await scene.retry(String(updateId))
-    expect(await scene.untilStatus(updateId, 'delivered')).toMatchObject({ last_status_code: 204, last_error: null })
-  })
-
-  it('manual retry is refused while the bot has no webhook', async () => {
-    const scene = await DeliveryScene.open()
-    const receiver = await scene.receiver()
-    await scene.set(receiver)
-    const updateId = await scene.ping()
-    await scene.untilStatus(updateId, 'delivered')
-    await scene.tenant.console(contract.webhook.delete, { botId: scene.bot.id })
-    const refused = await scene.retry(String(updateId), { force: true })
-    expect([refused.code, refused.details]).toEqual(['DELIVERY_NOT_RETRYABLE', { status: 'delivered' }])
   })
 })
 

@@ -53,21 +53,6 @@ describe('test clock', () => {
     expect((await operator(getClock, {})).data.now).toBe('2027-03-02T00:00:00.000Z')
     await own.close()
   })
-
-  it('test clock governs the expiry of account tokens', async () => {
-    const own = testApp()
-    const tenant = await newTenant(own)
-    const operator = callerOf(own.send, own.operatorKey)
-    const made = await operator(contract.platform.issueAccountToken, {
-      accountId: tenant.accountId,
-      expires_in_seconds: 60,
-    })
-    const short = callerOf(own.send, made.data.jwt)
-    expect((await short(contract.apps.list, {})).status).toBe(200)
-    await operator(contract.platform.advanceClock, { seconds: 60 })
-    expect((await short(contract.apps.list, {})).code).toBe('TOKEN_EXPIRED')
-    await own.close()
-  })
 })
 
 describe('lists of the operator', () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import type { VoucherEvent, VoucherHistory } from '../../../src/contract/platform/voucher-history.js'
-import type { RedemptionRow } from '../../../src/domain/rows.js'
+import type { RedemptionRow } from '../../../src/domain/voucher.js'
 import { inserting, interleave } from '../../../src/store/operation.js'
 import { SHOWN_REDEMPTIONS_MAX } from '../../../src/store/voucher-history.js'
 import { DAY_MS, START_MS, sharedApp, type TestApp, testApp } from '../../support/server/app.js'

@@ -166,9 +166,9 @@ describe('activity', () => {
   it('activity sends live lines without exchanges while the time for exchanges is spent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    let elapsed = 0
+    let cpuMs = 0
     // Each exchange takes 20 ms of 30: its line is measured by two calls.
-    const activity = new Activity({ now: () => 0, inspect: true, elapsed: () => (elapsed += 20) })
+    const activity = new Activity({ now: () => 0, inspect: true, cpuMs: () => (cpuMs += 20) })
     activity.addRequest(entry(), captured(8))
     const lines = linesOf(activity.stream({ follow: true, bodies: true }))
     for (let n = 0; n < 4; n++) activity.addRequest(entry(), captured(8))
@@ -187,8 +187,8 @@ describe('activity', () => {
   it('activity captures nothing for followers while the time for exchanges is spent', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    let elapsed = 0
-    const activity = new Activity({ now: () => 0, elapsed: () => (elapsed += 40) })
+    let cpuMs = 0
+    const activity = new Activity({ now: () => 0, cpuMs: () => (cpuMs += 40) })
     activity.stream({ follow: true, bodies: true }).resume()
     activity.addRequest(entry(), captured(8))
     expect(activity.captures).toBe(true)

@@ -20,58 +20,46 @@ async function fill(port: number, count = REQUESTS): Promise<void> {
   connection.destroy()
 }
 
-it(
-  'server responds and exits while nothing reads its log',
-  () =>
-    inFolder(async (dataDir) => {
-      const child = await startServerChild(dataDir, 'info', false)
-      await fill(child.port)
-      expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
-      expect(await child.stop(10_000)).toBe(0)
-    }),
-  60_000,
-)
+it('server responds and exits while nothing reads its log', () =>
+  inFolder(async (dataDir) => {
+    const child = await startServerChild(dataDir, 'info', false)
+    await fill(child.port)
+    expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+    expect(await child.stop(120_000)).toBe(0)
+  }))
 
-it(
-  'reader that starts late gets whole log lines and the number of dropped lines',
-  () =>
-    inFolder(async (dataDir) => {
-      const child = await startServerChild(dataDir, 'info', false)
-      await fill(child.port)
-      let text = ''
-      child.stderr.on('data', (chunk: Buffer) => {
-        text += chunk.toString('utf8')
-      })
-      const ended = new Promise((resolve) => child.stderr.once('end', resolve))
-      while (!text.includes('dropped')) await new Promise((resolve) => child.stderr.once('data', resolve))
-      expect(await child.stop(10_000)).toBe(0)
-      await ended
-      const lines = text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as { msg: string; dropped?: number })
-      const requests = lines.filter(({ msg }) => msg === 'request').length
-      const dropped = lines.reduce((sum, line) => sum + (line.dropped ?? 0), 0)
-      expect(dropped).toBeGreaterThan(0)
-      expect(requests + dropped).toBe(REQUESTS)
-      expect(lines.at(-1)?.msg).toBe('stopped')
-    }),
-  60_000,
-)
+it('reader that starts late gets whole log lines and the number of dropped lines', () =>
+  inFolder(async (dataDir) => {
+    const child = await startServerChild(dataDir, 'info', false)
+    await fill(child.port)
+    let text = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8')
+    })
+    const ended = new Promise((resolve) => child.stderr.once('end', resolve))
+    while (!text.includes('dropped')) await new Promise((resolve) => child.stderr.once('data', resolve))
+    expect(await child.stop(120_000)).toBe(0)
+    await ended
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { msg: string; dropped?: number })
+    const requests = lines.filter(({ msg }) => msg === 'request').length
+    const dropped = lines.reduce((sum, line) => sum + (line.dropped ?? 0), 0)
+    expect(dropped).toBeGreaterThan(0)
+    expect(requests + dropped).toBe(REQUESTS)
+    expect(lines.at(-1)?.msg).toBe('stopped')
+  }))
 
-it(
-  'server responds and exits after the reader of its log has closed',
-  () =>
-    inFolder(async (dataDir) => {
-      const child = await startServerChild(dataDir, 'info', false)
-      child.stderr.destroy()
-      // A closed pipe refuses the first line, so nothing has to fill.
-      await fill(child.port, 10 * PER_WRITE)
-      expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
-      expect(await child.stop(10_000)).toBe(0)
-    }),
-  60_000,
-)
+it('server responds and exits after the reader of its log has closed', () =>
+  inFolder(async (dataDir) => {
+    const child = await startServerChild(dataDir, 'info', false)
+    child.stderr.destroy()
+    // A closed pipe refuses the first line, so nothing has to fill.
+    await fill(child.port, 10 * PER_WRITE)
+    expect((await child.send({ method: 'GET', path: '/healthz' })).status).toBe(200)
+    expect(await child.stop(120_000)).toBe(0)
+  }))
 
 it('stderr log ignores lines written after its end', async () => {
   const log = new StderrLog()

@@ -98,7 +98,7 @@ describe('vouchers of a seed', () => {
     ])
     expect(await problemsOf(lines.join('\n'))).toEqual([
       '7:82 applications[0].templates[0].issue_limit must be at least 4, the number of its vouchers.',
-      '11:54 applications[0].vouchers[1].external_issue_id is that of an earlier record.',
+      '11:54 applications[0].vouchers[1].external_issue_id is taken by an earlier record.',
       '12:34 applications[0].vouchers[2].template_id must be the id of an active template of the application.',
     ])
     const unknown = until(relative, ['template_id: tpl_1, external_issue_id: a, status: used, state: x'])
@@ -153,22 +153,22 @@ describe('checkSeed', () => {
     [
       'one token of two records',
       ({ applications: [it] }) => it?.tokens?.push({ ...it.tokens[0], id: 'tok_2' } as never),
-      '/applications/0/tokens/1/token is that of an earlier record',
+      '/applications/0/tokens/1/token is taken by an earlier record',
     ],
     [
       'an id of two records',
       ({ applications }) => applications.push({ id: 'app_coffee', name: 'Other' }),
-      '/applications/1/id is that of an earlier record',
+      '/applications/1/id is taken by an earlier record',
     ],
     [
       'an external id of two templates',
       ({ applications: [it] }) => Object.assign(it?.templates?.[1] ?? {}, { external_template_id: 'coffee-1' }),
-      '/applications/0/templates/1/external_template_id is that of an earlier record',
+      '/applications/0/templates/1/external_template_id is taken by an earlier record',
     ],
     [
       'a username of two bots',
       ({ bots: [, it] }) => Object.assign(it ?? {}, { username: 'coffee_bot' }),
-      '/bots/1/username is that of an earlier record',
+      '/bots/1/username is taken by an earlier record',
     ],
     [
       'a scope twice',

@@ -234,22 +234,18 @@ describe('transport keys of a live server', () => {
       await live.close()
     }))
 
-  it(
-    'server killed after key rotations restarts with every transport key that a call returned',
-    () =>
-      inFolder(async (dataDir) => {
-        const first = await startServerChild(dataDir)
-        const call = callerOf(first.send, first.operatorKey)
-        const rotations = Array.from({ length: 20 }, () => call(contract.platform.rotateSecureKeys, {}))
-        const responses = (await Promise.all(rotations)).map(({ data }) => data.items)
-        await first.kill()
-        const second = await startServerChild(dataDir)
-        const { items } = (await callerOf(second.send, second.operatorKey)(contract.platform.secureKeys, {})).data
-        const known = responses.map((it) => it[0]?.kid)
-        expect(known).toContain(items[0]?.kid)
-        expect(items.filter(({ state }) => state === 'grace')).toHaveLength(20)
-        await second.kill()
-      }),
-    60_000,
-  )
+  it('server killed after key rotations restarts with every transport key that a call returned', () =>
+    inFolder(async (dataDir) => {
+      const first = await startServerChild(dataDir)
+      const call = callerOf(first.send, first.operatorKey)
+      const rotations = Array.from({ length: 20 }, () => call(contract.platform.rotateSecureKeys, {}))
+      const responses = (await Promise.all(rotations)).map(({ data }) => data.items)
+      await first.kill()
+      const second = await startServerChild(dataDir)
+      const { items } = (await callerOf(second.send, second.operatorKey)(contract.platform.secureKeys, {})).data
+      const known = responses.map((it) => it[0]?.kid)
+      expect(known).toContain(items[0]?.kid)
+      expect(items.filter(({ state }) => state === 'grace')).toHaveLength(20)
+      await second.kill()
+    }))
 })

@@ -16,6 +16,7 @@ import { deleteOldUpdates } from '../../../src/store/delivery/updates.js'
 import { runWorkerPass } from '../../../src/store/delivery/worker-pass.js'
 import { all, count, type Op, run } from '../../../src/store/operation.js'
 import { addUpdate } from '../../../src/store/outbox.js'
+import { isRest } from '../../support/extent.js'
 import { plantBot, plantWebhook } from '../../support/server/webhooks.js'
 import { wrongCounts } from '../../support/store/bot-counts.js'
 import { onPostgres } from '../../support/store/engine-name.js'
@@ -64,7 +65,7 @@ const shown = (status: string, border: number) => `'${status}' = case
   when status in ('pending', 'failed') and coalesce(resume_status, 'failed') = 'failed' and update_id <= ${border}
   then 'cancelled' else status end`
 
-describe('counts of the deliveries of a bot', () => {
+describe.skipIf(isRest)('counts of the deliveries of a bot', () => {
   /** 2,600 deliveries in three blocks, of every status, in flight and by hand. */
   const plant = () =>
     write(function* (): Op<void> {
@@ -138,7 +139,8 @@ function choices(seed: number): (end: number) => number {
 }
 
 describe('counts after random operations', () => {
-  const seeds = Array.from({ length: 6 }, (_, index) => index + 1 + Number(process.env.VOUCHERCTL_SEED ?? 0))
+  const all = Array.from({ length: 6 }, (_, index) => index + 1 + Number(process.env.VOUCHERCTL_SEED ?? 0))
+  const seeds = onPostgres ? all : all.filter((_, index) => index > 1 === isRest)
 
   it.each(seeds)('counts and pages match the rows (seed %d)', async (seed) => {
     const below = choices(seed)
@@ -211,6 +213,8 @@ describe('counts after random operations', () => {
     await setWebhook()
     for (let step = 0; step < 100; step++) {
       await weighted[below(weighted.length)]?.()
+      // A wrong count stays wrong; on PostgreSQL the many queries of a comparison take most of the time.
+      if (onPostgres && step % 5 < 4) continue
       expect(await read(() => differences(7)), `after step ${step}`).toEqual([{}])
     }
     const { length: attempts } = await passes.attempts()
@@ -218,7 +222,7 @@ describe('counts after random operations', () => {
   })
 })
 
-describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () => {
+describe.skipIf(onPostgres || isRest)('indexes that SQLite chooses for empty tables', () => {
   it.each([undefined, ...STATUSES])('list of the deliveries with status %s sorts and scans nothing', async (status) => {
     await passes.store.write(() => plantWebhook(BOT))
     const plan = await planOf(passes.store, () => deliveries.list('acc', BOT, status === undefined ? {} : { status }))

@@ -87,7 +87,7 @@ describe('lists of deliveries', () => {
     const steps = await stepsOf(store, () => deliveries.list('acc', 'bot_1', {}))
     expect(steps).toHaveLength(4)
     expect(unusedParameters(steps)).toEqual([])
-    for (const status of [...states, 'cancelled']) {
+    for (const status of [...states, 'cancelled'] as const) {
       expect(unusedParameters(await stepsOf(store, () => deliveries.list('acc', 'bot_1', { status })))).toEqual([])
     }
     expect(unusedParameters(await stepsOf(store, () => deliveries.listAll({})))).toEqual([])

@@ -125,8 +125,8 @@ describe('refusal of an export file', () => {
 
   it.each([
     ['empty', '', /^it is empty$/],
-    ['CSV', 'id,name\n1,a\n', /^line 1 is not that of an export/],
-    ['other JSON', '{"a":1}\n', /^line 1 is not that of an export/],
+    ['CSV', 'id,name\n1,a\n', /^line 1 is not the first line of an export/],
+    ['other JSON', '{"a":1}\n', /^line 1 is not the first line of an export/],
     ['followed by another line', `${whole}${lines[1]}\n`, /^line 9 comes after the end$/],
     ['followed by an empty line', `${whole}\n`, /^line 9 comes after the end$/],
     ['converted to CRLF line ends', whole.replaceAll('\n', '\r\n'), /CRLF/],

@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { deleteExpiredRecords } from '../../../src/store/idempotency.js'
 import { all, change, lock, notify, type Op, one, run, Superseded } from '../../../src/store/operation.js'
+import { CONNECTIONS_MAX } from '../../../src/store/postgres/pool.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { count, counter, counterValue, holdLock } from '../../support/postgres/counters.js'
@@ -166,6 +167,24 @@ describe('PostgreSQL operation', () => {
     })
     await writing
     expect(await store.read(() => all('select key_id from credential_keys'))).toHaveLength(ids.length)
+  })
+
+  it('PostgreSQL read of one statement completes while reads of two statements wait for a lock', async () => {
+    const readTwice = (begun: () => void) =>
+      function* (): Op<unknown> {
+        yield* one('select 1 as n')
+        begun()
+        return yield* all('select key_id from credential_keys')
+      }
+    const reading: Promise<unknown>[] = []
+    await holding('lock table credential_keys in access exclusive mode', async () => {
+      // One after another, because reads that begin together share a connection.
+      for (let n = 0; n < CONNECTIONS_MAX.reads; n++) {
+        await new Promise<void>((begun) => reading.push(store.read(readTwice(begun))))
+      }
+      expect(await store.read(() => one('select 1 as n'))).toEqual({ n: 1 })
+    })
+    expect(await Promise.all(reading)).toEqual([[], [], []])
   })
 
   it('PostgreSQL connections set the lock, statement and idle timeouts in the database', async () => {

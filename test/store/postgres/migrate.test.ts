@@ -4,7 +4,6 @@ import { passwords } from '../../../src/store/postgres/errors.js'
 import { migratePostgres } from '../../../src/store/postgres/migrate.js'
 import { migrations } from '../../../src/store/postgres/migrations.js'
 import { connectionOf } from '../../../src/store/postgres/settings.js'
-import { migrations as sqliteMigrations } from '../../../src/store/sqlite/migrations.js'
 import { emptyDatabase } from '../../support/postgres/database.js'
 import { query } from '../../support/postgres/query.js'
 
@@ -16,10 +15,6 @@ const tablesOf = (url: string) =>
   query(url, "select tablename from pg_tables where schemaname = 'public' order by tablename")
 
 describe('PostgreSQL migrations', () => {
-  it('PostgreSQL has as many migrations as SQLite', () => {
-    expect(migrations.length).toBe(sqliteMigrations.length)
-  })
-
   it('migrations run in exactly one of eight processes that start concurrently', async () => {
     const url = await emptyDatabase()
     const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url)))

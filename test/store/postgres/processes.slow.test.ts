@@ -130,7 +130,7 @@ describe('changes that reach the other process', () => {
   it('held poll returns an update that the other process creates', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
-    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
+    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 50 })
     await until(() => isHeld(bot.id))
     const chat = await newChat(tenant, bot)
     await say(tenant, chat, 'Hello')
@@ -142,9 +142,9 @@ describe('changes that reach the other process', () => {
     const bot = await tenant.bot()
     const polls = [servers.first, servers.second].map((server) => callerOf(server.send, bot.token))
     const [here, there] = polls as [(typeof polls)[number], (typeof polls)[number]]
-    const older = here(contract.bots.updates, { timeout: 30 })
+    const older = here(contract.bots.updates, { timeout: 50 })
     await until(() => isHeld(bot.id))
-    const newer = there(contract.bots.updates, { timeout: 30 })
+    const newer = there(contract.bots.updates, { timeout: 50 })
     expect((await older).code).toBe('POLL_TERMINATED')
     await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })
     expect((await newer).data.items.length).toBe(1)
@@ -153,7 +153,7 @@ describe('changes that reach the other process', () => {
   it('webhook is refused while the other process holds a poll, and accepted once it ends', async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
-    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 30 })
+    const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 50 })
     await until(() => isHeld(bot.id))
     expect(await webhookCode(tenant, bot.id)).toBe('POLLING_ACTIVE')
     await tenant.operator(contract.platform.addUpdate, { botId: bot.id, type: 'ping' })

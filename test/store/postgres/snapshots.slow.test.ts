@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { LOCK_MIGRATIONS } from '../../../src/store/postgres/migrate.js'
 import { holdTable } from '../../support/postgres/held-table.js'
@@ -38,15 +38,26 @@ it('calls during a restore get 503 with Retry-After in all processes; the list i
   const tenant = await newTenant(servers.first)
   const { id } = await tenant.template()
   await tenant.operator(contract.platform.saveSnapshot, { name: 'two' })
-  // The last table that a restore reads takes longer than calls wait.
+  // A restore reads this table last. Here it waits for the test, as no lock could: a restore waits 5 s for a lock.
   const url = await servers.url
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('select pg_advisory_lock(42)')
   const [entry] = await query<{ id: number }>(url, "select id from snapshot_list where name = 'two'")
   const copy = `snapshot_${entry?.id}_bot_calls`
   await query(
     url,
-    `drop table ${copy}; create view ${copy} as select 'bot_1' as bot_id, 1 as minute, 'slow' as method,
-    200 as status, '' as code, 1 as calls from pg_sleep(9)`,
+    `create function wait_for_test() returns void language plpgsql as $$
+    begin while not pg_try_advisory_xact_lock_shared(42) loop perform pg_sleep(0.05); end loop; end $$;
+    drop table ${copy}; create view ${copy} as select 'bot_1' as bot_id, 1 as minute, 'slow' as method,
+    200 as status, '' as code, 1 as calls from wait_for_test()`,
   )
+  onTestFinished(async () => {
+    // Ends a restore that still waits, also if the test has failed.
+    await holder.end()
+    // Another test gets this database, and saves a snapshot with the same number.
+    await query(url, 'drop function wait_for_test cascade')
+  })
   const restore = tenant.operator(contract.platform.restoreSnapshot, { name: 'two', shared: true })
   const copying = `select 1 from pg_stat_activity where state = 'active' and query like 'insert into bot_calls%'`
   await until(async () => (await query(url, copying)).length > 0)
@@ -60,6 +71,7 @@ it('calls during a restore get 503 with Retry-After in all processes; the list i
   const refusals = [here, there].map(({ code, headers }) => [code, headers['retry-after']])
   expect(refusals).toEqual(Array(2).fill(['SERVICE_UNAVAILABLE', '1']))
   expect(listed.data.items.map(({ name }) => name)).toContain('two')
+  await holder.query('select pg_advisory_unlock(42)')
   expect((await restore).status).toBe(200)
   expect((await second.runtime(contract.vouchers.issue, issue)).status).toBe(201)
 })

@@ -174,7 +174,7 @@ describe.each(['reset', 'restore'] as const)('a %s by one process', (how) => {
 
   // The limit of the test is shorter than the poll, so it fails if the poll ends with its own time.
   it(`restore ends polls of other processes, which then serve the new state (${how})`, {
-    timeout: 25_000,
+    timeout: 45_000,
   }, async () => {
     await pair(async (_first, second, replace, url) => {
       const sell = callerOf(second.send, seedToken)

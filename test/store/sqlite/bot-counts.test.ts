@@ -12,7 +12,7 @@ it('migration of a database with rows counts them', async () => {
   const folder = temporaryFolder()
   const path = join(folder, 'voucherctl.db')
   const db = openDatabase(path)
-  db.exec(migrations[0] as string)
+  db.exec(migrations[0]?.sql as string)
   db.exec(`insert into updates (bot_id, update_id, type, body, created_at, pending) values
       ('bot_1', 1, 'ping', '{}', 60000, 1), ('bot_1', 1000, 'ping', '', 119999, 0), ('bot_2', 999, 'ping', '{}', 1, 1);
     insert into deliveries (id, bot_id, update_id, update_type, chat_key, status, attempt_count, manual_attempt_count,
@@ -85,7 +85,7 @@ it.each([
   'insert into delivery_attempts values ($1, $2, $1, $2, $2, $2, $2, null, null)',
 ])('statement of a delivery needs no separate journal: %s', (sql) => {
   const db = openDatabase(':memory:')
-  for (const migration of migrations) db.exec(migration)
+  for (const { sql } of migrations) db.exec(sql)
   const prepared: string[] = []
   prepareStatement({ ...db, prepare: (text) => (prepared.push(text), db.prepare(text)), exec() {}, close() {} }, sql)
   const steps = db.prepare(`explain ${prepared[0]}`).all() as { opcode: string; p2: number }[]

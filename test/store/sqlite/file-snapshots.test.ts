@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -10,6 +12,7 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -137,15 +140,17 @@ it('restore refuses a file with one flipped bit in a page or its seal, and chang
     // The first bytes of each page are its header; a prime step visits the contents at all distances.
     const places = [...bytes.keys()].filter((it) => it % 4_096 < 12 || it % 401 === 0 || it >= seal)
     const before = await store.read(() => all('select * from templates'))
+    const opened = openSync(file, 'r+')
     let flips = 0
     for (const place of places) {
-      const spoilt = Buffer.from(bytes)
-      spoilt.writeUInt8((bytes[place] as number) ^ (1 << (flips++ % 8)), place)
-      writeFileSync(file, spoilt)
+      const byte = bytes[place] as number
+      writeSync(opened, Buffer.of(byte ^ (1 << (flips++ % 8))), 0, 1, place)
       await expect(store.snapshots.restore('one'), `a flipped bit of byte ${place}`).rejects.toMatchObject(
         damaged(file),
       )
+      writeSync(opened, Buffer.of(byte), 0, 1, place)
     }
+    closeSync(opened)
     expect(flips).toBeGreaterThan(400)
     expect(await store.read(() => all('select * from templates'))).toEqual(before)
     expect(await store.read(() => all('select method from bot_calls'))).toHaveLength(1)

@@ -14,6 +14,15 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error
 }
 
+function run(program: string, args: readonly string[], where: { cwd: string; env: NodeJS.ProcessEnv }) {
+  return new Promise<Finished>((resolve) => {
+    const child = execFile(program, args, { ...where, maxBuffer: 16 * 1024 * 1024 }, (_error, stdout, stderr) => {
+      resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
+    })
+    child.stdin?.on('error', ignoreClosedPipe).end()
+  })
+}
+
 const shipped = fileURLToPath(new URL('../../../dist/cli/main.cjs', import.meta.url))
 
 /** The built command line, loaded into the test process. */
@@ -28,13 +37,7 @@ export const built = {
   },
 
   run(args: readonly string[], home: string, env?: Record<string, string>): Promise<Finished> {
-    return new Promise((resolve) => {
-      const options = { cwd: home, env: built.environment(home, env), maxBuffer: 16 * 1024 * 1024 }
-      const child = execFile(process.execPath, [built.bin, ...args], options, (_error, stdout, stderr) => {
-        resolve({ exit: child.exitCode, signal: child.signalCode, stdout, stderr })
-      })
-      child.stdin?.on('error', ignoreClosedPipe).end()
-    })
+    return run(process.execPath, [built.bin, ...args], { cwd: home, env: built.environment(home, env) })
   },
 
   start(args: readonly string[], home: string, env?: Record<string, string>) {
@@ -43,6 +46,10 @@ export const built = {
     child.stdin.on('error', ignoreClosedPipe)
     return child
   },
+
+  /** Runs a shell script in which "$0" "$1" is the command line. */
+  inShell: (script: string, home: string): Promise<Finished> =>
+    run('sh', ['-c', script, process.execPath, built.bin], { cwd: home, env: built.environment(home) }),
 } as const
 
 /** Resolves with the first line that a process prints on stdout. */

@@ -68,6 +68,12 @@ export class Bulk {
     return cli(this.args(baseUrl, ...more), { env: secrets, home: this.dir, ...given })
   }
 
+  /** Runs the command with this text on standard input in place of its file. */
+  pipe(baseUrl: string, stdin: string, more: readonly string[] = []) {
+    const args = this.args(baseUrl, ...more).map((it) => (it === this.input ? '-' : it))
+    return cli(args, { env: secrets, home: this.dir, stdin })
+  }
+
   read(name: string): string {
     return readFileSync(join(this.dir, name), 'utf8')
   }

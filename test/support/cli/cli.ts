@@ -114,11 +114,11 @@ export async function cli(args: string | readonly string[], given: Given = {}): 
     ...(columns[name] === undefined ? {} : { columns: columns[name] }),
   })
   const gone = new AbortController()
-  const { linesTaken = Number.POSITIVE_INFINITY } = given
+  const { linesTaken } = given
   // A real pipe reports a failed write after the write has returned.
   const settled = async () => {
     await new Promise((resolve) => setImmediate(resolve))
-    if (written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
+    if (linesTaken !== undefined && written.stdout.split('\n').length - 1 > linesTaken) gone.abort()
   }
   let time = given.now ?? 0
   let id = 0

@@ -4,7 +4,7 @@ import { bundle } from './built-cli.js'
 const { CommandLine, readFlags, readGlobals } = bundle
 
 /** Splits a line as bash does, with the quotes that suggestions contain. */
-const wordsOf = (line: string) =>
+export const wordsOf = (line: string) =>
   [...line.matchAll(/(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, (_, single, double, escaped) => single ?? double ?? escaped),
   )

@@ -1,5 +1,5 @@
 import type { Credential } from '../../../src/contract/vouchers.js'
-import { startServer } from '../../../src/testing/index.js'
+import { type InternalOptions, startTestServer } from '../../../src/testing/test-server.js'
 import type { StartOptions, TestServer } from '../../../src/testing/types.js'
 import { codeOf, serial } from '../server/tenant.js'
 
@@ -13,8 +13,9 @@ export interface CliServer extends Pick<TestServer, 'baseUrl' | 'client' | 'toke
   issue(): Promise<{ readonly id: string; readonly credential: Credential }>
 }
 
-export async function cliServer(options?: StartOptions): Promise<CliServer> {
-  const { baseUrl, client, token, operatorKey, close } = await startServer(options)
+/** @param internal parts of the server that a test replaces */
+export async function cliServer(options: StartOptions = {}, internal: InternalOptions = {}): Promise<CliServer> {
+  const { baseUrl, client, token, operatorKey, close } = await startTestServer(options, internal)
   const account = await client.platform.issueAccountToken({ accountId: 'acme' })
   const jwt = account.ok ? account.data.jwt : ''
   const credentials = { VOUCHERCTL_TOKEN: token, VOUCHERCTL_JWT: jwt, VOUCHERCTL_OPERATOR_KEY: operatorKey }

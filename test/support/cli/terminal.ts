@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { vi } from 'vitest'
+import { built } from './built-cli.js'
+import { temporaryDir } from './cli.js'
 
 /** Whether the program `script` of util-linux, which provides the pseudo-terminal, is installed. */
 export const hasTerminal = process.platform === 'linux' && existsSync('/usr/bin/script')
@@ -34,4 +37,18 @@ export function onTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv)
         ),
     exit: new Promise((resolve) => child.once('close', resolve)),
   }
+}
+
+/** Runs a command on a terminal and prints the terminal settings (stty) before and after it. */
+export function runOnTerminal(args: string, env: Record<string, string> = {}) {
+  const home = temporaryDir()
+  const command = `stty -a; ${process.execPath} ${built.bin} ${args}; exit=$?; stty -a; exit $exit`
+  return onTerminal(command, home, built.environment(home, { TERM: 'xterm', ...env }))
+}
+
+/** Writes a pager for the variable PAGER, which runs this shell script. */
+export function pagerOf(script: string): string {
+  const file = join(temporaryDir(), 'pager')
+  writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o700 })
+  return file
 }

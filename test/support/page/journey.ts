@@ -18,7 +18,7 @@ export async function checkLook(page: TestPage, name: string): Promise<void> {
     const picture = `${name}-${width}-${colorScheme}.png`
     if (pictures !== undefined) await page.screenshot({ path: join(pictures, picture) })
     expect([picture, await axeViolations(page)]).toEqual([picture, []])
-    expect([picture, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([picture, width])
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth'), { message: picture }).toBe(width)
   }
   await page.setViewportSize({ width: 1280, height: 860 })
 }

@@ -1,6 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll } from 'vitest'
 import type { Client } from '../../../src/client/index.js'
+import { TestClock } from '../../../src/server/clock.js'
+import { Activity } from '../../../src/server/observe/activity.js'
 import { verifyWebhook } from '../../../src/webhook/signature.js'
 import { type CliServer, cliServer } from '../cli/server.js'
 import { chunksOf } from '../server/request-body.js'
@@ -43,7 +46,10 @@ async function startApp() {
 
 export async function pageServer(): Promise<PageServer> {
   const { app, close: closeApp } = await startApp()
-  const server = await cliServer()
+  const clock = new TestClock()
+  // Takes no time for bodies: a busy machine would leave them out of the stream.
+  const activity = new Activity({ now: () => clock.now(), cpuMs: () => 0, inspect: true })
+  const server = await cliServer({}, { clock, parts: { activity } })
   const set = await server.client.webhook.set({ botId: 'bot_shop', url: app.url, secret_token: WEBHOOK_SECRET })
   if (!set.ok) throw new Error(set.code)
   const close = async () => {
@@ -51,6 +57,14 @@ export async function pageServer(): Promise<PageServer> {
     await closeApp()
   }
   return { ...server, app, close }
+}
+
+/** Starts a page server for the tests of a file, and closes it after them. */
+export function usePageServer(): PageServer {
+  const server = {} as PageServer
+  beforeAll(async () => void Object.assign(server, await pageServer()))
+  afterAll(() => server.close())
+  return server
 }
 
 /** Creates a link that opens the page once. */

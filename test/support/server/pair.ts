@@ -4,11 +4,9 @@ import { type TestDatabase, takeDatabase } from '../postgres/database.js'
 import { type ServerChild, startServerChild } from './child.js'
 import type { ApiResponse } from './client.js'
 import { temporaryFolder } from './server.js'
-import { type Place, Tenant } from './tenant.js'
+import { type Tenant, tenantAt } from './tenant.js'
 
-/** Returns the tenant as a client of another server that uses the same database. */
-export const at = (place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant =>
-  new Tenant(place, accountId, jwt, appId, token, tokenId)
+export { tenantAt as at } from './tenant.js'
 
 /** Counts responses by error code; a success counts under the key `null`. */
 export const tally = (responses: readonly ApiResponse[]) => {
@@ -37,7 +35,7 @@ export function serverPair(): ServerPair {
     },
     start: async () => startServerChild(folder, 'silent', true, 0, await database.url),
     spread(count, tenant, call) {
-      const both = [at(pair.first, tenant), at(pair.second, tenant)]
+      const both = [tenantAt(pair.first, tenant), tenantAt(pair.second, tenant)]
       return Promise.all(Array.from({ length: count }, (_, index) => call(both[index % 2] as Tenant, index)))
     },
   } as ServerPair

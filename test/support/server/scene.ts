@@ -256,7 +256,6 @@ export class Scene {
 }
 
 async function savedSnapshot(tenant: Tenant): Promise<{ name: string }> {
-  const name = `snapshot-${serial()}`
-  await tenant.operator(contract.platform.saveSnapshot, { name })
-  return { name }
+  const { data } = await tenant.operator(contract.platform.saveSnapshot, { name: `snapshot-${serial()}` })
+  return { name: data.name }
 }

@@ -16,8 +16,8 @@ export interface Gate {
   /** Closes all connections and refuses new ones until open() is called. */
   shut(): Promise<void>
   open(): Promise<void>
-  /** Called with bytes of the client; if it returns true, the server gets them but the client no response. */
-  cutWhen: ((sent: Buffer) => boolean) | null
+  /** Called with bytes of a client; if it returns true, the server gets them but the client no response. */
+  cutWhen: ((sent: Buffer, client: Socket) => boolean) | null
   /** Called with bytes of the server; bytes that it returns are sent instead, then the connection closes. */
   cutAfter: ((received: Buffer) => Buffer | null) | null
   /** Closes the proxy and all its connections. */
@@ -39,7 +39,7 @@ export async function tcpGate(port: number): Promise<Gate> {
     }
     for (const socket of pair) socket.on('error', end).on('close', end)
     client.on('data', (bytes) => {
-      const cut = gate.cutWhen?.(bytes) ?? false
+      const cut = gate.cutWhen?.(bytes, client) ?? false
       upstream.write(bytes)
       // The server has received the request, but the client gets no response.
       if (cut) client.destroy()

@@ -124,6 +124,10 @@ export class Tenant {
   }
 }
 
+/** Returns the tenant as a client of another server, or over another connection. */
+export const tenantAt = (place: Place, { accountId, jwt, appId, token, tokenId }: Tenant): Tenant =>
+  new Tenant(place, accountId, jwt, appId, token, tokenId)
+
 export function codeOf(
   voucher: Pick<IssuedVoucher, 'credentials'>,
   type: Credential['type'] = 'redeem_code',

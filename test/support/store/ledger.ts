@@ -65,9 +65,9 @@ export class Ledger {
   issue(externalIssueId: string, now: number, overrides: Partial<vouchers.Issue> = {}) {
     const call: vouchers.Issue = {
       applicationId: this.applicationId,
-      templateId: this.templateId,
-      externalIssueId,
-      recipientUserId: 'user-1',
+      template_id: this.templateId,
+      external_issue_id: externalIssueId,
+      recipient_user_id: 'user-1',
       metadata: {},
       idempotencyKey: this.idempotencyKey(`issue ${externalIssueId} ${now} ${++this.#made}`),
       voucherId: `vch_${++this.#made}`,

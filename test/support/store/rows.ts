@@ -1,5 +1,6 @@
 import { templateBody } from '../../../src/contract/openapi/template-body.js'
-import type { RedemptionRow, TemplateRow, VoucherRow } from '../../../src/domain/rows.js'
+import type { TemplateRow } from '../../../src/domain/template.js'
+import type { RedemptionRow, VoucherRow } from '../../../src/domain/voucher.js'
 
 /** Functions that return database rows with plausible values; a test overrides the members that it needs. */
 

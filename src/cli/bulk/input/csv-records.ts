@@ -75,7 +75,7 @@ const lineFeedOf = ({ endsInCr }: TextLine) => (endsInCr ? '' : '\n')
 const withoutCr = (text: string) => (text.endsWith('\r') ? text.slice(0, -1) : text)
 
 /** True if a line has an odd number of quotes: it opens or closes a value that contains line breaks. */
-const isOpen = (text: string) => text.split('"').length % 2 === 0
+export const isOpen = (text: string) => text.split('"').length % 2 === 0
 
 function parseAll(records: readonly ReadLine[], options: Options): (CsvRecord | BadRow)[] {
   const texts = records.flatMap((it) => ('fault' in it ? [] : it.text))

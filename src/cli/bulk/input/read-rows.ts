@@ -34,7 +34,7 @@ export async function* readRows(
 /** Excel's line `sep=;`. A spreadsheet that saves the file with another delimiter keeps the line as a cell. */
 const SEP = /^"?sep=([^"\w\r])"?([,;\t]?)[,;\t]*\r?$/i
 
-/** Returns the most frequent delimiter of the header outside quotes, or the one of the `sep=` line, which it drops. */
+/** Returns the delimiter of the `sep=` line, which it drops, or the most frequent one of the header outside quotes. */
 function delimited(lines: readonly ReadLine[], given: string | undefined) {
   const texts = lines.map((it) => ('text' in it ? it.text : ''))
   const [, named, cell] = SEP.exec(texts[0] ?? '') ?? []
@@ -127,7 +127,7 @@ function headerHint({ needed, optional, metadata }: RowMembers): string {
   return `The first line of CSV names the columns: ${needed.map((names) => names.join(' or ')).join(',')}${more}`
 }
 
-/** True if the members are those of another file, such as results of redeem-many, which hold no codes. */
+/** True if the members belong to another kind of file, such as results of redeem-many, which hold no codes. */
 function lacksCodes(names: readonly string[], known: RowMembers): boolean {
   const isCode = (it?: string) => it === 'redeem_code' || it === 'qr_token'
   return known.needed[0]?.some(isCode) === true && !names.some((it) => isCode(it) || isCode(meant(it, known)))

@@ -48,13 +48,13 @@ export const login = leaf({
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Its form tells which one it is.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
-    'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or that of --data.',
+    'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or the server of --data.',
   ],
   flags: {
     'with-token': excluding(text('PATH|-', 'Read the credential from a file, or - for stdin'), 'token-file'),
     local: excluding(toggle('Get an account JWT from the local server'), 'with-token', 'token-file'),
     account: at('accountId', needing(text('NAME', 'The account; its first use creates it'), 'local')),
-    data: needing(text('DIR', 'Data folder of the server, default that of the profile'), 'local'),
+    data: needing(text('DIR', 'Data folder of the server, default from the profile'), 'local'),
   },
   examples: [
     'voucherctl login --local --account demo',

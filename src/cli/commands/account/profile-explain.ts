@@ -10,7 +10,6 @@ import type { Host } from '../../host/host.js'
 import { credentialNames, webhookSecretVariable } from '../../host/secrets.js'
 import { isOtherKind } from './whoami.js'
 
-/** Lists every setting with its value and its source. */
 export async function explain({ settings, host, globals }: Context) {
   const { profileName, baseUrl, format, timeoutMs, retries, secure, profile, production } = settings
   const fromProfile = `profile ${profileName.value}`

@@ -48,11 +48,10 @@ const apiCall = leaf({
     const read = await readCall(context, positional, path, flags)
     if (!read.ok) return read
     const { call } = read
-    // The routes that negotiate the encryption cannot themselves be encrypted.
-    const mode = call.route?.id.startsWith('secure.') ? 'off' : context.settings.secure.mode.value
+    const mode = call.route?.negotiates ? 'off' : context.settings.secure.mode.value
     if (flags.all) return showAll(context, call, mode)
     if (flags.curl) return showCurl(context, call, mode, flags)
-    const sent = await sendAny(context, call, mode, 'api')
+    const sent = await sendAny(context, call, mode)
     if (!sent.ok) return sent
     return flags.include && sent.response !== undefined
       ? showWhole(context, call, sent, sent.response)
@@ -106,7 +105,7 @@ async function showAll(context: Context, call: AnyCall, mode: SecureMode): Promi
   const { fetchAll } = await import('../../command/paging.js')
   return fetchAll<unknown>(context, async ({ page, limit }, { timeoutMs } = {}) => {
     const query = Object.entries({ page, limit }).map(([name, value]) => [name, String(value)] as const)
-    const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, 'api', timeoutMs)
+    const sent = await sendAny(context, { ...call, path: withQuery(call.path, query) }, mode, timeoutMs)
     if (!sent.ok) return sent
     return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result, sent.facts)
   })
@@ -128,7 +127,7 @@ async function showCurl(
   const found = await proxyOf(context.host, base.value)
   if (!found.ok) return found
   const proxyVariable = found.proxy?.variable
-  const options = { kind: call.kind, routeId: call.route?.id, bodyFile: input, include, env, cwd, proxyVariable }
+  const options = { kind: call.kind, schema: call.route?.body, bodyFile: input, include, env, cwd, proxyVariable }
   const curl = curlOf(base.value, prepareAny(context, call, undefined), options)
   if (isDataAskedFor(context)) return { ok: true, data: curl }
   context.output.say(curl.command)

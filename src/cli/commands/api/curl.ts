@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { PreparedCall } from '../../../client/settings.js'
-import type { CredentialKind } from '../../../contract/endpoint.js'
+import { type CredentialKind, membersOf } from '../../../contract/endpoint.js'
+import { isSecret } from '../../../contract/fields.js'
+import type { Schema } from '../../../contract/schema.js'
 import { kindOf, redactCode, SecretNames } from '../../../contract/secrets.js'
 import { curlCommand } from '../../../values/curl.js'
 import type { ShellText } from '../../../values/shell-word.js'
@@ -16,7 +18,8 @@ interface Variable {
 
 interface CurlOptions {
   readonly kind: CredentialKind | 'none'
-  readonly routeId: string | undefined
+  /** Schema of the body, if known. */
+  readonly schema: Schema | undefined
   /** Path of the body file; if it is undefined or `-`, the command contains the body. */
   readonly bodyFile: string | undefined
   readonly include: boolean
@@ -26,7 +29,6 @@ interface CurlOptions {
   readonly proxyVariable: string | undefined
 }
 
-/** Variables from which curl takes a proxy. */
 const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']
 
 /**
@@ -36,7 +38,7 @@ const proxyVariables = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy',
 export function curlOf(
   baseUrl: string,
   { request }: Pick<PreparedCall, 'request'>,
-  { kind, routeId, bodyFile, include, env, cwd, proxyVariable }: CurlOptions,
+  { kind, schema, bodyFile, include, env, cwd, proxyVariable }: CurlOptions,
 ): { readonly command: string; readonly variables: readonly Variable[] } {
   const { origin, prefix } = parseBaseUrl(baseUrl)
   const { method, path, body } = request
@@ -58,7 +60,7 @@ export function curlOf(
       ? {}
       : isFile
         ? { file: resolve(cwd, bodyFile) }
-        : { body: withVariables(body, routeId, variables) }),
+        : { body: withVariables(body, schema, variables) }),
   })
   return { command, variables: Array.from(variables, ([name, holds]) => ({ name, holds })) }
 }
@@ -73,13 +75,13 @@ const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.to
  * Replaces the voucher codes, tokens, webhook secrets and webhook URLs of a body with shell variables (see
  * rules/cli.md#hidden-values), and adds their values to `variables`.
  */
-function withVariables(body: string, routeId: string | undefined, variables: Map<string, string>): ShellText {
+function withVariables(body: string, schema: Schema | undefined, variables: Map<string, string>): ShellText {
   const names = new SecretNames()
   const collect = (value: unknown, name = '', parent = ''): void => {
     if (Array.isArray(value)) for (const it of value) collect(it, name, parent)
     else if (typeof value === 'object' && value !== null)
       for (const [member, it] of Object.entries(value)) collect(it, member, name)
-    const found = typeof value === 'string' ? variableOf(value, name, parent, routeId) : undefined
+    const found = typeof value === 'string' ? variableOf(value, name, parent, schema) : undefined
     if (found === undefined) return
     const written = JSON.stringify(value)
     const escaped = written === `"${value}"` ? '' : ', escaped as in JSON'
@@ -97,11 +99,11 @@ function withVariables(body: string, routeId: string | undefined, variables: Map
   )
 }
 
-function variableOf(value: string, name: string, parent: string, routeId = ''): Variable | undefined {
+function variableOf(value: string, name: string, parent: string, schema: Schema | undefined): Variable | undefined {
   if (parent === 'credential' && name === 'value') return { name: 'CODE', holds: `the code ${redactCode(value)}` }
   if (name === 'secret_token') return { name: 'VOUCHERCTL_WEBHOOK_SECRET', holds: 'the secret of the webhook' }
   // The full URL of a webhook is enough to post to it.
-  if (name === 'url' && routeId.startsWith('webhook.')) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
+  if (name === 'url' && isSecret(membersOf(schema).url)) return { name: 'WEBHOOK_URL', holds: 'the URL of the webhook' }
   const kind = kindOf(value)
   return kind === undefined ? undefined : { name: credentialVariables[kind], holds: `the ${credentialNames[kind]}` }
 }

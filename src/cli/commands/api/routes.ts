@@ -2,7 +2,6 @@ import { type ApiRoute, knownRoutes } from '../../command/known-routes.js'
 import { type Entry, type Leaf, leaf } from '../../command/leaf.js'
 import { leavesOfEntries, type NamedLeaf } from '../../command/tree.js'
 
-/** A route in the output of `api routes`. */
 type ListedRoute = ReturnType<typeof listedOf>
 
 /** @param entries nodes of the command tree */

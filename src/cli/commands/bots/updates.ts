@@ -68,7 +68,6 @@ function linesOf(data: unknown, times: Times): string | undefined {
   return (data.items as readonly Update[]).map((it) => plainLine(lineOf(it, times))).join('\n')
 }
 
-/** Formats an update on one line with its type, sender and text. */
 function lineOf(line: Update, times?: Times): string {
   // Copy the argument: `sentence` passes a proxy that throws when a member is missing, and each type lacks some.
   const update: Update = { ...line }
@@ -101,7 +100,6 @@ export interface FollowOptions
   poll(from: number | undefined): Promise<PollResult>
   /** Confirms all updates before this id after the signal aborted. */
   confirm(before: number): Promise<PollResult>
-  /** Tells the user that the server is unavailable, or available again. */
   notice(text: string): void
   /** Warns that updates will be received twice, and how to avoid that. */
   warn(text: string): void

@@ -9,7 +9,6 @@ export interface CommandWords {
   readonly words: readonly Word[]
 }
 
-/** Lists the names of groups and commands, which the completion scripts contain. */
 export async function commandWords(entries: readonly Entry[]): Promise<readonly CommandWords[]> {
   const nodes = await Promise.all(entries.map((it) => it.load()))
   const first = { after: [''], words: [...entries.map(wordOf), helpWord] }

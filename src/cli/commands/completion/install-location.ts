@@ -8,7 +8,6 @@ import type { Host } from '../../host/host.js'
 import { scriptFiles } from './scripts.js'
 import type { Shell } from './shells.js'
 
-/** Paths to which the completion of a shell is installed. */
 export interface InstallLocation {
   readonly script: string
   /** The shell's startup file, and lines for it that load the script; absent if the shell finds the script itself. */

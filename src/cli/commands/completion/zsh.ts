@@ -25,7 +25,7 @@ _voucherctl() {
     kind=$answer[1]
     lines=("\${(@)answer[2,-1]}")
   fi
-  # A value behind --flag= is a word of its own.
+  # A value behind --flag= is a separate word.
   [[ $PREFIX == --*=* ]] && compset -P 1 '*='
   case $kind in
     (words) _voucherctl_add ;;

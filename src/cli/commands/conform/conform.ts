@@ -31,7 +31,7 @@ const flags = {
   chat: at('chat_id', text('ID', 'Private chat of that bot')),
   'webhook-url': matching('URL', 'Where the platform finds the receiver of this run', URL.canParse, 'must be a URL'),
   'webhook-port': needing(
-    integer('N', 'Port of the receiver, default that of a --webhook-url on this machine', 1, 65_535),
+    integer('N', 'Port of the receiver, default the port of a --webhook-url on this machine', 1, 65_535),
     'webhook-url',
   ),
   quota: integer('N', 'Vouchers that may be issued, default 100', 0, 1_000_000),
@@ -50,7 +50,7 @@ export const conform = leaf({
   summary: 'Test whether a platform behaves like the reference, rule by rule',
   notes: [
     'Each probe observes one statement of the rules, and says: it holds, it differs (what was expected and observed, and the request as curl), it is not applicable and why, or it was not tested and why. Exit code 1 for a difference from what the interface specifies, 12 for differences from decisions only, 9 or 2 if probes were not tested, 4 for a credential that is missing or refused.',
-    'Credentials are those of the profile or the environment: an application token, an account JWT, a bot token. The names of all records that it creates begin with conform-; the report lists those that it could not remove. The rules: `voucherctl help rules`.',
+    'Credentials come from the profile or the environment: an application token, an account JWT, a bot token. The names of all records that it creates begin with conform-; the report lists those that it could not remove. The rules: `voucherctl help rules`.',
   ],
   flags,
   examples: [
@@ -89,7 +89,6 @@ export const conform = leaf({
   },
 })
 
-/** Writes and prints the report, and decides the exit code. */
 async function finish(context: Context, report: ConformReport, probes: ChosenProbes['probes'], flags: ConformFlags) {
   const { host, output } = context
   const unwritten = await writeJunit(host, flags.junit, suitesOf(report))

@@ -8,8 +8,9 @@ import type { Context } from '../../command/context.js'
 import { openPlain, secureOptions } from '../../command/transport.js'
 import { findCredential } from '../../config/credentials.js'
 import { fromCall } from '../../failures/call-failure.js'
-import { credentialNames, describeJwt } from '../../host/secrets.js'
-import { bad, type Check, ok, skip, warn } from './check.js'
+import { exitOf } from '../../failures/codes.js'
+import { describeJwt } from '../../host/secrets.js'
+import { bad, type Finding, ok, skip, warn } from './check.js'
 import { ASK_MS } from './server.js'
 
 interface Probe {
@@ -46,26 +47,26 @@ const plainProbes = {
 /** Failure codes that a server sends after it accepted the credential and before it changed anything. */
 const refusalsOfAccepted = ['APPLICATION_DISABLED', 'FEATURE_UNAVAILABLE', 'BOT_DISABLED', 'SECURE_TRANSPORT_REQUIRED']
 const EXPIRES_SOON_MS = 3_600_000
+/** Exit code of every failure of the encrypted transport. */
+const ENCRYPTION = 10
 
 /** Checks whether the server accepts the profile's credential of a kind, and which scopes the credential has. */
 export async function checkCredential(
   context: Context,
   kind: CredentialKind,
   baseUrl: string | undefined,
-): Promise<Check> {
-  const name = credentialNames[kind]
-  if (baseUrl === undefined) return skip(name, 'No server to ask.')
+): Promise<Finding> {
+  if (baseUrl === undefined) return skip('No server to ask.')
   const { host, globals, settings } = context
   const found = await findCredential(host, globals, settings, kind, baseUrl)
   if (!found.ok) {
     if (found.code !== 'CREDENTIAL_REQUIRED')
-      return bad(name, found.message, found.hint ?? 'Use another source for the credential.')
+      return bad(found.message, found.hint ?? 'Use another source for the credential.')
     const otherOrigin = settings.profile.credentials?.[kind]?.origin
-    return skip(name, otherOrigin === undefined ? 'There is none.' : `The one in the profile is for ${otherOrigin}.`)
+    return skip(otherOrigin === undefined ? 'There is none.' : `The one in the profile is for ${otherOrigin}.`)
   }
   // --token-file contains one credential, whose form shows its kind: skip the other kinds.
-  if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind)
-    return skip(name, 'There is none.')
+  if (globals['token-file'] !== undefined && (kindOf(found.value) ?? 'token') !== kind) return skip('There is none.')
   const probes = scopeProbes[kind] ?? { '': plainProbes[kind as keyof typeof plainProbes] }
   const transport = await openWithoutTrace(context, baseUrl)
   const results = await Promise.all(
@@ -77,33 +78,32 @@ export async function checkCredential(
   const refusal = results.find(({ result }) => !result.ok && isRefusal(result))?.result
   if (refusal !== undefined && !refusal.ok) {
     const { code, message, hint } = fromCall(refusal)
-    return bad(name, `From ${found.source}, refused (${code}): ${message}`, hint ?? 'Log in again.')
+    return bad(`From ${found.source}, refused (${code}): ${message}`, hint ?? 'Log in again.')
   }
-  if (kind === 'jwt') return jwtCheck(name, found, host.now())
-  if (kind === 'operator') return ok(name, `From ${found.source}, accepted.`)
+  if (kind === 'jwt') return jwtCheck(found, host.now())
+  if (kind === 'operator') return ok(`From ${found.source}, accepted.`)
   const lacks = ({ result }: (typeof results)[number]) => !result.ok && result.code === 'INSUFFICIENT_SCOPE'
   const scopes = results.filter((it) => !lacks(it)).map((it) => it.scope)
   const lacking = results.filter(lacks).map((it) => it.scope)
   const without = lacking.length === 0 ? '' : `; without ${lacking.join(', ')}`
   return scopes.length === 0
     ? warn(
-        name,
         `From ${found.source}: valid, but it has none of the scopes ${lacking.join(', ')}.`,
         'Make one with the scopes that you need.',
       )
-    : ok(name, `From ${found.source}, accepted for ${scopes.join(', ')}${without}.`)
+    : ok(`From ${found.source}, accepted for ${scopes.join(', ')}${without}.`)
 }
 
 function isRefusal({ status, code }: Extract<CallResult<unknown>, { ok: false }>): boolean {
   if (status === 0 || status === 401 || status >= 500) return true
-  return code === 'INVALID_RESPONSE' || code.startsWith('SECURE_') || refusalsOfAccepted.includes(code)
+  return code === 'INVALID_RESPONSE' || exitOf({ code, status }) === ENCRYPTION || refusalsOfAccepted.includes(code)
 }
 
-function jwtCheck(name: string, { value, source }: { value: string; source: string }, now: number): Check {
+function jwtCheck({ value, source }: { value: string; source: string }, now: number): Finding {
   const { account, expiresAt } = describeJwt(value)
   const message = `From ${source}, accepted${account === null ? '' : `, account ${account}`}${expiresAt === null ? '' : `, until ${expiresAt}`}.`
   const isShort = expiresAt !== null && Date.parse(expiresAt) - now < EXPIRES_SOON_MS
-  return isShort ? warn(name, message, 'Log in again: `voucherctl login`.') : ok(name, message)
+  return isShort ? warn(message, 'Log in again: `voucherctl login`.') : ok(message)
 }
 
 /** Opens a transport with the encryption mode from the settings, but stores no downgrade protection in the profile. */

@@ -3,12 +3,13 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { diagnoseSettings } from '../../config/diagnosis.js'
 import { dataDirOf, findLocalServer } from '../../config/local-server.js'
+import { credentialNames } from '../../host/secrets.js'
 import type { Paint } from '../../output/colour.js'
 import type { Outcome } from '../../output/outcome.js'
 import { plainLine, wrap, wrapMessage } from '../../output/text.js'
 import { databaseUrlFlag, readDatabaseUrl } from '../server/database-url.js'
 import { checkCredential } from './access.js'
-import { bad, bounded, type Check, type NamedCheck, skip } from './check.js'
+import { bad, bounded, type Check, type Finding, type NamedCheck, skip } from './check.js'
 import { checkDatabase } from './database.js'
 import * as files from './files.js'
 import * as machine from './machine.js'
@@ -16,6 +17,7 @@ import { ASK_MS, checkSecure, reachServer } from './server.js'
 import { checkTls } from './tls.js'
 
 const LIMIT_MS = 4_500
+const kinds = ['jwt', 'token', 'bot', 'operator'] as const
 
 interface Diagnosis {
   readonly ok: boolean
@@ -54,11 +56,11 @@ async function diagnose(context: Context, databaseUrl: string | undefined): Prom
   const dataDir = dataDirOf(host, settings.profile)
   const reached = reachServer(context, diagnosis)
   const { value: baseUrl } = settings.baseUrl
-  const asked = async (check: (baseUrl: string | undefined) => Promise<Check>) => check((await reached).baseUrl)
+  const asked = async (check: (baseUrl: string | undefined) => Promise<Finding>) => check((await reached).baseUrl)
   const mode = settings.secure.mode.value
   const tls = async () =>
     baseUrl === undefined || diagnosis.values !== undefined || context.dryRun
-      ? skip('TLS', 'No server to ask.')
+      ? skip('No server to ask.')
       : checkTls(host, { baseUrl, mode, timeoutMs: ASK_MS })
   const all: NamedCheck[] = [
     ['node', () => machine.checkNode(process.versions.node)],
@@ -74,17 +76,16 @@ async function diagnose(context: Context, databaseUrl: string | undefined): Prom
     ['MCP clients', () => files.checkMcpClients(host)],
     ...databaseChecks(context, databaseUrl),
     ['disk space', () => machine.checkDisk(dataDir, machine.freeBytes)],
-    ...portsOf(dataDir).map((it): [string, () => Promise<Check>] => [`port ${it.port}`, () => machine.checkPort(it)]),
+    ...portsOf(dataDir).map((it): NamedCheck => [`port ${it.port}`, () => machine.checkPort(it)]),
     ['proxy', () => machine.checkProxy(host, diagnosis.values === undefined ? baseUrl : undefined)],
     ['base URL', () => reached.then((it) => it.base)],
     ['server', () => reached.then((it) => it.server)],
     ['TLS', tls],
     ['clock', () => reached.then((it) => it.clock)],
     ['encrypted transport', () => asked((it) => checkSecure(context, it))],
-    ['account JWT', () => asked((it) => checkCredential(context, 'jwt', it))],
-    ['application token', () => asked((it) => checkCredential(context, 'token', it))],
-    ['bot token', () => asked((it) => checkCredential(context, 'bot', it))],
-    ['operator key', () => asked((it) => checkCredential(context, 'operator', it))],
+    ...kinds.map(
+      (kind): NamedCheck => [credentialNames[kind], () => asked((it) => checkCredential(context, kind, it))],
+    ),
   ]
   const onBug = (error: unknown) => void (context.globals.debug && context.output.trace(String((error as Error).stack)))
   return Promise.all(all.map((it) => bounded(it, LIMIT_MS, onBug)))
@@ -93,10 +94,10 @@ async function diagnose(context: Context, databaseUrl: string | undefined): Prom
 function databaseChecks({ host, dryRun }: Context, given: string | undefined): readonly NamedCheck[] {
   const name = 'database'
   const read = readDatabaseUrl(host, given)
-  if (!read.ok) return [[name, () => bad(name, read.message, read.hint ?? 'Correct the URL.')]]
+  if (!read.ok) return [[name, () => bad(read.message, read.hint ?? 'Correct the URL.')]]
   const { value: url } = read
   if (url === undefined) return []
-  return [[name, () => (dryRun ? skip(name, 'Not asked with --dry-run.') : checkDatabase(url))]]
+  return [[name, () => (dryRun ? skip('Not asked with --dry-run.') : checkDatabase(url))]]
 }
 
 const SERVER_PORT = 8420

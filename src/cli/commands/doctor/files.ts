@@ -12,116 +12,98 @@ import type { Failure } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
 import { clients, pathOf, readEntry } from '../../mcp/clients.js'
-import { bad, type Check, type NamedCheck, ok, warn } from './check.js'
+import { bad, type Finding, type NamedCheck, ok, warn } from './check.js'
 
-const refused = (name: string, { message, hint }: Failure, fix: string) => bad(name, message, hint ?? fix)
+const refused = ({ message, hint }: Failure, fix: string) => bad(message, hint ?? fix)
 
 /** Checks the variables that decide where files are (rules/cli.md#folders). */
-export function checkFolders(host: Host): Check {
-  const name = 'folders'
+export function checkFolders(host: Host): Finding {
   const problem = refuseFolders(host)
-  if (problem !== undefined) return refused(name, problem, '')
+  if (problem !== undefined) return refused(problem, '')
   const ignored = ignoredFolders(host).map((it) => `${it} (${host.env[it]})`)
-  if (ignored.length === 0) return ok(name, `Home folder ${host.homeDir}.`)
-  return warn(name, `Ignored, because not absolute: ${ignored.join(', ')}.`, 'Write the whole path, or unset it.')
+  if (ignored.length === 0) return ok(`Home folder ${host.homeDir}.`)
+  return warn(`Ignored, because not absolute: ${ignored.join(', ')}.`, 'Write the whole path, or unset it.')
 }
 
-export function checkProfileFile(host: Host, { config: problem, settings }: SettingsDiagnosis): Check {
-  const name = 'profile file'
+export function checkProfileFile(host: Host, { config: problem, settings }: SettingsDiagnosis): Finding {
   const path = configFile(host)
-  if (problem !== undefined) return refused(name, problem, `Repair ${path} or move it away.`)
+  if (problem !== undefined) return refused(problem, `Repair ${path} or move it away.`)
   const { profileName, profileMissing, config } = settings
   const names = Object.keys(config.profiles)
   if (profileMissing)
     return bad(
-      name,
       `There is no profile ${profileName.value}, which ${profileName.source} names.`,
       names.length === 0 ? 'Make one with `voucherctl login`.' : `Use one of ${names.join(', ')}.`,
     )
-  if (!existsSync(path)) return ok(name, `None yet; \`voucherctl login\` makes ${path}.`)
-  return ok(
-    name,
-    `${path}: ${names.length} profiles, ${profileName.value} in use.`.replace(' 1 profiles', ' 1 profile'),
-  )
+  if (!existsSync(path)) return ok(`None yet; \`voucherctl login\` makes ${path}.`)
+  return ok(`${path}: ${names.length} profiles, ${profileName.value} in use.`.replace(' 1 profiles', ' 1 profile'))
 }
 
 /** Checks that the profile file, which holds secrets, has mode 0600 and its folder 0700. */
-export function checkPermissions(host: Host): Check {
-  const name = 'permissions'
+export function checkPermissions(host: Host): Finding {
   const [dir, file] = [configDir(host), configFile(host)]
-  if (!existsSync(dir)) return ok(name, 'Nothing to protect yet.')
+  if (!existsSync(dir)) return ok('Nothing to protect yet.')
   if (othersMay(file) !== 0)
-    return bad(name, `Other users of this machine have access to ${file}.`, `Close it: ${closing(file, '600')}`)
+    return bad(`Other users of this machine have access to ${file}.`, `Close it: ${closing(file, '600')}`)
   if (othersMayWrite(dir))
-    return bad(name, `Other users of this machine can write to ${dir}.`, `Close it: ${closing(dir, '700')}`)
+    return bad(`Other users of this machine can write to ${dir}.`, `Close it: ${closing(dir, '700')}`)
   if (othersMay(dir) !== 0)
-    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+    return warn(`Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
   const refusal = notWritable(dir)
-  if (refusal !== undefined) return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours.')
-  return ok(name, `${dir} is open to you alone.`)
+  if (refusal !== undefined) return bad(`${dir} cannot be written (${refusal}).`, 'Make it yours.')
+  return ok(`${dir} is open to you alone.`)
 }
 
 /** Warns of a project file of an earlier version; without one there is nothing to check. */
 export function projectFileChecks({ oldProjectFile: path }: Settings): readonly NamedCheck[] {
-  const name = 'project file'
-  return path === undefined ? [] : [[name, () => warn(name, `${path} is no longer read.`, INSTEAD)]]
+  return path === undefined ? [] : [['project file', () => warn(`${path} is no longer read.`, INSTEAD)]]
 }
 
 /** Checks the values of all settings except the base URL, which has its own check. */
-export function checkValues({ values: problem, settings }: SettingsDiagnosis): Check {
-  const name = 'settings'
+export function checkValues({ values: problem, settings }: SettingsDiagnosis): Finding {
   if (problem !== undefined && problem.code !== 'USAGE')
-    return refused(name, problem, '`voucherctl help config` lists what may be set.')
+    return refused(problem, '`voucherctl help config` lists what may be set.')
   const { format, timeoutMs, retries, secure } = settings
-  if (problem !== undefined) return ok(name, 'Valid, except for the base URL.')
+  if (problem !== undefined) return ok('Valid, except for the base URL.')
   return ok(
-    name,
     `Output ${format.value}, timeout ${timeoutMs.value / 1000} s, ${retries.value} retries, encryption ${secure.mode.value}.`,
   )
 }
 
-export function checkDataFolder(dir: string): Check {
-  const name = 'data folder'
-  if (!existsSync(dir)) return ok(name, `None yet; \`voucherctl server start\` makes ${dir}.`)
-  if (!statSync(dir).isDirectory()) return bad(name, `${dir} is not a folder.`, 'Move it away.')
+export function checkDataFolder(dir: string): Finding {
+  if (!existsSync(dir)) return ok(`None yet; \`voucherctl server start\` makes ${dir}.`)
+  if (!statSync(dir).isDirectory()) return bad(`${dir} is not a folder.`, 'Move it away.')
   const refusal = notWritable(dir)
   if (refusal !== undefined)
-    return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --data.')
+    return bad(`${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --data.')
   const open = PRIVATE_FILES.map((it) => join(dir, it)).find((it) => othersMay(it) !== 0)
   if (open !== undefined) {
     const fix = isOwnFile(open) ? `Close it: ${closing(open, '600')}` : 'Put a file of your own in its place.'
-    return bad(name, `Other users of this machine have access to ${open}.`, fix)
+    return bad(`Other users of this machine have access to ${open}.`, fix)
   }
   if (existsSync(join(dir, 'voucherctl.db')) && !existsSync(join(dir, 'keys.json')))
-    return bad(
-      name,
-      `${dir} has vouchers, but not the keys.json that verifies them.`,
-      'Put keys.json back from a backup.',
-    )
+    return bad(`${dir} has vouchers, but not the keys.json that verifies them.`, 'Put keys.json back from a backup.')
   if (othersMay(dir) !== 0)
-    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+    return warn(`Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
   if (existsSync(join(dir, 'server.json')) && findLocalServer(dir) === undefined)
     return warn(
-      name,
       `${join(dir, 'server.json')} is left over from a server that no longer runs.`,
       'Nothing is lost: `voucherctl server start --detach` starts it again.',
     )
   return ok(
-    name,
     findLocalServer(dir) === undefined ? `${dir}; no server runs there.` : `${dir}, in use by a running server.`,
   )
 }
 
-export function checkInbox(host: Host): Check {
-  const name = 'inbox'
+export function checkInbox(host: Host): Finding {
   const dir = join(defaultDataDir(host), 'inbox')
-  if (!existsSync(dir)) return ok(name, 'None yet; `voucherctl webhook listen` makes it.')
+  if (!existsSync(dir)) return ok('None yet; `voucherctl webhook listen` makes it.')
   const refusal = notWritable(dir)
   if (refusal !== undefined)
-    return bad(name, `${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --inbox.')
+    return bad(`${dir} cannot be written (${refusal}).`, 'Make it yours, or choose another with --inbox.')
   if (othersMay(dir) !== 0)
-    return warn(name, `Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
-  return ok(name, dir)
+    return warn(`Other users of this machine can look into ${dir}.`, `Close it: ${closing(dir, '700')}`)
+  return ok(dir)
 }
 
 function notWritable(dir: string): string | undefined {
@@ -134,23 +116,21 @@ function notWritable(dir: string): string | undefined {
 }
 
 /** Checks the entries of MCP clients in the working folder: that they parse, and that the command exists. */
-export function checkMcpClients(host: Host): Check {
-  const name = 'MCP clients'
+export function checkMcpClients(host: Host): Finding {
   const entries = clients.map((it) => [it, readEntry(host, it)] as const)
   for (const [client, entry] of entries) {
     if (entry === undefined) continue
     const fix = `Write it anew: \`voucherctl mcp install ${client} --write\`.`
-    if (isFailure(entry))
-      return warn(name, entry.message, 'Repair the file, or add what `voucherctl mcp install` prints.')
+    if (isFailure(entry)) return warn(entry.message, 'Repair the file, or add what `voucherctl mcp install` prints.')
     const { command, args } = entry
     const path = [command, ...(Array.isArray(args) ? args : [])].find(
       (it) => isAbsolute(String(it)) && !existsSync(String(it)),
     )
-    if (path !== undefined) return bad(name, `${pathOf(host, client)} names ${path}, which does not exist.`, fix)
-    if (command === undefined) return bad(name, `${pathOf(host, client)} names no command.`, fix)
+    if (path !== undefined) return bad(`${pathOf(host, client)} names ${path}, which does not exist.`, fix)
+    if (command === undefined) return bad(`${pathOf(host, client)} names no command.`, fix)
   }
   const found = entries.flatMap(([client, entry]) => (entry === undefined ? [] : client))
-  return ok(name, found.length === 0 ? 'None is configured in this folder.' : `Configured: ${found.join(', ')}.`)
+  return ok(found.length === 0 ? 'None is configured in this folder.' : `Configured: ${found.join(', ')}.`)
 }
 
 const isFailure = (entry: object): entry is Failure => 'ok' in entry && entry.ok === false

@@ -7,17 +7,17 @@ import { codeOf } from '../../../files/error-code.js'
 import { proxyOf } from '../../command/transport.js'
 import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
-import { bad, type Check, ok, skip, warn } from './check.js'
+import { bad, type Finding, ok, skip, warn } from './check.js'
 
 const NODE = { major: 20, minor: 19 }
 
 /** Checks the version of Node. @param version such as 20.19.0 */
-export function checkNode(version: string): Check {
+export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = major < NODE.major || (major === NODE.major && minor < NODE.minor)
   return isOld
-    ? bad('node', `Node ${version} is too old.`, `Install Node ${NODE.major}.${NODE.minor} or later.`)
-    : ok('node', `Node ${version}`)
+    ? bad(`Node ${version} is too old.`, `Install Node ${NODE.major}.${NODE.minor} or later.`)
+    : ok(`Node ${version}`)
 }
 
 /** Loads the SQLite library and returns its name and version. @throws if it cannot be loaded */
@@ -33,12 +33,11 @@ export function loadSqlite(): string {
 }
 
 /** Checks that SQLite can be loaded; only the bundled server needs it. */
-export function checkSqlite(load: () => string): Check {
+export function checkSqlite(load: () => string): Finding {
   try {
-    return ok('sqlite', load())
+    return ok(load())
   } catch (error) {
     return warn(
-      'sqlite',
       `There is no SQLite (${codeOf(error)}): server start and quickstart cannot run, everything else can.`,
       'Use Node 22.13 or later, or reinstall voucherctl without --omit=optional.',
     )
@@ -46,34 +45,32 @@ export function checkSqlite(load: () => string): Check {
 }
 
 /** Checks NODE_EXTRA_CA_CERTS. Node 20 reads the file at every start, later versions at the first TLS connection. */
-export function checkExtraCa(path: string | undefined, nodeVersion: string): Check {
-  const name = 'extra certificates'
-  if (!path) return ok(name, 'NODE_EXTRA_CA_CERTS is not set.')
+export function checkExtraCa(path: string | undefined, nodeVersion: string): Finding {
+  if (!path) return ok('NODE_EXTRA_CA_CERTS is not set.')
   try {
     accessSync(path, constants.R_OK)
   } catch (error) {
     const message = `NODE_EXTRA_CA_CERTS names ${path}, which cannot be read (${codeOf(error)}): Node goes on without it.`
-    return bad(name, message, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.')
+    return bad(message, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.')
   }
-  if (Number.parseInt(nodeVersion, 10) >= 22) return ok(name, `NODE_EXTRA_CA_CERTS names ${path}.`)
+  if (Number.parseInt(nodeVersion, 10) >= 22) return ok(`NODE_EXTRA_CA_CERTS names ${path}.`)
   return warn(
-    name,
     `NODE_EXTRA_CA_CERTS names ${path}, and Node ${nodeVersion} reads it at every start, which takes some 40 ms.`,
     'Unset it where no private certificates are needed, or use Node 22 or later.',
   )
 }
 
 /** Reports the proxy of the server, without credentials, and entries of NO_PROXY that match no host. */
-export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Check> {
+export async function checkProxy(host: Pick<Host, 'env'>, baseUrl: string | undefined): Promise<Finding> {
   const found = baseUrl === undefined ? undefined : await proxyOf(host, baseUrl)
-  if (found?.ok === false) return bad('proxy', found.message, found.hint ?? '')
+  if (found?.ok === false) return bad(found.message, found.hint ?? '')
   const { ineffectiveExceptions } = await import('../../../client/proxy.js')
   const entries = ineffectiveExceptions(host.env).join(', ')
   const fix = 'Write hosts, addresses or blocks of addresses, such as example.org,10.0.0.0/8.'
-  if (entries !== '') return warn('proxy', `NO_PROXY has entries that match no host: ${entries}.`, fix)
-  if (found === undefined) return skip('proxy', 'No server is chosen.')
-  if (found.proxy !== undefined) return ok('proxy', `The server is called through ${found.proxy.label}.`)
-  return ok('proxy', 'The server is called directly: no proxy variable applies to it.')
+  if (entries !== '') return warn(`NO_PROXY has entries that match no host: ${entries}.`, fix)
+  if (found === undefined) return skip('No server is chosen.')
+  if (found.proxy !== undefined) return ok(`The server is called through ${found.proxy.label}.`)
+  return ok('The server is called directly: no proxy variable applies to it.')
 }
 
 export interface Port {
@@ -86,8 +83,7 @@ export interface Port {
 
 const CONNECT_MS = 500
 
-export async function checkPort({ name, port, holder, fix }: Port): Promise<Check> {
-  const label = `port ${port}`
+export async function checkPort({ name, port, holder, fix }: Port): Promise<Finding> {
   const held = await new Promise<boolean>((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: CONNECT_MS })
     const end = (result: boolean) => {
@@ -99,10 +95,10 @@ export async function checkPort({ name, port, holder, fix }: Port): Promise<Chec
       .on('error', () => end(false))
       .on('timeout', () => end(true))
   })
-  if (!held) return ok(label, `Free, for ${name}.`)
+  if (!held) return ok(`Free, for ${name}.`)
   const ours = holder?.()
-  if (ours !== undefined) return ok(label, `Held by ${ours}.`)
-  return warn(label, `Held by another program, so that ${name} cannot have it.`, fix)
+  if (ours !== undefined) return ok(`Held by ${ours}.`)
+  return warn(`Held by another program, so that ${name} cannot have it.`, fix)
 }
 
 const MIB = 1024 * 1024
@@ -116,15 +112,14 @@ export async function freeBytes(dir: string): Promise<number> {
   return bavail * bsize
 }
 
-export async function checkDisk(dir: string, free: (dir: string) => Promise<number>): Promise<Check> {
-  const name = 'disk space'
+export async function checkDisk(dir: string, free: (dir: string) => Promise<number>): Promise<Finding> {
   try {
     const bytes = await free(dir)
     const message = `${numberText(Math.floor(bytes / MIB))} MiB are free for ${dir}.`
     const fix = 'Make room, or keep the data elsewhere: server start --data DIR, webhook listen --inbox DIR.'
-    if (bytes < LEAST.fail) return bad(name, message, fix)
-    return bytes < LEAST.warn ? warn(name, message, fix) : ok(name, message)
+    if (bytes < LEAST.fail) return bad(message, fix)
+    return bytes < LEAST.warn ? warn(message, fix) : ok(message)
   } catch (error) {
-    return skip(name, `Not known for ${dir} (${codeOf(error)}).`)
+    return skip(`Not known for ${dir} (${codeOf(error)}).`)
   }
 }

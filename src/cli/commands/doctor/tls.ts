@@ -8,7 +8,7 @@ import { isLoopbackHost } from '../../../values/loopback.js'
 import { proxyOf } from '../../command/transport.js'
 import type { Host } from '../../host/host.js'
 import { numberText } from '../../output/text.js'
-import { bad, type Check, ok, skip, warn } from './check.js'
+import { bad, type Finding, ok, skip, warn } from './check.js'
 
 const RENEW_DAYS = 21
 
@@ -21,38 +21,35 @@ interface TlsOptions {
 }
 
 /** Checks that another machine is called over https with a trusted certificate that does not expire soon. */
-export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options: TlsOptions): Promise<Check> {
-  const name = 'TLS'
+export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options: TlsOptions): Promise<Finding> {
   const base = parseBaseUrl(options.baseUrl)
   if (!base.secure) {
-    if (isLoopbackHost(base.hostname)) return ok(name, 'Not needed: the server is on this machine.')
+    if (isLoopbackHost(base.hostname)) return ok('Not needed: the server is on this machine.')
     const message = 'The base URL is http: everybody on the way can read tokens and codes.'
     const fix = 'Use https; where that is impossible, --secure required.'
     return options.mode === 'required'
-      ? warn(name, message.replace('tokens and codes', 'what is not encrypted'), fix)
-      : bad(name, message, fix)
+      ? warn(message.replace('tokens and codes', 'what is not encrypted'), fix)
+      : bad(message, fix)
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0')
     return bad(
-      name,
       'NODE_TLS_REJECT_UNAUTHORIZED=0: any certificate is taken.',
       'Unset it; name private certificates in NODE_EXTRA_CA_CERTS.',
     )
   const found = await proxyOf({ env }, options.baseUrl)
-  if (!found.ok || found.proxy !== undefined) return skip(name, 'Not looked at: calls go through a proxy.')
+  if (!found.ok || found.proxy !== undefined) return skip('Not looked at: calls go through a proxy.')
   const seen = await handshake(base.hostname, base.port, options)
-  if ('code' in seen) return skip(name, `No TLS connection (${seen.code}).`)
+  if ('code' in seen) return skip(`No TLS connection (${seen.code}).`)
   const days = Math.floor((Date.parse(seen.validTo) - now()) / UNITS_MS.d)
   if (seen.refusal !== undefined) {
     const fix = seen.refusal.includes('EXPIRED')
       ? 'Renew the certificate of the server.'
       : 'Name its issuer in NODE_EXTRA_CA_CERTS if you trust it; else check the base URL.'
-    return bad(name, `The certificate is not trusted (${seen.refusal}).`, fix)
+    return bad(`The certificate is not trusted (${seen.refusal}).`, fix)
   }
-  if (days < 0)
-    return bad(name, 'The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
+  if (days < 0) return bad('The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
   const message = `The certificate is trusted, for ${numberText(days)} more days.`
-  return days < RENEW_DAYS ? warn(name, message, 'Renew the certificate of the server.') : ok(name, message)
+  return days < RENEW_DAYS ? warn(message, 'Renew the certificate of the server.') : ok(message)
 }
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }

@@ -141,7 +141,6 @@ const scheduleOf = ({
   seed: seed ?? randomInt(2 ** 32),
 })
 
-/** Refuses flags that contradict each other. */
 function refuseFlags({ warmup = 0, assert }: LoadFlags, schedule: Schedule): Failure | undefined {
   const { durationMs, mix } = schedule
   if (warmup >= durationMs) return usage('--warmup must be shorter than --duration, because it is a part of the run.')

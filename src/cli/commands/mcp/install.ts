@@ -8,7 +8,7 @@ import type { Outcome } from '../../output/outcome.js'
 export const install = leaf({
   name: 'install',
   summary: "Print a client's configuration for `mcp serve`, or write it",
-  notes: ['The file is that of the project in the working folder, so that all who work on it have the tools.'],
+  notes: ['The file belongs to the project in the working folder, so that all who work on it have the tools.'],
   positional: { name: 'CLIENT', summary: 'The client', ask: 'Client', choices: clients },
   flags: {
     write: toggle("Merge it into the client's file; asks before it changes a command, and keeps all else"),

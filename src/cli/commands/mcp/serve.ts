@@ -22,7 +22,7 @@ export const serve = (guides: readonly string[]): Leaf =>
     },
     examples: [
       { command: 'voucherctl mcp serve' },
-      { command: 'voucherctl mcp serve --seed seed.yaml', comment: 'With a server of its own' },
+      { command: 'voucherctl mcp serve --seed seed.yaml', comment: 'With its own server' },
     ],
     run: async (context, { flags }): Promise<Outcome<unknown>> => {
       if (context.host.stdin.isTTY) context.output.notice('An MCP client starts this command. Ctrl-C ends it.')

@@ -5,7 +5,6 @@ import { withoutSecrets } from '../server/detach.js'
 
 type Command = readonly [program: string, ...args: string[]]
 
-/** Returns the program, with arguments, that opens a URL in the user's browser on a platform. */
 export const openerOf = ({ opener }: Platform, url: string): Command => [...opener, url]
 
 /** Starts the user's browser without waiting for it; false without a display or a program that opens URLs. */

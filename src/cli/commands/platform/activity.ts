@@ -42,7 +42,6 @@ const changes = new Map<string, string>([
   ['seed', 'seed planted'],
 ])
 
-/** Formats a line for a person, with its bodies below. */
 function describe(line: ActivityLine, screen: Screen): string {
   const { paint, width = Number.POSITIVE_INFINITY } = screen
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)

@@ -20,7 +20,7 @@ export const platformBots: Group = {
     listLeaf({
       name: 'list',
       endpoint: contract.bots,
-      flags: { app: at('application_id', member('Only those of this application, app_…', 'ID')) },
+      flags: { app: at('application_id', member('Only bots of this application, app_…', 'ID')) },
       examples: ['voucherctl platform bots list'],
       view: { members: ['id', 'name', 'username', 'review_status', 'status', 'application_id'] },
     }),

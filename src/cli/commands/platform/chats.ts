@@ -62,7 +62,7 @@ export const platformChats: Group = {
     listLeaf({
       name: 'list',
       endpoint: contract.chats,
-      flags: { bot: member('Only those with this bot', 'ID'), user: member('Only those of this user', 'ID') },
+      flags: { bot: member('Only chats with this bot', 'ID'), user: member('Only chats of this user', 'ID') },
       examples: ['voucherctl platform chats list --user user-42'],
       // Omit the bot id from the table, because two ids and a name do not fit on a line; other formats contain it.
       view: { members: ['id', 'user_id', 'type', 'blocked', 'created_at'] },

@@ -77,7 +77,6 @@ export const clock: Group = {
 
 const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
 
-/** Says which calls a fault affects, and how. */
 function effectOf(fault: Fault): string {
   const { endpoint, kind, share, times } = fault
   // Reading a missing member would drop the sentence.
@@ -141,7 +140,7 @@ export const faults: Group = {
         status: member(faultNumbers.status[2], 'STATUS'),
         code: matching(
           'CODE',
-          'With status: failure code, default that of the status',
+          'With status: failure code, default by the status',
           (it) => new RegExp(FAULT_CODE).test(it),
           'must be a code such as RATE_LIMITED',
         ),

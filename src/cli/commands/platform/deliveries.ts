@@ -30,9 +30,9 @@ export const platformDeliveries: Group = {
       endpoint: contract.deliveries,
       flags: {
         status: member('Only these'),
-        bot: member('Only those of this bot, bot_…', 'ID'),
-        type: member('Only those of this type, such as message', 'TYPE'),
-        update: member('Only those of the update with this id', 'N'),
+        bot: member('Only deliveries to this bot, bot_…', 'ID'),
+        type: member('Only deliveries of this type, such as message', 'TYPE'),
+        update: member('Only deliveries of the update with this id', 'N'),
       },
       examples: [
         'voucherctl platform deliveries list',

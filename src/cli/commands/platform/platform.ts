@@ -1,6 +1,6 @@
 import { platformActing } from '../../../contract/platform/acting.js'
 import { platform as contract } from '../../../contract/platform/platform.js'
-import { callLeaf, type Group, isGroup, type Node } from '../../command/leaf.js'
+import { callLeaf, type Group } from '../../command/leaf.js'
 import { listLeaf } from '../../command/paging.js'
 import { at, member, required } from '../../flags/flags.js'
 import { activity } from './activity.js'
@@ -8,7 +8,6 @@ import { platformBots } from './bots.js'
 import { platformChats, platformUsers } from './chats.js'
 import { clock, faults } from './controls.js'
 import { platformDeliveries } from './deliveries.js'
-import { operatorNotes } from './operator-notes.js'
 import { reset, snapshots } from './snapshots.js'
 import { totals } from './totals.js'
 import { platformVouchers } from './vouchers.js'
@@ -25,7 +24,7 @@ const templates: Group = {
       name: 'list',
       endpoint: contract.templates,
       flags: {
-        app: at('application_id', member('Only those of this application, app_…', 'ID')),
+        app: at('application_id', member('Only templates of this application, app_…', 'ID')),
         status: member('Only these'),
       },
       examples: ['voucherctl platform templates list --status active'],
@@ -102,45 +101,39 @@ const apps: Group = {
   ],
 }
 
-/** Adds the help that all commands of the operator API share. */
-function withNote(node: Node): Node {
-  if (isGroup(node)) return { ...node, commands: (node.commands as readonly Node[]).map(withNote) }
-  return { ...node, notes: [...(node.notes ?? []), ...operatorNotes] }
-}
-
-const operatorCommands: readonly Node[] = [
-  callLeaf({
-    name: 'reviews',
-    endpoint: contract.reviews,
-    flags: { kind: member('Only these') },
-    examples: ['voucherctl platform reviews'],
-    view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
-  }),
-  callLeaf({
-    name: 'find',
-    endpoint: platformActing.find,
-    notes: ['An own id of a voucher is found in the newest 1,000 templates, a recipient in the newest 1,000 vouchers.'],
-    positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or start of a name', ask: 'What to find' },
-    examples: ['voucherctl platform find user-42'],
-    view: { members: ['kind', 'id', 'name', 'detail'], empty: 'Nothing was found.' },
-  }),
-  templates,
-  platformBots,
-  apps,
-  platformUsers,
-  platformChats,
-  platformVouchers,
-  platformDeliveries,
-  totals,
-  clock,
-  faults,
-  activity,
-  snapshots,
-  reset,
-]
-
 export const platform: Group = {
   name: 'platform',
   summary: "The operator's side of a local server",
-  commands: operatorCommands.map(withNote),
+  commands: [
+    callLeaf({
+      name: 'reviews',
+      endpoint: contract.reviews,
+      flags: { kind: member('Only these') },
+      examples: ['voucherctl platform reviews'],
+      view: { members: ['kind', 'id', 'name', 'account_id', 'submitted_at'], empty: 'Nothing waits for review.' },
+    }),
+    callLeaf({
+      name: 'find',
+      endpoint: platformActing.find,
+      notes: [
+        'An own id of a voucher is found in the newest 1,000 templates, a recipient in the newest 1,000 vouchers.',
+      ],
+      positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or start of a name', ask: 'What to find' },
+      examples: ['voucherctl platform find user-42'],
+      view: { members: ['kind', 'id', 'name', 'detail'], empty: 'Nothing was found.' },
+    }),
+    templates,
+    platformBots,
+    apps,
+    platformUsers,
+    platformChats,
+    platformVouchers,
+    platformDeliveries,
+    totals,
+    clock,
+    faults,
+    activity,
+    snapshots,
+    reset,
+  ],
 }

@@ -1,21 +1,16 @@
 import { platform as contract, type Totals } from '../../../contract/platform/platform.js'
-import { durationMs } from '../../../values/duration.js'
 import { callLeaf } from '../../command/leaf.js'
-import { member, one } from '../../flags/flags.js'
-import { instant, parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { member } from '../../flags/flags.js'
+import { instant, type Moment, moment } from '../../flags/time.js'
 import type { Times } from '../../output/screen.js'
 import { plainLine, withTimes } from '../../output/text.js'
 
 const BAR_COLUMNS = 16
 
 /** Start of the range: a time, or seconds before the present time of the server's clock. */
-type Since = { readonly from: string } | { readonly seconds: number }
-
-function parseSince(text: string): Since | undefined {
-  const ms = durationMs(text)
-  if (ms !== undefined) return ms >= 1000 ? { seconds: Math.round(ms / 1000) } : undefined
-  const time = parseTime(text)
-  return time === undefined ? undefined : { from: time.instant }
+function startOf(moment: Moment) {
+  if ('instant' in moment) return { from: moment.instant }
+  return moment.agoMs >= 1000 ? { seconds: Math.round(moment.agoMs / 1000) } : undefined
 }
 
 export const totals = callLeaf({
@@ -24,14 +19,8 @@ export const totals = callLeaf({
   notes: ['A redemption counts even if it was reversed later.'],
   flags: {
     since: {
-      ...one('TIME', 'Since this time, or in the last 7d; default 24h', (text) => {
-        const value = parseSince(text)
-        return value === undefined
-          ? { ok: false, message: `${TIME_RULE}, or a duration such as 7d` }
-          : { ok: true, value }
-      }),
+      ...moment('Since this time, or in the last 7d; default 24h', startOf, '7d'),
       member: ['from', 'seconds'],
-      remark: zoneNotice,
     },
     until: instant('Until this time; default now'),
     buckets: member('Number of periods, default 24', 'N'),
@@ -47,7 +36,6 @@ function sum({ items, until, complete }: Totals): string {
   return complete ? counts : `At least ${counts} There are too many to count all.`
 }
 
-/** Draws the periods as two columns of bars with a common scale. */
 function chart({ items }: Totals, { zone }: Times): string {
   const largest = Math.max(1, ...items.flatMap((it) => [it.issued, it.redeemed]))
   const digits = Math.max('REDEEMED'.length, String(largest).length)

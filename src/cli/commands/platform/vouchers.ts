@@ -6,22 +6,15 @@ import {
 import { kindOfId } from '../../../contract/record-kinds.js'
 import { durationMs } from '../../../values/duration.js'
 import { defined } from '../../../values/json.js'
-import { type Group, leaf } from '../../command/leaf.js'
+import { type Group, leaf, OPERATOR_NOTE } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
-import { at, type Flag, member, one } from '../../flags/flags.js'
-import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { at, member } from '../../flags/flags.js'
+import { moment, parseTime } from '../../flags/time.js'
 import { credentialFlags, credentialOf, readTyped } from '../../prompts/credential-input.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that the message of an empty list can repeat it. */
-const since: Flag<string | undefined> = {
-  ...one('TIME', 'Only those issued since this time, or in the last 10m', (text) =>
-    durationMs(text) === undefined && parseTime(text) === undefined
-      ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
-      : { ok: true, value: text },
-  ),
-  remark: zoneNotice,
-}
+const since = moment('Only those issued since this time, or in the last 10m', (_, text) => text)
 
 function instantOf(typed: string | undefined, now: number): string | undefined {
   if (typed === undefined) return undefined
@@ -38,9 +31,9 @@ export const platformVouchers: Group = {
       name: 'list',
       endpoint: contract.vouchers,
       flags: {
-        app: at('application_id', member('Only those of this application, app_…', 'ID')),
-        template: member('Only those of this template, tpl_…', 'ID'),
-        recipient: at('recipient_user_id', member('Only those of this user', 'ID')),
+        app: at('application_id', member('Only vouchers of this application, app_…', 'ID')),
+        template: member('Only vouchers of this template, tpl_…', 'ID'),
+        recipient: at('recipient_user_id', member('Only vouchers of this user', 'ID')),
         'external-id': at('external_issue_id', member('Only those with this external issue id', 'ID')),
         status: member('Only these'),
         since,
@@ -64,6 +57,7 @@ export const platformVouchers: Group = {
       notes: [
         'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
         'Codes and QR data are secrets: they are asked for on a terminal, and - reads them from stdin.',
+        OPERATOR_NOTE,
       ],
       positional: {
         name: 'ID|CODE',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { parseBaseUrl } from '../../../client/base-url.js'
-import { webhook } from '../../../contract/webhook.js'
+import { credentialVariables } from '../../../contract/secrets.js'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { changeProfile, checkConfigWritable, configFile, findProfile } from '../../config/config.js'
@@ -8,12 +8,23 @@ import { prepareDataFolder } from '../../config/data-folder.js'
 import { bindTo, findLocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import { readFlags } from '../../flags/flags.js'
-import type { StartedServer, Walkthrough } from './walkthrough.js'
 
 /** Profile in which --keep stores the credentials. */
 export const PROFILE = 'quickstart'
 
-/** Starts a server in the background, in a folder of its own; the server continues after the walkthrough. */
+export const interrupted = fail('ABORTED', 'Interrupted.')
+
+/** The server of a quickstart. */
+export interface StartedServer {
+  readonly ok: true
+  readonly facts: { readonly baseUrl: string; readonly dataDir: string; readonly operatorKeyFile: string | null }
+  /** Runs after all steps succeeded. @param environment credentials by name of the environment variable */
+  keep?(environment: Readonly<Record<string, string>>): Promise<Failure | undefined>
+  /** Stops the server and removes its data. */
+  remove(): Promise<void>
+}
+
+/** Starts a server in the background, in its own folder; the server continues after the walkthrough. */
 export async function startKeptServer(context: Context, webhookPort: number): Promise<StartedServer | Failure> {
   const { host, settings } = context
   const dir = `${defaultDataDir(host)}-quickstart`
@@ -38,15 +49,18 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
   ])
   const flags = readFlags(startFlags, given).values as Parameters<typeof startDetached>[1]
   const started = await startDetached(host, flags, dir)
+  if (!started.ok && host.signal.aborted) {
+    // The server has ended, and its folder would refuse the next quickstart.
+    const { rm } = await import('node:fs/promises')
+    await rm(dir, { recursive: true, force: true })
+    return interrupted
+  }
   if (!started.ok) return started
   const { base_url: baseUrl, pid, operator_key_file: operatorKeyFile } = started.data
   return {
     ok: true,
     facts: { baseUrl, dataDir: dir, operatorKeyFile },
-    keep: async (walkthrough) => {
-      await removeWebhook(walkthrough)
-      return storeProfile(context, walkthrough, baseUrl, dir)
-    },
+    keep: (environment) => storeProfile(context, environment, baseUrl, dir),
     remove: async () => {
       const { rm } = await import('node:fs/promises')
       const { terminate } = await import('../server/control.js')
@@ -56,28 +70,16 @@ export async function startKeptServer(context: Context, webhookPort: number): Pr
   }
 }
 
-/** The receiver ends with the walkthrough, so remove the webhook: without one the bot can be polled. */
-async function removeWebhook(walkthrough: Walkthrough): Promise<void> {
-  const { botId } = walkthrough
-  if (botId === undefined) throw new Error('the walkthrough must have made a bot')
-  await walkthrough.run(webhook.delete, {
-    title: 'The webhook, removed with its receiver',
-    command: `voucherctl webhook delete ${botId} --yes`,
-    input: { botId },
-    describe: (it) => `the bot is in ${it.delivery_mode} mode`,
-  })
-}
-
 async function storeProfile(
   { host, output }: Context,
-  { credentials }: Walkthrough,
+  environment: Readonly<Record<string, string>>,
   baseUrl: string,
   dir: string,
 ): Promise<Failure | undefined> {
   output.notice(`note: the credentials are stored in plain text, readable by you alone, in ${configFile(host)}`)
   const { origin } = parseBaseUrl(baseUrl)
   const stored = (['jwt', 'token', 'bot'] as const).flatMap((kind) => {
-    const value = credentials.get(kind)
+    const value = environment[credentialVariables[kind]]
     return value === undefined ? [] : [[kind, { value, origin }] as const]
   })
   const profile = { base_url: baseUrl, account: 'demo', data_dir: dir, credentials: Object.fromEntries(stored) }

@@ -1,184 +1,144 @@
-import { createCall } from '../../../client/call.js'
 import { createHttpTransport } from '../../../client/http.js'
 import { withRetry } from '../../../client/retry.js'
+import { withSecure } from '../../../client/secure.js'
 import type { Transport } from '../../../client/transport.js'
-import type { CredentialKind, Endpoint, InputOf, OutputOf } from '../../../contract/endpoint.js'
-import { defined } from '../../../values/json.js'
+import type { Update } from '../../../contract/updates.js'
+import { vouchers } from '../../../contract/vouchers.js'
+import { webhook } from '../../../contract/webhook.js'
+import type { Members } from '../../../values/json.js'
+import { commandLine } from '../../command/call-line.js'
 import type { Context } from '../../command/context.js'
+import type { NamedLeaf } from '../../command/tree.js'
 import { fromCall } from '../../failures/call-failure.js'
 import { exitOf } from '../../failures/codes.js'
-import { type Failure, fail, programName } from '../../failures/failure.js'
-import { plainLine } from '../../output/text.js'
+import { type Failure, fail, optionOf } from '../../failures/failure.js'
+import type { JqThread } from '../../output/jq.js'
+import type { ScenarioStep } from '../../scenario/document.js'
+import type { ScenarioInbox } from '../../scenario/inbox.js'
+import { StepRunner } from '../../scenario/step-runner.js'
+import { credentialOf } from '../vouchers/issue.js'
+import { interrupted } from './kept-server.js'
+import type { StepPrinter } from './step-printer.js'
+import { WireRecorder } from './wire-recorder.js'
+import { wordings } from './wordings.js'
 
-/** Address, data folder and operator key file of the running server, for the steps. */
-export interface ServerFacts {
+const unexpected = (message: string) => fail('UNEXPECTED', message)
+
+interface WalkthroughOptions {
   readonly baseUrl: string
-  readonly dataDir: string
-  readonly operatorKeyFile: string | null
+  readonly operatorKey: string
+  readonly receiver: ScenarioInbox
+  readonly leaves: readonly NamedLeaf[]
+  readonly jq: JqThread
 }
 
-/** The server of a walkthrough. */
-export interface StartedServer {
-  readonly ok: true
-  readonly facts: ServerFacts
-  /** Runs after all steps succeeded. */
-  keep?(walkthrough: Walkthrough): Promise<Failure | undefined>
-  /** Stops the server and removes its data. */
-  remove(): Promise<void>
-}
-
-interface WalkthroughStep {
-  readonly step: number
+/** Texts of a step that is not in the scenario file. */
+interface OtherTexts {
   readonly title: string
-  /** The voucherctl command with which a user can repeat the step. */
-  readonly command: string
-  readonly result: string
-  /** HTTP method and path, such as `POST /api/v1/…`; null for a step without a call. */
-  readonly call: string | null
-  readonly status: number | null
-  /** Exit code that the command would return. */
-  readonly exit: number
+  readonly flags: string
+  result(): string
 }
 
-interface StepCall<E extends Endpoint> {
-  readonly title: string
-  readonly command: string
-  readonly input: InputOf<E>
-  readonly idempotencyKey?: string
-  /** Wraps the unencrypted transport, for example to encrypt this call. */
-  readonly through?: (transport: Transport) => Transport
-}
-
-interface StepDefinition<E extends Endpoint> extends StepCall<E> {
-  /** Describes the response in a sentence. */
-  readonly describe: (data: OutputOf<E>, replayed: boolean) => string
-}
-
-/** Thrown by a step, so that it ends the walkthrough. */
-export class StepFailure extends Error {
-  override readonly name = 'StepFailure'
-  readonly failure: Failure
-  constructor(failure: Failure) {
-    super(failure.message)
-    this.failure = failure
-  }
-}
-
-export const interrupted = fail('ABORTED', 'Interrupted.')
-export const unexpected = (message: string) => new StepFailure(fail('UNEXPECTED', message))
-
-/** Runs steps in order. It prints each as text, or collects all of them for one JSON document. */
+/** Runs steps of the scenario and shows each as a command with its result. */
 export class Walkthrough {
-  readonly steps: WalkthroughStep[] = []
-  readonly credentials = new Map<CredentialKind, string>()
-  readonly #transport: Transport
   readonly #context: Context
-  readonly #aloud: boolean
-  readonly #pauses: boolean
-  #isInterrupted = false
-  /** Bot of the walkthrough; undefined until a step has created it. */
-  botId: string | undefined
-  /** Time in ms that the walkthrough waited for a key press. */
-  pausedMs = 0
+  readonly #printer: StepPrinter
+  readonly #leaves: readonly NamedLeaf[]
+  readonly #runner: StepRunner
+  readonly #plain: Transport
+  #transport: Transport
 
-  constructor(context: Context, baseUrl: string, { isPrinted, pauses }: { isPrinted: boolean; pauses: boolean }) {
-    const { host, globals } = context
+  constructor(
+    context: Context,
+    printer: StepPrinter,
+    { baseUrl, operatorKey, receiver, leaves, jq }: WalkthroughOptions,
+  ) {
     this.#context = context
-    this.#aloud = isPrinted
-    const hasTerminal = [host.stdin, host.stdout, host.stderr].every((it) => it.isTTY === true)
-    this.#pauses = isPrinted && pauses && hasTerminal && !globals['no-input']
-    this.#transport = createHttpTransport(baseUrl)
-  }
-
-  /** Signal that Ctrl-C aborts. */
-  get signal(): AbortSignal {
-    return this.#context.host.signal
-  }
-
-  newIdempotencyKey(): string {
-    return this.#context.host.newId()
-  }
-
-  /** Makes one call. @throws StepFailure unless it succeeds */
-  async run<E extends Endpoint>(endpoint: E, definition: StepDefinition<E>): Promise<OutputOf<E>> {
-    const { result, step } = await this.#call(endpoint, definition)
-    if (!result.ok) throw new StepFailure(fromCall(result))
-    await this.add({ ...step, result: definition.describe(result.data, result.replayed), exit: 0 })
-    return result.data
-  }
-
-  /** Makes one call. @throws StepFailure unless the server refuses it with this code */
-  async runRefused<E extends Endpoint>(endpoint: E, code: string, definition: StepCall<E>): Promise<void> {
-    const { result, step } = await this.#call(endpoint, definition)
-    if (result.ok) throw unexpected(`${step.title}: the server did not refuse with ${code}.`)
-    const failure = fromCall(result)
-    if (result.code !== code) throw new StepFailure(failure)
-    const text = `refused, as expected: ${result.status} ${code}: ${result.message}`
-    await this.add({ ...step, result: text, exit: exitOf(failure) })
-  }
-
-  async #call<E extends Endpoint>(endpoint: E, definition: StepCall<E>) {
-    if (this.#isInterrupted) throw new StepFailure(interrupted)
-    const { host, settings } = this.#context
-    const { title, command, input, idempotencyKey, through } = definition
-    const options = { signal: host.signal, timeoutMs: settings.timeoutMs.value, ...defined({ idempotencyKey }) }
-    const token = (kind: CredentialKind) => this.credentials.get(kind)
-    const transport = through?.(this.#transport) ?? this.#transport
-    const result = await createCall(withRetry(transport), { token })(endpoint, input, options)
-    return { result, step: { title, command, call: `${endpoint.method} ${endpoint.path}`, status: result.status } }
-  }
-
-  async add(step: Omit<WalkthroughStep, 'step'>): Promise<void> {
-    if (this.steps.length > 0) await this.#pause()
-    this.steps.push({ step: this.steps.length + 1, ...step })
-    if (!this.#aloud || this.#isInterrupted) return
-    const { output, host } = this.#context
-    const paint = await output.paint()
-    const number = String(this.steps.length).padStart(2)
-    output.say(`${this.steps.length === 1 ? '' : '\n'}${paint.done('✓')} ${number}  ${paint.strong(step.title)}`)
-    output.say(`      ${plainLine(output.local(step.result))}`)
-    const lines = breakCommand(plainLine(asTyped(host.env, step.command)), Math.min(72, (output.width ?? 80) - INDENT))
-    lines.forEach((line, i) => output.say(paint.hint(i === 0 ? `      $ ${line}` : `          ${line}`)))
-  }
-
-  async #pause(): Promise<void> {
-    if (!this.#pauses || this.#isInterrupted) return
-    const { host } = this.#context
-    const since = host.now()
-    const key = await (await host.questions()).key('Press a key for the next step, Ctrl-C to end.')
-    this.#isInterrupted = key === undefined
-    this.pausedMs += host.now() - since
-  }
-
-  /** Draws a QR code if stdout is a terminal that is wide enough. */
-  async draw(qrToken: string): Promise<void> {
-    const { output } = this.#context
-    if (!this.#aloud || output.width === undefined) return
-    const { drawQr } = await import('../../output/qr.js')
-    const drawing = await drawQr(qrToken, output)
-    if (drawing !== undefined) output.say(`\n${drawing}`)
-  }
-}
-
-/** Columns around a command in the output: its indentation, and a backslash at the end of a broken line. */
-const INDENT = 12
-
-/** A command as the user can type it. */
-export function asTyped(env: Readonly<Record<string, string | undefined>>, command: string): string {
-  return command.replace(/^voucherctl/, programName(env))
-}
-
-/** Breaks a command into lines of at most `width` columns, each but the last with a backslash at the end. */
-function breakCommand(command: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const part of command.split(/ (?=--)/)) {
-    if (line !== '' && `${line} ${part} \\`.length > width) {
-      lines.push(`${line} \\`)
-      line = part
-    } else {
-      line = line === '' ? part : `${line} ${part}`
+    this.#printer = printer
+    this.#leaves = leaves
+    this.#plain = createHttpTransport(baseUrl)
+    this.#transport = withRetry(this.#plain)
+    const fixture = {
+      transport: (request: Parameters<Transport>[0]) => this.#transport(request),
+      inbox: receiver,
+      credential: async () => ({ ok: true as const, value: operatorKey }),
+      hasOperator: async () => true,
+      reachesReceiver: true,
+      close: async () => {},
     }
+    this.#runner = new StepRunner(context, fixture, {}, jq)
   }
-  return [...lines, line]
+
+  /** Captured values and credentials, by name of the environment variable. */
+  get environment(): StepRunner['environment'] {
+    return this.#runner.environment
+  }
+
+  /** Runs the steps in order. After the first verification, it repeats the call through the encrypted transport. */
+  async run(steps: readonly ScenarioStep[]): Promise<Failure | undefined> {
+    let failure: Failure | undefined
+    const verification = steps.find((it) => it.kind === 'call' && it.target === vouchers.verify)
+    for (const step of steps) {
+      failure ??= await this.#run(step)
+      if (step === verification) failure ??= await this.#runEncrypted(step)
+    }
+    return failure
+  }
+
+  async #run(step: ScenarioStep, added?: OtherTexts): Promise<Failure | undefined> {
+    const { title = step.name, flags = '' } = added ?? {}
+    if (!(await this.#printer.pause())) return interrupted
+    const runner = this.#runner
+    const { signal } = this.#context.host
+    const [problem] = await runner.run(step, signal)
+    const { exchange } = runner
+    if (problem !== undefined) {
+      if (signal.aborted) return interrupted
+      const isRefused = exchange?.result.ok === false && step.expect.code === undefined
+      return isRefused ? fromCall(exchange.result) : unexpected(`${title}: ${problem}`)
+    }
+    if (exchange === undefined) {
+      const { update_id, type } = runner.received as Update
+      const result = `update ${update_id}, ${type}: signature valid, response 200`
+      const command = commandLine(this.#leaves, webhook.deliveries, { botId: this.environment.SCENARIO_BOT })
+      await this.#printer.show({ title, command, result, call: null, status: null, exit: 0 })
+      return undefined
+    }
+    const { target, input, idempotencyKey, result } = exchange
+    const wording = wordings.get('id' in target ? target.id : target.path)
+    if (wording === undefined || 'route' in target) throw new Error(`${title} must call an endpoint that has a wording`)
+    const key = idempotencyKey === undefined ? '' : optionOf('idempotency-key', idempotencyKey)
+    const words = [commandLine(this.#leaves, target, input as Members), wording.flags, key, flags]
+    await this.#printer.show({
+      title,
+      command: words.filter((it) => it !== '').join(' '),
+      result: result.ok
+        ? `${wording.result(result.data, result.replayed)}${added?.result() ?? ''}`
+        : `refused, as expected: ${result.status} ${result.code}: ${result.message}`,
+      call: `${target.method} ${target.path}`,
+      status: result.status,
+      exit: result.ok ? 0 : exitOf(fromCall(result)),
+    })
+    const qrToken = target === vouchers.issue && result.ok ? credentialOf(result.data, 'qr_token') : undefined
+    if (qrToken !== undefined) await this.#printer.draw(qrToken)
+    return undefined
+  }
+
+  /** Repeats a call over the encrypted transport and shows the bytes that an eavesdropper would see. */
+  async #runEncrypted(step: ScenarioStep): Promise<Failure | undefined> {
+    const plain = this.#transport
+    const wire = new WireRecorder()
+    this.#transport = withRetry(withSecure(wire.around(this.#plain), { mode: 'required' }))
+    const failure = await this.#run(step, {
+      title: 'Verified once more, through the encrypted transport',
+      flags: '--secure required',
+      result: () => `; on the wire: ${wire.summary}, with neither path nor token nor code in them`,
+    })
+    this.#transport = plain
+    const { SCENARIO_CODE: code = '', VOUCHERCTL_TOKEN: token = '' } = this.environment
+    const isReadable = wire.hasReadable([code, token, vouchers.verify.path])
+    return (
+      failure ?? (isReadable ? unexpected('Something of the encrypted call could be read on the wire.') : undefined)
+    )
+  }
 }

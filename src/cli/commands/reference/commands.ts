@@ -11,7 +11,7 @@ export const commands = (entries: readonly Entry[]): Leaf =>
     name: 'commands',
     summary: 'List every command with its flags',
     notes: [
-      'With --json: `items`, a document for each command with its arguments, flags, examples, whether it `changes` something (--dry-run then shows what) and whether it carries an Idempotency-Key (`idempotent`); `global_flags` are those of every command. `help COMMAND --json` shows the same document of one command. Members are added, never renamed.',
+      'With --json: `items`, a document for each command with its arguments, flags, examples, whether it `changes` something (--dry-run then shows what) and whether it carries an Idempotency-Key (`idempotent`); `global_flags` are the flags of every command. `help COMMAND --json` shows the same document of one command. Members are added, never renamed.',
     ],
     examples: [
       'voucherctl commands',

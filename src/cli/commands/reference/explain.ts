@@ -1,4 +1,4 @@
-import { closest } from '../../../values/closest.js'
+import { didYouMean } from '../../../values/closest.js'
 import { leaf } from '../../command/leaf.js'
 import { type Explanation, explainedCodes, explanationOf } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
@@ -14,8 +14,7 @@ export const explain = leaf({
   run: async ({ host }, { positional }) => {
     const found = explanationOf(positional, host.env)
     if (found !== undefined) return { ok: true, data: found }
-    const near = closest(positional.toUpperCase(), explainedCodes)
-    const hint = near === undefined ? 'All codes: `voucherctl help exit-codes`.' : `Did you mean ${near}?`
+    const hint = didYouMean(positional.toUpperCase(), explainedCodes, 'All codes: `voucherctl help exit-codes`.')
     return usage(`There is no failure code '${positional}'.`, hint)
   },
 })

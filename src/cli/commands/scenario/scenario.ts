@@ -45,9 +45,9 @@ export const scenario: Group = {
       name: 'run',
       summary: 'Run the steps of YAML files and check their results',
       notes: [
-        'Each file gets a throwaway server of its own, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
+        'Each file gets its own throwaway server, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
         'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` the expected result (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
-        'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on a server of its own, the account and the operator.',
+        'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on its own server, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
       ],
       positional: { name: 'FILE', summary: 'One or more scenario files', ask: 'Scenario file', several: true },
@@ -71,7 +71,6 @@ export const scenario: Group = {
   ],
 }
 
-/** Runs all scenario files once. */
 async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const parsed = await readScenarios(context, files)
   if (!parsed.ok) return parsed
@@ -162,7 +161,7 @@ const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, p
 
 const plain = (baseUrl: string | undefined) => baseUrl?.replace(/\/+$/, '')
 
-/** Refuses an address of the environment instead of that of --profile, which could be another platform. */
+/** Refuses an address of the environment instead of the address of --profile: it could be another platform. */
 function otherThanProfile({ settings: { profileName, profile, baseUrl } }: Context): Failure | undefined {
   const isChosen = profileName.source.startsWith('flag ') && profile.base_url !== undefined
   const isOther = baseUrl.source.startsWith('environment ') && plain(baseUrl.value) !== plain(profile.base_url)

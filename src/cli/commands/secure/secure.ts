@@ -65,7 +65,7 @@ const secureCall = leaf({
     if (!body.ok) return body
     const full = withQuery(read.path, Object.entries(flags.query ?? {}))
     const call = { method, path: full, body: body.text, kind, route }
-    const sent = await sendAny(context, call, 'required', 'secure.call')
+    const sent = await sendAny(context, call, 'required')
     if (!sent.ok) return sent
     return sent.result.ok ? { ok: true, data: sent.result.data } : fromCall(sent.result, sent.facts)
   },
@@ -161,7 +161,7 @@ export const secure: Group = {
       summary: 'Open a session and show it',
       alsoCalls: { 'secure.session': '' },
       notes: [
-        'The keys are derived, then discarded: each command opens a session of its own. Of the salt only its length is shown. --origin binds the session to an origin.',
+        'The keys are derived, then discarded: each command opens its own session. Of the salt only its length is shown. --origin binds the session to an origin.',
       ],
       examples: ['voucherctl secure session', 'voucherctl secure session --origin https://shop.example'],
       view: {

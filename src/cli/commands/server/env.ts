@@ -12,7 +12,6 @@ import type { Outcome } from '../../output/outcome.js'
 import { readSeedFile, seedFlag } from '../../server/seed-file.js'
 import { addressOf, dataFlag, notRunning, serverFolder } from './folder.js'
 
-/** Environment variables by name. */
 type Variables = Readonly<Record<string, string>>
 
 type Kind = keyof typeof credentialNames
@@ -23,7 +22,7 @@ export const env = leaf({
   name: 'env',
   summary: 'Print export lines for a shell: base URL and credentials',
   notes: [
-    'The credentials are those of the seed file: its first application token and its first bot token. Without --seed they are those that the profile holds for this server. None comes from the store, which holds no credential in plain text.',
+    'The credentials come from the seed file: its first application token and its first bot token. Without --seed they come from the profile, if it holds some for this server. None comes from the store, which holds no credential in plain text.',
     'The output is secret: on a terminal it needs --show-secrets.',
   ],
   flags: {
@@ -97,7 +96,6 @@ async function ofSeed({ host }: Context, path: string): Promise<Found> {
   return read.ok ? { ok: true, source: path === '-' ? 'the seed' : path, values: credentialsOf(read.seed) } : read
 }
 
-/** The first application token and the first bot token of a seed. */
 export function credentialsOf({ applications = [], bots = [] }: Seed): Partial<Record<Kind, string>> {
   const token = applications.flatMap(({ tokens = [] }) => tokens)[0]?.token
   const bot = bots.find((it) => it.token !== undefined)?.token

@@ -15,7 +15,7 @@ import { type Failure, fail, optionOf, usage } from '../../failures/failure.js'
 import { text } from '../../flags/flags.js'
 
 export const dataFlag = {
-  data: text('DIR', 'Data folder, default that of the profile'),
+  data: text('DIR', 'Data folder, default from the profile'),
 }
 
 /**

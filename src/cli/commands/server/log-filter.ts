@@ -16,7 +16,7 @@ export const filterFlags = {
 
 type LogFilter = Pick<ValuesOf<typeof filterFlags>, 'status' | 'endpoint' | 'request-id'>
 
-/** Requests that watch a server, such as those of `server logs` itself. */
+/** Requests that watch a server, such as the requests of `server logs` itself. */
 const watching: readonly unknown[] = [platformActivity.requests.id, 'health.live', 'health.ready']
 
 export const isWatching = ({ endpoint }: LogEntry) => watching.includes(endpoint)

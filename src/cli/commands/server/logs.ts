@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { platformActivity, requestLogEntry } from '../../../contract/platform/activity.js'
-import { closest } from '../../../values/closest.js'
+import { didYouMean } from '../../../values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { collect, openStream, untilBroken } from '../../command/stream-lines.js'
@@ -22,7 +22,7 @@ export const logs = leaf({
   alsoCalls: { 'platform.requests': '' },
   notes: [
     'While a server runs: its last 1000 requests, without queries, headers and bodies. When none runs: server.log of the data folder. With --json one object a line.',
-    'Requests that watch the server, those of this command and health checks, are shown only if --endpoint or --request-id names them.',
+    'Requests that watch the server, sent by this command or as health checks, are shown only if --endpoint or --request-id names them.',
   ],
   flags: { ...dataFlag, follow: toggle('Go on until Ctrl-C'), ...filterFlags },
   examples: [
@@ -56,8 +56,7 @@ async function refuseUnknownEndpoints(ids: readonly string[]): Promise<Failure |
   const known = [...endpoints.map((it) => it.id), 'health.live', 'health.ready', 'health.metrics']
   const unknown = ids.find((it) => !known.includes(it))
   if (unknown === undefined) return undefined
-  const near = closest(unknown, known)
-  const hint = near === undefined ? '`voucherctl api routes` lists the endpoints.' : `Did you mean ${near}?`
+  const hint = didYouMean(unknown, known, '`voucherctl api routes` lists the endpoints.')
   return usage(`There is no endpoint ${unknown}.`, hint)
 }
 
@@ -123,7 +122,6 @@ async function readRequests(
 const lastOf = (entries: readonly LogEntry[], tail = Number.POSITIVE_INFINITY) =>
   entries.slice(Math.max(0, entries.length - tail))
 
-/** Yields past entries, then the matching entries of a stream. */
 async function* withNew(
   past: readonly LogEntry[],
   entries: AsyncGenerator<LogEntry, Failure | undefined>,

@@ -35,7 +35,6 @@ export function placeOf(context: Context, flags: PlaceFlags): { ok: true; place:
   return { ok: true, place: { dataDir: folder.dir, ...defined({ databaseUrl: database.value, keyFile }) } }
 }
 
-/** Formats one line for each database table that has rows. */
 export function countsOf({ rows }: { readonly rows: Readonly<Record<string, number>> }): string {
   const counts = Object.entries(rows).map(([name, count]) => [name, numberText(count)] as const)
   const width = Math.max(0, ...counts.map(([name]) => name.length))
@@ -43,7 +42,6 @@ export function countsOf({ rows }: { readonly rows: Readonly<Record<string, numb
   return counts.map(([name, count]) => `  ${name.padEnd(width)}  ${count.padStart(digits)}`).join('\n')
 }
 
-/** Shows progress on stderr during a long operation. */
 export async function watched<T>(
   context: Context,
   work: (onProgress: (done: number, total: number) => void) => Promise<T>,

@@ -3,14 +3,7 @@ import type { MigrationReport } from '../../../server/maintenance/migrate.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { usage } from '../../failures/failure.js'
-import { operatorNotes } from '../platform/operator-notes.js'
-import { list, status, stop } from './control.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
-import { env } from './env.js'
-import { exportStore } from './export.js'
-import { importStore } from './import.js'
-import { logs } from './logs.js'
-import { openapi } from './openapi.js'
 import { start } from './start.js'
 
 interface Keys {
@@ -30,7 +23,6 @@ const keys: Group = {
       endpoint: contract.secureKeys,
       notes: [
         'A key is next, then current, then in grace for 120 s, then destroyed. Pin the next one in your clients before you rotate.',
-        ...operatorNotes,
       ],
       examples: [
         'voucherctl server keys list',
@@ -43,7 +35,6 @@ const keys: Group = {
       endpoint: contract.rotateSecureKeys,
       notes: [
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
-        ...operatorNotes,
       ],
       examples: ['voucherctl server keys rotate'],
       view: {
@@ -99,5 +90,18 @@ export const server: Group = {
   name: 'server',
   alias: 'servers',
   summary: 'The bundled reference server',
-  commands: [start, list, env, status, stop, logs, keys, openapi, migrate, exportStore, importStore],
+  // A start should not read the other commands.
+  commands: [
+    start,
+    { name: 'list', load: async () => (await import('./control.js')).list },
+    { name: 'env', load: async () => (await import('./env.js')).env },
+    { name: 'status', load: async () => (await import('./control.js')).status },
+    { name: 'stop', load: async () => (await import('./control.js')).stop },
+    { name: 'logs', load: async () => (await import('./logs.js')).logs },
+    keys,
+    { name: 'openapi', load: async () => (await import('./openapi.js')).openapi },
+    migrate,
+    { name: 'export', load: async () => (await import('./export.js')).exportStore },
+    { name: 'import', load: async () => (await import('./import.js')).importStore },
+  ],
 }

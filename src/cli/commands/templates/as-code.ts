@@ -93,7 +93,7 @@ export const apply = leaf({
   summary: 'Create and submit the templates of a file that the server lacks',
   notes: [
     'Templates are found by external_template_id. A missing one is created and submitted, a draft is submitted, one that is equal stays. Apply again after a failure: what is done is not done twice.',
-    'No call changes a template. Where file and server differ, the command says in what, changes nothing and exits with 6: give the new version an external_template_id of its own. A rejected template that you have corrected in the file is created anew.',
+    'No call changes a template. Where file and server differ, the command says in what, changes nothing and exits with 6: give the new version another external_template_id. A rejected template that you have corrected in the file is created anew.',
   ],
   flags: fileFlags,
   output: shape('action'),
@@ -165,7 +165,6 @@ function withProgress(failure: Failure, { external_template_id: id }: DefinedTem
   return { ...failure, hint: hint.trim(), details: { ...failure.details, external_template_id: id } }
 }
 
-/** Formats templates in columns, each followed by its differences. */
 function linesOf(items: readonly (TemplateLine & { readonly word: string })[]): string {
   const widthOf = (text: (item: (typeof items)[number]) => string) => Math.max(0, ...items.map((it) => text(it).length))
   const [idWidth, wordWidth] = [widthOf((it) => it.external_template_id), widthOf((it) => it.word)]
@@ -182,7 +181,7 @@ function linesOf(items: readonly (TemplateLine & { readonly word: string })[]): 
 }
 
 const advices = {
-  differs: 'A template cannot be changed: give the new version an external_template_id of its own.',
+  differs: 'A template cannot be changed: give the new version another external_template_id.',
   rejected: 'A rejected template is not submitted again automatically: correct it in the file, or submit it as it is.',
 }
 

@@ -1,27 +1,17 @@
 import { bots as botContract } from '../../../contract/bots.js'
-import { fulfillmentCategories } from '../../../contract/fields.js'
 import {
   templates as contract,
   suggestedSources,
   suggestedTypes,
   type Template,
   type TemplateInput,
+  templateInput,
 } from '../../../contract/templates.js'
 import type { Context, Ok } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { bindFlags } from '../../command/member-flags.js'
 import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
-import {
-  at,
-  choice,
-  excluding,
-  type Flag,
-  integer,
-  member,
-  needing,
-  text,
-  toggle,
-  type ValuesOf,
-} from '../../flags/flags.js'
+import { at, excluding, type Flag, integer, member, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
 import { instant } from '../../flags/time.js'
 import { askFor, questionOfFlag } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
@@ -46,19 +36,23 @@ export const submitTemplate = ({ call }: Context, templateId: string, bot: strin
     : call(botContract.submitTemplate, { botId: bot, templateId }, CHECK)
 
 /** Marks a flag as required in help: --file can also supply the value, and the command asks for it last. */
-const inFile = <T>(flag: Flag<T>, mark = 'required'): Flag<T> => ({ ...flag, needed: { mark, unless: 'file' } })
+const inFile = <T>(flag: Flag<T>, question = flag.summary, mark = 'required'): Flag<T> => ({
+  ...flag,
+  needed: { mark, unless: 'file', question },
+})
 
 const flags = {
-  'external-id': at('external_template_id', inFile(text('ID', 'Your own id of the template'))),
-  name: inFile(text('NAME', 'Name, at most 100 characters')),
-  type: inFile(text('TYPE', `${suggestedTypes.join(', ')} …`)),
-  'issuer-name': inFile(text('NAME', 'Who issues it')),
-  'fulfiller-name': inFile(text('NAME', 'Who fulfils it')),
-  'fulfillment-category': inFile(choice(fulfillmentCategories, 'How it is fulfilled')),
-  'acquisition-source': inFile(text('SOURCE', `${suggestedSources.join(', ')} …`)),
-  'issue-limit': inFile(integer('N', 'How many can be issued', 1, Number.MAX_SAFE_INTEGER)),
+  'external-id': inFile(at('external_template_id', member('Your own id of the template', 'ID'))),
+  name: inFile(member('Name, at most 100 characters', 'NAME'), 'Name of the template'),
+  type: inFile(member(`${suggestedTypes.join(', ')} …`, 'TYPE'), 'Type'),
+  'issuer-name': inFile(member('Who issues it', 'NAME')),
+  'fulfiller-name': inFile(member('Who fulfils it', 'NAME')),
+  'fulfillment-category': inFile(member('How it is fulfilled')),
+  'acquisition-source': inFile(member(`${suggestedSources.join(', ')} …`, 'SOURCE'), 'Acquisition source'),
+  'issue-limit': inFile(member('How many can be issued', 'N')),
   'valid-days': inFile(
     at('validity/duration_days', integer('N', 'Valid for N days from its issue', 1, 1_000_000)),
+    'Valid for how many days from its issue',
     'required, or --valid-from with --valid-to',
   ),
   'delay-days': at('validity/delay_days', needing(integer('N', 'Usable N days later', 0, 1_000_000), 'valid-days')),
@@ -80,20 +74,15 @@ const flags = {
 
 type CreateFlags = ValuesOf<typeof flags, TemplateInput>
 
-/** The nine required members of a template with their flags and questions. */
-const needed = [
-  ['external_template_id', 'external-id', 'Your own id of the template'],
-  ['name', 'name', 'Name of the template'],
-  ['type', 'type', 'Type'],
-  ['issuer_name', 'issuer-name', 'Who issues it'],
-  ['fulfiller_name', 'fulfiller-name', 'Who fulfils it'],
-  ['fulfillment_category', 'fulfillment-category', 'How it is fulfilled'],
-  ['acquisition_source', 'acquisition-source', 'Acquisition source'],
-  ['validity', 'valid-days', 'Valid for how many days from its issue'],
-  ['issue_limit', 'issue-limit', 'How many can be issued'],
-] as const
+const bound = Object.entries(bindFlags(contract.create, flags))
+/** Required members of a template, each with the flag that the command asks for. */
+const needed = (templateInput.required ?? []).flatMap((name) =>
+  bound.flatMap(([flagName, flag]) =>
+    flag.needed !== undefined && String(flag.member).split('/')[0] === name ? [{ name, flagName, flag }] : [],
+  ),
+)
 
-const suggestions: Partial<Record<keyof typeof flags, readonly string[]>> = {
+const suggestions: Readonly<Record<string, readonly string[]>> = {
   type: suggestedTypes,
   'acquisition-source': suggestedSources,
 }
@@ -152,20 +141,20 @@ async function readDefinition(
   const type = given['valid-days'] === undefined ? 'fixed' : 'relative'
   const validity = period && { validity: { ...period, type } }
   const value: Record<string, unknown> = { ...file?.value, ...validity, ...input }
-  const missing = needed.filter(([member]) => value[member] === undefined)
-  const names = missing.map(([member, flag]) =>
-    member === 'validity' ? '(--valid-days, or --valid-from with --valid-to)' : `--${flag}`,
+  const missing = needed.filter(({ name }) => value[name] === undefined)
+  const names = missing.map(({ name, flagName }) =>
+    name === 'validity' ? '(--valid-days, or --valid-from with --valid-to)' : `--${flagName}`,
   )
-  for (const [member, flag, question] of missing) {
-    const asked = await askFor(
-      context,
-      { ...questionOfFlag(flag, flags[flag], context.host), message: question, suggestions: suggestions[flag] },
-      () => required(names),
+  for (const { name, flagName, flag } of missing) {
+    const question = questionOfFlag(flagName, flag, context.host)
+    const message = flag.needed?.question ?? ''
+    const asked = await askFor(context, { ...question, message, suggestions: suggestions[flagName] }, () =>
+      required(names),
     )
     if (!asked.ok) return asked
-    const read = flags[flag].read(asked.value)
-    if (!read.ok) return usage(`--${flag} ${read.message}.`)
-    value[member] = member === 'validity' ? { type: 'relative', duration_days: read.value } : read.value
+    const read = flag.read(asked.value)
+    if (!read.ok) return usage(`--${flagName} ${read.message}.`)
+    value[name] = name === 'validity' ? { type: 'relative', duration_days: read.value } : read.value
   }
   return { ok: true, value }
 }

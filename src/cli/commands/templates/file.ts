@@ -132,7 +132,6 @@ const defaults = { description: null, metadata: {} }
 const relativeDefaults = { delay_days: 0, not_after: null }
 const instants = new Set(['starts_at', 'ends_at', 'not_after'])
 
-/** Compares a template of a file with the server's template. */
 export function compareTemplates(defined: TemplateInput, stored: Template | undefined): Comparison {
   if (stored === undefined) return { state: 'missing', differences: [] }
   const { validity, ...others }: Members = { ...defaults, ...withoutNull(defined) }

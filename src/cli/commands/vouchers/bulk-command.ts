@@ -16,7 +16,8 @@ interface BulkCommand<F extends Flags> extends BulkAction {
   /** Flags that only this bulk command has. */
   readonly flags: F
   readonly outSummary: string
-  readonly examples: readonly GivenExample[]
+  /** The help of a command that changes something adds the first one with --resume. */
+  readonly examples: readonly [string, ...GivenExample[]]
   parameters(flags: ValuesOf<F>): Parameters
   /** Returns members with ids, which must not be values that a spreadsheet made, such as 8.61391E+12. */
   ids?(flags: ValuesOf<F>): readonly string[] | undefined
@@ -64,7 +65,9 @@ type SharedFlags = ValuesOf<ReturnType<typeof sharedFlags>>
 
 /** Defines a command that makes one call for each row of a file (rules/cli.md#bulk-commands). */
 export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
-  const { name, summary, notes, examples, endpoint, words } = command
+  const { name, summary, notes, endpoint, words } = command
+  const [first, ...others] = command.examples
+  const resumed = { command: `${first} --resume`, comment: 'Continues an interrupted run' }
   const members = ['total', words.done, ...(endpoint.idempotent ? ['replayed'] : []), 'skipped', 'failed']
   return leaf({
     name,
@@ -72,7 +75,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
     notes: [...notes, sharedNote],
     positional: { name: 'FILE', summary: 'CSV or NDJSON, or - for standard input', ask: 'File' },
     flags: { ...command.flags, ...sharedFlags(command.outSummary) },
-    examples,
+    examples: mutates(endpoint) ? [first, resumed, ...others] : command.examples,
     changes: mutates(endpoint),
     ...(endpoint.accepts && { accepts: endpoint.accepts }),
     view: {
@@ -85,7 +88,7 @@ export function bulkLeaf<const F extends Flags>(command: BulkCommand<F>): Leaf {
     run: async (context, { positional, flags }): Promise<Outcome<BulkSummary>> => {
       const own = flags as ValuesOf<F>
       const shared = flags as SharedFlags
-      const { checkPaths, pathsFrom, pathsOf } = await import('../../bulk/run-files.js')
+      const { checkPaths, pathsFrom, pathsOf } = await import('../../bulk/paths.js')
       const { cwd } = context.host
       const names = pathsOf(shared.out, shared.errors)
       const problem = checkPaths(names, positional, cwd)
@@ -194,5 +197,5 @@ async function planFirst(
   const prepared = await prepareCall(action.endpoint, action.input(row, parameters), { token }, keyed)
   if (!prepared.ok) return fail('INVALID_INPUT', `${prepared.message}.`, null, prepared.details)
   const { mode, origin } = settings.secure
-  return { requests: [planRequest(baseUrl, prepared.request, mode.value, origin.value, action.endpoint.id)] }
+  return { requests: [planRequest(baseUrl, prepared.request, mode.value, origin.value, action.endpoint.body)] }
 }

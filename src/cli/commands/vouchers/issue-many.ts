@@ -29,10 +29,6 @@ export const issueMany = bulkLeaf({
   examples: [
     'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv',
     {
-      command: 'voucherctl vouchers issue-many customers.csv --template tpl_01JC… --out codes.csv --resume',
-      comment: 'Continues an interrupted run',
-    },
-    {
       command: 'export-customers | voucherctl vouchers issue-many - --template tpl_01JC… --out codes.ndjson --json',
       comment: 'From a program, for a script',
     },

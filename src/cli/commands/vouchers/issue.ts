@@ -38,7 +38,7 @@ export const issue = leaf({
       'Your own id of this issuance',
     ),
     recipient: requiredUnless('chat', at('recipient_user_id', member('Authorized user', 'ID')), 'Recipient user id'),
-    chat: at(['chat_id'], text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient')),
+    chat: at('chat_id', text('ID', 'Issue through the bot into this private chat, chat_…, in place of --recipient')),
     metadata: member('Your own data'),
     qr: toggle('Show the QR code in the terminal'),
     'qr-file': matching(
@@ -68,7 +68,7 @@ export const issue = leaf({
     const issued =
       chat === undefined
         ? await context.call(contract.issue, input)
-        : await context.call((await import('../../../contract/bots.js')).bots.issue, { chat_id: chat, ...input })
+        : await context.call((await import('../../../contract/bots.js')).bots.issue, { ...input, chat_id: chat })
     if (!issued.ok) return issued
     // A bot token cannot verify vouchers, so do not look up the current state of a replayed voucher.
     const code = chat === undefined ? credentialOf(issued.data, 'redeem_code') : undefined

@@ -14,13 +14,7 @@ export const redeemMany = bulkLeaf({
   ],
   flags: {},
   outSummary: 'Results with their redemption ids',
-  examples: [
-    'voucherctl vouchers redeem-many codes.csv --out redeemed.csv',
-    {
-      command: 'voucherctl vouchers redeem-many codes.csv --out redeemed.csv --resume',
-      comment: 'Continues an interrupted run',
-    },
-  ],
+  examples: ['voucherctl vouchers redeem-many codes.csv --out redeemed.csv'],
   endpoint: contract.redeem,
   words: {
     verb: 'redeem',

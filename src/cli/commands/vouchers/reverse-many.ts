@@ -15,13 +15,7 @@ export const reverseMany = bulkLeaf({
   ],
   flags: { reason: text('TEXT', 'Why, at most 200 characters, for rows without a reason') },
   outSummary: 'Results',
-  examples: [
-    'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv',
-    {
-      command: 'voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv --resume',
-      comment: 'Continues an interrupted run',
-    },
-  ],
+  examples: ['voucherctl vouchers reverse-many redeemed.csv --reason "wrong till" --out reversed.csv'],
   endpoint: contract.reverse,
   words: {
     verb: 'reverse',

@@ -45,7 +45,6 @@ export const retry = callLeaf({
   check: ({ flags }) => suggested`webhook deliveries ${flags.bot}`,
 })
 
-/** Formats each delivery with its attempts below it. */
 function timelines({ items, pagination }: List, times: Times): string | undefined {
   if (items.length === 0) return undefined
   const blocks = (items as Partial<Delivery>[]).map((it) => timeline(it, times))

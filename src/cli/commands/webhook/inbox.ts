@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { updateTypes } from '../../../contract/updates.js'
-import { closest } from '../../../values/closest.js'
-import { durationMs } from '../../../values/duration.js'
+import { didYouMean } from '../../../values/closest.js'
 import { parseJson } from '../../../values/json.js'
 import { pairsOf, updateIdOf } from '../../../workbench/header-pairs.js'
 import { clearInbox, type DeliverySummary, type InboxVerdict, type StoredDelivery } from '../../../workbench/inbox.js'
@@ -9,8 +8,8 @@ import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { inboxDirOf } from '../../config/local-server.js'
 import { type Failure, suggested, usage } from '../../failures/failure.js'
-import { choice, type Flag, integer, one, text, toggle, type ValuesOf } from '../../flags/flags.js'
-import { parseTime, TIME_RULE, zoneNotice } from '../../flags/time.js'
+import { choice, integer, text, toggle, type ValuesOf } from '../../flags/flags.js'
+import { type Moment, moment } from '../../flags/time.js'
 import type { Times } from '../../output/screen.js'
 import { plain, plainLine, withTimes } from '../../output/text.js'
 import { inboxFailure, inboxFlag, missingInbox, type OpenedInbox, openInbox, recordedDelivery } from './inbox-dir.js'
@@ -18,27 +17,12 @@ import { inboxFailure, inboxFlag, missingInbox, type OpenedInbox, openInbox, rec
 const LIST_DEFAULT = 20
 const LIST_MAX = 10_000
 
-type Time = { readonly at: number } | { readonly agoMs: number }
-
-/** Flag that takes an instant, or a duration before now. */
-const time = (summary: string): Flag<Time | undefined> => ({
-  ...one<Time>('TIME', summary, (text) => {
-    const agoMs = durationMs(text)
-    if (agoMs !== undefined) return { ok: true, value: { agoMs } }
-    const typed = parseTime(text)
-    return typed === undefined
-      ? { ok: false, message: `${TIME_RULE}, or a duration such as 10m` }
-      : { ok: true, value: { at: Date.parse(typed.instant) } }
-  }),
-  remark: zoneNotice,
-})
-
-export const sinceFlag = time('From this date or time on, or this long ago, such as 10m')
+export const sinceFlag = moment('From this date or time on, or this long ago, such as 10m', (it) => it)
 
 /** Converts the value of a time flag to milliseconds since 1970. */
-export function timeOf({ host }: Context, time: Time | undefined): number | undefined {
+export function timeOf({ host }: Context, time: Moment | undefined): number | undefined {
   if (time === undefined) return undefined
-  return 'at' in time ? time.at : host.now() - time.agoMs
+  return 'instant' in time ? Date.parse(time.instant) : host.now() - time.agoMs
 }
 
 const isoOf = (at: number) => new Date(at).toISOString()
@@ -90,8 +74,7 @@ const verdictsOf = (verdict: InboxVerdict | 'all' | undefined): readonly InboxVe
 /** Refuses an update type that neither the platform defines nor any recorded delivery has. */
 function mistypedType(type: string, { inbox, dir }: OpenedInbox): Failure | undefined {
   if (updateTypes.some((it) => it === type) || inbox.find({ type }, 1).length > 0) return undefined
-  const near = closest(type, updateTypes)
-  const hint = near === undefined ? `Known are ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
+  const hint = didYouMean(type, updateTypes, `Known are ${updateTypes.join(', ')}.`)
   return usage(`No update has the type ${type}, and no delivery in ${dir} has it.`, hint)
 }
 
@@ -228,7 +211,10 @@ const clear = leaf({
     'Nothing is removed automatically: the inbox grows until it is cleared. With --before the others stay, under their ids.',
     'A listener may run: what arrives from now on stays. Other files of the folder stay.',
   ],
-  flags: { ...inboxFlag, before: time('Only what arrived before this date or time, or longer ago, such as 7d') },
+  flags: {
+    ...inboxFlag,
+    before: moment('Only what arrived before this date or time, or longer ago, such as 7d', (it) => it),
+  },
   examples: [
     'voucherctl webhook inbox clear',
     { command: 'voucherctl webhook inbox clear --before 7d', comment: 'Keep the last week' },

@@ -3,7 +3,7 @@ import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf, updateIdOf } from '../../../workbench/header-pairs.js'
 import type { RequestEvent } from '../../../workbench/listener.js'
 import type { Context } from '../../command/context.js'
-import type { Out } from '../../host/host.js'
+import { columnsOf, type Out } from '../../host/host.js'
 import { shownTime } from '../../output/log-line.js'
 import type { Screen } from '../../output/screen.js'
 import { plainLine, wrap } from '../../output/text.js'
@@ -56,7 +56,7 @@ export class LineQueue {
         const isUnauthorized = event.update !== null && event.status === 401 && respond === undefined
         const why = isUnauthorized ? OTHER_SECRET : whyOf(event, secrets)
         if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
-        // On a line of its own that is not wrapped, for a copy into a shell.
+        // On a separate line that is not wrapped, for a copy into a shell.
         if (isUnauthorized && secretLine !== undefined) output.notice(INDENT + secretLine)
         await host.stdout.settled?.()
       } else await output.printLine(documentOf(event, insecure))
@@ -66,7 +66,6 @@ export class LineQueue {
   }
 }
 
-/** Schema of a line in `--json`. */
 export const lineShape = {
   properties: {
     time: { type: 'string' },
@@ -114,7 +113,7 @@ function unverifiedOf({ rawBody }: RequestEvent) {
 const WIDTHS = { verdict: 9, what: 31, status: 4, duration: 7 } as const
 const INDENT = ' '.repeat(10)
 
-const widthOf = ({ isTTY, columns }: Out) => (isTTY === true ? (columns ?? 80) : Number.POSITIVE_INFINITY)
+const widthOf = (out: Out) => (out.isTTY === true ? columnsOf(out) : Number.POSITIVE_INFINITY)
 
 const below = (text: string, width: number) =>
   wrap(text, width - INDENT.length)
@@ -150,7 +149,6 @@ function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string 
 const OTHER_SECRET =
   'hint: The signature was right, so the secret of the application differs. Start it with the secret of this listener.'
 
-/** Says why a request failed and how to fix the cause. */
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
   if (event.failure !== null) return `${event.reason}: ${event.failure}`
   const hint = hintOf(event, secrets)

@@ -1,6 +1,5 @@
 import { one, type ParseResult } from '../../flags/flags.js'
 
-/** Parses the URL of a webhook receiver. */
 export function readReceiverUrl(text: string): ParseResult<URL> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {

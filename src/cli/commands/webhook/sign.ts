@@ -20,14 +20,14 @@ export const sign = leaf({
   summary: 'Sign a body as the platform signs a delivery',
   notes: [
     'Prints the three headers of a delivery, a line each, as curl reads them with -H @FILE. The bytes of the body are signed as they are: send them with --data-binary.',
-    'Give two secrets, the new one first, to sign as during a change of the secret. Without --secret-file the secret is that of VOUCHERCTL_WEBHOOK_SECRET.',
+    'Give two secrets, the new one first, to sign as during a change of the secret. Without --secret-file the secret comes from VOUCHERCTL_WEBHOOK_SECRET.',
   ],
   flags: {
     'body-file': requiredUnless('id', text('FILE|-', 'The raw body'), 'File with the body'),
     ...recordedFlags,
     'secret-file': list('FILE|-', 'The secret that signs; at most two'),
     timestamp: timestampFlag('Unix seconds, default now'),
-    'update-id': updateIdFlag('Default: that of the body'),
+    'update-id': updateIdFlag('Default: the id in the body'),
   },
   examples: [
     'voucherctl webhook sign --body-file update.json --secret-file secret.txt',
@@ -69,7 +69,6 @@ async function bodyOf(context: Context, flags: BodyFlags): Promise<BytesResult> 
 
 export const secondsOf = ({ host }: Context) => Math.floor(host.now() / 1000)
 
-/** Formats headers as `Name: value` lines, which --headers files also contain. */
 function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)

@@ -1,5 +1,5 @@
 import { updateTypes } from '../../../contract/updates.js'
-import { closest } from '../../../values/closest.js'
+import { didYouMean } from '../../../values/closest.js'
 import { readUpdate } from '../../../webhook/signature.js'
 import {
   type FaultName,
@@ -13,7 +13,7 @@ import {
 import { isInvalidResponse } from '../../../workbench/final-response.js'
 import { updateIdOf } from '../../../workbench/header-pairs.js'
 import { isDelivered, POST_TIMEOUT_MS, type PostResult, post } from '../../../workbench/post.js'
-import { type Override, readOverride, syntheticUpdate } from '../../../workbench/synthetic.js'
+import { type Override, syntheticUpdate } from '../../../workbench/synthetic.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -29,6 +29,7 @@ import {
   refuseUpdate,
   type UpdateRequest,
 } from '../../server/make-updates.js'
+import { overridesOf } from './changed-delivery.js'
 import { receiverUrl } from './receiver-url.js'
 import { sharedStdin, signingSecrets } from './secrets.js'
 import { secondsOf } from './sign.js'
@@ -123,9 +124,7 @@ const requestUpdates = async (context: Context, request: UpdateRequest, count: n
   (context.dryRun ? makeUpdate(context, request) : { ok: true, lines: makeUpdates(context, request, count) })
 
 function refuseType(name: string): Failure {
-  const near = closest(name, updateTypes)
-  const hint = near === undefined ? `It is one of ${updateTypes.join(', ')}.` : `Did you mean ${near}?`
-  return usage(`Unknown update type ${name}.`, hint)
+  return usage(`Unknown update type ${name}.`, didYouMean(name, updateTypes, `It is one of ${updateTypes.join(', ')}.`))
 }
 
 const describe = (order: readonly UnsignedUpdate[]) =>
@@ -146,20 +145,6 @@ async function nameOfType(
 
 function namesOf(right: 'refused' | 'accepted'): string {
   return faults.filter((it) => faultRules[it].right === right).join(', ')
-}
-
-type Overrides = { readonly ok: true; readonly value: readonly Override[] } | Failure
-
-function overridesOf(type: (typeof updateTypes)[number] | undefined, texts: readonly string[]): Overrides {
-  const overrides: Override[] = []
-  for (const it of texts) {
-    const at = it.indexOf('=')
-    if (at < 1 || type === undefined) return usage(`--set must be path=value, got ${JSON.stringify(it)}.`)
-    const read = readOverride(type, it.slice(0, at), it.slice(at + 1))
-    if (!read.ok) return usage(`--set: ${read.message}`, read.hint)
-    overrides.push(read.override)
-  }
-  return { ok: true, value: overrides }
 }
 
 function synthetic(

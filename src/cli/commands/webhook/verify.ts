@@ -11,7 +11,6 @@ import { recordedDelivery, recordedFlags } from './inbox-dir.js'
 import { sharedStdin, verifyingSecrets } from './secrets.js'
 import { secondsOf, timestampFlag } from './sign.js'
 
-/** Result of `webhook verify`. */
 interface VerifyReport {
   readonly valid: boolean
   /** Why the delivery is refused, as in voucherctl/webhook; null if it is verified. */

@@ -32,11 +32,10 @@ async function grows(
 }
 
 const needs = ['jwt', 'bot', 'bot id'] as const
-const probe = probesOf('bot-metrics', { needs, partly: ['calls', 'errors', 'quota'] })
+const probe = probesOf('bot-metrics', { needs })
 const issuingTwo = probe.with({ needs: [...needs, 'token', 'template'], vouchers: 2 })
 const accountProbe = probe.with({ needs: ['jwt'] })
 
-/** Sends a call that the platform must refuse. */
 async function refused(run: ProbeContext) {
   const response = await run.call(bots.send, { chat_id: 'chat_conform', text: 'conform' })
   run.holds(response.status >= 400, 'a refusal', `status ${response.status}`, 'decided')
@@ -44,14 +43,14 @@ async function refused(run: ProbeContext) {
 }
 
 export const botMetrics = [
-  probe('calls', 'The metrics count the calls of a bot.', async (run) => {
+  probe.partly('calls', 'The metrics count the calls of a bot.', async (run) => {
     const read = async (it: ProbeContext) => it.needs(await it.call(webhook.info, {}), 'a bot token that works')
     await grows(run, 'calls', read, ({ calls }) => calls.total)
   }),
   probe('refused-calls', 'The metrics count refused calls as calls.', async (run) =>
     grows(run, 'calls', refused, ({ calls }) => calls.total),
   ),
-  probe('errors', 'The metrics count errors.', async (run) =>
+  probe.partly('errors', 'The metrics count errors.', async (run) =>
     grows(run, 'errors', refused, ({ errors }) => errors.total),
   ),
   probe('errors-by-status', 'The metrics count errors by status.', async (run) => {
@@ -64,7 +63,7 @@ export const botMetrics = [
     const count = ({ errors }: BotMetrics) => errors.by_code[code] ?? 0
     await grows(run, `errors of code ${code}`, refused, count)
   }),
-  probe('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (run) => {
+  probe.partly('quota', 'The metrics have the quota of a bot: used and remaining calls are the limit.', async (run) => {
     const { quota } = await metrics(run)
     run.holds(membersOrNone(quota) === quota, 'an object in quota', quota)
     const { limit, used, remaining } = quota

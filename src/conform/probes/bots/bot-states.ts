@@ -4,18 +4,18 @@ import { applied, apply, approvedBot, pendingBot } from '../../bot-fixtures.js'
 import { templateInput } from '../../fixtures.js'
 import { probesOf } from '../../probe.js'
 
-const stateProbe = probesOf('bot-states', {
-  needs: ['jwt'],
-  specified: ['applied-is-pending', 'default-scopes'],
-  partly: ['not-approved'],
-})
+const stateProbe = probesOf('bot-states', { needs: ['jwt'] })
 const { bots, webhook } = contract
 
 export const botStates = [
-  stateProbe('applied-is-pending', 'A bot is pending when it is submitted, and has no token.', async (run) => {
-    const { review_status, has_token } = run.needs(await applied(run), 'a bot')
-    run.equals('review_status and has_token', [review_status, has_token], ['pending', false])
-  }),
+  stateProbe.specified(
+    'applied-is-pending',
+    'A bot is pending when it is submitted, and has no token.',
+    async (run) => {
+      const { review_status, has_token } = run.needs(await applied(run), 'a bot')
+      run.equals('review_status and has_token', [review_status, has_token], ['pending', false])
+    },
+  ),
   stateProbe('pending-is-not-active', 'A bot is not active before it is approved.', async (run) => {
     const { status } = await pendingBot(run)
     run.holds(status !== 'active', 'another status than active', status)
@@ -23,7 +23,7 @@ export const botStates = [
   stateProbe('approved-is-active', 'An approval makes a bot active.', async (run) => {
     run.equals('status', (await approvedBot(run)).status, 'active')
   }),
-  stateProbe('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (run) => {
+  stateProbe.partly('not-approved', 'Before the approval console calls are 409 BOT_NOT_APPROVED.', async (run) => {
     const { id: botId } = await pendingBot(run)
     const calls: readonly (readonly [Endpoint, Readonly<Record<string, unknown>>])[] = [
       [bots.metrics, {}],
@@ -38,7 +38,7 @@ export const botStates = [
       run.refuses(await run.call(endpoint, { botId, ...input }), 409, 'BOT_NOT_APPROVED')
     }
   }),
-  stateProbe('default-scopes', 'A bot may send and receive messages by default.', async (run) => {
+  stateProbe.specified('default-scopes', 'A bot may send and receive messages by default.', async (run) => {
     const { scopes } = run.needs(await applied(run), 'a bot')
     run.equals('scopes', [...scopes].sort(), ['messages:receive', 'messages:send'])
   }),

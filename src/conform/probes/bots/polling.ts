@@ -7,7 +7,7 @@ import type { ProbeContext } from '../../probe-context.js'
 
 const { webhook } = contract
 const needs = ['bot', 'token', 'template'] as const
-const probe = probesOf('polling', { needs, partly: ['webhook-active'] })
+const probe = probesOf('polling', { needs })
 const issuingTwo = probe.with({ vouchers: 2 })
 const issuing = probe.with({ vouchers: 1 })
 const botProbe = probe.with({ needs: ['bot'] })
@@ -156,7 +156,7 @@ export const polling = [
       run.refuses(older, 409)
     },
   ),
-  webhookProbe('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
+  webhookProbe.partly('webhook-active', 'A poll of a bot with a webhook is 409 WEBHOOK_ACTIVE.', async (run) => {
     await whileWebhook(run, async () => run.refuses(await poll(run), 409, 'WEBHOOK_ACTIVE'))
   }),
   webhookProbe.with({ vouchers: 1 })(

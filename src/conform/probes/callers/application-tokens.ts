@@ -6,11 +6,7 @@ import { probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, revokeAll } from './shared.js'
 
-const probe = probesOf('application-tokens', {
-  kind: 'credential',
-  needs: ['jwt'],
-  specified: ['shown-once', 'revoked'],
-})
+const probe = probesOf('application-tokens', { kind: 'credential', needs: ['jwt'] })
 const { templates, tokens } = contract
 const ACTIVE_MAX = 20
 const WRITTEN_AFTER_MS = 61_000
@@ -18,7 +14,6 @@ const WRITTEN_AFTER_MS = 61_000
 const lifetimeOf = ({ createdAt, expiresAt }: Token) =>
   expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS
 
-/** Creates a token, uses it, and revokes it. */
 function revoked(run: ProbeContext) {
   return run.resources.once('revoked token', async () => {
     const { id: appId } = await application(run)
@@ -30,7 +25,6 @@ function revoked(run: ProbeContext) {
   })
 }
 
-/** All tokens of the run's application. */
 async function listed(run: ProbeContext): Promise<Observed<{ readonly items: Token[] }>> {
   const { id: appId } = await application(run)
   const list = await run.call(tokens.list, { appId, limit: 100 })
@@ -41,14 +35,14 @@ async function listed(run: ProbeContext): Promise<Observed<{ readonly items: Tok
 const waiting = probe.with({ waitsMs: WRITTEN_AFTER_MS })
 
 export const applicationTokens = [
-  probe('shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
+  probe.specified('shown-once', 'The list of tokens contains a new token without its value.', async (run) => {
     const { id, token } = await fullToken(run)
     const { data, text } = await listed(run)
     const isListed = data.items.some((item) => item.id === id)
     run.holds(isListed, 'the new token in the list', 'none')
     run.holds(!text.includes(token), 'a list without the value of the token', 'its value')
   }),
-  probe('revoked', 'A revoked token is 401.', async (run) => {
+  probe.specified('revoked', 'A revoked token is 401.', async (run) => {
     const { as } = await revoked(run)
     run.refuses(await run.call(templates.list, {}, { as }), 401)
   }),

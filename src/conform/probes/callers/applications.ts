@@ -7,12 +7,7 @@ import { probesOf } from '../../probe.js'
 import type { Caller, ProbeContext } from '../../probe-context.js'
 import { applicationVoucher, fullToken, unknownCredential, unknownIssue } from './shared.js'
 
-const probe = probesOf('applications', {
-  kind: 'credential',
-  needs: ['jwt'],
-  specified: ['listed-and-read', 'unlink-keeps', 'unlink-keeps-vouchers'],
-  partly: ['patched', 'disabled', 'disabled-replay'],
-})
+const probe = probesOf('applications', { kind: 'credential', needs: ['jwt'] })
 const issuing = probe.with({ vouchers: 1 })
 const { apps, templates, vouchers } = contract
 
@@ -46,13 +41,11 @@ async function whileDisabled<T>(context: ProbeContext, run: (as: Caller) => Prom
   }
 }
 
-/** Reads the present record of the run's application. */
 async function current(run: ProbeContext): Promise<Application> {
   const { id: appId } = await application(run)
   return run.needs(await run.call(apps.get, { appId }), 'an application')
 }
 
-/** Links the run's bot to the run's application, and returns the responses. */
 function linked(run: ProbeContext) {
   return run.resources.once('linked bot', async () => {
     const { id: appId } = await application(run)
@@ -102,14 +95,14 @@ export const applications = [
   probe('allowed-origins', 'An application allows every origin (*) by default.', async (run) => {
     run.equals('allowedOrigins', (await application(run)).allowedOrigins, ['*'])
   }),
-  probe('listed-and-read', 'The owner lists and reads an application.', async (run) => {
+  probe.specified('listed-and-read', 'The owner lists and reads an application.', async (run) => {
     const { id } = await application(run)
     const { items } = run.accepts(await run.call(apps.list, { limit: 100 }))
     const isListed = items.some((item) => item.id === id)
     run.holds(isListed, 'the new application in the list', 'none')
     run.equals('id', run.accepts(await run.call(apps.get, { appId: id })).id, id)
   }),
-  probe('patched', 'A PATCH changes members of an application.', async (run) => {
+  probe.partly('patched', 'A PATCH changes members of an application.', async (run) => {
     const { id: appId } = await application(run)
     const description = run.resources.name()
     run.equals('description', run.accepts(await run.call(apps.update, { appId, description })).description, description)
@@ -129,14 +122,14 @@ export const applications = [
     const { id: appId } = await application(run)
     run.refuses(await run.call(apps.update, { appId, status: 'suspended' }), 400)
   }),
-  probe('disabled', 'Every runtime call of a disabled application is 403 APPLICATION_DISABLED.', async (run) => {
+  probe.partly('disabled', 'Every runtime call of a disabled application is 403 APPLICATION_DISABLED.', async (run) => {
     await whileDisabled(run, async (as) => {
       for (const [endpoint, input] of runtimeCalls) {
         run.refuses(await run.call(endpoint, input(run), { as }), 403, 'APPLICATION_DISABLED')
       }
     })
   }),
-  issuing('disabled-replay', 'A disabled application gets 403 instead of a replay.', async (run) => {
+  issuing.partly('disabled-replay', 'A disabled application gets 403 instead of a replay.', async (run) => {
     const { as, input, key } = await applicationVoucher(run)
     run.needs(await run.call(vouchers.issue, input, { as, key }), 'a replay')
     await whileDisabled(run, async () =>
@@ -201,17 +194,21 @@ export const applications = [
   probe('unlinked-bot', 'The record of an application does not list a bot that was unlinked.', async (run) => {
     await whileUnlinked(run, async () => run.equals('linkedBots', (await current(run)).linkedBots, []))
   }),
-  probe('unlink-keeps', 'Unlinking a bot keeps the application, its templates and its tokens.', async (run) => {
-    const { token } = await fullToken(run)
-    const as = { credential: token }
-    const before = run.needs(await run.call(templates.list, {}, { as }), 'an application that may call')
-    await whileUnlinked(run, async () => {
-      const after = run.accepts(await run.call(templates.list, {}, { as }))
-      run.equals('number of templates', after.pagination.total, before.pagination.total)
-      run.equals('status of the application', (await current(run)).status, 'active')
-    })
-  }),
-  issuing('unlink-keeps-vouchers', 'Unlinking a bot keeps the vouchers of the application.', async (run) => {
+  probe.specified(
+    'unlink-keeps',
+    'Unlinking a bot keeps the application, its templates and its tokens.',
+    async (run) => {
+      const { token } = await fullToken(run)
+      const as = { credential: token }
+      const before = run.needs(await run.call(templates.list, {}, { as }), 'an application that may call')
+      await whileUnlinked(run, async () => {
+        const after = run.accepts(await run.call(templates.list, {}, { as }))
+        run.equals('number of templates', after.pagination.total, before.pagination.total)
+        run.equals('status of the application', (await current(run)).status, 'active')
+      })
+    },
+  ),
+  issuing.specified('unlink-keeps-vouchers', 'Unlinking a bot keeps the vouchers of the application.', async (run) => {
     const { as, issued } = await applicationVoucher(run)
     const input = { credential: credentialOf(run, issued) }
     run.needs(await run.call(vouchers.verify, input, { as }), 'a voucher')

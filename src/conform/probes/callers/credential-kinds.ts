@@ -5,17 +5,7 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { unknownCredential, unknownIssue } from './shared.js'
 
-const probe = probesOf('credential-kinds', {
-  kind: 'credential',
-  partly: [
-    'runtime-with-bot',
-    'runtime-with-jwt',
-    'bot-with-token',
-    'bot-with-jwt',
-    'console-with-token',
-    'console-with-bot',
-  ],
-})
+const probe = probesOf('credential-kinds', { kind: 'credential' })
 const { apps, bots, templates, tokens, vouchers, webhook } = contract
 
 const url = 'https://example.com/conform'
@@ -57,17 +47,19 @@ export const credentialKinds = kinds.flatMap((accepted) =>
   kinds
     .filter((kind) => kind !== accepted)
     .map((kind) =>
-      probe.with({ needs: [kind] })(
-        `${rooms[accepted]}-with-${kind}`,
-        `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
-        async (run) => {
-          for (const endpoint of all.filter(({ caller }) => caller === accepted)) {
-            const needed = new Set([...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name))
-            const path = Object.fromEntries(Object.entries(ids).filter(([name]) => needed.has(name)))
-            const input = { ...path, ...inputs.get(endpoint)?.(run) }
-            run.refuses(await run.call(endpoint, input, { as: kind }), 401, 'TOKEN_TYPE_NOT_ACCEPTED')
-          }
-        },
-      ),
+      probe
+        .with({ needs: [kind] })
+        .partly(
+          `${rooms[accepted]}-with-${kind}`,
+          `Every ${rooms[accepted]} call with ${nameOf[kind]} is 401 TOKEN_TYPE_NOT_ACCEPTED.`,
+          async (run) => {
+            for (const endpoint of all.filter(({ caller }) => caller === accepted)) {
+              const needed = new Set([...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name))
+              const path = Object.fromEntries(Object.entries(ids).filter(([name]) => needed.has(name)))
+              const input = { ...path, ...inputs.get(endpoint)?.(run) }
+              run.refuses(await run.call(endpoint, input, { as: kind }), 401, 'TOKEN_TYPE_NOT_ACCEPTED')
+            }
+          },
+        ),
     ),
 )

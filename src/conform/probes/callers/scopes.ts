@@ -7,18 +7,12 @@ import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { createOwnToken, fullToken, unknownCredential, unknownIssue, withToken } from './shared.js'
 
 const nameOf = (scope: string) => scope.replaceAll(':', '-')
-const probe = probesOf('scopes', {
-  kind: 'credential',
-  needs: ['jwt'],
-  specified: scopes.flatMap((it) => [`without-${nameOf(it)}`, `with-${nameOf(it)}`]),
-  partly: ['bot-templates-read', 'bot-templates-write'],
-})
+const probe = probesOf('scopes', { kind: 'credential', needs: ['jwt'] })
 const plainProbe = probe.with({ plain: true })
 const { bots, templates, vouchers } = contract
 
 type Call = readonly [endpoint: Endpoint, input: (it: ProbeContext) => Readonly<Record<string, unknown>>]
 
-/** Calls that each scope allows. */
 const callsOf: Readonly<Record<Scope, readonly Call[]>> = {
   'vouchers:read': [
     [templates.list, () => ({})],
@@ -71,12 +65,12 @@ async function checkRefusal(run: ProbeContext, check: (response: Observed) => vo
 
 export const scopeProbes = [
   ...scopes.map((scope) =>
-    probe(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (run) =>
+    probe.specified(`without-${nameOf(scope)}`, `A call that needs ${scope} is 403 for a token without it.`, (run) =>
       callWithout(run, scope, (response) => run.refuses(response, 403)),
     ),
   ),
   ...scopes.map((scope) =>
-    probe(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (run) =>
+    probe.specified(`with-${nameOf(scope)}`, `A token with ${scope} alone may make the calls of this scope.`, (run) =>
       withToken(run, [scope], (as) =>
         makeCalls(run, scope, as, ({ status, code }) => {
           if (code === 'APPLICATION_DISABLED' || code === 'FEATURE_UNAVAILABLE') {
@@ -104,13 +98,17 @@ export const scopeProbes = [
     const as = { credential: await botToken(run) }
     run.refuses(await run.call(bots.issue, input, { as }), 403)
   }),
-  probe('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (run) => {
+  probe.partly('bot-templates-read', 'The template list of a bot without vouchers:read is 403.', async (run) => {
     const { id: botId } = await approvedBot(run)
     run.refuses(await run.call(bots.templates, { botId }), 403)
   }),
-  probe('bot-templates-write', 'Template changes of a bot without vouchers:templates:write are 403.', async (run) => {
-    const { id: botId } = await approvedBot(run)
-    run.refuses(await run.call(bots.createTemplate, { botId, ...templateInput(run) }), 403)
-    run.refuses(await run.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
-  }),
+  probe.partly(
+    'bot-templates-write',
+    'Template changes of a bot without vouchers:templates:write are 403.',
+    async (run) => {
+      const { id: botId } = await approvedBot(run)
+      run.refuses(await run.call(bots.createTemplate, { botId, ...templateInput(run) }), 403)
+      run.refuses(await run.call(bots.submitTemplate, { botId, templateId: 'tpl_conform' }), 403)
+    },
+  ),
 ]

@@ -21,7 +21,6 @@ export function fullToken(run: ProbeContext): Promise<CreatedToken> {
   )
 }
 
-/** Sends the call that creates a token of the run's application. */
 export async function createOwnToken(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   return createToken(run, (await application(run)).id, { scopes: ['vouchers:read'], ...changes })
 }
@@ -61,7 +60,6 @@ export function applicationVoucher(run: ProbeContext) {
   })
 }
 
-/** Id of the run's active template. */
 function applicationTemplate(run: ProbeContext, as: Caller): Promise<string> {
   return run.resources.once('template of the application', () => activeTemplate(run, {}, { as }))
 }

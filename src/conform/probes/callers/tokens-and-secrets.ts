@@ -5,19 +5,18 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { fullToken } from './shared.js'
 
-const probe = probesOf('token-form', { kind: 'credential', needs: ['jwt'], partly: ['application-token', 'bot-token'] })
+const probe = probesOf('token-form', { kind: 'credential', needs: ['jwt'] })
 const botRead = probe.with({ needs: ['bot'], reads: true })
 const { bots, templates } = contract
 
-/** Replaces a symbol with another one of the same alphabet. */
 const other = (symbol: string) => (symbol === '0' ? '1' : '0')
 
 export const tokenForm = [
-  probe('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
+  probe.partly('application-token', 'An application token is sop_ and 36 base62 symbols.', async (run) => {
     const { token } = await fullToken(run)
     hasForm(run, token, 'sop_')
   }),
-  botRead('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
+  botRead.partly('bot-token', 'A bot token is sbot_ and 36 base62 symbols.', async (run) => {
     const token = run.resources.credential('bot')
     run.needs(await run.call(contract.webhook.info, {}), 'a valid bot token')
     hasForm(run, token, 'sbot_')
@@ -102,7 +101,6 @@ const botProbe = secretProbe.with({ needs: ['bot'] })
 const TOKEN = 'sop_ConformConformConformConformConform012345'
 const CODE = '7Q2M-conform-secret'
 
-/** Requires that a refusal does not repeat the sent value. */
 function hides(run: ProbeContext, response: Observed, secret: string): void {
   const { text, headers } = run.needsRefusal(response)
   const isHidden = ![text, JSON.stringify(headers)].some((part) => part.includes(secret))

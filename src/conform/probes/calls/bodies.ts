@@ -32,10 +32,8 @@ const malformed = [
   ['text', 'a JSON string', '"conform"'],
 ] as const
 
-/** Adds a member named __proto__ to a JSON text. */
 const withProto = (json: string, where: string) => json.replace(where, `${where}"__proto__":{"a":"b"},`)
 
-/** Reverses a new redemption. */
 async function reverse(run: ProbeContext, headers: Readonly<Record<string, string>>, body?: string) {
   const credential = credentialOf(run, await voucher(run))
   const { id } = run.needs(await run.call(vouchers.redeem, { credential }), 'a redemption')

@@ -14,11 +14,9 @@ const NOT_HTTP = 'conform\r\n\r\n'
 /** Ms to wait for a platform to end an incomplete request: its limit is 15 s, checked every few seconds. */
 const INCOMPLETE_MS = 20_000
 
-/** Bytes of a GET without a credential. */
 const getOf = (run: ProbeContext, path: string, headers: Readonly<Record<string, string>> = {}) =>
   run.wire.bytesOf({ method: 'GET', path, headers })
 
-/** Status of each response in the bytes that a connection received. */
 const statusesOf = ({ text }: RawReply) => [...text.matchAll(/HTTP\/1\.\d (\d{3}) /g)].map((match) => Number(match[1]))
 
 function hasStatuses(run: ProbeContext, reply: RawReply, expected: readonly number[]): void {

@@ -1,6 +1,6 @@
 import { contract } from '../../../contract/index.js'
-import { application, applicationToken, createdApplication, createTemplate } from '../../fixtures.js'
-import { type DefineProbe, probesOf } from '../../probe.js'
+import { application, applicationToken, createdApplication, draft } from '../../fixtures.js'
+import { type Define, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import {
@@ -15,11 +15,7 @@ import {
   verification,
 } from './shared.js'
 
-const probe = probesOf('envelope', {
-  needs: ['token'],
-  specified: ['names-of-a-template', 'names-of-a-bot'],
-  partly: ['success', 'failure'],
-})
+const probe = probesOf('envelope', { needs: ['token'] })
 const reading = probe.with({ reads: true })
 const anonymous = probe.with({ needs: [], reads: true })
 const voucherProbe = probe.with({ needs: ['token', 'template'] })
@@ -36,7 +32,7 @@ const listed = (it: ProbeContext) => it.call(templates.list, {})
 
 /** Defines a probe that tests the member names of a record. */
 const namesOf = (
-  define: DefineProbe,
+  define: Define,
   name: string,
   style: 'camelCase' | 'snake_case',
   read: (it: ProbeContext) => Promise<unknown>,
@@ -51,7 +47,7 @@ const namesOf = (
 
 /** Defines a probe that tests the status of a success. */
 const statusOf = (
-  define: DefineProbe,
+  define: Define,
   name: string,
   status: 200 | 201,
   what: string,
@@ -62,13 +58,13 @@ const statusOf = (
   })
 
 export const envelope = [
-  reading('success', 'A success has success: true, data and requestId.', async (run) => {
+  reading.partly('success', 'A success has success: true, data and requestId.', async (run) => {
     const response = needsSuccess(run, await listed(run))
     const { success, data, requestId } = membersOrNone(response.json)
     const isThere = success === true && data !== undefined && isText(requestId)
     run.holds(isThere, 'success: true, data and requestId', response.text)
   }),
-  anonymous('failure', 'A failure has success: false, code, message, retryable and requestId.', async (run) => {
+  anonymous.partly('failure', 'A failure has success: false, code, message, retryable and requestId.', async (run) => {
     const response = run.needsRefusal(await anonymousRead(run))
     const { success, code, message, retryable, requestId } = membersOrNone(response.json)
     const isThere = success === false && [code, message, requestId].every(isText) && typeof retryable === 'boolean'
@@ -119,7 +115,7 @@ export const envelope = [
   statusOf(voucherProbe, 'an-issue', 201, 'an issue', issued),
   statusOf(reading, 'a-list', 200, 'a list', listed),
   statusOf(probe, 'a-submission', 200, 'the submission of a template', async (run) => {
-    const { id } = run.needs(await createTemplate(run), 'a template')
+    const { id } = await draft(run)
     return run.call(templates.submit, { templateId: id })
   }),
   statusOf(voucherProbe, 'a-redemption', 200, 'a redemption', async (it) => (await redeemed(it)).response),
@@ -131,10 +127,15 @@ export const envelope = [
   }),
   namesOf(accountProbe, 'an-application', 'camelCase', async (it) => (await createdApplication(it)).data),
   namesOf(accountProbe, 'a-token', 'camelCase', async (it) => (await createdToken(it)).data),
-  namesOf(probe, 'a-template', 'camelCase', async (it) => (await createdTemplate(it)).data),
+  namesOf(probe.specified, 'a-template', 'camelCase', async (it) => (await createdTemplate(it)).data),
   namesOf(voucherProbe, 'a-voucher', 'camelCase', async (it) => (await issued(it)).data),
   namesOf(voucherProbe, 'a-redemption', 'camelCase', async (it) => (await redeemed(it)).response.data),
-  namesOf(accountRead, 'a-bot', 'snake_case', async (it) => (await it.call(bots.list, { limit: 1 })).data.items[0]),
+  namesOf(
+    accountRead.specified,
+    'a-bot',
+    'snake_case',
+    async (it) => (await it.call(bots.list, { limit: 1 })).data.items[0],
+  ),
   secureRead('encrypted-transport', 'The success of the call for bootstrap has no envelope.', async (run) => {
     const response = needsSuccess(
       run,

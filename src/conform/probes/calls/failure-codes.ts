@@ -12,7 +12,7 @@ import {
   verifyWith,
 } from './shared.js'
 
-const probe = probesOf('failure-codes', { specified: ['invalid-token'] })
+const probe = probesOf('failure-codes')
 const anonymous = probe.with({ reads: true })
 const token = probe.with({ needs: ['token'] })
 const voucher = probe.with({ needs: ['token', 'template'] })
@@ -37,7 +37,7 @@ const hasCode = (
   })
 
 export const failureCodes = [
-  anonymous('invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
+  anonymous.specified('invalid-token', 'A call with an invalid token is refused with 401.', async (run) =>
     run.refuses(await unknownToken(run), 401),
   ),
   hasCode(anonymous, 'A call without a credential', 401, 'TOKEN_MISSING', anonymousRead),

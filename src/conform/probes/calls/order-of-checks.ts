@@ -45,7 +45,6 @@ const pair = (
     run.equals('refusal', `status ${status} ${code}`, wanted)
   })
 
-/** Sends a GET of `path` without a credential. */
 const anonymousGet = (it: ProbeContext, path: string) => it.send({ method: 'GET', path, headers: {} })
 
 /** Changes the policy of the run's application during some calls. */

@@ -16,13 +16,11 @@ const REPEATED_CALLS = 5
 
 const listed = (it: ProbeContext, limit = 1, options: CallOptions = {}) => it.call(templates.list, { limit }, options)
 
-/** Reads the calls and seconds of a window from RateLimit-Policy. */
 function policyOf({ headers }: Observed) {
   const [, calls, seconds] = /;\s*q=(\d+)\s*;\s*w=(\d+)/.exec(headers['ratelimit-policy'] ?? '') ?? []
   return calls === undefined ? undefined : { calls: Number(calls), seconds: Number(seconds) }
 }
 
-/** Reads the remaining calls of the window from RateLimit. */
 const remainingOf = ({ headers }: Observed) => Number(/;\s*r=(\d+)/.exec(headers.ratelimit ?? '')?.[1])
 
 const reversal = async (run: ProbeContext) =>

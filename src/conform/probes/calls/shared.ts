@@ -16,13 +16,11 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 
 const { bots, templates, tokens, vouchers } = contract
 
-/** Ids of objects that do not exist. */
 export const UNKNOWN_REDEMPTION = 'rdm_00000000000000000000000000'
 export const UNKNOWN_TEMPLATE = 'tpl_00000000000000000000000000'
 
 export const jsonType = { 'content-type': 'application/json' } as const
 
-/** Returns a success. @throws NotApplicable for another response */
 export function needsSuccess<Data>(run: ProbeContext, response: Observed<Data>): Observed<Data> {
   const { status, code = '' } = response
   if (status < 200 || status > 299) run.notApplicable(`Needs a success: ${`status ${status} ${code}`.trimEnd()}.`)
@@ -85,16 +83,12 @@ export async function verifyJson(run: ProbeContext, changes: Readonly<Record<str
   return JSON.stringify({ credential: credentialOf(run, await unredeemed(run)), ...changes })
 }
 
-/** Sends a verify call with any body. */
 export const verifyWith = (run: ProbeContext, body: string, headers: Readonly<Record<string, string>> = jsonType) =>
   run.send({ method: 'POST', path: vouchers.verify.path, as: 'token', headers, body })
 
-/** Sends a read without a credential. */
 export const anonymousRead = (it: ProbeContext) => it.send({ method: 'GET', path: templates.list.path, headers: {} })
 
-/** Lists templates with the given credential. */
 export const listAs = (it: ProbeContext, credential: string) => it.call(templates.list, {}, { as: { credential } })
 
-/** Verifies an unredeemed voucher. */
 export const verification = async (run: ProbeContext) =>
   run.call(vouchers.verify, { credential: credentialOf(run, await unredeemed(run)) })

@@ -18,7 +18,6 @@ const withMarks = (marks: number) => `e${'\u0323'.repeat(marks)}`
 const pairs = (count: number, key = 'key', value = 'value') =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at}${key}`, value]))
 
-/** Creates a template and returns the name in the response. */
 async function nameOf(run: ProbeContext, name: string): Promise<string> {
   const created = run.needs(await createTemplate(run, { name }), 'a template')
   return created.name ?? run.notApplicable('Needs a template with a name.')

@@ -11,7 +11,6 @@ const plainRead = probe.with({ needs: ['token'], reads: true, plain: true })
 const { list } = contract.templates
 const code = 'VALIDATION_FAILED'
 
-/** Sends a verify call with additional members. */
 const verified = async (run: ProbeContext, changes: Readonly<Record<string, unknown>>) =>
   verifyWith(run, await verifyJson(run, changes))
 

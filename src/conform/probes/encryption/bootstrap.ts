@@ -23,15 +23,11 @@ import {
   unconfirmedSession,
 } from './session.js'
 
-const transport = probesOf('encrypted-transport', { needs: ['secure'], specified: ['suite'] })
+const transport = probesOf('encrypted-transport', { needs: ['secure'] })
 const transportRead = transport.with({ reads: true })
 const accountTransport = transport.with({ needs: ['secure', 'jwt'] })
 const anonymous = transport.with({ needs: [] })
-const probe = probesOf('bootstrap-and-session', {
-  needs: ['secure'],
-  specified: ['request-keys', 'response-keys', 'leading-zeros'],
-  partly: ['session', 'lifetime', 'salt'],
-})
+const probe = probesOf('bootstrap-and-session', { needs: ['secure'] })
 const reading = probe.with({ reads: true })
 
 /** Maximum difference of two times in ms: several servers may have slightly different clocks. */
@@ -84,10 +80,14 @@ async function needsOff(run: ProbeContext): Promise<void> {
 }
 
 export const encryptedTransport = [
-  transportRead('suite', `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`, async (run) => {
-    const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
-    run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
-  }),
+  transportRead.specified(
+    'suite',
+    `Bootstrap names version ${PROTOCOL_VERSION} and the suite ${SUITE}.`,
+    async (run) => {
+      const { v, suite } = membersOrNone((await readsBootstrap(run)).json)
+      run.equals('v and suite', [v, suite], [PROTOCOL_VERSION, SUITE])
+    },
+  ),
   accountTransport('console-call', 'A console call can be made through the encrypted transport.', async (run) => {
     const { path } = contract.apps.list
     const headers = { accept: 'application/json', authorization: `Bearer ${run.resources.credential('jwt')}` }
@@ -120,7 +120,7 @@ export const bootstrapAndSession = [
       run.equals('kid', kid, kidOf(point))
     },
   ),
-  probe('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
+  probe.partly('session', 'A session call with clientPublicKey returns sid, salt and brand.', async (run) => {
     const { response, members } = await opened(run)
     acceptsSession(run, response)
     const { sid, salt, brand } = members
@@ -131,14 +131,14 @@ export const bootstrapAndSession = [
     const bytes = /^ss_/.test(String(sid)) ? decodeBase64url(String(sid).slice(3)) : undefined
     run.holds(bytes?.length === 16, 'ss_ and 16 bytes', sid)
   }),
-  probe('salt', 'salt is 32 bytes in unpadded base64url.', async (run) => {
+  probe.partly('salt', 'salt is 32 bytes in unpadded base64url.', async (run) => {
     const { salt } = (await openedMembers(run)).members
     run.equals('bytes of the salt', decodeBase64url(String(salt))?.length, 32)
   }),
   probe('no-origin', 'origin of a session is empty if the request had none.', async (run) => {
     run.equals('origin', (await openedMembers(run)).members.origin, '')
   }),
-  probe('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (run) => {
+  probe.partly('lifetime', 'expiresAt of a session is 600 s after it was opened, in milliseconds.', async (run) => {
     const { members, before, after } = await openedMembers(run)
     if (Number(before) < MILLISECONDS_MIN) run.notApplicable('Needs serverTime in milliseconds.')
     const least = Number(before) + SESSION_LIFETIME_MS - CLOCKS_MS
@@ -156,7 +156,7 @@ export const bootstrapAndSession = [
     const { kid } = await session(run)
     acceptsSession(run, await callSession(run, { ...newKey(), kid, v: PROTOCOL_VERSION, suite: SUITE }))
   }),
-  probe(
+  probe.specified(
     'request-keys',
     'A call encrypted with the key and additional data of the specification is accepted.',
     async (run) => {
@@ -167,7 +167,7 @@ export const bootstrapAndSession = [
       run.holds(status < 400, 'status 200', `status ${status} ${code}`)
     },
   ),
-  probe(
+  probe.specified(
     'response-keys',
     'A response is encrypted with the key and additional data of the specification.',
     async (run) => {
@@ -178,7 +178,7 @@ export const bootstrapAndSession = [
       run.holds(innerOf(outer, envelope, fresh) !== undefined, 'a response that decrypts', 'one that does not')
     },
   ),
-  probe('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
+  probe.specified('leading-zeros', 'A shared secret that begins with a zero byte keeps it.', async (run) => {
     await session(run)
     const keyPair = leadingZeroPair((await bootstrap(run)).serverPublicKey)
     const fresh = await openSession(run, { keyPair })
@@ -209,7 +209,7 @@ async function refusedKey(run: ProbeContext, members?: Readonly<Record<string, u
   run.refuses(await callSession(run, members), 400, 'SECURE_PUBLIC_KEY_INVALID')
 }
 
-const keyProbe = probesOf('public-keys', { needs: ['secure'], partly: ['server-key'] })
+const keyProbe = probesOf('public-keys', { needs: ['secure'] })
 
 /** Changes a valid uncompressed point of 65 bytes. */
 const changed = (change: (point: Buffer) => Uint8Array) => () =>
@@ -243,15 +243,13 @@ const refused: readonly (readonly [name: string, what: string, key: () => string
 ]
 
 export const publicKeys = [
-  keyProbe.with({ reads: true })(
-    'server-key',
-    'serverPublicKey is an uncompressed point of P-256, in canonical base64url.',
-    async (run) => {
+  keyProbe
+    .with({ reads: true })
+    .partly('server-key', 'serverPublicKey is an uncompressed point of P-256, in canonical base64url.', async (run) => {
       const { serverPublicKey } = membersOrNone((await readsBootstrap(run)).json)
       const isPoint = typeof serverPublicKey === 'string' && decodePublicKey(serverPublicKey) !== undefined
       run.holds(isPoint, 'a point of 65 bytes in 87 characters', serverPublicKey)
-    },
-  ),
+    }),
   ...refused.map(([name, what, key]) =>
     keyProbe(name, `A client key ${what} is refused.`, async (run) => {
       await session(run)

@@ -2,32 +2,17 @@ import type { Envelope, EnvelopeHead } from '../../../secure/envelope.js'
 import { MAX_ENVELOPE_BYTES, paths } from '../../../secure/suite.js'
 import { decodeBase64url, encodeBase64url } from '../../../values/base64url.js'
 import type { Members } from '../../../values/json.js'
-import { type Probe, probesOf } from '../../probe.js'
+import { type Define, type Probe, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { padded, replay } from './envelopes.js'
 import { anyCall, dispatch, innerOf, type Session, said, sealed, session } from './session.js'
 
-const probe = probesOf('dispatch-order', {
-  needs: ['secure'],
-  specified: ['ts-50-s-ago', 'ts-in-50-s', 'encrypted-refusal'],
-  partly: [
-    'media-type',
-    'missing-member',
-    'stale',
-    'ahead',
-    'unknown-session',
-    'origin',
-    'tag',
-    'additional-data',
-    'replay',
-  ],
-})
+const probe = probesOf('dispatch-order', { needs: ['secure'] })
 
 const OTHER_ORIGIN = { origin: 'https://elsewhere.example' }
 const UNKNOWN_SID = 'ss_AAAAAAAAAAAAAAAAAAAAAA'
 const UNKNOWN_KID = 'AAAAAAAAAAAAAAAA'
 
-/** Flips one bit of an envelope's tag. */
 function withOtherTag(envelope: Envelope): Envelope {
   const bytes = Buffer.from(decodeBase64url(envelope.ciphertext) ?? [])
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
@@ -56,7 +41,6 @@ const tsOf = ({ offsetMs }: Session, ms: number) => ({ ts: Date.now() + offsetMs
 /** Makes faulty envelope fields that the tag covers. */
 type Head = (through: Session) => Partial<EnvelopeHead>
 
-/** Sends an envelope with a given fault. */
 const faulty =
   (head: Head, change: (envelope: Envelope) => Members | Envelope | string = (it) => it, headers = {}): Send =>
   (run, through) =>
@@ -83,8 +67,12 @@ const single = {
 }
 
 /** Defines a probe for a refusal with a code. */
-const refused = (name: string, title: string, [status, code]: Code, send: Send) =>
-  probe(name, title, async (run) => run.refuses(await send(run, await session(run)), status, code))
+const refusedAs =
+  (define: Define) =>
+  (name: string, title: string, [status, code]: Code, send: Send) =>
+    define(name, title, async (run) => run.refuses(await send(run, await session(run)), status, code))
+const refused = refusedAs(probe)
+const partlyRefused = refusedAs(probe.partly)
 
 /** Defines a probe that the first of two faults is reported. @param first sends the first fault alone */
 const before = (name: string, title: string, [status, code]: Code, first: Send, both: Send) =>
@@ -97,14 +85,14 @@ const before = (name: string, title: string, [status, code]: Code, first: Send, 
   })
 
 const refusals = [
-  refused('media-type', 'Another media type is 415.', MEDIA, single.media),
+  partlyRefused('media-type', 'Another media type is 415.', MEDIA, single.media),
   refused('size', 'An envelope that is too large is 413.', SIZE, single.size),
   refused('json', 'A body that is not JSON is 400.', FORM, faulty(none, brokenJson)),
   refused('query', 'A query in the outer request is 400.', [400, 'VALIDATION_FAILED'], (run, through) =>
     dispatch(run, through, sealed(through, anyCall(run)), { query: '?limit=1' }),
   ),
   refused('version', 'An envelope of version 2 is 400.', VERSION, single.version),
-  refused(
+  partlyRefused(
     'missing-member',
     'A missing member is 400.',
     FORM,
@@ -117,22 +105,22 @@ const refusals = [
     FORM,
     faulty(none, (it) => ({ ...it, path: '/api/v1/' })),
   ),
-  refused('stale', 'A ts 65 s in the past is 400.', TIME, single.time),
-  refused(
+  partlyRefused('stale', 'A ts 65 s in the past is 400.', TIME, single.time),
+  partlyRefused(
     'ahead',
     'A ts 65 s in the future is 400.',
     TIME,
     faulty((through) => tsOf(through, 65_000)),
   ),
-  refused('unknown-session', 'An unknown session is 409.', SESSION, single.session),
+  partlyRefused('unknown-session', 'An unknown session is 409.', SESSION, single.session),
   refused('kid', 'A kid that differs from the session is 409.', KID, single.kid),
-  refused('origin', 'An origin that differs from the session is 403.', ORIGIN, single.origin),
-  refused('tag', 'A changed tag is 400.', TAG, single.tag),
-  refused('additional-data', 'A rid that was changed on its way is 400.', TAG, (run, through) => {
+  partlyRefused('origin', 'An origin that differs from the session is 403.', ORIGIN, single.origin),
+  partlyRefused('tag', 'A changed tag is 400.', TAG, single.tag),
+  partlyRefused('additional-data', 'A rid that was changed on its way is 400.', TAG, (run, through) => {
     const { rid } = sealed(through, '{}')
     return dispatch(run, through, { ...sealed(through, anyCall(run)), rid })
   }),
-  refused('replay', 'A replayed envelope is 409.', [409, 'REQUEST_REPLAYED'], replay),
+  partlyRefused('replay', 'A replayed envelope is 409.', [409, 'REQUEST_REPLAYED'], replay),
   before(
     'type-before-json',
     'The media type is checked before the JSON.',
@@ -192,7 +180,7 @@ export const dispatchOrder: readonly Probe[] = [
   ),
   ...refusals,
   ...[-50_000, 50_000].map((ms) =>
-    probe(
+    probe.specified(
       ms < 0 ? 'ts-50-s-ago' : 'ts-in-50-s',
       `A ts ${Math.abs(ms / 1000)} s ${ms < 0 ? 'in the past' : 'in the future'} is accepted.`,
       async (run) => {
@@ -201,15 +189,19 @@ export const dispatchOrder: readonly Probe[] = [
       },
     ),
   ),
-  probe('encrypted-refusal', 'A refusal of the call itself is encrypted, with the outer status 200.', async (run) => {
-    const through = await session(run)
-    const envelope = sealed(through, anyCall(run, { headers: { accept: 'application/json' } }))
-    const outer = await dispatch(run, through, envelope)
-    const inner = innerOf(outer, envelope, through)
-    const what = inner === undefined ? 'in plain text' : said(inner)
-    const isInside = outer.status === 200 && inner !== undefined
-    run.holds(isInside, 'outer status 200, encrypted', `outer status ${outer.status}, ${what}`)
-  }),
+  probe.specified(
+    'encrypted-refusal',
+    'A refusal of the call itself is encrypted, with the outer status 200.',
+    async (run) => {
+      const through = await session(run)
+      const envelope = sealed(through, anyCall(run, { headers: { accept: 'application/json' } }))
+      const outer = await dispatch(run, through, envelope)
+      const inner = innerOf(outer, envelope, through)
+      const what = inner === undefined ? 'in plain text' : said(inner)
+      const isInside = outer.status === 200 && inner !== undefined
+      run.holds(isInside, 'outer status 200, encrypted', `outer status ${outer.status}, ${what}`)
+    },
+  ),
   probe('mark-after-tag', 'An envelope whose tag does not match does not use up its rid.', async (run) => {
     const through = await session(run)
     const envelope = sealed(through, anyCall(run))

@@ -5,11 +5,8 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, dispatch, sealed, session } from './session.js'
 
-const probe = probesOf('envelopes', {
-  needs: ['secure'],
-  specified: ['all-required', 'media-type', 'new-iv', 'replay', 'rid-once'],
-})
-const marks = probesOf('replay-marks', { needs: ['secure'], specified: ['after-other-calls'] })
+const probe = probesOf('envelopes', { needs: ['secure'] })
+const marks = probesOf('replay-marks', { needs: ['secure'] })
 
 /** Tests that an outer request is refused; the probes of the dispatch order test the code. */
 const isRefused = (run: ProbeContext, what: string, { status }: Observed) =>
@@ -33,14 +30,14 @@ async function exchange(run: ProbeContext) {
 }
 
 export const envelopes = [
-  probe('all-required', 'An envelope without one of its eight members is refused.', async (run) => {
+  probe.specified('all-required', 'An envelope without one of its eight members is refused.', async (run) => {
     const through = await session(run)
     for (const name of ['v', 'suite', 'kid', 'sid', 'rid', 'ts', 'iv', 'ciphertext'] as const) {
       const { [name]: _, ...rest } = sealed(through, anyCall(run))
       isRefused(run, `an envelope without ${name}`, await dispatch(run, through, rest))
     }
   }),
-  probe('media-type', `An envelope of the media type application/json is refused.`, async (run) => {
+  probe.specified('media-type', `An envelope of the media type application/json is refused.`, async (run) => {
     const through = await session(run)
     const headers = { 'content-type': 'application/json' }
     isRefused(run, 'this type', await dispatch(run, through, sealed(through, anyCall(run)), { headers }))
@@ -61,16 +58,16 @@ export const envelopes = [
     })
     run.equals('fields', fields(membersOrNone(response.json)), fields({ ...sent }))
   }),
-  probe('new-iv', 'A response has an IV of its own, of 96 bits.', async (run) => {
+  probe.specified('new-iv', 'Each response has its own IV of 96 bits.', async (run) => {
     const { sent, response } = await exchange(run)
     const { iv } = membersOrNone(response.json)
     run.holds(iv !== sent.iv && decodeBase64url(String(iv))?.length === 12, 'a new IV of 12 bytes', iv)
   }),
-  probe('replay', 'An envelope that was processed is refused.', async (run) => {
+  probe.specified('replay', 'An envelope that was processed is refused.', async (run) => {
     const through = await session(run)
     isRefused(run, 'a replay', await replay(run, through))
   }),
-  probe('rid-once', 'Another envelope with a rid that was used is refused.', async (run) => {
+  probe.specified('rid-once', 'Another envelope with a rid that was used is refused.', async (run) => {
     const through = await session(run)
     const { rid } = (await exchange(run)).sent
     isRefused(run, 'a used rid', await dispatch(run, through, sealed(through, anyCall(run), { rid })))
@@ -120,7 +117,7 @@ export async function replay(run: ProbeContext, through: Awaited<ReturnType<type
 const CALLS_BETWEEN = 40
 
 export const replayMarks = [
-  marks(
+  marks.specified(
     'after-other-calls',
     `An envelope is refused after ${CALLS_BETWEEN} other calls of its session too.`,
     async (run) => {

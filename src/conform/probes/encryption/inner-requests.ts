@@ -1,29 +1,30 @@
 import { contract } from '../../../contract/index.js'
 import type { Members } from '../../../values/json.js'
 import { issueInput } from '../../fixtures.js'
-import { probesOf } from '../../probe.js'
+import { type Define, probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { anyCall, type Inner, inside, isInnerSuccess, said, TEMPLATES } from './session.js'
 
-const probe = probesOf('inner-requests', {
-  needs: ['secure', 'token'],
-  specified: ['query', 'authorization', 'idempotency-key'],
-  partly: ['other-prefix', 'query-in-path', 'hash', 'backslash', 'secure-path'],
-})
+const probe = probesOf('inner-requests', { needs: ['secure', 'token'] })
 const secureProbe = probe.with({ needs: ['secure'] })
-const responses = probesOf('inner-responses', { needs: ['secure', 'token'], specified: ['success', 'refusal'] })
+const responses = probesOf('inner-responses', { needs: ['secure', 'token'] })
 
 const BODY_BYTES = 65_536
 const { issue, verify } = contract.vouchers
 
 const SEGMENT = '/api/v1/open-platform/vouchers'
-const refusedPaths: readonly (readonly [name: string, what: string, path: string])[] = [
+type RefusedPath = readonly [name: string, what: string, path: string]
+
+const specifiedPaths: readonly RefusedPath[] = [
   ['other-prefix', 'outside of /api/v1/', '/api/v2/open-platform/vouchers/templates'],
   ['query-in-path', 'with a query', `${TEMPLATES}?limit=1`],
   ['hash', 'with a hash', `${TEMPLATES}#limit`],
   ['backslash', 'with a backslash', `${SEGMENT}\\templates`],
   ['secure-path', 'of the encrypted transport itself', '/api/v1/secure/bootstrap'],
+]
+
+const otherPaths: readonly RefusedPath[] = [
   ['secure-in-capitals', 'with the segment SECURE', '/api/v1/SECURE/bootstrap'],
   ['dot-segment', 'with the segment .', `${SEGMENT}/./templates`],
   ['dot-dot-segment', 'with the segment ..', `${SEGMENT}/redemptions/../templates`],
@@ -71,22 +72,26 @@ function verification(run: ProbeContext, { text = '', value = '' }): string {
   return `${head.slice(0, -1)},"body":{${text}"credential":{"type":"redeem_code","value":"${value}"}}}`
 }
 
+const isRefused =
+  (define: Define) =>
+  ([name, what, path]: RefusedPath) =>
+    define(name, `A logical path ${what} is refused with the inner status 400.`, async (run) => {
+      await needsRead(run)
+      const inner = await inside(run, read(run, { path, query: {} }))
+      const fits = inner.status === 400 && inner.body.code === 'SECURE_REQUEST_INVALID'
+      run.holds(fits, 'inner status 400 SECURE_REQUEST_INVALID', said(inner))
+    })
+
 export const innerRequests = [
-  probe('query', 'Query values are taken from the query object.', async (run) => {
+  probe.specified('query', 'Query values are taken from the query object.', async (run) => {
     await needsRead(run)
     const inner = await inside(run, read(run, { query: { limit: 7 } }))
     if (!isInnerSuccess(inner)) run.notApplicable(`Needs an inner success: ${said(inner)}.`)
     const { pagination } = membersOrNone(inner.body.data)
     run.equals('limit', membersOrNone(pagination).limit, 7)
   }),
-  ...refusedPaths.map(([name, what, path]) =>
-    probe(name, `A logical path ${what} is refused with the inner status 400.`, async (run) => {
-      await needsRead(run)
-      const inner = await inside(run, read(run, { path, query: {} }))
-      const fits = inner.status === 400 && inner.body.code === 'SECURE_REQUEST_INVALID'
-      run.holds(fits, 'inner status 400 SECURE_REQUEST_INVALID', said(inner))
-    }),
-  ),
+  ...specifiedPaths.map(isRefused(probe.partly)),
+  ...otherPaths.map(isRefused(probe)),
   secureProbe('path-of-512', 'A logical path of 512 characters is not refused for its length.', async (run) => {
     const inner = await inside(run, anyCall(run, { path: `${SEGMENT}/`.padEnd(512, 'x'), query: {} }))
     run.holds(inner.body.code !== 'SECURE_REQUEST_INVALID', 'another response', said(inner))
@@ -103,7 +108,7 @@ export const innerRequests = [
     const inner = await inside(run, read(run, { headers: { ...headersOf(run), 'x-conform': 'x' } }))
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe('authorization', 'The inner Authorization header is the credential of the call.', async (run) => {
+  probe.specified('authorization', 'The inner Authorization header is the credential of the call.', async (run) => {
     run.needs(await run.call(contract.templates.list, {}), 'a list of templates')
     const inner = await inside(run, read(run))
     run.holds(inner.status !== 401, 'an inner status other than 401', said(inner))
@@ -113,20 +118,26 @@ export const innerRequests = [
     const inner = await inside(run, read(run), { headers: { authorization: 'Bearer sop_none' } })
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  probe.with({ needs: ['secure', 'token', 'template'], vouchers: 1 })(
-    'idempotency-key',
-    'The inner Idempotency-Key header is the key of the call: a retry in a new envelope returns the same voucher.',
-    async (run) => {
-      const body = await issueInput(run)
-      const headers = { ...headersOf(run), 'content-type': 'application/json', 'idempotency-key': run.resources.name() }
-      const send = () => inside(run, { method: 'POST', path: issue.path, query: {}, headers, body })
-      const first = await send()
-      if (!isInnerSuccess(first)) run.notApplicable(`Needs an issued voucher: ${said(first)}.`)
-      const second = await send()
-      const idOf = ({ body }: Inner) => membersOrNone(body.data).id
-      run.holds(isInnerSuccess(second) && idOf(second) === idOf(first), 'the same voucher', said(second))
-    },
-  ),
+  probe
+    .with({ needs: ['secure', 'token', 'template'], vouchers: 1 })
+    .specified(
+      'idempotency-key',
+      'The inner Idempotency-Key header is the key of the call: a retry in a new envelope returns the same voucher.',
+      async (run) => {
+        const body = await issueInput(run)
+        const headers = {
+          ...headersOf(run),
+          'content-type': 'application/json',
+          'idempotency-key': run.resources.name(),
+        }
+        const send = () => inside(run, { method: 'POST', path: issue.path, query: {}, headers, body })
+        const first = await send()
+        if (!isInnerSuccess(first)) run.notApplicable(`Needs an issued voucher: ${said(first)}.`)
+        const second = await send()
+        const idOf = ({ body }: Inner) => membersOrNone(body.data).id
+        run.holds(isInnerSuccess(second) && idOf(second) === idOf(first), 'the same voucher', said(second))
+      },
+    ),
   probe('content-type', 'A body without an inner content-type has the inner status 415.', async (run) => {
     await needsRead(run)
     const body = { credential: { type: 'redeem_code', value: '' } }
@@ -151,17 +162,15 @@ export const innerRequests = [
 ]
 
 export const innerResponses = [
-  responses('success', 'The inner status of a success is 2xx.', async (run) => {
+  responses.specified('success', 'The inner status of a success is 2xx.', async (run) => {
     const inner = await inside(run, read(run))
     if (inner.body.success !== true) run.notApplicable(`Needs an inner success: ${said(inner)}.`)
     run.holds(inner.status >= 200 && inner.status <= 299, 'an inner 2xx status', said(inner))
   }),
-  responses.with({ needs: ['secure'] })(
-    'refusal',
-    'A refusal has another inner status, or success is false.',
-    async (run) => {
+  responses
+    .with({ needs: ['secure'] })
+    .specified('refusal', 'A refusal has another inner status, or success is false.', async (run) => {
       const inner = await inside(run, anyCall(run, { headers: { authorization: 'Bearer sop_none' } }))
       run.holds(!isInnerSuccess(inner), 'an inner refusal', said(inner))
-    },
-  ),
+    }),
 ]

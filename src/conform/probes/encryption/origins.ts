@@ -18,11 +18,7 @@ import {
   session,
 } from './session.js'
 
-const probe = probesOf('session-origins', {
-  needs: ['secure'],
-  specified: ['bound', 'same-origin', 'allowed'],
-  partly: ['other-origin', 'missing-origin', 'added-origin', 'not-allowed'],
-})
+const probe = probesOf('session-origins', { needs: ['secure'] })
 
 /** Tests that a call of a session is refused if it has these headers in place of the session's origin. */
 async function refusedFrom(run: ProbeContext, bound: string, headers: WireRequest['headers']): Promise<void> {
@@ -53,7 +49,7 @@ async function readOf(run: ProbeContext, origin: string): Promise<Inner> {
 }
 
 export const sessionOrigins = [
-  probe('bound', 'A session is bound to the Origin header of its request.', async (run) => {
+  probe.specified('bound', 'A session is bound to the Origin header of its request.', async (run) => {
     const response = await callSession(
       run,
       { clientPublicKey: encodeBase64url(newKeyPair().publicKey) },
@@ -62,18 +58,18 @@ export const sessionOrigins = [
     if (response.status >= 400) run.notApplicable(`Needs a session for ${ORIGIN}: ${response.code ?? response.status}.`)
     run.equals('origin', membersOrNone(response.json).origin, ORIGIN)
   }),
-  probe('same-origin', 'A call with the origin of its session is accepted.', async (run) => {
+  probe.specified('same-origin', 'A call with the origin of its session is accepted.', async (run) => {
     const through = await session(run, ORIGIN)
     const { status, code } = await dispatch(run, through, sealed(through, anyCall(run)))
     run.holds(status < 400, 'status 200', `status ${status} ${code ?? ''}`)
   }),
-  probe('other-origin', 'A call with another origin than its session is refused.', async (run) =>
+  probe.partly('other-origin', 'A call with another origin than its session is refused.', async (run) =>
     refusedFrom(run, ORIGIN, { origin: 'https://elsewhere.example' }),
   ),
-  probe('missing-origin', 'A call without the origin of its session is refused.', async (run) =>
+  probe.partly('missing-origin', 'A call without the origin of its session is refused.', async (run) =>
     refusedFrom(run, ORIGIN, {}),
   ),
-  probe('added-origin', 'A call with an origin in a session without one is refused.', async (run) =>
+  probe.partly('added-origin', 'A call with an origin in a session without one is refused.', async (run) =>
     refusedFrom(run, '', { origin: ORIGIN }),
   ),
   probe('other-case', 'Origins are compared byte for byte: another case is refused.', async (run) =>
@@ -87,11 +83,11 @@ export const sessionOrigins = [
     const key = { clientPublicKey: encodeBase64url(newKeyPair().publicKey) }
     run.refuses(await callSession(run, key, { origin: [ORIGIN, ORIGIN] }), 403, 'SECURE_ORIGIN_NOT_ALLOWED')
   }),
-  listing('allowed', 'An application that lists an origin accepts calls of its sessions.', async (run) => {
+  listing.specified('allowed', 'An application that lists an origin accepts calls of its sessions.', async (run) => {
     const inner = await readOf(run, ORIGIN)
     run.holds(isInnerSuccess(inner), 'an inner success', said(inner))
   }),
-  listing('not-allowed', 'An application that lists origins refuses a session without one.', async (run) => {
+  listing.partly('not-allowed', 'An application that lists origins refuses a session without one.', async (run) => {
     const inner = await readOf(run, '')
     const fits = inner.status === 403 && inner.body.code === 'ORIGIN_NOT_ALLOWED'
     run.holds(fits, 'inner status 403 ORIGIN_NOT_ALLOWED', said(inner))

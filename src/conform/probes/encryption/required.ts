@@ -5,7 +5,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import type { WireRequest } from '../../wire.js'
 import { anyCall, inside, isInnerSuccess, said } from './session.js'
 
-const probe = probesOf('required-encryption', { needs: ['secure', 'jwt'], specified: ['plain-call', 'encrypted-call'] })
+const probe = probesOf('required-encryption', { needs: ['secure', 'jwt'] })
 const { apps, templates, vouchers } = contract
 
 /**
@@ -46,7 +46,7 @@ const readTemplates = { method: 'GET', path: templates.list.path }
 const words = (value = '') => value.toLowerCase().split(/\s*,\s*/)
 
 export const requiredEncryption = [
-  probe('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (run) =>
+  probe.specified('plain-call', 'Where encryption is required, a plain call is refused with 426.', async (run) =>
     run.refuses(await plainResponse(run, readTemplates), 426, 'SECURE_TRANSPORT_REQUIRED'),
   ),
   probe('before-the-body', 'The body of such a call is not read before.', async (run) => {
@@ -61,7 +61,7 @@ export const requiredEncryption = [
       connection: headers.connection,
     })
   }),
-  probe('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (run) => {
+  probe.specified('encrypted-call', 'Where encryption is required, an encrypted call is accepted.', async (run) => {
     const before = await inside(run, anyCall(run))
     if (before.body.success === true && !isInnerSuccess(before)) run.notApplicable(`Needs a success: ${said(before)}.`)
     const inner = await whileRequired(run, (authorization) => inside(run, anyCall(run, { headers: { authorization } })))

@@ -31,7 +31,6 @@ export interface Session extends ClientSession {
   readonly offsetMs: number
 }
 
-/** A response inside an envelope. */
 export interface Inner {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -121,7 +120,6 @@ interface DispatchOptions {
   readonly query?: string
 }
 
-/** Sends an envelope, or any other body, with the origin of the session. */
 export function dispatch(
   run: ProbeContext,
   { origin }: Pick<Session, 'origin'>,
@@ -145,7 +143,6 @@ export function innerOf(outer: Observed, sent: Envelope, { keyS2c }: Session): I
   return inner && { status: inner.status, headers: inner.headers, body: membersOrNone(parseJson(inner.body)) }
 }
 
-/** Sends a call inside the shared session. */
 export async function inside(
   run: ProbeContext,
   call: Members | string,
@@ -158,7 +155,6 @@ export async function inside(
   return inner ?? run.notApplicable(`Needs an encrypted response: status ${outer.status} ${outer.code ?? ''}.`)
 }
 
-/** Summarises a response inside an envelope for a report. */
 export const said = ({ status, body: { code } }: Inner) =>
   `inner status ${status}${typeof code === 'string' ? ` ${code}` : ''}`
 

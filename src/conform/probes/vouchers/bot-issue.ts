@@ -6,18 +6,17 @@ import { chatIssue, delivered, issueIntoChat, ownBot } from './shared.js'
 
 const { issue, send } = contract.bots
 const needs: readonly Need[] = ['bot', 'chat', 'template']
-const probe = probesOf('bot-issue', { kind: 'money', needs, specified: ['private-chat', 'unlinked-bot'] })
+const probe = probesOf('bot-issue', { kind: 'money', needs })
 const issuing = probe.with({ vouchers: 1 })
 const accountProbe = probe.with({ needs: ['jwt', ...needs] })
 
-/** Sends a message into the user's chat; returns its id. */
 async function messageId(run: ProbeContext): Promise<number> {
   const chat_id = run.resources.offer.chat ?? run.resources.lacking('chat')
   return run.needs(await run.call(send, { chat_id, text: 'conform' }), 'a message in the chat').message_id
 }
 
 export const botIssue = [
-  probe('private-chat', 'A bot issues a voucher into a private chat.', async (run) => {
+  probe.specified('private-chat', 'A bot issues a voucher into a private chat.', async (run) => {
     const { response } = await chatIssue(run)
     if (response.status === 403 || response.status === 404) {
       run.notApplicable("Needs a bot of the token's application, with the scope vouchers:issue, and a chat of the bot.")
@@ -56,7 +55,7 @@ export const botIssue = [
     }
     run.equals('id of the next message', next, expected)
   }),
-  accountProbe('unlinked-bot', 'A bot that is not linked to an application cannot issue.', async (run) => {
+  accountProbe.specified('unlinked-bot', 'A bot that is not linked to an application cannot issue.', async (run) => {
     const { template_id } = (await chatIssue(run)).input
     const chat_id = run.resources.offer.chat
     const token = (await ownBot(run)).token ?? run.notApplicable('Needs the token of a bot.')

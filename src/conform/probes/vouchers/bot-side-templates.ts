@@ -6,10 +6,7 @@ import { probesOf } from '../../probe.js'
 import type { Caller, Observed, ProbeContext } from '../../probe-context.js'
 import { botIdOf, createByBot, keep, keptDraft, link, ownBot, submitByBot, unlink } from './shared.js'
 
-const probe = probesOf('bot-side-templates', {
-  needs: ['jwt'],
-  specified: ['listed-members', 'draft-of-the-application'],
-})
+const probe = probesOf('bot-side-templates', { needs: ['jwt'] })
 const tokenIssuing = probe.with({ needs: ['token', 'jwt'], vouchers: 1 })
 const { bots, templates } = contract
 const userProbe = probe.with({ needs: ['token', 'jwt', 'bot id'] })
@@ -22,12 +19,10 @@ const idsIn = (run: ProbeContext, list: TemplateList, externalId: string) => {
   return items.filter(({ externalTemplateId }) => externalTemplateId === externalId).map(({ id }) => id)
 }
 
-/** Ids of templates with an external id in the list of a bot. */
 async function listedByBot(run: ProbeContext, botId: string, external_template_id: string): Promise<string[]> {
   return idsIn(run, await run.call(bots.templates, { botId, external_template_id }), external_template_id)
 }
 
-/** Ids of templates with an external id in the list of an application. */
 async function listed(run: ProbeContext, external_template_id: string, as: Caller = 'token'): Promise<string[]> {
   return idsIn(run, await run.call(templates.list, { external_template_id }, { as }), external_template_id)
 }
@@ -40,7 +35,6 @@ async function draftOfLinkedApplication(run: ProbeContext): Promise<Template> {
   return draft
 }
 
-/** Two drafts of the unlinked bot of this run. */
 const draftsOfBot = (run: ProbeContext) =>
   keep(run, 'drafts of a bot', async () => {
     const { id } = await ownBot(run)
@@ -84,22 +78,28 @@ const unlinkedBot = (run: ProbeContext) =>
   })
 
 export const botSideTemplates = [
-  probe.with({ needs: ['jwt', 'bot id'], reads: true })(
-    'listed-members',
-    'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
+  probe
+    .with({ needs: ['jwt', 'bot id'], reads: true })
+    .specified(
+      'listed-members',
+      'A listed template has id, externalTemplateId, name, status, issueLimit and issuedCount.',
+      async (run) => {
+        const { items } = run.needs(await run.call(bots.templates, { botId: botIdOf(run) }), 'a list of templates')
+        const { id, externalTemplateId, name, status, issueLimit, issuedCount } =
+          items[0] ?? run.notApplicable('Needs a template.')
+        const types = [id, externalTemplateId, name, status, issueLimit, issuedCount].map((value) => typeof value)
+        run.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
+      },
+    ),
+  userProbe.specified(
+    'draft-of-the-application',
+    'A draft of a linked bot belongs to its application.',
     async (run) => {
-      const { items } = run.needs(await run.call(bots.templates, { botId: botIdOf(run) }), 'a list of templates')
-      const { id, externalTemplateId, name, status, issueLimit, issuedCount } =
-        items[0] ?? run.notApplicable('Needs a template.')
-      const types = [id, externalTemplateId, name, status, issueLimit, issuedCount].map((value) => typeof value)
-      run.equals('types', types, ['string', 'string', 'string', 'string', 'number', 'number'])
+      await draftOfLinkedApplication(run)
+      const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
+      run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
     },
   ),
-  userProbe('draft-of-the-application', 'A draft of a linked bot belongs to its application.', async (run) => {
-    await draftOfLinkedApplication(run)
-    const created = run.needs(await createByBot(run, templateInput(run)), 'a template of a bot')
-    run.equals("ids in the application's list", await listed(run, created.externalTemplateId), [created.id])
-  }),
   userProbe('list-of-a-linked-bot', 'A linked bot lists the templates of its application.', async (run) => {
     const { id, externalTemplateId } = await draftOfLinkedApplication(run)
     run.equals("ids in the bot's list", await listedByBot(run, botIdOf(run), externalTemplateId), [id])

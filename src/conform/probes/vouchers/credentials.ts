@@ -9,12 +9,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { issueCall, issued, redeemCall } from './shared.js'
 
-const probe = probesOf('credentials', {
-  kind: 'money',
-  needs: ['token', 'template'],
-  specified: ['verify-redeem_code', 'verify-qr_token', 'redeem-redeem_code', 'redeem-qr_token'],
-  partly: ['other-type'],
-})
+const probe = probesOf('credentials', { kind: 'money', needs: ['token', 'template'] })
 const tokenRead = probe.with({ needs: ['token'], reads: true })
 const { getRedemption, redeem, verify } = { ...contract.vouchers, getRedemption: contract.vouchers.redemption }
 
@@ -26,7 +21,6 @@ const QR_TOKEN = new RegExp(`^VQ1-${SYMBOL}{33}$`)
 /** Formats 15 symbols as a redeem code, with check symbol and dashes. */
 const redeemCodeOf = (symbols: string) => `${symbols}${checkSymbol(symbols)}`.replaceAll(/(.{4})(?=.)/g, '$1-')
 
-/** Returns a symbol other than the given one. */
 const otherSymbol = (symbol: string) => (symbol === '0' ? '1' : '0')
 
 /** Credentials of no voucher; with 75 and 160 bits, a match by chance is impossible. */
@@ -105,19 +99,21 @@ export const credentials = [
     run.equals('codeHint', (await issued(run)).codeHint, (await valueOf(run, 'redeem_code')).slice(-4))
   }),
   ...(['redeem_code', 'qr_token'] as const).map((type) =>
-    probe(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (run) => {
+    probe.specified(`verify-${type}`, `Verify accepts a ${type} of an issue unchanged.`, async (run) => {
       const one = await issued(run)
       const credential = credentialOf(run, one, type)
       run.equals('id of the voucher', run.succeeds(await run.call(verify, { credential })).voucher.id, one.id)
     }),
   ),
-  probe('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
+  probe.specified('redeem-redeem_code', 'Redeem accepts a redeem_code of an issue unchanged.', async (run) => {
     run.succeeds((await redeemCall(run)).response)
   }),
-  probe.with({ vouchers: 1 })('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', async (run) => {
-    const credential = credentialOf(run, await voucher(run), 'qr_token')
-    run.succeeds(await run.call(redeem, { credential }))
-  }),
+  probe
+    .with({ vouchers: 1 })
+    .specified('redeem-qr_token', 'Redeem accepts a qr_token of an issue unchanged.', async (run) => {
+      const credential = credentialOf(run, await voucher(run), 'qr_token')
+      run.succeeds(await run.call(redeem, { credential }))
+    }),
   normalises('lower-case', 'in lower case', (code) => code.toLowerCase()),
   normalises('without-dashes', 'without dashes', (code) => code.replaceAll('-', '')),
   normalises('other-dashes', 'with other dashes', (code) => code.replaceAll('-', '\u2013')),
@@ -152,7 +148,11 @@ export const credentials = [
   probe('qr-scanner', 'A QR token after the AIM identifier of a scanner is the same token.', async (run) => {
     run.succeeds(await check(run, 'qr_token', `]Q1${await valueOf(run, 'qr_token')}`))
   }),
-  isMalformed('other-type', 'A credential of another type is refused with 400.', 'conform', UNKNOWN_CODE),
+  probe
+    .with({ needs: ['token'] })
+    .partly('other-type', 'A credential of another type is refused with 400.', async (it) =>
+      it.refuses(await check(it, 'conform', UNKNOWN_CODE), 400),
+    ),
   isMalformed('malformed-code', 'A malformed redeem code is refused with 400.', 'redeem_code', 'ABCD-EFGH'),
   isMalformed('malformed-qr-token', 'A malformed QR token is refused with 400.', 'qr_token', 'VQ2-ABCD'),
   isUnknown('unknown-code', 'An unknown redeem code is 404 VOUCHER_NOT_FOUND.', 'redeem_code', UNKNOWN_CODE),

@@ -23,17 +23,12 @@ import {
 
 const { issue, redeem, verify } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('idempotency-keys', {
-  kind: 'money',
-  needs,
-  partly: ['other-operation', 'other-body', 'other-path', 'late-retry'],
-})
+const probe = probesOf('idempotency-keys', { kind: 'money', needs })
 const issuing = probe.with({ vouchers: 1 })
 const tokensProbe = probe.with({ needs: ['token', 'jwt', 'template'] })
 const tenantProbe = tokensProbe.with({ kind: 'tenant' })
 const issuingTwo = probe.with({ vouchers: 2 })
 
-/** Repeats the shared redemption. */
 async function again(run: ProbeContext, options: { readonly key?: string; readonly credential?: string } = {}) {
   const first = await redeemed(run)
   const { input, key } = await redeemCall(run)
@@ -55,7 +50,6 @@ async function redeemRequest(run: ProbeContext, body: string) {
   return { method: 'POST', path: redeem.path, headers, body }
 }
 
-/** Repeats the shared issue with its idempotency key. */
 const replay = (run: ProbeContext) =>
   keep(run, 'replay of an issue', async () => {
     await issued(run)
@@ -137,11 +131,15 @@ export const idempotencyKeys = [
     const { id } = membersOrNone(response.data)
     run.holds(id !== first.id, 'no replay under another key', 'the redemption under the key in lower case')
   }),
-  issuing('other-operation', 'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.', async (run) => {
-    await redeemed(run)
-    const { key } = await redeemCall(run)
-    run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
-  }),
+  issuing.partly(
+    'other-operation',
+    'A key of a redemption is 409 IDEMPOTENCY_KEY_REUSED for an issue.',
+    async (run) => {
+      await redeemed(run)
+      const { key } = await redeemCall(run)
+      run.refuses(await tryIssue(run, {}, { key }), 409, 'IDEMPOTENCY_KEY_REUSED')
+    },
+  ),
   tenantProbe('other-application', 'Another application can use the same key.', async (run) => {
     const { id: appId } = await application(run)
     const { token } = await applicationToken(run, appId, scopes)
@@ -150,15 +148,15 @@ export const idempotencyKeys = [
     run.holds(response.code !== 'IDEMPOTENCY_KEY_REUSED', 'not IDEMPOTENCY_KEY_REUSED', `${response.code}`)
     run.holds(id !== first.id, 'no replay for another application', 'the redemption of the first application')
   }),
-  probe('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
+  probe.partly('other-body', 'A key with another body is 409 IDEMPOTENCY_KEY_REUSED.', async (run) => {
     await redeemed(run)
     const { input, key } = await redeemCall(run)
     const response = await run.call(redeem, { ...input, reference: 'other' }, { key })
     run.refuses(response, 409, 'IDEMPOTENCY_KEY_REUSED')
   }),
-  issuingTwo(
+  issuingTwo.partly(
     'other-path',
-    'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for that of another redemption.',
+    'A key of a reversal is 409 IDEMPOTENCY_KEY_REUSED for the reversal of another redemption.',
     async (run) => {
       const { redemption: first } = await newRedemption(run)
       const { redemption: second } = await newRedemption(run)
@@ -235,7 +233,7 @@ export const idempotencyKeys = [
       run.succeeds(again)
     },
   ),
-  issuing(
+  issuing.partly(
     'late-retry',
     'A retry of a redemption after its reversal returns the first response and does not redeem again.',
     async (run) => {
@@ -265,12 +263,12 @@ export const idempotencyKeys = [
     const { redemption, key, response } = await reversal(run)
     run.equals('data', run.accepts(await reverse(run, redemption.id, key)), run.needs(response, 'a reversal'))
   }),
-  probe('replay-request-id', 'A replay has a request id of its own.', async (run) => {
+  probe('replay-request-id', 'A replay has its own request id.', async (run) => {
     const { first, response } = await replay(run)
     run.needs(response, 'a replay')
     const ids = [first, response].map(({ json }) => membersOrNone(json).requestId)
     if (!ids.every((id) => typeof id === 'string')) run.notApplicable('Needs requestId in the envelope.')
-    run.holds(ids[0] !== ids[1], 'another requestId than that of the first response', ids)
+    run.holds(ids[0] !== ids[1], 'another requestId than in the first response', ids)
   }),
   probe('replay-header', 'A replay has Idempotent-Replayed: true.', async (run) => {
     const { response } = await again(run)

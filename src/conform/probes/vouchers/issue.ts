@@ -1,15 +1,10 @@
 import { contract } from '../../../contract/index.js'
 import { activeTemplate, tryIssue } from '../../fixtures.js'
-import { probesOf } from '../../probe.js'
+import { type Define, probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { delivered, ended, future, issueBeyondLimit, issueCall, issued, keep, limited, successesOf } from './shared.js'
 
-const probe = probesOf('issue', {
-  kind: 'money',
-  needs: ['token', 'template'],
-  specified: ['three-members', 'exhausted-quota', 'quota-at-once'],
-  partly: ['without-template_id', 'without-external_issue_id', 'without-recipient_user_id'],
-})
+const probe = probesOf('issue', { kind: 'money', needs: ['token', 'template'] })
 const issuing = probe.with({ vouchers: 1 })
 const tokenProbe = probe.with({ needs: ['token'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
@@ -29,24 +24,35 @@ const idOf = (run: ProbeContext, member: (typeof idMembers)[number], length: num
   [member]: run.resources.name().padEnd(length, '~'),
 })
 
-const isRefused = (name: string, title: string, changes: (it: ProbeContext) => Readonly<Record<string, unknown>>) =>
-  issuing(name, title, async (it) => it.refuses(await tryIssue(it, changes(it)), 400))
+const isRefused = (
+  name: string,
+  title: string,
+  changes: (it: ProbeContext) => Readonly<Record<string, unknown>>,
+  define: Define = issuing,
+) => define(name, title, async (it) => it.refuses(await tryIssue(it, changes(it)), 400))
 
 export const issueProbes = [
-  probe('three-members', 'An issue with its three members is a success.', async (run) => {
+  probe.specified('three-members', 'An issue with its three members is a success.', async (run) => {
     run.succeeds((await issueCall(run)).response)
   }),
   ...(['template_id', 'external_issue_id', 'recipient_user_id'] as const).map((member) =>
-    isRefused(`without-${member}`, `An issue without ${member} is refused with 400.`, () => ({ [member]: undefined })),
+    isRefused(
+      `without-${member}`,
+      `An issue without ${member} is refused with 400.`,
+      () => ({ [member]: undefined }),
+      issuing.partly,
+    ),
   ),
-  probe.with({ needs: ['token'], vouchers: 1 })(
-    'exhausted-quota',
-    'An issue beyond the issue_limit of the template is refused with 409.',
-    async (run) => {
-      run.refuses(await issueBeyondLimit(run), 409)
-    },
-  ),
-  tokenProbe('quota-at-once', 'Concurrent issues beyond the issue_limit are refused.', async (run) => {
+  probe
+    .with({ needs: ['token'], vouchers: 1 })
+    .specified(
+      'exhausted-quota',
+      'An issue beyond the issue_limit of the template is refused with 409.',
+      async (run) => {
+        run.refuses(await issueBeyondLimit(run), 409)
+      },
+    ),
+  tokenProbe.specified('quota-at-once', 'Concurrent issues beyond the issue_limit are refused.', async (run) => {
     const template_id = await activeTemplate(run, { issue_limit: 1 })
     run.equals('issues', await successesOf(() => tryIssue(run, { template_id })), 1)
   }),
@@ -111,7 +117,7 @@ export const issueProbes = [
     const { id, externalIssueId: external_issue_id } = await issued(run)
     const { template_id } = await future(run)
     const other = run.succeeds(await tryIssue(run, { template_id, external_issue_id }))
-    run.holds(other.id !== id, 'a voucher of its own', 'the voucher of the first template')
+    run.holds(other.id !== id, 'another voucher', 'the voucher of the first template')
   }),
   probe.with({ needs: ['token', 'bot', 'chat', 'template'] })(
     'other-call',

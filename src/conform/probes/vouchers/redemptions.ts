@@ -8,17 +8,12 @@ import { issueCall, issued, keep, redeemCall, redeemed, reversal, successesOf, v
 
 const { issue, redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('redemptions', {
-  kind: 'money',
-  needs,
-  specified: ['second', 'second-by-qr_token', 'at-once', 'read'],
-})
+const probe = probesOf('redemptions', { kind: 'money', needs })
 const issuing = probe.with({ vouchers: 1 })
 
 const read = async (run: ProbeContext, redemptionId: string) =>
   run.needs(await run.call(redemption, { redemptionId }), 'a redemption')
 
-/** Redeems the redeemed voucher again. */
 export const secondRedemption = (run: ProbeContext) =>
   keep(run, 'second redemption', async () => {
     const first = await redeemed(run)
@@ -38,15 +33,19 @@ export const redemptions = [
     const response = await run.call(redeem, { credential, recipient_user_id: run.resources.name() })
     run.refuses(response, 409, 'RECIPIENT_MISMATCH')
   }),
-  probe('second', 'A second redemption is refused with 409.', async (run) => {
+  probe.specified('second', 'A second redemption is refused with 409.', async (run) => {
     run.refuses((await secondRedemption(run)).response, 409)
   }),
-  probe('second-by-qr_token', 'A second redemption by the other credential is refused with 409.', async (run) => {
-    await redeemed(run)
-    const credential = credentialOf(run, (await redeemCall(run)).voucher, 'qr_token')
-    run.refuses(await run.call(redeem, { credential }), 409)
-  }),
-  issuing(
+  probe.specified(
+    'second-by-qr_token',
+    'A second redemption by the other credential is refused with 409.',
+    async (run) => {
+      await redeemed(run)
+      const credential = credentialOf(run, (await redeemCall(run)).voucher, 'qr_token')
+      run.refuses(await run.call(redeem, { credential }), 409)
+    },
+  ),
+  issuing.specified(
     'at-once',
     'Of concurrent redemptions by code and QR token under different keys one succeeds.',
     async (run) => {
@@ -62,7 +61,7 @@ export const redemptions = [
     const isComplete = values.includes(first.id) && values.includes(first.redeemedAt)
     run.holds(isComplete, `details with ${first.id} and ${first.redeemedAt}`, response.details)
   }),
-  probe('read', 'A redemption can be read.', async (run) => {
+  probe.specified('read', 'A redemption can be read.', async (run) => {
     const { id } = await redeemed(run)
     run.equals('id', run.succeeds(await run.call(redemption, { redemptionId: id })).id, id)
   }),

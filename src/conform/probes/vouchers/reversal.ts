@@ -16,11 +16,10 @@ import {
 
 const { redeem, redemption, reverse } = contract.vouchers
 const needs: readonly Need[] = ['token', 'template']
-const probe = probesOf('reversal', { kind: 'money', needs, specified: ['reverse', 'once', 'at-once'] })
+const probe = probesOf('reversal', { kind: 'money', needs })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const issuing = probe.with({ vouchers: 1 })
 
-/** Reverses the reversed redemption again. */
 export const secondReversal = (run: ProbeContext) =>
   keep(run, 'second reversal', async () => {
     const { response, redemption: first } = await reversed(run)
@@ -29,13 +28,13 @@ export const secondReversal = (run: ProbeContext) =>
   })
 
 export const reversal = [
-  probe('reverse', 'A redemption can be reversed.', async (run) => {
+  probe.specified('reverse', 'A redemption can be reversed.', async (run) => {
     run.succeeds((await reversed(run)).response)
   }),
-  probe('once', 'A second reversal is refused with 409.', async (run) => {
+  probe.specified('once', 'A second reversal is refused with 409.', async (run) => {
     run.refuses(await secondReversal(run), 409)
   }),
-  issuing('at-once', 'Of concurrent reversals under different keys one succeeds.', async (run) => {
+  issuing.specified('at-once', 'Of concurrent reversals under different keys one succeeds.', async (run) => {
     const { redemption: first } = await newRedemption(run)
     run.equals('reversals', await successesOf(() => reverseCall(run, first.id)), 1)
   }),
@@ -58,7 +57,7 @@ export const reversal = [
   }),
   issuing(
     'metadata',
-    'The metadata of a reversal is merged into that of the redemption and replaces equal keys.',
+    'The metadata of a reversal is merged into the metadata of the redemption and replaces equal keys.',
     async (run) => {
       const { redemption: first } = await newRedemption(run, { metadata: { a: '1', b: '1' } })
       const metadata = { b: '2', c: '2' }

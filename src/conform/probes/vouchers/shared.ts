@@ -36,7 +36,6 @@ export function issueCall(run: ProbeContext): Promise<Sent<IssuedVoucher>> {
   })
 }
 
-/** A voucher that no probe redeems. */
 export const issued = async (it: ProbeContext) => it.needs((await issueCall(it)).response, 'an issued voucher')
 
 /** Redeems a voucher by its redeem code; no probe reverses this redemption. */
@@ -49,10 +48,8 @@ export function redeemCall(run: ProbeContext): Promise<Sent<Redemption> & { read
   })
 }
 
-/** A redemption that no probe reverses. */
 export const redeemed = async (it: ProbeContext) => it.needs((await redeemCall(it)).response, 'a redemption')
 
-/** Issues and redeems a voucher. */
 export async function newRedemption(run: ProbeContext, changes: Readonly<Record<string, unknown>> = {}) {
   const one = await voucher(run)
   const input = { credential: credentialOf(run, one), ...changes }
@@ -89,7 +86,6 @@ export async function issueBeyondLimit(run: ProbeContext): Promise<Observed<Issu
   return keep(run, 'issue beyond the limit', () => tryIssue(run, { template_id }))
 }
 
-/** A voucher that is valid from tomorrow. */
 export function future(run: ProbeContext) {
   return keep(run, 'voucher of tomorrow', async () => {
     const validity = { type: 'relative', duration_days: 1, delay_days: 1 } as const
@@ -155,7 +151,6 @@ export function draftCall(run: ProbeContext): Promise<{ readonly response: Obser
   })
 }
 
-/** A draft that no probe submits. */
 export const keptDraft = async (it: ProbeContext) => it.needs((await draftCall(it)).response, 'a template')
 
 /** Creates a template that the platform may refuse. */
@@ -176,11 +171,9 @@ export async function createByBot(
 export const submit = (run: ProbeContext, templateId: string) =>
   run.call(templates.submit, { templateId }, { body: '{}' })
 
-/** Submits a template by a bot. */
 export const submitByBot = (run: ProbeContext, botId: string, templateId: string) =>
   run.call(bots.submitTemplate, { botId, templateId }, { body: '{}' })
 
-/** Id of the user's bot. */
 export const botIdOf = (it: ProbeContext) => it.resources.offer.botId ?? it.resources.lacking('bot id')
 
 /** Issues into the user's chat, without an idempotency key unless the options have one. */
@@ -194,7 +187,6 @@ export async function issueIntoChat(run: ProbeContext, changes: Readonly<Record<
 /** First issue into the user's chat. */
 export const chatIssue = (it: ProbeContext) => keep(it, 'issue into the chat', () => issueIntoChat(it))
 
-/** A voucher in the user's chat. */
 export const delivered = async (it: ProbeContext) => it.needs((await chatIssue(it)).response, 'a voucher in the chat')
 
 /** Bot of this run, which the platform must approve. Outside of single probes it is linked to no application. */

@@ -4,18 +4,12 @@ import { probesOf } from '../../probe.js'
 import type { ProbeContext } from '../../probe-context.js'
 import { botIdOf, create, createByBot, draftCall, keep, keptDraft, submit, submitByBot } from './shared.js'
 
-const probe = probesOf('template-states', {
-  kind: 'money',
-  needs: ['token'],
-  specified: ['draft', 'draft-by-bot', 'submit', 'submit-by-bot', 'approval'],
-  partly: ['issue-of-a-draft', 'submit-again', 'submit-again-by-bot'],
-})
+const probe = probesOf('template-states', { kind: 'money', needs: ['token'] })
 const issuing = probe.with({ vouchers: 1 })
 const { templates } = contract
 const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 const POLL_MS = 250
 
-/** Submits a draft and returns the response. */
 const submission = (run: ProbeContext) =>
   keep(run, 'submission', async () => {
     const template = run.needs(await create(run, templateInput(run)), 'a template')
@@ -31,23 +25,23 @@ const submissionByBot = (run: ProbeContext) =>
   })
 
 export const templateStates = [
-  probe('draft', 'A created template is a draft.', async (run) => {
+  probe.specified('draft', 'A created template is a draft.', async (run) => {
     run.equals('status', run.needs((await draftCall(run)).response, 'a template').status, 'draft')
   }),
-  botProbe('draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
+  botProbe.specified('draft-by-bot', 'A template that a bot creates is a draft.', async (run) => {
     run.equals('status', run.needs(await draftByBot(run), 'a template').status, 'draft')
   }),
-  issuing('issue-of-a-draft', 'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.', async (run) => {
+  issuing.partly('issue-of-a-draft', 'An issue from a draft is refused with 409 TEMPLATE_NOT_ACTIVE.', async (run) => {
     const { id } = await keptDraft(run)
     run.refuses(await tryIssue(run, { template_id: id }), 409, 'TEMPLATE_NOT_ACTIVE')
   }),
-  probe('submit', 'A submitted template is reviewing.', async (run) => {
+  probe.specified('submit', 'A submitted template is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submission(run)).response).status, 'reviewing')
   }),
-  botProbe('submit-by-bot', 'A template that a bot submits is reviewing.', async (run) => {
+  botProbe.specified('submit-by-bot', 'A template that a bot submits is reviewing.', async (run) => {
     run.equals('status', run.succeeds((await submissionByBot(run)).response).status, 'reviewing')
   }),
-  probe('approval', 'A template whose review ends is active or rejected.', async (run) => {
+  probe.specified('approval', 'A template whose review ends is active or rejected.', async (run) => {
     const { template, response } = await submission(run)
     run.needs(response, 'a submitted template')
     for (let leftMs = run.resources.offer.maxWaitMs; ; leftMs -= POLL_MS) {
@@ -60,7 +54,7 @@ export const templateStates = [
       await run.resources.pause(Math.min(POLL_MS, leftMs))
     }
   }),
-  probe(
+  probe.partly(
     'submit-again',
     'To submit a template again that is reviewing or active is 409 TEMPLATE_STATE_CONFLICT.',
     async (run) => {
@@ -69,7 +63,7 @@ export const templateStates = [
       run.refuses(await submit(run, template.id), 409, 'TEMPLATE_STATE_CONFLICT')
     },
   ),
-  botProbe(
+  botProbe.partly(
     'submit-again-by-bot',
     'A bot that submits a template again, reviewing or active, gets 409 TEMPLATE_STATE_CONFLICT.',
     async (run) => {

@@ -18,11 +18,7 @@ const members = [
   'validity',
   'issue_limit',
 ] as const
-const probe = probesOf('templates', {
-  needs: ['token'],
-  specified: ['nine-members-by-bot', 'issue-counts', ...fulfillmentCategories.map((it) => `category-${it}`)],
-  partly: members.map((it) => `without-${it}-by-bot`),
-})
+const probe = probesOf('templates', { needs: ['token'] })
 const botProbe = probe.with({ needs: ['jwt', 'bot id'] })
 
 type Changes = (it: ProbeContext) => Record<string, unknown>
@@ -49,17 +45,19 @@ export const templateProbes = [
   probe('nine-members', 'A create call with the nine members of a template is a success.', async (run) => {
     run.succeeds((await draftCall(run)).response)
   }),
-  botProbe('nine-members-by-bot', 'The create call of a bot takes the same nine members.', async (run) => {
+  botProbe.specified('nine-members-by-bot', 'The create call of a bot takes the same nine members.', async (run) => {
     run.succeeds(await createByBot(run, templateInput(run)))
   }),
   ...members.flatMap((member) => [
     refuses(`without-${member}`, `A template without ${member} is refused with 400.`, () => ({ [member]: undefined })),
-    botProbe(`without-${member}-by-bot`, `A template of a bot without ${member} is refused with 400.`, async (it) =>
-      it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
+    botProbe.partly(
+      `without-${member}-by-bot`,
+      `A template of a bot without ${member} is refused with 400.`,
+      async (it) => it.refuses(await createByBot(it, { ...templateInput(it), [member]: undefined }), 400),
     ),
   ]),
   ...fulfillmentCategories.map((category) =>
-    botProbe(
+    botProbe.specified(
       `category-${category}`,
       `A template of a bot can have the fulfillment_category ${category}.`,
       async (it) => void it.succeeds(await createByBot(it, templateInput(it, { fulfillment_category: category }))),
@@ -121,13 +119,11 @@ export const templateProbes = [
   refuses('too-large-issue-limit', 'An issue_limit of 1,000,000,001 is refused with 400.', () => ({
     issue_limit: 1_000_000_001,
   })),
-  probe.with({ kind: 'money' })(
-    'issue-counts',
-    'An issue counts its voucher in issuedCount of the template.',
-    async (run) => {
+  probe
+    .with({ kind: 'money' })
+    .specified('issue-counts', 'An issue counts its voucher in issuedCount of the template.', async (run) => {
       run.equals('issuedCount', await issuedCount(run), 1)
-    },
-  ),
+    }),
   probe(
     'count-is-not-reduced',
     'A redemption and its reversal do not reduce issuedCount of the template.',

@@ -20,7 +20,7 @@ import {
   verify,
 } from './shared.js'
 
-const probe = probesOf('validity', { kind: 'money', needs: ['token'], partly: ['before-valid-from', 'at-valid-until'] })
+const probe = probesOf('validity', { kind: 'money', needs: ['token'] })
 const waiting = probe.with({ waitsMs: 3_000 })
 const { redeem } = contract.vouchers
 /** Tolerance in ms: a platform may read its clock twice during an issue. */
@@ -92,7 +92,7 @@ export const validity = [
       run.equals('times', [last.validFrom, last.validUntil], [first.validFrom, first.validUntil])
     },
   ),
-  probe('before-valid-from', 'A redemption before validFrom is refused with 409.', async (run) => {
+  probe.partly('before-valid-from', 'A redemption before validFrom is refused with 409.', async (run) => {
     const { voucher } = await future(run)
     await futureVerified(run)
     run.refuses(await run.call(redeem, { credential: credentialOf(run, voucher) }), 409)
@@ -112,7 +112,7 @@ export const validity = [
 
 /** Waits for the end of a voucher that a probe of `validity` issued. */
 export const validityAfterTheEnd = [
-  waiting('at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
+  waiting.partly('at-valid-until', 'A redemption after validUntil is refused with 409.', async (run) => {
     const { unused } = await ended(run)
     run.refuses(await run.call(redeem, { credential: credentialOf(run, unused) }), 409)
   }),

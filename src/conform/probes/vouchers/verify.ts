@@ -7,7 +7,7 @@ import type { Observed, ProbeContext } from '../../probe-context.js'
 import { membersOrNone } from '../../wire.js'
 import { ended, futureVerified, issued, redeemCall, redeemed, verify as verifyVoucher } from './shared.js'
 
-const probe = probesOf('verify', { kind: 'money', needs: ['token', 'template'], specified: ['changes-nothing'] })
+const probe = probesOf('verify', { kind: 'money', needs: ['token', 'template'] })
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const tokenProbe = probe.with({ needs: ['token'] })
 const { redeem, verify } = contract.vouchers
@@ -18,7 +18,7 @@ function finds(run: ProbeContext, verified: Observed<Verification>, reason: Veri
 }
 
 export const verifyProbes = [
-  probe.with({ vouchers: 1 })('changes-nothing', 'Verify does not change the voucher.', async (run) => {
+  probe.with({ vouchers: 1 }).specified('changes-nothing', 'Verify does not change the voucher.', async (run) => {
     await redeemed(run)
     // A separate voucher: only its first verification may show a change.
     const one = await voucher(run)

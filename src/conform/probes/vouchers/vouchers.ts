@@ -7,10 +7,8 @@ const probe = probesOf('vouchers', { kind: 'money', needs: ['token', 'template']
 const waiting = probe.with({ needs: ['token'], waitsMs: 3_000 })
 const chatProbe = probe.with({ needs: ['bot', 'chat', 'template'] })
 
-/** Record of the voucher that no probe redeems. */
 const record = async (it: ProbeContext) => it.needs(await verify(it, await issued(it)), 'a verification').voucher
 
-/** Record of the redeemed voucher. */
 async function redeemedRecord(run: ProbeContext) {
   await redeemed(run)
   return run.needs(await verify(run, (await redeemCall(run)).voucher), 'a verification').voucher

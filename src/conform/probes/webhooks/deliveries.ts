@@ -22,15 +22,10 @@ import {
   webhook,
 } from './hook.js'
 
-const signature = probesOf('signatures', {
-  kind: 'credential',
-  ...deliveryRule,
-  specified: ['headers'],
-  partly: ['signature', 'signature-of-bytes', 'update-id'],
-})
-const schedule = probesOf('retry-schedule', { ...deliveryRule, specified: ['next-attempt', 'second-attempt'] })
-const attempt = probesOf('delivery-attempts', { ...deliveryRule, specified: ['time-limit'] })
-const records = probesOf('deliveries', { needs: ['jwt', 'bot id'], specified: ['failed'], partly: ['statuses'] })
+const signature = probesOf('signatures', { kind: 'credential', ...deliveryRule })
+const schedule = probesOf('retry-schedule', { ...deliveryRule })
+const attempt = probesOf('delivery-attempts', { ...deliveryRule })
+const records = probesOf('deliveries', { needs: ['jwt', 'bot id'] })
 const deliveries = records.with(deliveryRule)
 
 /** Headers of a delivery, by default of the shared one. */
@@ -66,7 +61,7 @@ const isFirstDelay = (run: ProbeContext, ms: number) =>
   run.holds(Math.abs(ms - FIRST_DELAY_MS) <= ROUNDING_MS, 'the next attempt after 60 s', `after ${ms / 1000} s`)
 
 export const signatures = [
-  signature(
+  signature.specified(
     'headers',
     'A delivery has the headers X-Platform-Signature-V2, X-Platform-Timestamp and X-Platform-Update-Id.',
     async (run) => {
@@ -75,12 +70,12 @@ export const signatures = [
       run.equals('missing headers', missing, [])
     },
   ),
-  signature(
+  signature.partly(
     'signature',
     'The signature is HMAC-SHA256 of timestamp, dot and raw body with the secret, in 64 lower-case hex digits.',
     (run) => isSigned(run),
   ),
-  signature(
+  signature.partly(
     'signature-of-bytes',
     'The signature of a body with other letters than ASCII covers its bytes.',
     async (run) => {
@@ -95,7 +90,7 @@ export const signatures = [
     const isNear = Math.abs(Number(timestamp) - Date.now() / 1000) <= DEFAULT_TOLERANCE_SECONDS
     run.holds(/^\d+$/.test(String(timestamp)) && isNear, 'Unix seconds, at most 300 s from now', timestamp)
   }),
-  signature('update-id', 'X-Platform-Update-Id is the update_id of the body.', async (run) => {
+  signature.partly('update-id', 'X-Platform-Update-Id is the update_id of the body.', async (run) => {
     const { arrival, updateId } = await signed(run)
     if (updateId === undefined) run.notApplicable('Needs the header X-Platform-Update-Id.')
     run.equals('update id', updateId, String(updateIdOf(arrival)))
@@ -113,8 +108,10 @@ export const retrySchedule = [
     if (arrival === undefined && (await totalOf()) === before) noArrival(run)
     run.holds(arrival !== undefined, `an attempt within ${ARRIVAL_MS / 1000} s`, 'a delivery without an attempt')
   }),
-  schedule('next-attempt', 'The next attempt is due 60 s after the end of the first failed one.', async (run) =>
-    isFirstDelay(run, delayOf(run, (await failed(run)).record)),
+  schedule.specified(
+    'next-attempt',
+    'The next attempt is due 60 s after the end of the first failed one.',
+    async (run) => isFirstDelay(run, delayOf(run, (await failed(run)).record)),
   ),
   schedule.with({ vouchers: 3, waitsMs: ARRIVAL_MS })(
     'retry-after',
@@ -127,10 +124,9 @@ export const retrySchedule = [
       run.holds(Math.abs(delay - usual) <= ROUNDING_MS, `${usual / 1000} s as without it`, `${delay / 1000} s`)
     },
   ),
-  schedule.with({ vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS })(
-    'second-attempt',
-    'The second attempt follows 60 s after the first failed one.',
-    async (run) => {
+  schedule
+    .with({ vouchers: 1, waitsMs: FIRST_DELAY_MS + ARRIVAL_MS })
+    .specified('second-attempt', 'The second attempt follows 60 s after the first failed one.', async (run) => {
       const own = await webhook(run)
       own.receiver.respond(own.end, () => 500)
       const { id } = await voucher(run)
@@ -140,8 +136,7 @@ export const retrySchedule = [
       const [, second] = await arrivalsWith(own, id, 2, FIRST_DELAY_MS + ARRIVAL_MS)
       if (second === undefined) return run.holds(false, 'a second attempt after 60 s', 'none after 63 s')
       isFirstDelay(run, second.at - first.at)
-    },
-  ),
+    }),
 ]
 
 const RESPONSE_LIMIT_MS = 15_000
@@ -155,10 +150,9 @@ export const deliveryAttempts = [
     const { status } = (await failed(run)).record
     run.holds(status !== 'delivered', 'another status than delivered', status)
   }),
-  attempt.with({ vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS })(
-    'time-limit',
-    'An attempt without a response fails after 15 s.',
-    async (run) => {
+  attempt
+    .with({ vouchers: 1, waitsMs: RESPONSE_LIMIT_MS + ARRIVAL_MS })
+    .specified('time-limit', 'An attempt without a response fails after 15 s.', async (run) => {
       const { reply, release } = heldResponse(200)
       const own = await webhook(run)
       own.receiver.respond(own.end, reply)
@@ -175,8 +169,7 @@ export const deliveryAttempts = [
       } finally {
         release()
       }
-    },
-  ),
+    }),
 ]
 
 export const deliveryRecords = [
@@ -184,7 +177,7 @@ export const deliveryRecords = [
     const { updateId } = await delivered(run)
     run.holds((await recordOf(run, updateId)) !== undefined, `a delivery of update ${updateId}`, 'none')
   }),
-  deliveries('failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
+  deliveries.specified('failed', 'A delivery whose attempt failed is failed, and a retry is due.', async (run) => {
     const { record } = await failed(run)
     if (record.status === 'delivered') run.notApplicable('Needs a platform for which 500 is no success.')
     const isDue = record.status === 'failed' && record.next_attempt_at !== null
@@ -195,7 +188,7 @@ export const deliveryRecords = [
     const codes = record.attempts.map(({ status_code }) => status_code)
     run.equals('status codes of the attempts', codes, [500])
   }),
-  records('statuses', 'A delivery has one of six statuses.', async (run) => {
+  records.partly('statuses', 'A delivery has one of six statuses.', async (run) => {
     const { botId } = await target(run)
     const list = run.needs(await run.call(contract.webhook.deliveries, { botId, limit: 100 }), 'a list of deliveries')
     const others = list.items.map(({ status }) => status).filter((status) => !deliveryStatuses.includes(status))

@@ -92,7 +92,6 @@ export async function setWebhook(run: ProbeContext, changes: Readonly<Record<str
   return run.call(calls.set, { botId, url, secret_token, allowed_updates: ['voucher_issued'], ...changes })
 }
 
-/** Sets the run's webhook if it is not set. */
 export async function webhook(run: ProbeContext): Promise<Hook> {
   const own = await hook(run)
   own.receiver.respond(own.end, () => 200)

@@ -18,7 +18,7 @@ import {
 } from './hook.js'
 
 const needs = ['jwt', 'bot id', 'webhook'] as const
-const settings = probesOf('webhook-removal', { needs, partly: ['drop-in-query', 'drop-in-body'] })
+const settings = probesOf('webhook-removal', { needs })
 const dropping = settings.with({ needs: deliveryNeeds, vouchers: 2 })
 const probe = settings.with(deliveryRule)
 const botProbe = probe.with({ needs: [...deliveryNeeds, 'bot'] })
@@ -79,10 +79,10 @@ export const webhookRemoval = [
     const { botId } = await noWebhook(run)
     run.accepts(await removeWebhook(run, botId), 200)
   }),
-  dropping('drop-in-query', 'drop_pending_updates in the query drops the updates that wait.', async (it) =>
+  dropping.partly('drop-in-query', 'drop_pending_updates in the query drops the updates that wait.', async (it) =>
     drops(it, (botId) => removeWebhook(it, botId, true)),
   ),
-  dropping('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
+  dropping.partly('drop-in-body', 'drop_pending_updates in the body drops the updates that wait.', async (run) =>
     drops(run, (botId) => removeWithBody(run, botId, '', true)),
   ),
   settings(

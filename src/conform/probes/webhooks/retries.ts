@@ -21,7 +21,7 @@ import {
   webhook,
 } from './hook.js'
 
-const retries = probesOf('manual-retries', { ...deliveryRule, specified: ['by-delivery-id', 'by-update-id'] })
+const retries = probesOf('manual-retries', { ...deliveryRule })
 const order = probesOf('delivery-order', deliveryRule)
 const { retry } = contract.webhook
 
@@ -50,10 +50,10 @@ async function attemptsAgain(
 }
 
 export const manualRetries = [
-  retries('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', async (run) =>
+  retries.specified('by-delivery-id', 'A failed delivery is attempted again by its delivery id.', async (run) =>
     attemptsAgain(run, ({ record }) => record.id),
   ),
-  retries('by-update-id', 'A failed delivery is attempted again by its update id.', async (run) =>
+  retries.specified('by-update-id', 'A failed delivery is attempted again by its update id.', async (run) =>
     attemptsAgain(run, ({ updateId }) => String(updateId)),
   ),
   retries(

@@ -21,11 +21,7 @@ import { polled } from './polled.js'
 
 const { bots, webhook: calls } = contract
 const needs = ['jwt', 'bot id', 'webhook'] as const
-const probe = probesOf('webhook-settings', {
-  needs,
-  specified: ['mode-webhook', 'mode-polling', 'by-the-bot', 'egress-addresses'],
-  partly: ['same-rules', 'polling-active'],
-})
+const probe = probesOf('webhook-settings', { needs })
 const delivering = probe.with(deliveryRule)
 const deliveringToBot = delivering.with({ needs: [...deliveryNeeds, 'bot'] })
 const botRead = probe.with({ needs: ['bot'], reads: true })
@@ -76,23 +72,23 @@ const refusedInputs: readonly (readonly [name: string, title: string, input: Rea
 ]
 
 export const webhookSettings = [
-  probe('mode-webhook', 'Setting a webhook makes the delivery mode webhook.', async (run) => {
+  probe.specified('mode-webhook', 'Setting a webhook makes the delivery mode webhook.', async (run) => {
     await webhook(run)
     run.equals('delivery_mode', run.accepts(await setWebhook(run)).delivery_mode, 'webhook')
   }),
-  probe('mode-polling', 'Deleting a webhook makes the delivery mode polling.', async (run) => {
+  probe.specified('mode-polling', 'Deleting a webhook makes the delivery mode polling.', async (run) => {
     const own = await webhook(run)
     own.isSet = false
     run.equals('delivery_mode', run.accepts(await removeWebhook(run, own.botId, true)).delivery_mode, 'polling')
   }),
-  botProbe('by-the-bot', 'A bot sets its webhook with setWebhook.', async (run) => {
+  botProbe.specified('by-the-bot', 'A bot sets its webhook with setWebhook.', async (run) => {
     await sameBot(run)
     const { url, secret, botId } = await noWebhook(run)
     run.accepts(await run.call(calls.setByBot, { url, secret_token: secret }))
     const { items } = run.needs(await run.call(bots.list, { limit: 100 }), 'a list of bots')
     run.equals('delivery_mode', items.find((one) => one.id === botId)?.delivery_mode, 'webhook')
   }),
-  botProbe('same-rules', 'setWebhook of a bot refuses a URL with http too.', async (run) => {
+  botProbe.partly('same-rules', 'setWebhook of a bot refuses a URL with http too.', async (run) => {
     const own = await webhook(run)
     const { secret } = own
     own.isSet = false
@@ -106,7 +102,7 @@ export const webhookSettings = [
     run.accepts(await setWebhook(run))
     run.equals('getWebhookInfo', await infoOf(run), before)
   }),
-  pollingProbe('polling-active', 'While a poll is held, setting a webhook is refused with 409.', async (run) => {
+  pollingProbe.partly('polling-active', 'While a poll is held, setting a webhook is refused with 409.', async (run) => {
     const { goodUrl } = await polled(run)
     run.refuses(goodUrl, 409, 'POLLING_ACTIVE')
   }),
@@ -202,7 +198,7 @@ export const webhookSettings = [
     await webhook(run)
     run.equals('number of deliveries', await total(), before)
   }),
-  botRead('egress-addresses', 'getWebhookInfo has the list platform_egress_ips.', async (it) =>
+  botRead.specified('egress-addresses', 'getWebhookInfo has the list platform_egress_ips.', async (it) =>
     it.holds(Array.isArray((await infoOf(it)).platform_egress_ips), 'a list', 'none'),
   ),
 ]

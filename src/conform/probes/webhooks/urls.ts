@@ -1,20 +1,22 @@
 import { contract } from '../../../contract/index.js'
 import { isLoopbackHost } from '../../../values/loopback.js'
-import { probesOf } from '../../probe.js'
+import { type Define, probesOf } from '../../probe.js'
 import type { Observed, ProbeContext } from '../../probe-context.js'
 import { deliveryRule, newEvent, removeWebhook, setWebhook, target, webhook } from './hook.js'
 import { polled } from './polled.js'
 
 const HOST = 'hooks.conform.example'
 
-/** Maximum length of a URL in characters. */
 const LENGTH_MAX = 2_048
 
 type Refused = readonly [name: string, what: string, url: string]
 
-const texts: readonly Refused[] = [
+const specifiedTexts: readonly Refused[] = [
   ['http', 'with the scheme http', `http://${HOST}/x`],
   ['other-scheme', 'with the scheme ftp', `ftp://${HOST}/x`],
+]
+
+const otherTexts: readonly Refused[] = [
   ['user-name', 'with a user name', `https://user@${HOST}/x`],
   ['password', 'with a password', `https://user:password@${HOST}/x`],
   ['empty-user', 'with an empty user name', `https://@${HOST}/x`],
@@ -27,50 +29,30 @@ const texts: readonly Refused[] = [
   ['length-of-2049', 'of 2,049 characters', `https://${HOST}/`.padEnd(LENGTH_MAX + 1, 'x')],
 ]
 
-const hosts: readonly Refused[] = [
+const ipv4 = (ip: string): Refused => [`ipv4-${ip.replaceAll('.', '-')}`, ip, `https://${ip}/x`]
+const ipv6 = (ip: string): Refused => {
+  const name = ip.replaceAll(/[:.]+/g, '-').replaceAll(/^-|-$/g, '') || '0'
+  return [`ipv6-${name}`, ip, `https://[${ip}]/x`]
+}
+
+const specifiedHosts: readonly Refused[] = [
+  ...['10.1.2.3', '127.0.0.2', '169.254.169.254', '172.16.0.1', '192.168.0.1'].map(ipv4),
+  ['decimal', '10.1.2.3 as one number', 'https://167838211/x'],
+  ['hexadecimal', '10.1.2.3 in hexadecimal', 'https://0x0a.0x01.0x02.0x03/x'],
+  ['octal', '10.1.2.3 in octal', 'https://012.1.2.3/x'],
+  ...['::ffff:10.1.2.3', 'fc00::1', 'fe80::1'].map(ipv6),
+]
+
+const otherHosts: readonly Refused[] = [
   ['local', '*.local', 'https://printer.local/x'],
   ['internal', '*.internal', 'https://db.internal/x'],
   ['single-label', 'of a single label', 'https://intranet/x'],
   ['final-dot', '*.local with a final dot', 'https://printer.local./x'],
-  ...[
-    '0.0.0.1',
-    '10.1.2.3',
-    '100.64.0.1',
-    '127.0.0.2',
-    '169.254.169.254',
-    '172.16.0.1',
-    '192.0.0.1',
-    '192.0.2.1',
-    '192.31.196.1',
-    '192.52.193.1',
-    '192.88.99.1',
-    '192.168.0.1',
-    '192.175.48.1',
-    '198.18.0.1',
-    '198.51.100.1',
-    '203.0.113.1',
-    '224.0.0.1',
-    '240.0.0.1',
-    '255.255.255.255',
-  ].map((ip) => [`ipv4-${ip.replaceAll('.', '-')}`, ip, `https://${ip}/x`] as const),
-  ['decimal', '10.1.2.3 as one number', 'https://167838211/x'],
-  ['hexadecimal', '10.1.2.3 in hexadecimal', 'https://0x0a.0x01.0x02.0x03/x'],
-  ['octal', '10.1.2.3 in octal', 'https://012.1.2.3/x'],
-  ...[
-    '::',
-    '::ffff:10.1.2.3',
-    '64:ff9b::a01:203',
-    'fc00::1',
-    'fe80::1',
-    'ff02::1',
-    '2001::1',
-    '2001:db8::1',
-    '2002:a01:203::1',
-    '3fff::1',
-    '2620:4f:8000::1',
-  ].map(
-    (ip) => [`ipv6-${ip.replaceAll(/[:.]+/g, '-').replaceAll(/^-|-$/g, '') || '0'}`, ip, `https://[${ip}]/x`] as const,
-  ),
+  ...['0.0.0.1', '100.64.0.1', '192.0.0.1', '192.0.2.1', '192.31.196.1', '192.52.193.1', '192.88.99.1'].map(ipv4),
+  ...['192.175.48.1', '198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1'].map(ipv4),
+  ipv4('255.255.255.255'),
+  ...['::', '64:ff9b::a01:203', 'ff02::1', '2001::1', '2001:db8::1', '2002:a01:203::1', '3fff::1'].map(ipv6),
+  ipv6('2620:4f:8000::1'),
 ]
 
 /** Hosts that a platform with a receiver on its own machine may allow. */
@@ -101,44 +83,27 @@ function needsNoPoll(run: ProbeContext, { status }: Observed): void {
 const refusedUrl = async (it: ProbeContext, url: string) => it.refuses(await trySet(it, url), 400)
 
 const needs = ['jwt', 'bot id'] as const
-const probe = probesOf('webhook-urls', {
-  needs,
-  partly: [
-    'http',
-    'other-scheme',
-    'ipv4-10-1-2-3',
-    'ipv4-127-0-0-2',
-    'ipv4-169-254-169-254',
-    'ipv4-172-16-0-1',
-    'ipv4-192-168-0-1',
-    'decimal',
-    'hexadecimal',
-    'octal',
-    'ipv6-ffff-10-1-2-3',
-    'ipv6-fc00-1',
-    'ipv6-fe80-1',
-    'localhost',
-    'ipv4-loopback',
-    'ipv6-loopback',
-  ],
-})
+const probe = probesOf('webhook-urls', { needs })
 const webhookProbe = probe.with({ needs: ['jwt', 'bot id', 'webhook'] })
 const pollingProbe = probe.with({ needs: ['jwt', 'bot', 'bot id', 'webhook'], waitsMs: 2_500 })
 const delivering = probe.with(deliveryRule)
 
+const isRefused =
+  (place: 'URL' | 'on the host', define: Define) =>
+  ([name, what, url]: Refused) =>
+    define(name, `A webhook ${place} ${what} is refused with 400.`, async (it) => refusedUrl(it, url))
+
 export const webhookUrls = [
-  ...texts.map(([name, what, url]) =>
-    probe(name, `A webhook URL ${what} is refused with 400.`, async (it) => refusedUrl(it, url)),
-  ),
-  ...hosts.map(([name, what, url]) =>
-    probe(name, `A webhook on the host ${what} is refused with 400.`, async (it) => refusedUrl(it, url)),
-  ),
+  ...specifiedTexts.map(isRefused('URL', probe.partly)),
+  ...otherTexts.map(isRefused('URL', probe)),
+  ...specifiedHosts.map(isRefused('on the host', probe.partly)),
+  ...otherHosts.map(isRefused('on the host', probe)),
   probe('host-code', 'A refused host has the code WEBHOOK_URL_REFUSED.', async (run) => {
     const response = await trySet(run, 'https://printer.local/x')
     run.refuses(response, 400, 'WEBHOOK_URL_REFUSED')
   }),
   ...loopback.map(([name, what, url]) =>
-    probe(name, `A webhook on ${what} is refused with 400.`, async (run) => {
+    probe.partly(name, `A webhook on ${what} is refused with 400.`, async (run) => {
       const { receiver } = run.resources.offer
       if (receiver !== undefined && isLoopbackHost(new URL(receiver.url).hostname.replace(/^\[|\]$/g, ''))) {
         run.notApplicable('Needs a platform that does not deliver to its own machine.')

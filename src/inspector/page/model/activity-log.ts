@@ -19,6 +19,8 @@ export interface Entry {
   readonly owner: string | null
   readonly voucher: string | null
   readonly replayed: boolean
+  /** True for a call of the operator API. */
+  readonly isOfOperator: boolean
   readonly ms: number
   line: Shown
 }
@@ -42,6 +44,7 @@ export function entryOf(line: Shown): Entry {
       owner: it.application_id,
       voucher: it.voucher_id,
       replayed: it.replayed,
+      isOfOperator: it.path?.startsWith('/_platform/') ?? false,
       ms: it.duration_ms,
       line,
     }
@@ -58,6 +61,7 @@ export function entryOf(line: Shown): Entry {
     owner: it.bot_id,
     voucher: it.voucher_id,
     replayed: it.replay,
+    isOfOperator: false,
     ms: it.duration_ms,
     line,
   }

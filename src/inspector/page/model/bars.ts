@@ -1,17 +1,9 @@
-interface Bar {
-  readonly class: 'issued' | 'redeemed'
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
-
 /** Rectangles of a bar chart; a value above 0 has a height of at least one unit. */
 export function barsOf(
   items: readonly { readonly issued: number; readonly redeemed: number }[],
   width: number,
   height: number,
-): Bar[] {
+) {
   const highest = Math.max(...items.flatMap((it) => [it.issued, it.redeemed]))
   const slot = width / items.length
   return items.flatMap((counts, index) =>

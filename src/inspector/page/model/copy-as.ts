@@ -128,6 +128,7 @@ export function testOf(call: Call, request: Sent, facts: Facts): string | null {
   const parts = partsOf(call, request, facts)
   if (!parts) return null
   const { endpoint, input, key } = parts
+  const [group, name] = endpoint.split('.')
   const script = (value: unknown) =>
     JSON.stringify(value, null, 2).replaceAll(JSON.stringify(HIDDEN), 'process.env.SECRET').replaceAll('\n', '\n  ')
   return `${IMPORT} assert from 'node:assert/strict'
@@ -138,7 +139,7 @@ test('${endpoint} responds with ${call.code ?? call.status}', async (t) => {
   // Pass a seed that has the records of the call.
   const server = await startServer()
   t.after(() => server.close())
-  const result = await server.${endpoint.replace(/^(?!platform)/, 'client.').replace('platform', 'operator')}(${script(input)}${key ? `, { idempotencyKey: ${script(key)} }` : ''})
+  const result = await server.${facts?.caller === 'operator' ? `operator.${name}` : `client.${group}.${name}`}(${script(input)}${key ? `, { idempotencyKey: ${script(key)} }` : ''})
   assert.deepEqual([result.status, result.code], [${call.status}, ${call.code ? `'${call.code}'` : undefined}])
 })
 `

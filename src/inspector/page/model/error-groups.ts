@@ -1,18 +1,11 @@
 import type { Entry } from './activity-log.js'
 import { isSuccess } from './filter.js'
 
-/** Failed calls and deliveries with the same code. */
-export interface ErrorGroup {
-  /** Failure code, or error of a delivery; the status for a response without a code. */
-  readonly code: string
-  readonly status: number | null
-  readonly count: number
-  /** Newest first. */
-  readonly entries: readonly Entry[]
-}
+/** Failed calls and deliveries with the same code, newest first. */
+export type ErrorGroup = ReturnType<typeof errorGroups>[number]
 
 /** Groups what failed since an instant, the most frequent code first. @param since in ms */
-export function errorGroups(entries: readonly Entry[], since: number): ErrorGroup[] {
+export function errorGroups(entries: readonly Entry[], since: number) {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries.toReversed()) {
     if (isSuccess(entry) || Date.parse(entry.at) < since) continue

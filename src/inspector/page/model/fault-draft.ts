@@ -23,7 +23,7 @@ export function faultOf(fields: Readonly<Record<string, string>>): NewFault | st
   return {
     endpoint,
     kind: kind as FaultKind,
-    // A typed status has no Retry-After of its own.
+    // Only the default status has a default Retry-After.
     ...(kind === 'status' && status ? {} : faultTable[kind as FaultKind][3]),
     ...Object.fromEntries(Object.entries(numbers).map(([name, text]) => [name, Number(text)])),
     ...(share && { share: Number(share) / 100 }),

@@ -1,14 +1,7 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
 import { relative } from './format.js'
 
-export interface LifeItem {
-  readonly title: string
-  readonly at: string
-  /** Time since the previous event, in words; empty for the first event. */
-  readonly gap: string
-  /** Null for a future event that only the clock causes. */
-  readonly event: VoucherEvent | null
-}
+export type LifeItem = ReturnType<typeof lifeOf>[number]
 
 function titleOf({ type, endpoint, reason }: VoucherEvent): string {
   const title = type[0]?.toUpperCase() + type.slice(1)
@@ -16,8 +9,8 @@ function titleOf({ type, endpoint, reason }: VoucherEvent): string {
   return type === 'replayed' ? `${title}: ${endpoint}` : title
 }
 
-/** Lists the events of a voucher, oldest first, then the future events if nobody redeems it. */
-export function lifeOf({ voucher, events, now }: VoucherHistory): LifeItem[] {
+/** Lists the events of a voucher, oldest first, then the changes that only the clock causes, if nobody redeems it. */
+export function lifeOf({ voucher, events, now }: VoucherHistory) {
   const ahead = [
     { title: 'Becomes valid', at: voucher.validFrom, event: null },
     { title: 'Expires', at: voucher.validUntil, event: null },
@@ -26,7 +19,7 @@ export function lifeOf({ voucher, events, now }: VoucherHistory): LifeItem[] {
   return items.map((it, index) => ({ ...it, gap: gapOf(it.at, items[index - 1]?.at) }))
 }
 
-/** Both instants are RFC 3339 in UTC. */
+/** Time since the previous event, in words; empty for the first event. Both instants are RFC 3339 in UTC. */
 function gapOf(at: string, before = at): string {
   const later = relative(at, Date.parse(before))
   return later === 'now' ? '' : `(${later.slice(3)} later)`

@@ -48,9 +48,10 @@ interface ActionsProps {
 
 /** Buttons of which each opens the form of its action. */
 export function Actions({ of, actions, done }: ActionsProps) {
-  // Keeps the action as it was when it opened: what it has done may make it impossible to do again.
-  const [open, setOpen] = useState<Action>()
-  const isOpen = ({ label }: Action) => label === open?.label
+  const [chosen, setOpen] = useState<Action>()
+  const isOpen = ({ label }: Action) => label === chosen?.label
+  // A form stays as it was when it opened: what it has done may make it impossible to do again.
+  const open = chosen?.refusal ? actions.find(isOpen) : chosen
   return (
     <section aria-label={`Actions on ${of}`} class="does">
       <p class="actions">

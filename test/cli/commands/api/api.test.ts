@@ -194,6 +194,19 @@ describe('api METHOD PATH', () => {
     expect(ran.stdout).not.toContain('CANARY')
   })
 
+  test('api --dry-run and --curl hide the URL of a webhook, --curl also inside of another member', async () => {
+    const call = 'api POST /bots/setWebhook --input - --base-url http://127.0.0.1:9'
+    const given = (body: object) => ({ env: secrets, stdin: JSON.stringify(body) })
+    const planned = await cli(`${call} -n --json`, given({ url: 'https://a.example/hidden' }))
+    expect(JSON.parse(planned.stdout).requests[0].body.url).toBe('https://a.example/…')
+    const curl = await cli(
+      `${call} --curl`,
+      given({ url: 'https://a.example/x', webhook: { url: 'https://b.example/y' } }),
+    )
+    expect(curl.stdout).toMatch(/WEBHOOK_URL:.*WEBHOOK_URL_2:/)
+    expect(curl.stdout).not.toContain('.example')
+  })
+
   test('api asks for confirmation before it revokes or replaces a token on a production server', async () => {
     const { baseUrl, received } = await stub(() => success({}))
     const env = productionEnv(baseUrl)

@@ -40,7 +40,7 @@ test('open on a terminal starts the browser with the link as one argument and no
   // A narrow terminal must not break the link.
   const { exit, stdout, stderr } = await cli('open', { env, terminal: true, columns: 60 })
   expect(exit).toBe(0)
-  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 30_000)
+  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 120_000)
   const [count, url, ...rest] = readFileSync(opened, 'utf8').split('\n')
   expect([count, url]).toEqual(['1', stdout.trim()])
   expect(rest.join('\n')).not.toMatch(/VOUCHERCTL_(TOKEN|JWT|OPERATOR_KEY)/)

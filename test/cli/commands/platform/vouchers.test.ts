@@ -29,7 +29,7 @@ test('platform vouchers show names the kind of an id that belongs to no voucher'
   const { baseUrl, received } = await stub(() => refusal(404, 'VOUCHER_NOT_FOUND'))
   const ran = await cli(`platform vouchers show tpl_01 --base-url ${baseUrl}`, { env: secrets })
   expect(ran.exit).toBe(5)
-  expect(ran.stderr).toContain('tpl_01 is the id of a template; that of a voucher begins with vch_.')
+  expect(ran.stderr).toContain('tpl_01 is the id of a template; an id of a voucher begins with vch_.')
   expect(received[0]?.method).toBe('GET')
   // An id is neither scanned nor typed, and the operator sees the vouchers of all applications.
   expect(ran.stderr).toContain('hint: The vouchers of this server: `voucherctl platform vouchers list')

@@ -21,7 +21,7 @@ export async function expectNothingOfKilledImport({ home, file, rows, target, is
   const child = built.start(['server', 'import', '-', '--data', target], home)
   const ended = once(child, 'close')
   child.stdin.write(text.subarray(0, text.length - 1_000))
-  await vi.waitUntil(() => isDue(join(target, 'voucherctl.db-wal')), { timeout: 40_000 })
+  await vi.waitUntil(() => isDue(join(target, 'voucherctl.db-wal')), { timeout: 120_000 })
   child.kill('SIGKILL')
   await ended
   const db = openSqliteFile(join(target, 'voucherctl.db'))

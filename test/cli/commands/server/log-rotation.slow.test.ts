@@ -53,7 +53,7 @@ it('log of a detached server is rotated at 10 MiB without losing a line, and thr
   expect([readFileSync(log('.2'), 'utf8'), readFileSync(log('.3'), 'utf8')]).toEqual(['log 1', 'log 2'])
   expect(readdirSync(join(home, 'data')).filter((it) => it.startsWith('server.log'))).toHaveLength(4)
   if (process.platform !== 'win32') expect(statSync(log('.1')).mode & 0o777).toBe(0o600)
-}, 60_000)
+})
 
 it('server start --detach keeps the log of the previous run', async () => {
   await start()
@@ -62,4 +62,4 @@ it('server start --detach keeps the log of the previous run', async () => {
   await start()
   expect(readFileSync(log('.1'), 'utf8')).toBe(before)
   expect(existsSync(log('.2'))).toBe(false)
-}, 60_000)
+})

@@ -32,7 +32,7 @@ describe('SIGKILL', () => {
     const child = built.start(['server', 'export', '--data', source, '--out', out], home)
     const ended = closed(child)
     const begun = () => readdirSync(home).some((it) => it.startsWith('killed.ndjson'))
-    await vi.waitUntil(begun, { timeout: 30_000, interval: 1 })
+    await vi.waitUntil(begun, { timeout: 120_000, interval: 1 })
     child.kill('SIGKILL')
     await ended
     // The export sometimes finishes before SIGKILL arrives.
@@ -65,7 +65,7 @@ describe('SIGINT', () => {
     let said = ''
     child.stderr.on('data', (chunk) => (said += chunk))
     child.stdin.write(readFileSync(file).subarray(0, 500_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 120_000 })
     child.kill('SIGINT')
     expect(await ended).toBe(130)
     expect(JSON.parse(said).error.code).toBe('ABORTED')
@@ -79,7 +79,7 @@ describe('server start during an import', () => {
     const child = built.start(['server', 'import', '-', '--data', target], home)
     const ended = closed(child)
     child.stdin.write(readFileSync(file).subarray(0, 500_000))
-    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 30_000 })
+    await vi.waitUntil(() => existsSync(join(target, 'voucherctl.db-wal')), { timeout: 120_000 })
     const started = await built.run(['server', 'start', '--port', '0', '--data', target, '--json'], home)
     expect([started.exit, JSON.parse(started.stderr).error.code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
     child.kill('SIGKILL')

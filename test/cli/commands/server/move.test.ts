@@ -1,23 +1,26 @@
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { run } from '../../../../src/store/operation.js'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.js'
 import { cli, type Given, temporaryDir } from '../../../support/cli/cli.js'
+import { temporaryFolder } from '../../../support/server/server.js'
 import { rowLinesOf } from '../../../support/store/move.js'
 
 let home: string
@@ -62,10 +65,19 @@ function folderWithKeys(name: string, of: string): string {
   return dir
 }
 
+// Starting a server for each test would take longer than the tests.
+let pristine: string
+beforeAll(async () => {
+  home = temporaryFolder()
+  pristine = await makeStore('source')
+})
+afterAll(() => rmSync(dirname(pristine), { recursive: true, force: true }))
+
 let source: string
-beforeEach(async () => {
+beforeEach(() => {
   home = temporaryDir()
-  source = await makeStore('source')
+  source = join(home, 'source')
+  cpSync(pristine, source, { recursive: true, preserveTimestamps: true })
 })
 
 describe('server export', () => {

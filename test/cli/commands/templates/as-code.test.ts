@@ -40,7 +40,7 @@ describe('templates apply', () => {
     expect([exit, changes]).toEqual([6, []])
     expect(stdout).toContain('    name: "One free coffee" in the file, "Free tea" on the server\n')
     expect(stdout).toContain('    validity.duration_days: 30 in the file, 10 on the server\n')
-    expect(stdout).toContain('A template cannot be changed: give the new version an external_template_id of its own.')
+    expect(stdout).toContain('A template cannot be changed: give the new version another external_template_id.')
   })
 
   test('templates apply creates a corrected template anew, but resubmits no rejected one', async () => {

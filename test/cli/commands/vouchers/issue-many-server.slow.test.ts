@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const patient = { timeout: 30_000, interval: 1 }
+const patient = { timeout: 120_000, interval: 1 }
 
 test.each([
   ['SIGINT', 130],
@@ -34,13 +34,14 @@ test.each([
 })
 
 test('issue-many fails no row if the server limits the rate', async () => {
-  const limited = await liveServer({ rateLimit: { issue: { calls: 40, seconds: 1 } } })
+  // A busy machine also makes more calls than these before the window ends.
+  const limited = await liveServer({ rateLimit: { issue: { calls: 40, seconds: 4 } } })
   const tenant = await newTenant(limited)
-  const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 90)
+  const run = new IssueManyRun(tenant, limited.baseUrl, await activeTemplate(tenant, 150), 60)
   const { exit, stdout, stderr } = await cli(run.args, run)
-  expect([exit, stderr, JSON.parse(stdout).issued]).toEqual([0, '', 90])
+  expect([exit, stderr, JSON.parse(stdout).issued]).toEqual([0, '', 60])
   expect(limited.logs.filter((line) => line.includes('RATE_LIMITED')).length).toBeGreaterThan(0)
-  run.expectWhole(90)
+  run.expectWhole(60)
   await limited.close()
 })
 

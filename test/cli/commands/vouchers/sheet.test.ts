@@ -85,7 +85,7 @@ test('sheet --open on a terminal starts the browser with the URL of the file it 
   const { exit } = await cli(opening, { home, cwd: home, env: { PATH: path, DISPLAY: ':0' }, terminal: true })
   expect(exit).toBe(0)
   expect(read('sheet.html')).toContain(redeemCode)
-  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 30_000)
+  await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 120_000)
   const url = pathToFileURL(join(home, 'sheet.html')).href
   expect(readFileSync(opened, 'utf8').split('\n').slice(0, 2)).toEqual(['1', url])
 })

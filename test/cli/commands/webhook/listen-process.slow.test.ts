@@ -9,7 +9,6 @@ import { Inbox } from '../../../../src/workbench/inbox.js'
 import { built } from '../../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { listen } from '../../../support/listen.js'
-import { invalidResponses, type RawResponse, rawApp } from '../../../support/server/raw-responses.js'
 import { secret, signed, updateBody } from '../../../support/webhook/listener.js'
 
 const env = { VOUCHERCTL_WEBHOOK_SECRET: secret }
@@ -24,7 +23,7 @@ async function start(home: string, args: readonly string[] = [], inbox = 'inbox'
   const output = { stdout: '', stderr: '' }
   child.stdout?.on('data', (chunk) => (output.stdout += chunk))
   child.stderr?.on('data', (chunk) => (output.stderr += chunk))
-  await vi.waitFor(() => expect(existsSync(file)).toBe(true), 30_000)
+  await vi.waitFor(() => expect(existsSync(file)).toBe(true), 120_000)
   return { child, output, port: JSON.parse(readFileSync(file, 'utf8')).port as number }
 }
 
@@ -133,7 +132,7 @@ test('webhook listen completes the delivery in flight on SIGTERM (exit 143) and 
     await arrival
     child.kill(signal)
     // The listener still waits for the application but must refuse new connections.
-    await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false), 30_000)
+    await vi.waitFor(() => expect(isOpen(port)).resolves.toBe(false), 120_000)
     finish()
     expect(await sent).toBe(202)
     expect(await ended).toBe(exit)
@@ -142,38 +141,6 @@ test('webhook listen completes the delivery in flight on SIGTERM (exit 143) and 
       /^Ready on http:\/\/127\.0\.0\.1:\d+\. Ctrl-C stops it\.\nForwards to .*\nInbox: .*\nDetails of a delivery: `voucherctl webhook inbox show --inbox inbox`\n$/,
     )
     expect(existsSync(join(home, 'ready.json'))).toBe(false)
-  }
-})
-
-test('webhook listen responds 502 and replay exits 9 if the application sends invalid HTTP', async () => {
-  const home = temporaryDir()
-  const names = ['status 000', 'status 099', 'status 101 with an upgrade']
-  let name = ''
-  const to = await rawApp(() => invalidResponses[name] as RawResponse)
-  const { child, output, port } = await start(home, ['--forward-to', to.href])
-  const ended = exitOf(child)
-  const agent = new Agent({ keepAlive: true })
-  for (const [at, it] of names.entries()) {
-    name = it
-    expect([it, await send(port, at + 1, agent)]).toEqual([it, 502])
-  }
-  agent.destroy()
-  child.kill('SIGINT')
-  expect(await ended).toBe(130)
-  expect(output.stderr.match(/app_response_invalid: \S+ sent no valid HTTP response \(status/g)).toHaveLength(3)
-  const failure = { status: 502, error: expect.stringContaining('sent no valid HTTP response (status') }
-  for (const at of names.keys()) {
-    const shown = await cli(`webhook inbox show ${at + 1} --json --inbox inbox`, { home, env })
-    expect(JSON.parse(shown.stdout).responses).toMatchObject([failure])
-  }
-  for (const it of names) {
-    name = it
-    const replayed = await cli('webhook replay --last --json --inbox inbox', { home, env, now: Date.now() })
-    expect([replayed.exit, replayed.stderr, JSON.parse(replayed.stdout)]).toEqual([
-      9,
-      '',
-      expect.objectContaining({ update_id: names.length, ...failure }),
-    ])
   }
 })
 

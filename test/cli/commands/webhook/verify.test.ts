@@ -52,43 +52,24 @@ const mac = (key: string, ...signed: string[]) => {
 }
 const right = mac(secret, `${seconds}.`, body)
 const signature = (value: string) => ({ headers: { [SIGNATURE]: value } })
-const decoded = Buffer.from('00ff10a0b1c2d3e4f5aa', 'hex')
 
-/** Per mismatch cause, a delivery that has it; an empty secret cannot be a file. */
-const causes: Record<Exclude<MismatchCause, 'empty_secret'>, Recorded> = {
+/**
+ * Deliveries by the cause of their mismatch, which depends on how the command reads headers, secrets and bytes from
+ * files. test/webhook/explain.test.ts has the other causes.
+ */
+const causes: Partial<Record<MismatchCause, Recorded>> = {
   missing_header: { headers: { [UPDATE_ID]: undefined } },
   repeated_header: { headers: { [TIMESTAMP]: `${seconds}\r\n${TIMESTAMP}: ${seconds}` } },
-  malformed_timestamp: { headers: { [TIMESTAMP]: '2026-11-21' } },
   stale: { now: now + 301_000 },
-  future: { now: now - 301_000 },
   malformed_signature: signature('yes'),
-  body_not_json: { signedBody: 'ping' },
-  body_without_update_id: { signedBody: '{}' },
-  update_id_mismatch: { headers: { [UPDATE_ID]: '8' } },
-  timestamp_milliseconds: signature(mac(secret, `${seconds}000.`, body)),
-  missing_dot: signature(mac(secret, `${seconds}`, body)),
-  body_only: signature(mac(secret, body)),
-  signature_upper_case: signature(right.toUpperCase()),
-  signature_base64: signature(Buffer.from(right, 'hex').toString('base64')),
-  signature_prefixed: signature(`sha256=${right}`),
   old_secret: { secrets: ['new-secret', secret] },
   secret_trailing_newline: { secrets: [`${secret}\n\n`] },
   secret_trimmed: { signingSecret: `${secret}\n` },
-  secret_quoted: { secrets: [`"${secret}"`] },
-  secret_prefix: { secrets: [secret.slice('whsec_'.length)] },
-  secret_base64_decoded: { signingSecret: decoded, secrets: [decoded.toString('base64')] },
-  secret_hex_decoded: { signingSecret: decoded, secrets: [decoded.toString('hex')] },
   body_trailing_newline_added: { body: `${body}\n` },
   body_trailing_newline_removed: { signedBody: `${body}\n`, body },
-  body_line_endings: { signedBody: `{\r\n"update_id":7}`, body: `{\n"update_id":7}` },
   body_bom_added: { body: `\ufeff${body}` },
-  body_bom_removed: { signedBody: `\ufeff${body}`, body },
-  body_reserialised: { body: JSON.stringify(JSON.parse(body), null, 2) },
-  body_stringified_twice: { body: JSON.stringify(body) },
-  body_base64: { body: Buffer.from(body).toString('base64') },
   body_latin1: { signedBody: '{"update_id":7,"text":"ü"}', body: Buffer.from('{"update_id":7,"text":"ü"}', 'latin1') },
   body_invalid_utf8_replaced: { signedBody: Buffer.from([0x22, 0xff, 0x22]), body: '"\ufffd"' },
-  body_object_text: { body: '[object Object]' },
   body_too_long: { body: 'a'.repeat(65_537) },
   body_empty: { body: '' },
 }

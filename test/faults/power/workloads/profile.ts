@@ -39,7 +39,7 @@ export const profile: Workload = {
         const allowed = contents.slice(acknowledged.length, acknowledged.length + 2)
         const broken = allowed.includes(contentOf(configIn(state)))
           ? []
-          : ['the profiles are not those of the last command']
+          : ['the profiles differ from what the last command wrote']
         for (const args of [
           ['profiles', 'list', '--json'],
           ['profiles', 'set', 'new', '--base-url', 'https://new.example'],

@@ -9,7 +9,7 @@ const ofChat = exchangeOf('{"chat_id":"chat_1"}')
 const request = (request_id: string, endpoint: string, exchange = ofChat) =>
   entryOf(requestLine({ request_id, endpoint, voucher_id: null }, exchange))
 
-test('chat shows its calls, and its updates and those of its vouchers, newest first', () => {
+test('chat shows its calls, its updates and the updates of its vouchers, newest first', () => {
   const entries = [
     request('req_1', 'platform.sendAsUser'),
     request('req_2', 'platform.messages'),

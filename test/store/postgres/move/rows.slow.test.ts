@@ -63,7 +63,7 @@ describe('export of an older schema', () => {
     const path = filePath()
     const db = openSqliteFile(path)
     for (const table of [...exportedTables].reverse()) db.exec(`drop table if exists ${table}`)
-    db.exec(migrations[0] as string)
+    db.exec(migrations[0]?.sql as string)
     db.exec("pragma user_version = 1; insert into credential_keys values ('key_1', 'check', 1)")
     db.exec(
       `insert into applications values ('app_1', 'acme', 'Shop', null, 'active', 0, '[]', '[]', 'optional', 1, 2)`,

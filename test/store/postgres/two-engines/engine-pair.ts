@@ -30,12 +30,24 @@ const failedSession = ({ message }: Error) => new ApiResponse(0, {}, JSON.string
 
 const MASKED = /"(duration_ms|seq)":[0-9.]+/g
 
-/** The response as text, without the real time. The lines of a stream are sorted: concurrent calls end in any order. */
+/** Sorts the remarks of a recording. */
+function withSortedRemarks(_: string, value: unknown): unknown {
+  const remarks = (value as { remarks?: unknown } | null)?.remarks
+  return Array.isArray(remarks) ? { ...(value as object), remarks: remarks.toSorted() } : value
+}
+
+/**
+ * The response as text, without the real time. The lines of a stream and the remarks of a recording are sorted:
+ * both follow the log, and concurrent calls end in any order.
+ */
 function textOf({ status, headers: { date: _, ...headers }, text }: ApiResponse): string {
   const isStream = headers['content-type']?.includes('ndjson') === true
-  const body = isStream ? text.replaceAll(MASKED, '"$1":0').split('\n').sort().join('\n') : text
-  const shown = isStream ? { ...headers, 'content-length': undefined } : headers
-  return `${status} ${JSON.stringify(shown)} ${body}`
+  if (isStream) {
+    const lines = text.replaceAll(MASKED, '"$1":0').split('\n').sort()
+    return `${status} ${JSON.stringify({ ...headers, 'content-length': undefined })} ${lines.join('\n')}`
+  }
+  const body = text.includes('"remarks":[') ? JSON.stringify(JSON.parse(text, withSortedRemarks)) : text
+  return `${status} ${JSON.stringify(headers)} ${body}`
 }
 
 /** One server on SQLite and one on PostgreSQL, with equal ids and clocks, which get the same calls. */

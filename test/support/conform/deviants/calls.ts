@@ -372,7 +372,7 @@ export const callDeviants = deviants({
   'bodies/no-store': responds(any, ({ headers: { 'cache-control': _, ...headers } }) => ({ headers })),
   'bodies/malformed-escape': refuses(({ path }) => path.endsWith('%zz'), 400, 'VALIDATION_FAILED'),
 
-  'unknown-members/body': sendsBody(
+  'unknown-members/body unknown-members/pointers': sendsBody(
     both(on(verify), withMember('conform', true)),
     ({ conform: _, 'con/form': __, ...it }) => it,
   ),

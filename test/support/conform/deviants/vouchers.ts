@@ -13,7 +13,6 @@ import {
   returnsData,
   sends,
   sendsBody,
-  success,
 } from '../deviants.js'
 
 const runtime = '/api/v1/open-platform/vouchers/'
@@ -56,37 +55,6 @@ const finalRefusals: Deviate = (next) => {
 const codeOf = (request: TransportRequest): string => bodyOf(request).credential?.value ?? ''
 let added = 0
 
-/** Redeems a voucher at its first verification. */
-const redeemsByVerify: Deviate = (next) => async (request) => {
-  const response = await next(request)
-  if (!post('/verify')(request) || response.status !== 200) return response
-  const headers = { ...request.headers, 'idempotency-key': `added-${(added += 1)}` }
-  await next({ ...request, headers, path: request.path.replace('verify', 'redeem') })
-  return response
-}
-
-/** Puts a new state into the response to the first verification of a voucher, and into later ones. */
-const marksByVerify = returnsData(post('/verify'), (data) => ({
-  ...data,
-  voucher: { ...data.voucher, status: 'verified' },
-}))
-
-/** Platforms that lose money, by the probe that reports each of them alone. */
-export const money = deviants({
-  'verify/changes-nothing': redeemsByVerify,
-  'redemptions/second': acceptsCode(post('/redeem'), 'VOUCHER_ALREADY_REDEEMED'),
-  'redemptions/second-by-qr_token': responds(post('/redeem'), ({ status }, request) =>
-    status === 409 && bodyOf(request).credential?.type === 'qr_token' ? success() : {},
-  ),
-  'redemptions/at-once': acceptsCode(post('/redeem'), 'VOUCHER_ALREADY_REDEEMED'),
-  'reversal/once': acceptsCode(post('/reverse'), 'REDEMPTION_ALREADY_REVERSED'),
-  'reversal/at-once': acceptsCode(post('/reverse'), 'REDEMPTION_ALREADY_REVERSED'),
-  'redemptions/read': refuses(({ path }) => /\/redemptions\/[^/]+$/.test(path), 404, 'REDEMPTION_NOT_FOUND'),
-  'issue/exhausted-quota': acceptsCode(post('/vouchers/issue'), 'TEMPLATE_QUOTA_EXHAUSTED'),
-  'issue/quota-at-once': acceptsCode(post('/vouchers/issue'), 'TEMPLATE_QUOTA_EXHAUSTED'),
-})
-export const marked = deviants({ 'verify/changes-nothing': marksByVerify })
-
 /** Deviant servers by the probe that reports them. */
 export const vouchers = deviants({
   'idempotency-keys/redeem-without-a-key': sends(post('/redeem'), ({ headers }) => ({
@@ -102,6 +70,10 @@ export const vouchers = deviants({
   'keys-in-flight/replay': inFlight(post('/redeem')),
   'keys-in-flight/reversal': inFlight(post('/reverse')),
   'idempotency-keys/other-case': lowersKeys,
+  'idempotency-keys/replay-header': responds(
+    post('/redeem'),
+    ({ headers: { 'idempotent-replayed': _, ...headers } }) => ({ headers }),
+  ),
   'idempotency-keys/refusal-of-the-same-body': finalRefusals,
   'replays/not-the-first-call': responds(post('/issue'), ({ headers }) => ({
     headers: { ...headers, 'idempotent-replayed': 'true' },

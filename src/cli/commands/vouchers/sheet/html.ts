@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { modulesOf, svgOf } from '../../../output/qr.js'
 import { escapeHtml } from '../../../output/text.js'
 
-/** Paper sizes in millimetres. */
 const papers = {
   a4: { width: 210, height: 297 },
   letter: { width: 215.9, height: 279.4 },
@@ -15,7 +14,6 @@ const card = { width: 88.9, height: 50.8, columns: 2, rows: 5 } as const
 const LONG_CODE = 38
 export const CARDS_PER_PAGE = card.columns * card.rows
 
-/** Texts of one voucher on a sheet. */
 export interface Label {
   /** Line of the input file. */
   readonly line: number

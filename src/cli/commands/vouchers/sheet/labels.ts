@@ -68,7 +68,6 @@ export async function readLabels(
 
 export const interrupted = fail('ABORTED', 'Interrupted before the sheet was written.')
 
-/** Refuses a file because of some of its rows. */
 function refuseRows({ count, details }: Mistakes, total: number): Failure {
   const bad = `${numberText(count)} of ${numberText(total)} rows cannot be printed.`
   return fail('INVALID_INPUT', `${bad} Nothing was written.`, 'Correct the file, or remove the row.', details)

@@ -125,7 +125,7 @@ async function countAll(since?: string) {
   return { now, lost: { ...made, vouchers: pagination.total, redemptions } }
 }
 
-/** Replaces the state by that of a snapshot or of the start, after a confirmation that names what is lost. */
+/** Replaces the state by a snapshot or the state of the start, after a confirmation that names what is lost. */
 async function replace(what: string, snapshot?: Snapshot): Promise<void> {
   const { now, lost } = await countAll(snapshot?.clock)
   const text = (

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { ListedTemplate, Totals as TotalsRecord } from '../../../../contract/platform/platform.js'
 import { type Column, Heading, Loaded, Table } from '../../components.js'
+import type { Entry } from '../../model/activity-log.js'
 import { barsOf } from '../../model/bars.js'
 import { count, dateTime } from '../../model/format.js'
 import { linkTo, type ViewProps } from '../../router.js'
@@ -16,7 +17,8 @@ const periods = [
   ['2678400&buckets=31', 'Last 31 days'],
 ] as const
 
-export const concerns = ({ type }: { readonly type: string }) => /^vouchers\.|^bots\.issue|^templates\./.test(type)
+/** True for a call that may change a quota or a total. */
+export const concerns = ({ line }: Entry) => line.kind === 'request' && line.request.method !== 'GET'
 
 /** Issued and redeemed vouchers over time, and the quotas of all templates. */
 export function TemplatesView({ query }: ViewProps) {

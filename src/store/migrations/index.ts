@@ -1,0 +1,29 @@
+import { type Dialect, initial } from './0001-initial.js'
+import { botCounts } from './0002-bot-counts.js'
+
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+}
+
+/** Migrations in order; the schema version is the number of completed ones. Never change a released migration. */
+const all: readonly { readonly name: string; sql(dialect: Dialect): string }[] = [
+  { name: '0001-initial', sql: initial },
+  { name: '0002-bot-counts', sql: botCounts },
+  {
+    // A webhook that a listener borrows (rules/webhooks.md#borrowed-webhooks). `lease` is JSON with the lease id, its
+    // holder and the settings of the owner; `lease_until` is system time.
+    name: '0003-webhook-leases',
+    sql: ({ int64 }) => `
+alter table webhooks add column lease text;
+alter table webhooks add column lease_until ${int64};
+create index webhooks_leased on webhooks (lease_until) where lease_until is not null;
+`,
+  },
+  // For the operator's list of the bots of all accounts.
+  { name: '0004-bots-by-age', sql: () => 'create index bots_by_age on bots (created_at, id);' },
+]
+
+/** Returns the migrations in the SQL of an engine. */
+export const migrationsFor = (dialect: Dialect): readonly Migration[] =>
+  all.map(({ name, sql }) => ({ name, sql: sql(dialect) }))
