@@ -139,13 +139,15 @@ async function tryWithoutSyncs(subjects: readonly Subject[], { random, scratch, 
   let found = 0
   for (const subject of subjects) {
     const { workload, root, recording } = subject
+    // A loss shows best when a user has just got a result, which is a moment among thousands of changes.
+    const endings = [recording.events.length, ...recording.acknowledged.map(({ after }) => after)]
     for (const { call, what: synced, path } of workload.syncs) {
       const disk = diskOf(root, recording.events, (it) => !path.test(it))
       const what = `${workload.name} without the fsync of ${synced} (${call})`
       let problems: string[] = []
       for (let n = 0; n < WITHOUT_SYNC_MAX && problems.length === 0; n++) {
         const ofState = random.of(`${what} ${n}`)
-        const events = ofState.between(0, disk.events)
+        const events = ofState.chance(0.5) ? ofState.pick(endings) : ofState.between(0, disk.events)
         problems = await tryState(subject, disk.stateAfter(events, ofState), events, scratch)
       }
       say(what)
