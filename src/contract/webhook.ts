@@ -95,6 +95,7 @@ const deliveryAttempt = Type.Object({
   duration_ms: Type.Integer({ example: 24 }),
   status_code: nullable(Type.Integer(), 503),
   error: nullable(attemptError),
+  fault: Type.Optional(Type.String({ description: 'fault that the operator planted' })),
 })
 export type DeliveryAttempt = Static<typeof deliveryAttempt>
 

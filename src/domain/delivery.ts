@@ -44,7 +44,7 @@ export const leaseExpired = (durationMs: number): AttemptOutcome => ({
 })
 
 /** Failures caused by this server: they do not mark the endpoint as failing. */
-const OWN_FAILURES: readonly string[] = ['aborted', 'internal_error', 'lease_expired']
+const OWN_FAILURES: readonly string[] = ['aborted', 'internal_error', 'lease_expired', 'planted_fault']
 
 export function concernsEndpoint({ error }: Pick<AttemptOutcome, 'error'>): boolean {
   return error === null || !OWN_FAILURES.includes(error.code)
@@ -150,6 +150,7 @@ function attemptRecord(row: DeliveryAttemptRow): DeliveryAttempt {
     duration_ms: row.duration_ms,
     status_code: row.status_code,
     error: errorOf(row.error_code, row.error_message),
+    ...(row.fault !== null && { fault: row.fault }),
   }
 }
 

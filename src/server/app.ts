@@ -120,8 +120,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     if (response.writableEnded) return
     response.statusCode = reply.status
     // The response to a client that has disconnected never finishes, but the request took effect.
-    if (response.destroyed || exchange.carrier.cut !== undefined) recordOnce()
-    writeReply(exchange.carrier, reply)
+    const { carrier } = exchange
+    if (response.destroyed || carrier.cut !== undefined || carrier.hold !== undefined) recordOnce()
+    writeReply(carrier, reply)
   }
 
   const respondInside = async (exchange: ApiCall): Promise<HttpResponse> => {

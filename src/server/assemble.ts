@@ -115,6 +115,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     clock,
     keys: deps.keys,
     sender: deps.sender,
+    faults: deps.faults,
     // Without the operator API, nobody could read the attempts.
     attempts: operatorKey === null ? undefined : deps.attempts,
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
@@ -196,7 +197,7 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
     newId: newIdOf,
     proofKey: randomBytes(32).toString('base64url'),
     leaseNow: store.name === 'postgres' ? Date.now : steadyNow,
-    faults: new Faults({ newId: newIdOf, random }),
+    faults: new Faults({ newId: newIdOf, now: () => clock.now(), random }),
     activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),

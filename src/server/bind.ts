@@ -3,19 +3,18 @@ import { type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { failures, type Refusal, refuse } from '../contract/errors.js'
 import { input as strictInput } from '../contract/fields.js'
-import type { Fault } from '../contract/platform/controls.js'
 import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { StoreUnavailable } from '../store/store.js'
 import { authenticate } from './auth.js'
 import type { Deps } from './deps.js'
+import type { FaultedCall } from './faults.js'
 import type { IdempotentCalls } from './gate.js'
 import { type Call, type CallAs, type Handler, type Reply as HandlerReply, invalid } from './handler.js'
 import {
   type ApiCall,
   type Caller,
   type Carrier,
-  type Cut,
   headerValues,
   type Result,
   refuseBody,
@@ -111,15 +110,23 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
   ): Promise<HandlerReply<Endpoint> | Refusal> {
     const call = callOf(exchange, idempotencyKey, callAs)
     const { carrier, target } = exchange
-    const cut = (at: Cut) => {
-      if (at === 'now') carrier.response.destroy()
-      else carrier.cut = at
+    const faulted: FaultedCall = {
+      requestId: exchange.id,
+      path: target.split('?', 1)[0] as string,
+      body,
+      cut: (at) => {
+        if (at === 'now') carrier.response.destroy()
+        else carrier.cut = at
+      },
+      hold: (at, end) => {
+        carrier.hold = { at, end }
+      },
+      gone: call.gone,
+      note: ({ kind }) => {
+        exchange.fault = kind
+      },
     }
-    const request = { path: target.split('?', 1)[0] as string, body }
-    const note = ({ kind }: Fault) => {
-      exchange.fault = kind
-    }
-    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), cut, request, note)
+    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), faulted)
     return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
   }
 }

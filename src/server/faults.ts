@@ -1,34 +1,62 @@
-import { setMaxListeners } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
 import type { ValidationIssue } from '../contract/envelope.js'
 import { type FailureCode, failures, isFailureCode, type Refusal, refuse } from '../contract/errors.js'
 import { endpoints } from '../contract/index.js'
-import type { Fault } from '../contract/platform/controls.js'
-import type { FaultMatch, NewFault } from '../contract/platform/fault-kinds.js'
+import type { Fault, HeldCall } from '../contract/platform/controls.js'
+import {
+  DELIVERIES,
+  deliveryFaults,
+  type FaultMatch,
+  type HoldPlace,
+  type NewFault,
+} from '../contract/platform/fault-kinds.js'
 import type { RandomBytes } from '../domain/ids.js'
+import { formatInstant } from '../domain/time.js'
+import { updateSubject } from '../domain/update.js'
 import { closest } from '../values/closest.js'
 import { hasMembers } from '../values/has-members.js'
 import { seededRandom } from '../values/seeded-random.js'
 import type { Cut } from './http/api-call.js'
+import { type WaitEnd, Waits } from './waits.js'
+
+/** A silent call ends after this time even if its client still waits. */
+const SILENCE_MS = 60_000
+/** Default of `hold_ms`. */
+const HOLD_MS = 60_000
 
 /** Ids of the endpoints that can have faults: all except the operator's. */
 const faultable: readonly string[] = endpoints.filter(({ caller }) => caller !== 'operator').map(({ id }) => id)
 
+/** Returns what is wrong with the target of a fault. */
+function issueOfTarget({ endpoint, kind }: NewFault): ValidationIssue | undefined {
+  const isDelivery = deliveryFaults.includes(kind)
+  if (endpoint === DELIVERIES) {
+    const message = `must be one of ${deliveryFaults.join(', ')} for ${DELIVERIES}`
+    return isDelivery ? undefined : { pointer: '/kind', code: 'enum', message }
+  }
+  if (isDelivery)
+    return { pointer: '/endpoint', code: 'conflict', message: `must be ${DELIVERIES} for the kind ${kind}` }
+  if (faultable.includes(endpoint)) return undefined
+  const close = closest(endpoint, [...faultable, DELIVERIES])
+  const message = 'must be the id of an endpoint such as vouchers.redeem, and not of an operator call'
+  const issue = { pointer: '/endpoint', code: 'enum', message }
+  return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
+}
+
 /** Returns what is wrong with a fault whose members are valid alone. */
 export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
-  if (!faultable.includes(fault.endpoint)) {
-    const close = closest(fault.endpoint, faultable)
-    const message = 'must be the id of an endpoint such as vouchers.redeem, and not of an operator call'
-    const issue = { pointer: '/endpoint', code: 'enum', message }
-    return close === undefined ? issue : { ...issue, suggestion: `did you mean ${close}?` }
-  }
-  const { kind, match } = fault
+  const { endpoint, kind, match } = fault
+  const isDelivery = endpoint === DELIVERIES
   const has = (member: keyof NewFault) => fault[member] !== undefined
   const onlyOfStatus = (['status', 'code', 'retry_after'] as const).find(has)
-  const rules: readonly (readonly [isWrong: boolean, member: keyof NewFault, code: string, message: string])[] = [
+  const onlyOfHold = (['at', 'hold_ms'] as const).find(has)
+  const foreign = (isDelivery ? (['path'] as const) : (['bot', 'type'] as const)).find(
+    (it) => match?.[it] !== undefined,
+  )
+  const rules: readonly (readonly [isWrong: boolean, member: string, code: string, message: string])[] = [
     [has('nth') && has('share'), 'nth', 'conflict', 'cannot be combined with a share'],
     [has('seed') && !has('share'), 'seed', 'conflict', 'is allowed only with a share'],
     [kind === 'delay' && !has('delay_ms'), 'delay_ms', 'required', 'must be a number of ms for the kind delay'],
+    [isDelivery && has('delay_ms'), 'delay_ms', 'conflict', 'is allowed only for calls'],
     [kind === 'status' && !has('status'), 'status', 'required', 'is required for the kind status'],
     [
       kind !== 'status' && onlyOfStatus !== undefined,
@@ -37,18 +65,27 @@ export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
       'is allowed only for the kind status',
     ],
     [
-      has('match') && !match?.path && Object.keys(match?.body ?? {}).length === 0,
+      kind !== 'hold' && onlyOfHold !== undefined,
+      onlyOfHold ?? 'kind',
+      'conflict',
+      'is allowed only for the kind hold',
+    ],
+    [foreign !== undefined, `match/${foreign}`, 'conflict', `is allowed only for ${isDelivery ? 'calls' : DELIVERIES}`],
+    [
+      match !== undefined && Object.values({ ...match, body: Object.keys(match.body ?? {})[0] }).every((it) => !it),
       'match',
       'conflict',
-      'needs a path or members of body',
+      `needs ${isDelivery ? 'a bot, a type' : 'a path'} or members of body`,
     ],
   ]
   const [, member, code = '', message = ''] = rules.find(([isWrong]) => isWrong) ?? []
-  return member && { pointer: `/${member}`, code, message }
+  return issueOfTarget(fault) ?? (member === undefined ? undefined : { pointer: `/${member}`, code, message })
 }
 
 interface FaultSources {
   newId(prefix: 'flt'): string
+  /** Time of the server's clock, ms since 1970. */
+  now(): number
   readonly random: RandomBytes
 }
 
@@ -61,18 +98,34 @@ interface Selection {
   calls: number
 }
 
-/** Request of a call, for `match`. */
-interface CallRequest {
-  readonly path: string
+/** A call or a delivery, for `match`. */
+interface Subject {
+  readonly path?: string
+  readonly bot?: string
+  readonly type?: string | null
   readonly body: unknown
 }
 
-/** Injects faults into calls of an endpoint, by contract id (rules/operator.md#faults). */
+/** The call that a fault may affect, and what a fault does to it. */
+export interface FaultedCall {
+  readonly requestId: string
+  readonly path: string
+  readonly body: unknown
+  /** Closes the connection now or at a place of the response. */
+  cut(at: Cut): void
+  /** Holds the response, at its head or after it, until `end` resolves. */
+  hold(at: 'head' | 'body', end: () => Promise<unknown>): void
+  /** Returns a signal that aborts when the client disconnects. */
+  gone(): AbortSignal
+  /** Called with the fault that affects the call. */
+  note(fault: Fault): void
+}
+
+/** Injects faults into calls of an endpoint, by contract id, and into deliveries (rules/operator.md#faults). */
 export class Faults {
-  readonly #ended = new AbortController()
-  /** Aborted while a reset or restore waits for delayed calls. */
-  #held = new AbortController()
+  readonly #waits = new Waits()
   readonly #calls = new Set<Promise<unknown>>()
+  readonly #held = new Map<HeldCall, () => void>()
   /** Active faults, oldest first. */
   #faults: readonly Fault[] = []
   /** Faults at the start, and after a reset or restore. */
@@ -83,30 +136,27 @@ export class Faults {
 
   constructor(sources: FaultSources) {
     this.#sources = sources
-    // Each delayed call adds a listener; Node would warn at the eleventh.
-    setMaxListeners(0, this.#ended.signal, this.#held.signal)
   }
 
-  /** Ends all delays until `resume`: the delayed calls run now. */
-  hold(): void {
-    this.#held.abort()
+  /** Ends all delays and holds until `resume`: these calls run now. */
+  suspend(): void {
+    this.#waits.suspend()
   }
 
   resume(): void {
-    this.#held = new AbortController()
-    setMaxListeners(0, this.#held.signal)
+    this.#waits.resume()
   }
 
   add({ match, ...added }: NewFault): Fault {
     const { times = added.share === undefined ? 1 : null, share = null, seed, delay_ms = null } = added
-    const { path, body } = match ?? {}
-    // Values of a body may be credentials: show only the names of members.
-    const shown = { ...(path && { path }), ...(body && { body: Object.keys(body) }) }
+    const { body, ...others } = match ?? {}
     const fault: Fault = {
       id: this.#sources.newId('flt'),
+      ...(added.kind === 'hold' && { at: 'committed', hold_ms: HOLD_MS }),
       ...added,
       ...{ times, left: times, share, delay_ms },
-      ...(match && { match: shown }),
+      // Values of a body may be credentials: show only the names of members.
+      ...(match && { match: { ...others, ...(body && { body: Object.keys(body) }) } }),
     }
     const draw = seed === undefined ? undefined : seededRandom(seed)
     this.#selections.set(fault, { match, draw, calls: 0 })
@@ -121,7 +171,7 @@ export class Faults {
     for (const fault of initial) this.add(fault)
   }
 
-  /** Calls `listener` after each change, even of a remaining count. Returns a function that removes the listener. */
+  /** Calls `listener` after each change, even of a remaining count or of a held call. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -137,53 +187,81 @@ export class Faults {
     return fault
   }
 
-  /**
-   * Runs a call with the oldest fault of its endpoint that affects it, if any.
-   * @param cut closes the connection now or at a place of the response
-   * @param note is called with the fault that affects the call
-   */
-  run<T>(
-    endpoint: string,
-    call: () => Promise<T>,
-    cut: (at: Cut) => void,
-    request: CallRequest = { path: '', body: undefined },
-    note: (fault: Fault) => void = () => {},
-  ): Promise<T | Refusal> {
-    const fault = this.#faults.length === 0 ? undefined : this.#next(endpoint, request)
-    if (fault === undefined) return call()
-    note(fault)
-    return this.track(this.#apply(fault, call, cut))
+  /** Returns the calls that are held now, oldest first. */
+  held(): readonly HeldCall[] {
+    return [...this.#held.keys()]
   }
 
-  async #apply<T>(fault: Fault, call: () => Promise<T>, cut: (at: Cut) => void): Promise<T | Refusal> {
+  /** Lets held calls go on; returns their number. */
+  release(isReleased: (call: HeldCall) => boolean): number {
+    const released = this.held().filter(isReleased)
+    for (const it of released) this.#held.get(it)?.()
+    return released.length
+  }
+
+  /** Runs a call with the oldest fault of its endpoint that affects it, if any. */
+  run<T>(endpoint: string, work: () => Promise<T>, call: FaultedCall): Promise<T | Refusal> {
+    const fault = this.#faults.length === 0 ? undefined : this.#next(endpoint, call)
+    if (fault === undefined) return work()
+    call.note(fault)
+    const running = this.#apply(fault, work, call)
+    this.#calls.add(running)
+    return running.finally(() => this.#calls.delete(running))
+  }
+
+  /** Returns the oldest fault that affects an attempt of a delivery, if any. @param body the update, JSON */
+  ofDelivery(bot: string, body: string): Fault | undefined {
+    if (!this.#faults.some((it) => it.endpoint === DELIVERIES)) return undefined
+    return this.#next(DELIVERIES, { bot, type: updateSubject(body).type, body: JSON.parse(body) })
+  }
+
+  async #apply<T>(fault: Fault, work: () => Promise<T>, call: FaultedCall): Promise<T | Refusal> {
+    const { kind, at, delay_ms: delay } = fault
     const refusal = { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
-    if (fault.delay_ms !== null) {
-      try {
-        await this.delay(fault.delay_ms)
-      } catch {
-        return refusal
-      }
-    }
-    if (fault.kind === 'error') return refusal
-    if (fault.kind === 'status') return plantedRefusal(fault)
-    if (fault.kind === 'refuse_connection') {
-      cut('now')
+    if (delay !== null && (await this.#waits.begin(delay).ended) === 'closed') return refusal
+    if (kind === 'error') return refusal
+    if (kind === 'status') return plantedRefusal(fault)
+    if (kind === 'refuse_connection') {
+      call.cut('now')
       return refusal
     }
-    const result = await call()
+    if (at === 'before') {
+      const end = await this.#hold(fault, at, call)
+      // Nothing is done for a client that ended before the work.
+      if (end === 'gone' || end === 'closed') return refusal
+    }
+    const result = await work()
+    if (at === 'committed') await this.#hold(fault, at, call)
+    if (at === 'answered') call.hold('body', () => this.#hold(fault, at, call))
+    if (kind === 'silence') call.hold('head', () => this.#waits.begin(SILENCE_MS, call.gone()).ended)
     // Return the result although the connection is closed: request log and metrics record it.
-    if (fault.kind === 'drop_response') cut('now')
-    if (fault.kind === 'cut_connection') cut('head')
-    if (fault.kind === 'cut_body') cut('body')
+    if (kind === 'drop_response') call.cut('now')
+    if (kind === 'cut_connection') call.cut('head')
+    if (kind === 'cut_body') call.cut('body')
     return result
   }
 
+  /** Holds a call until its release, the end of its client or of the server, or for `hold_ms`. */
+  async #hold({ id, endpoint, hold_ms = HOLD_MS }: Fault, at: HoldPlace, call: FaultedCall): Promise<WaitEnd> {
+    const since = formatInstant(this.#sources.now())
+    const held: HeldCall = { request_id: call.requestId, fault_id: id, endpoint, at, since, hold_ms }
+    const { ended, release } = this.#waits.begin(hold_ms, call.gone())
+    this.#held.set(held, release)
+    this.#report()
+    try {
+      return await ended
+    } finally {
+      this.#held.delete(held)
+      this.#report()
+    }
+  }
+
   /** Finds the fault of a call, decrementing its count. */
-  #next(endpoint: string, request: CallRequest): Fault | undefined {
+  #next(endpoint: string, subject: Subject): Fault | undefined {
     let next: Fault | undefined
     for (const fault of this.#faults) {
       const selection = this.#selections.get(fault)
-      if (selection === undefined || fault.endpoint !== endpoint || !fits(request, selection.match)) continue
+      if (selection === undefined || fault.endpoint !== endpoint || !fits(subject, selection.match)) continue
       // Count and draw even if an older fault affects the call, so that the choice does not depend on other faults.
       selection.calls += 1
       const drawn = selection.draw?.()
@@ -202,6 +280,10 @@ export class Faults {
 
   #change(faults: readonly Fault[]): void {
     this.#faults = faults
+    this.#report()
+  }
+
+  #report(): void {
     for (const listener of this.#listeners) listener()
   }
 
@@ -210,21 +292,9 @@ export class Faults {
     return Buffer.from(this.#sources.random(4)).readUInt32BE() / 2 ** 32
   }
 
-  /** Delays a call. @throws when the server stops before the delay ends */
-  async delay(ms: number): Promise<void> {
-    const signal = AbortSignal.any([this.#ended.signal, this.#held.signal])
-    await setTimeout(ms, undefined, { signal }).catch(() => this.#ended.signal.throwIfAborted())
-  }
-
-  /** Registers a call that a fault delays, so that `end` waits for it. */
-  track<T>(call: Promise<T>): Promise<T> {
-    this.#calls.add(call)
-    return call.finally(() => this.#calls.delete(call))
-  }
-
-  /** Ends all delays; resolves when the delayed calls have ended. */
+  /** Ends all delays and holds; resolves when these calls have ended. */
   async end(): Promise<void> {
-    this.#ended.abort()
+    this.#waits.close()
     await Promise.allSettled(this.#calls)
   }
 
@@ -248,9 +318,13 @@ function plantedRefusal({ status = 503, code, retry_after }: Fault): Refusal {
   return retry_after === undefined ? refusal : { ...refusal, retryAfterSeconds: retry_after }
 }
 
-function fits({ path, body }: CallRequest, match: FaultMatch | undefined): boolean {
-  if (match === undefined) return true
-  return (match.path === undefined || fitsPath(path, match.path)) && hasMembers(body ?? {}, match.body ?? {})
+function fits({ path = '', bot, type, body }: Subject, match: FaultMatch = {}): boolean {
+  return (
+    (match.path === undefined || fitsPath(path, match.path)) &&
+    (match.bot === undefined || match.bot === bot) &&
+    (match.type === undefined || match.type === type) &&
+    hasMembers(body ?? {}, match.body ?? {})
+  )
 }
 
 /** Tests a path without a regular expression, whose time could grow with the square of a pattern. */

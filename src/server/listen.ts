@@ -206,6 +206,7 @@ async function stop({ app, deps, deliveries }: ServerParts, upkeep: Upkeep, clos
   upkeep.release()
   deps.requestLog.close()
   deps.activity.close()
+  deps.faults.suspend()
   const overdue = setTimeout(() => {
     void deps.faults.end()
     app.server.closeAllConnections()

@@ -86,7 +86,7 @@ export class Snapshots implements ServerSnapshots {
     const { gate, polls, faults, clock, tokenUses, botCalls } = this.#deps
     const endWaitingCalls = () => {
       polls.hold()
-      faults.hold()
+      faults.suspend()
     }
     return gate.runExclusive(async () => {
       try {

@@ -3,8 +3,10 @@ import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
 import { lazyValidator } from '../server/http/schema-validator.js'
 import { durationMs } from '../values/duration.js'
-import { readInstant, shown, TestingError, wrongType, wrongValue } from './arguments.js'
-import type { ClockControl, FaultControl, NewFault } from './types.js'
+import { readInstant, readInteger, shown, TestingError, wrongType, wrongValue } from './arguments.js'
+import { WITHIN_MS, WITHIN_MS_MAX } from './receiver.js'
+import type { ClockControl, FaultControl, HeldCall, NewFault, TestServer } from './types.js'
+import type { Waiting } from './waiting.js'
 
 /** @param requireOpen throws when the server is closed */
 export function controlClock(clock: Clock, requireOpen: () => void): ClockControl {
@@ -55,6 +57,34 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
       requireOpen()
       return faults.clear()
     },
+  }
+}
+
+/** @param requireOpen throws when the server is closed */
+export function controlHolds(faults: Faults, waiting: Waiting, requireOpen: () => void): TestServer['hold'] {
+  return async (endpoint, { within: given, ...members } = {}) => {
+    requireOpen()
+    const within = readInteger('options.within', given, 0, WITHIN_MS_MAX) ?? WITHIN_MS
+    const { id } = faults.add(readFault({ ...members, endpoint, kind: 'hold' }))
+    let call: HeldCall | undefined
+    const stop = faults.onChange(() => {
+      const held = faults.held().find((it) => it.fault_id === id)
+      if (held === undefined) return
+      call = { endpoint, at: held.at, requestId: held.request_id, time: new Date(held.since) }
+      stop()
+      waiting.look()
+    })
+    const overdue = () => new TestingError('CALL_NOT_RECEIVED', `Within ${within} ms no call of ${endpoint} was held`)
+    return {
+      get call() {
+        return waiting.wait(within, () => call, overdue)
+      },
+      release() {
+        stop()
+        faults.remove(id)
+        faults.release((it) => it.fault_id === id)
+      },
+    }
   }
 }
 

@@ -11,12 +11,13 @@ import { startInProcess } from '../server/listen.js'
 import type { ServerSnapshots } from '../server/options.js'
 import { TestingError, wrongType } from './arguments.js'
 import { fromCaller, fromCallers } from './caller-stack.js'
-import { controlClock, controlFaults } from './controls.js'
+import { controlClock, controlFaults, controlHolds } from './controls.js'
 import { Lifetime } from './lifetime.js'
 import { readOptions } from './options.js'
 import { Receiver } from './receiver.js'
 import { Requests } from './requests.js'
 import type { Snapshot, StartOptions, TestServer, VoucherFilter } from './types.js'
+import { Waiting } from './waiting.js'
 
 /** Lifetime of the account tokens that the client creates, one for each console call. */
 const JWT_SECONDS = 60
@@ -34,13 +35,15 @@ export async function startTestServer(options: StartOptions, internal: InternalO
   const { app, deps, baseUrl, operatorKey } = running
   const receiver = new Receiver(deps, seed)
   const received = new Requests(deps.activity)
+  const holds = new Waiting()
 
   const lifetime = new Lifetime()
   const { requireOpen } = lifetime
   const close = async () => {
     // Let delayed calls respond now: their clients may no longer wait.
-    deps.faults.hold()
+    deps.faults.suspend()
     received.close(lifetime.closedError())
+    holds.fail(lifetime.closedError())
     await receiver.close(lifetime.closedError())
     await running.close()
   }
@@ -98,6 +101,7 @@ export async function startTestServer(options: StartOptions, internal: InternalO
     seed,
     clock: controlClock(deps.clock, requireOpen),
     faults: controlFaults(deps.faults, requireOpen),
+    hold: controlHolds(deps.faults, holds, requireOpen),
     get requests() {
       return received.list(requireOpen)
     },

@@ -1,7 +1,7 @@
 import type { Client } from '../client/index.js'
 import type { Transport } from '../client/transport.js'
 import type { Contract } from '../contract/index.js'
-import type { NewFault as AnyFault } from '../contract/platform/fault-kinds.js'
+import type { NewFault as AnyFault, HoldPlace } from '../contract/platform/fault-kinds.js'
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Voucher } from '../contract/vouchers.js'
@@ -55,6 +55,8 @@ export interface TestServer extends AsyncDisposable {
   readonly seed: Seed
   readonly clock: ClockControl
   readonly faults: FaultControl
+  /** Holds the next call of an endpoint, by default after its commit, until `release` or for `hold_ms` (60 s). */
+  hold(endpoint: FaultableEndpoint, options?: HoldOptions): Promise<Hold>
   /**
    * The calls that the server has carried out or refused since the start, reset or restore: oldest first, the last
    * 1,000, secrets as `[hidden]`. Calls that only watch the server, such as health checks, are left out.
@@ -146,7 +148,32 @@ type FaultableEndpoint = {
 }[keyof Contract]
 
 export interface NewFault extends AnyFault {
-  readonly endpoint: FaultableEndpoint
+  readonly endpoint: FaultableEndpoint | 'deliveries'
+}
+
+export interface HoldOptions extends Pick<AnyFault, 'at' | 'nth' | 'match' | 'hold_ms'> {
+  /** Maximum wait of `call` in ms; default 5,000. */
+  readonly within?: number | undefined
+}
+
+/** A fault that holds one call. */
+export interface Hold {
+  /**
+   * Resolves when the call is held.
+   * @throws TestingError CALL_NOT_RECEIVED
+   */
+  readonly call: Promise<HeldCall>
+  /** Lets the call go on. Without a call yet, removes the fault. */
+  release(): void
+}
+
+/** A held call. */
+export interface HeldCall {
+  readonly endpoint: string
+  readonly at: HoldPlace
+  readonly requestId: string
+  /** Time of the server's clock at the begin of the hold. */
+  readonly time: Date
 }
 
 export interface FaultControl {

@@ -2,7 +2,8 @@ import { type Endpoint, membersOf, mutates } from '../../contract/endpoint.js'
 import { oneOf } from '../../contract/fields.js'
 import { contract, endpointOf } from '../../contract/index.js'
 import { platformActing } from '../../contract/platform/acting.js'
-import { fault, faultInput, platformControls } from '../../contract/platform/controls.js'
+import { faultInput, platformControls } from '../../contract/platform/controls.js'
+import type { NewFault } from '../../contract/platform/fault-kinds.js'
 import { Type } from '../../contract/schema.js'
 import type { Members } from '../../values/json.js'
 import { collect } from '../command/stream-lines.js'
@@ -92,26 +93,34 @@ export const changeFaults = tool({
   name: 'faults',
   title: 'Change faults',
   description:
-    'Makes the server fail on purpose: add a fault to the next calls of an endpoint, remove one, or clear all. Returns the faults that are set.',
+    'Makes the server fail on purpose: add a fault to the next calls of an endpoint or the next deliveries, remove one, clear all, or release held calls. Returns the faults that are set, and the calls that they hold.',
   effect: 'changes',
   input: {
-    action: oneOf(['add', 'remove', 'clear']),
+    action: oneOf(['add', 'remove', 'clear', 'release']),
     fault: Type.Optional(faultInput),
     fault_id: optional('flt_…, for remove'),
+    request_id: optional('req_…, for release; default: all held calls'),
   },
-  output: items(fault),
-  async run(call, { action, fault, fault_id: faultId }) {
+  output: platformControls.faults.output,
+  async run(call, { action, fault, fault_id: faultId, request_id: requestId }) {
     if (action === 'add' && fault === undefined) return usage('To add a fault, give `fault`.')
     if (action === 'remove' && faultId === undefined) return usage('To remove a fault, give `fault_id`.')
-    const changed =
-      action === 'add' && fault !== undefined
-        ? await send(call, platformControls.addFault, fault)
-        : action === 'remove'
-          ? await send(call, platformControls.removeFault, { faultId: faultId ?? '' })
-          : await send(call, platformControls.clearFaults, {})
+    const change = {
+      add: () => send(call, platformControls.addFault, fault as NewFault),
+      remove: () => send(call, platformControls.removeFault, { faultId: faultId ?? '' }),
+      clear: () => send(call, platformControls.clearFaults, {}),
+      release: () =>
+        send(call, platformControls.releaseCalls, requestId === undefined ? {} : { request_id: requestId }),
+    }
+    const changed = await change[action]()
     if (!changed.ok) return changed
     const faults = await send(call, platformControls.faults, {})
-    return faults.ok ? succeed(`Faults that are set: ${faults.value.items.length}.`, faults.value) : faults
+    return faults.ok
+      ? succeed(
+          `Faults that are set: ${faults.value.items.length}; held calls: ${faults.value.held.length}.`,
+          faults.value,
+        )
+      : faults
   },
 })
 

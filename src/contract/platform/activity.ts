@@ -8,6 +8,9 @@ import { type FaultKind, faultKinds } from './fault-kinds.js'
 
 export { CAPTURED_BYTES_MAX, HIDDEN, SECRET_NAME } from './captured.js'
 
+export const plantedFault = (description: string) =>
+  Type.Optional(Type.Unsafe<FaultKind>({ type: 'string', enum: [...faultKinds], description }))
+
 /** One line of the request log, without query, body and headers of the request. */
 export const requestLogEntry = Type.Object({
   time: instant,
@@ -27,13 +30,7 @@ export const requestLogEntry = Type.Object({
   account_id: Type.Optional(Type.String({ description: 'account of an account JWT' })),
   bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
   by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
-  fault: Type.Optional(
-    Type.Unsafe<FaultKind>({
-      type: 'string',
-      enum: [...faultKinds],
-      description: 'planted fault that affected the call',
-    }),
-  ),
+  fault: plantedFault('planted fault that affected the call'),
 })
 export type RequestLogEntry = Static<typeof requestLogEntry>
 
@@ -96,6 +93,7 @@ const deliveryActivity = Type.Object({
   verdict: nullable(oneOf(['ok', 'duplicate', 'refused'])),
   reason: nullable(Type.String({ description: 'why a listener refused it' })),
   explanation: nullable(Type.String({ description: 'the sentence of `webhook verify --explain`' })),
+  fault: plantedFault('planted fault that affected the attempt'),
 })
 export type DeliveryActivity = Static<typeof deliveryActivity>
 

@@ -1,7 +1,16 @@
 import { del, get, group, post, put } from '../endpoint.js'
-import { ids, input, instant, instantAt, instantInput, nullable, oneOf, secret } from '../fields.js'
+import { ids, input, instant, instantAt, instantInput, nullable, oneOf, requestId, secret } from '../fields.js'
 import { type Static, Type, withExample } from '../schema.js'
-import { FAULT_CODE, FAULT_PATH, type FaultNumber, faultKinds, faultNumbers } from './fault-kinds.js'
+import { updateTypes } from '../updates.js'
+import {
+  FAULT_CODE,
+  FAULT_PATH,
+  type FaultNumber,
+  faultKinds,
+  faultNumbers,
+  type HoldPlace,
+  holdPlaces,
+} from './fault-kinds.js'
 
 // Operator control over a server under test: its clock, faults, snapshots and reset.
 
@@ -37,7 +46,12 @@ const optionalMembers = {
   status: faultNumber('status'),
   code: Type.Optional(Type.String({ pattern: FAULT_CODE, 'x-expected': '1 to 64 of A-Z 0-9 _, with a letter first' })),
   retry_after: faultNumber('retry_after'),
+  at: Type.Optional(oneOf(Object.keys(holdPlaces) as HoldPlace[])),
+  hold_ms: faultNumber('hold_ms'),
 }
+
+/** A selection of deliveries; fault-kinds.ts says which members select calls. */
+const matchDelivery = { bot: Type.Optional(ids.botId), type: Type.Optional(oneOf(updateTypes)) }
 
 const matchPath = Type.String({
   pattern: FAULT_PATH,
@@ -48,14 +62,17 @@ const matchBody = Type.Unsafe<Record<string, unknown>>({ type: 'object', additio
 
 /** Input of a fault, for the operator call and for seeds. */
 export const faultInput = input({
-  endpoint: Type.String({ description: 'a contract id such as vouchers.redeem', example: 'vouchers.redeem' }),
+  endpoint: Type.String({
+    description: 'a contract id such as vouchers.redeem, or deliveries',
+    example: 'vouchers.redeem',
+  }),
   kind: oneOf(faultKinds, 'drop_response'),
   times: faultNumber('times'),
   share: Type.Optional(
     Type.Number({ exclusiveMinimum: 0, maximum: 1, 'x-expected': 'a number above 0 and up to 1, such as 0.05' }),
     0.05,
   ),
-  match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody) })),
+  match: Type.Optional(input({ path: Type.Optional(matchPath), body: Type.Optional(matchBody), ...matchDelivery })),
   delay_ms: faultNumber('delay_ms'),
   ...optionalMembers,
 })
@@ -64,17 +81,32 @@ export const fault = Type.Object({
   id: ids.faultId,
   endpoint: Type.String({ example: 'vouchers.redeem' }),
   kind: oneOf(faultKinds, 'drop_response'),
-  times: nullable(Type.Integer({ description: 'calls that it affects; null for all until it is removed' })),
+  times: nullable(Type.Integer({ description: 'calls or attempts that it affects; null for all until it is removed' })),
   left: nullable(Type.Integer({ description: 'of these, how many are still to come' })),
   delay_ms: nullable(Type.Integer()),
   share: nullable(Type.Number({ description: 'share of the calls that it affects; null for each call' }), 0.05),
   /** Of the body only names of members: values may be credentials. */
   match: Type.Optional(
-    Type.Object({ path: Type.Optional(Type.String()), body: Type.Optional(Type.Array(Type.String())) }),
+    Type.Object({
+      path: Type.Optional(Type.String()),
+      body: Type.Optional(Type.Array(Type.String())),
+      ...matchDelivery,
+    }),
   ),
   ...optionalMembers,
 })
 export type Fault = Static<typeof fault>
+
+/** A call that a fault holds. */
+export const heldCall = Type.Object({
+  request_id: requestId,
+  fault_id: ids.faultId,
+  endpoint: Type.String({ example: 'vouchers.redeem' }),
+  at: oneOf(Object.keys(holdPlaces) as HoldPlace[], 'committed'),
+  since: instant,
+  hold_ms: Type.Integer({ description: 'from since on, until it goes on by itself', example: 60_000 }),
+})
+export type HeldCall = Static<typeof heldCall>
 
 export const snapshot = Type.Object({
   name: Type.String({ example: 'seeded' }),
@@ -134,14 +166,21 @@ export const platformControls = group('platform', {
   }),
 
   faults: get('/_platform/v1/faults', {
-    summary: 'List faults, oldest first',
-    output: Type.Object({ items: Type.Array(fault) }),
+    summary: 'List faults, and the calls that they hold, oldest first',
+    output: Type.Object({ items: Type.Array(fault), held: Type.Array(heldCall) }),
   }),
 
   addFault: post('/_platform/v1/faults', {
-    summary: 'Inject a fault into the next calls of an endpoint, a share, or those that match',
+    summary: 'Inject a fault into the next calls of an endpoint or the next deliveries, a share, or those that match',
     body: faultInput,
     output: fault,
+  }),
+
+  releaseCalls: post('/_platform/v1/faults/release', {
+    summary: 'Let held calls go on: one, or all',
+    body: input({ request_id: Type.Optional(requestId) }),
+    bodyOptional: true,
+    output: Type.Object({ released: Type.Integer({ example: 1 }) }),
   }),
 
   removeFault: del('/_platform/v1/faults/:faultId', {

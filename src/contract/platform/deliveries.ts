@@ -3,7 +3,7 @@ import { input, instant, laterInstant, nullable, oneOf, page, pageQuery } from '
 import { exampleOf, type Static, Type } from '../schema.js'
 import { updateTypes } from '../updates.js'
 import { delivery, deliveryStatuses, EXAMPLE_URL } from '../webhook.js'
-import { deliveryHeaders, EXAMPLE_BODY, exchange } from './activity.js'
+import { deliveryHeaders, EXAMPLE_BODY, exchange, plantedFault } from './activity.js'
 
 // Deliveries of all bots, as the operator sees them (rules/operator.md#replays-by-the-operator).
 
@@ -29,6 +29,7 @@ const attemptExchange = Type.Object(
     manual: Type.Boolean(),
     replay: Type.Boolean(),
     ...outcome,
+    fault: plantedFault('planted fault that affected the attempt'),
   },
   {
     example: {
@@ -52,6 +53,7 @@ export type DeliveryVerification = Static<typeof verification>
 
 /** Likely causes of a refusal by the application, most certain first, and what cures each of them. */
 export const deliveryCures = {
+  planted_fault: 'Nothing is wrong: the refusal is right. The schedule repeats it with a right signature.',
   body_edited: 'Replay it as it was sent, or signed anew.',
   stale: 'Replay it with a new signature.',
   app_clock: 'Correct the clock of the application.',

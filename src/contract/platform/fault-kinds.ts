@@ -1,6 +1,11 @@
+import type { UpdateType } from '../updates.js'
+
+/** The target of faults of deliveries, in place of the id of an endpoint. */
+export const DELIVERIES = 'deliveries'
+
 /**
- * Kinds of faults (rules/operator.md#faults): what the server does, what happens to calls, and the choice of the page
- * with the members that it presets. Schema, flags, types, help and the page follow from these tables.
+ * Kinds of faults (rules/operator.md#faults): what the server does, what happens to calls or deliveries, and the choice
+ * of the page with the members that it presets. Schema, flags, types, help and the page follow from these tables.
  */
 export const faultTable = {
   drop_response: ['closes the connection after the work was done', 'lose their response', 'Lose the response', {}],
@@ -15,38 +20,63 @@ export const faultTable = {
   ],
   cut_connection: ['closes it after the head of the response', 'get only the head', 'Cut the connection', {}],
   cut_body: ['closes it after half of the body', 'get half of the body', 'Send half of the body', {}],
+  silence: ['does the work and sends nothing', 'get no response', 'Send nothing', {}],
+  hold: ['waits at a place until you release the call', 'are held', 'Hold until released', {}],
+  duplicate: ['sends a delivery twice', 'arrive twice', 'Arrive twice', {}],
+  late: ['sends it after the next of its chat', 'arrive after the next of their chat', 'Arrive late', {}],
+  lost: ['fails an attempt without sending it', 'get lost', 'Get lost', {}],
+  forged: ['signs it wrongly', 'have a wrong signature', 'Have a wrong signature', {}],
+  stale: ['signs it as 10 minutes ago', 'have a signature of 10 minutes ago', 'Have an old signature', {}],
 } as const
 export type FaultKind = keyof typeof faultTable
 export const faultKinds = Object.keys(faultTable) as FaultKind[]
 
+/** Kinds whose target is `deliveries`; the others have an endpoint. */
+export const deliveryFaults: readonly FaultKind[] = ['duplicate', 'late', 'lost', 'forged', 'stale']
+
+/** Header of a delivery that names its planted fault. */
+export const FAULT_HEADER = 'X-Platform-Fault'
+
+/** Where a call is held: nothing is done; it is done and has no response; the head of its response was sent. */
+export const holdPlaces = {
+  before: 'before the work',
+  committed: 'after the commit',
+  answered: 'after the head of the response',
+} as const
+export type HoldPlace = keyof typeof holdPlaces
+
 /** Whole numbers of a fault: minimum, maximum, and what they mean. */
 export const faultNumbers = {
-  times: [1, 1_000_000, 'Number of calls, default 1, or all with a share'],
+  times: [1, 1_000_000, 'Number of calls or attempts, default 1, or all with a share'],
   delay_ms: [0, 60_000, 'Milliseconds before the call, required for delay'],
-  nth: [1, 1_000_000, 'First matching call that it affects: 3 is the third'],
+  nth: [1, 1_000_000, 'First matching call or attempt that it affects: 3 is the third'],
   seed: [0, 2 ** 32 - 1, 'Repeats the random choice of a share'],
   status: [300, 599, 'HTTP status, required for status'],
   retry_after: [0, 86_400, 'With status: seconds of the header Retry-After'],
+  hold_ms: [1, 3_600_000, 'With hold: milliseconds until the call goes on by itself, default 60,000'],
 } as const satisfies Record<string, readonly [number, number, string]>
 export type FaultNumber = keyof typeof faultNumbers
 
 export const FAULT_CODE = '^[A-Z][A-Z0-9_]{0,63}$'
 export const FAULT_PATH = '^/[!-~]{0,255}$'
 
-/** Calls by path and by members of the body. */
+/** Calls by path, deliveries by bot and type, both by members of the body. */
 export interface FaultMatch {
   /** Path without query; `*` stands for any characters. */
   readonly path?: string
+  /** Id of a bot. */
+  readonly bot?: string
+  readonly type?: UpdateType
   /** Members that the body must have with these values; objects may have more members. */
   readonly body?: Readonly<Record<string, unknown>>
 }
 
 export interface NewFault {
-  /** Contract id of the endpoint, such as `vouchers.redeem`. */
+  /** Contract id of the endpoint, such as `vouchers.redeem`; `deliveries` for the kinds of deliveries. */
   readonly endpoint: string
   /** What happens: the guide lists the kinds. */
   readonly kind: FaultKind
-  /** Number of affected calls; default 1, or all with a share. */
+  /** Number of affected calls or attempts; default 1, or all with a share. */
   readonly times?: number
   /** Share of affected calls: above 0 and up to 1. Default: each call. */
   readonly share?: number
@@ -55,6 +85,10 @@ export interface NewFault {
   /** First of the matching calls that is affected, counted from now. */
   readonly nth?: number
   readonly match?: FaultMatch
+  /** Where `hold` holds the call; default `committed`. */
+  readonly at?: HoldPlace
+  /** Ms until a held call goes on without a release; default 60,000. */
+  readonly hold_ms?: number
   /** Delay in ms, up to 60,000; required for `delay`. */
   readonly delay_ms?: number
   /** HTTP status from 300 to 599; required for `status`. */

@@ -140,4 +140,6 @@ export interface DeliveryAttemptRow {
   status_code: number | null
   error_code: string | null
   error_message: string | null
+  /** Kind of the planted fault that affected the attempt. */
+  fault: string | null
 }

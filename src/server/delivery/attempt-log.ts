@@ -5,7 +5,9 @@ import {
   HIDDEN,
 } from '../../contract/platform/activity.js'
 import type { AttemptExchange } from '../../contract/platform/deliveries.js'
+import type { FaultKind } from '../../contract/platform/fault-kinds.js'
 import { hideForms } from '../../contract/secrets.js'
+import type { AttemptOutcome } from '../../domain/delivery.js'
 import { formatInstant } from '../../domain/time.js'
 import { type UpdateSubject, updateSubject } from '../../domain/update.js'
 import { Masking } from '../masking.js'
@@ -26,7 +28,9 @@ export interface MadeAttempt extends Pick<Delivery, 'url' | 'headers' | 'body'> 
   readonly attempt: number | null
   readonly manual: boolean
   readonly replay: boolean
-  readonly result: Pick<AttemptResult, 'statusCode' | 'error' | 'durationMs' | 'response'>
+  readonly result: Pick<AttemptResult, 'statusCode' | 'durationMs' | 'response'> & Pick<AttemptOutcome, 'error'>
+  /** Planted fault that affected the attempt. */
+  readonly fault?: FaultKind | undefined
   /** Secrets that signed the delivery; an application may write them into its response. */
   readonly secrets: readonly string[]
 }
@@ -94,6 +98,7 @@ export function deliveryActivity(made: MadeAttempt): DeliveryActivity {
     verdict: null,
     reason: null,
     explanation: null,
+    ...(made.fault && { fault: made.fault }),
   }
 }
 
@@ -111,8 +116,8 @@ export function exchangeOf({ url, headers, body, result, secrets }: MadeAttempt)
 }
 
 export function attemptExchange(made: MadeAttempt): AttemptExchange {
-  const { at, attempt, manual, replay, status, error, duration_ms } = deliveryActivity(made)
-  return { ...exchangeOf(made), at, attempt, manual, replay, status, error, duration_ms }
+  const { at, attempt, manual, replay, status, error, duration_ms, fault } = deliveryActivity(made)
+  return { ...exchangeOf(made), at, attempt, manual, replay, status, error, duration_ms, ...(fault && { fault }) }
 }
 
 function captured(body: Uint8Array, bytes: number): Pick<CapturedExchange['request'], 'body' | 'body_bytes'> {

@@ -88,6 +88,7 @@ function dissect(
     at: delivery.last_attempt_at === null ? now : Date.parse(delivery.last_attempt_at),
     status: delivery.last_status_code,
     response: made?.result.response ?? null,
+    fault: delivery.attempts.at(-1)?.fault,
     endedAt: made?.endedAt ?? null,
     verification,
     isEdited: false,
@@ -138,6 +139,8 @@ interface SentRequest {
   /** Arrival of the response by the system clock, ms; null if unknown. */
   readonly endedAt: number | null
   readonly verification: DeliveryVerification
+  /** Planted fault of the attempt. */
+  readonly fault?: string | undefined
   /** True if the sent bytes differ from the signed bytes. */
   readonly isEdited: boolean
   /** Milliseconds by which the server's clock is ahead of the system time. */
@@ -158,6 +161,11 @@ export function hintsOf(sent: SentRequest, { row }: Pick<OpenWebhook, 'row'>): D
   const hints: DeliveryHint[] = []
   const hint = (holds: boolean, code: DeliveryHint['code'], text: string) => void (holds && hints.push({ code, text }))
 
+  hint(
+    sent.fault !== undefined,
+    'planted_fault',
+    `A planted fault (${sent.fault}) made the signature of this attempt wrong or old on purpose.`,
+  )
   hint(
     isEdited,
     'body_edited',

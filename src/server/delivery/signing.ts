@@ -1,7 +1,11 @@
+import { FAULT_HEADER, type FaultKind } from '../../contract/platform/fault-kinds.js'
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { unseal } from '../../domain/sealing.js'
-import { signWebhook } from '../../webhook/signature.js'
+import { DEFAULT_TOLERANCE_SECONDS, signWebhook } from '../../webhook/signature.js'
+
+/** Age of a stale signature: twice the tolerance of a receiver. */
+const STALE_SECONDS = 2 * DEFAULT_TOLERANCE_SECONDS
 
 /** A webhook with its decrypted URL and secrets. */
 export type OpenWebhook = ReturnType<typeof openWebhook>
@@ -24,16 +28,27 @@ export function signingSecrets({ row, secret, oldSecret }: OpenWebhook, now: num
   return oldSecret !== null && (row.old_secret_until ?? 0) > now ? [secret, oldSecret] : [secret]
 }
 
-/** Returns the headers of a delivery. @param timestamp Unix seconds */
+/**
+ * Returns the headers of a delivery. A planted fault makes its signature wrong or old, and is named in a header, so that
+ * nobody takes its effect for an error of the server.
+ * @param timestamp Unix seconds
+ */
 export function deliveryHeaders(
   rawBody: Uint8Array,
   updateId: number | string,
   secrets: readonly string[],
   timestamp: number,
+  fault?: FaultKind,
 ): Record<string, string> {
   return {
     'Content-Type': 'application/json',
     'User-Agent': 'voucherctl',
-    ...signWebhook({ rawBody, secrets, timestamp, updateId }),
+    ...signWebhook({
+      rawBody,
+      secrets: fault === 'forged' ? secrets.map((it) => `${it} forged`) : secrets,
+      timestamp: fault === 'stale' ? timestamp - STALE_SECONDS : timestamp,
+      updateId,
+    }),
+    ...(fault && { [FAULT_HEADER]: fault }),
   }
 }

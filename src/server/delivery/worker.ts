@@ -1,3 +1,4 @@
+import type { FaultKind } from '../../contract/platform/fault-kinds.js'
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
 import { KeyMissing, type Keyring } from '../../domain/keyring.js'
@@ -12,6 +13,7 @@ import {
 import { STATE_REPLACED } from '../../store/snapshots.js'
 import type { Store } from '../../store/store.js'
 import { type Clock, steadyNow } from '../clock.js'
+import type { Faults } from '../faults.js'
 import type { AttemptLog, MadeAttempt } from './attempt-log.js'
 import type { Sender } from './sender.js'
 import { deliveryHeaders, type OpenWebhook, openWebhook, signingSecrets } from './signing.js'
@@ -26,6 +28,8 @@ interface DeliveryWorkerOptions {
   readonly trueNow?: (() => number) | undefined
   /** Maximum of concurrent attempts across all bots; default DELIVERY_SLOTS. */
   readonly slots?: number | undefined
+  /** Faults of deliveries (rules/operator.md#faults-of-deliveries); absent without them. */
+  readonly faults?: Pick<Faults, 'ofDelivery'> | undefined
   /** Stores the latest attempts; absent if nobody may read them. */
   readonly attempts?: Pick<AttemptLog, 'add'> | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
@@ -39,6 +43,9 @@ const RETRY_MS = 1_000
 const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
+
+/** Maximum delay of a late delivery whose chat has no successor, by the server's clock. */
+const LATE_MS = 10_000
 
 type ReportedAttempt = EndedAttempt & { readonly made?: MadeAttempt }
 
@@ -56,6 +63,10 @@ export class DeliveryWorker {
   /** Bots with due deliveries that found no free slot, with their accounts if known. */
   readonly #waiting = new Map<string, string | null>()
   #ended: ReportedAttempt[] = []
+  /** Claims that a fault postpones. */
+  #postponed: Attempt[] = []
+  /** Ids of postponed deliveries that have not been sent since. */
+  readonly #late = new Set<string>()
   /** Claims whose commit has an unknown result, because the store failed before it reported the result. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
@@ -118,6 +129,8 @@ export class DeliveryWorker {
   forget(): void {
     this.#generation += 1
     this.#ended = []
+    this.#postponed = []
+    this.#late.clear()
     this.#unconfirmed = []
     this.#botIds.clear()
     this.#waiting.clear()
@@ -138,7 +151,7 @@ export class DeliveryWorker {
     await this.#pass
     await this.#options.sender.close(graceMs)
     await Promise.all(this.#inFlight)
-    while (this.#ended.length > 0) {
+    while (this.#ended.length + this.#postponed.length > 0) {
       try {
         await this.#commitPass(null)
       } catch (error) {
@@ -160,7 +173,8 @@ export class DeliveryWorker {
 
   #wakeIfNeeded(): void {
     const hasRoom = this.#inFlight.size < this.#slots
-    if (this.#ended.length > 0 || this.#expiresLeases || (this.#botIds.size > 0 && hasRoom)) this.#wake()
+    if (this.#ended.length + this.#postponed.length > 0 || this.#expiresLeases || (this.#botIds.size > 0 && hasRoom))
+      this.#wake()
   }
 
   async #runPass(): Promise<void> {
@@ -186,14 +200,17 @@ export class DeliveryWorker {
     const { store, clock } = this.#options
     const generation = this.#generation
     const ended = this.#ended
+    const postponed = this.#postponed
     // A stopping process drops unconfirmed claims: their leases expire.
     const unconfirmed = this.#claims ? this.#unconfirmed : []
     const room = this.#claims ? this.#slots - this.#inFlight.size : 0
     const bots = this.#botsToServe(room)
     this.#ended = []
+    this.#postponed = []
     this.#unconfirmed = []
     const times = { now: clock.now(), trueNow: this.#leaseNow() }
-    const input: WorkerPass = { ended, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
+    const late = { postponed, waiting: [...this.#late], until: times.now + LATE_MS }
+    const input: WorkerPass = { ended, late, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
     let claimed: readonly Attempt[] = []
     let result: WorkerPassResult
     try {
@@ -208,6 +225,7 @@ export class DeliveryWorker {
       // The commit may have succeeded: the next pass reads the rows to find out.
       this.#unconfirmed = [...unconfirmed, ...claimed]
       this.#ended.unshift(...ended.map((one) => ({ ...one, mayBeWritten: true as const })))
+      this.#postponed.unshift(...postponed)
       for (const botId of bots.keys()) this.#botIds.add(botId)
       if (lostBefore !== null) this.#expiresLeases = true
       throw error
@@ -248,36 +266,37 @@ export class DeliveryWorker {
     const { accountId } = attempt
     const generation = this.#generation
     this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + 1)
-    const making = this.#attempt(attempt).then((ended) => {
+    const fault = this.#faultOf(attempt)
+    const making = (fault === 'late' ? Promise.resolve(null) : this.#attempt(attempt, fault)).then((ended) => {
       this.#inFlight.delete(making)
       const left = (this.#held.get(accountId) ?? 0) - 1
       if (left > 0) this.#held.set(accountId, left)
       else this.#held.delete(accountId)
-      if (generation === this.#generation) this.#ended.push(ended)
+      if (generation === this.#generation) {
+        if (ended === null) this.#postponed.push(attempt)
+        else this.#ended.push(ended)
+      }
       this.#wake()
     })
     this.#inFlight.add(making)
   }
 
-  async #attempt(attempt: Attempt): Promise<ReportedAttempt> {
-    const { sender, clock, onError } = this.#options
+  /** Finds the fault of an attempt. Manual retries have none, and a late delivery has had its fault. */
+  #faultOf({ manual, deliveryId, botId, body }: Attempt): FaultKind | undefined {
+    if (this.#late.delete(deliveryId)) return undefined
+    const kind = manual ? undefined : this.#options.faults?.ofDelivery(botId, body)?.kind
+    if (kind === 'late') this.#late.add(deliveryId)
+    return kind
+  }
+
+  async #attempt(attempt: Attempt, fault: FaultKind | undefined): Promise<ReportedAttempt> {
+    const { clock, onError } = this.#options
     const startedAt = performance.now()
     try {
-      const webhook = this.#webhookOf(attempt.webhook)
-      const { url, allowedIps, isBorrowed } = webhook
-      const body = Buffer.from(attempt.body)
-      const secrets = signingSecrets(webhook, clock.now())
-      const headers = deliveryHeaders(body, attempt.updateId, secrets, Math.floor(this.#trueNow() / 1000))
-      const result = await sender.send({ url, body, headers, allowedIps, isBorrowed })
-      const { deliveryId, updateId, botId, manual } = attempt
-      const made: MadeAttempt = {
-        ...{ deliveryId, updateId, botId, manual, url, headers, body, secrets, result },
-        startedAt: attempt.startedAt,
-        endedAt: this.#trueNow(),
-        attempt: manual ? null : attempt.claimed.attempt_count + 1,
-        replay: false,
-      }
-      return { attempt, outcome: result, ipAddress: result.ipAddress, endedAt: clock.now(), made }
+      const made = await this.#send(attempt, fault)
+      const { result } = made
+      if (fault === 'duplicate' && result.statusCode !== null) this.#sendAgain(attempt)
+      return { attempt, fault, outcome: result, ipAddress: result.ipAddress, endedAt: clock.now(), made }
     } catch (error) {
       onError(error)
       // Leave deliveries to the processes that have the key of this webhook.
@@ -285,6 +304,36 @@ export class DeliveryWorker {
       const outcome = { statusCode: null, error: notMade, durationMs: Math.round(performance.now() - startedAt) }
       return { attempt, outcome, ipAddress: null, endedAt: clock.now() }
     }
+  }
+
+  async #send(attempt: Attempt, fault: FaultKind | undefined) {
+    const { sender, clock } = this.#options
+    const webhook = this.#webhookOf(attempt.webhook)
+    const { url, allowedIps, isBorrowed } = webhook
+    const body = Buffer.from(attempt.body)
+    const secrets = signingSecrets(webhook, clock.now())
+    const headers = deliveryHeaders(body, attempt.updateId, secrets, Math.floor(this.#trueNow() / 1000), fault)
+    const result = fault === 'lost' ? lost : await sender.send({ url, body, headers, allowedIps, isBorrowed })
+    const { deliveryId, updateId, botId, manual } = attempt
+    return {
+      ...{ deliveryId, updateId, botId, manual, url, headers, body, secrets, result, fault },
+      startedAt: attempt.startedAt,
+      endedAt: this.#trueNow(),
+      attempt: manual ? null : attempt.claimed.attempt_count + 1,
+      replay: false,
+    }
+  }
+
+  /** Sends a delivery a second time; its result changes no record. */
+  #sendAgain(attempt: Attempt): void {
+    const generation = this.#generation
+    const { attempts, onError } = this.#options
+    const sending = this.#send(attempt, 'duplicate')
+      .then((made) => {
+        if (generation === this.#generation) attempts?.add(made)
+      }, onError)
+      .finally(() => this.#inFlight.delete(sending))
+    this.#inFlight.add(sending)
   }
 
   /** Adds attempts to the log after the store has their results, so that a reader of the log finds both. */
@@ -311,5 +360,14 @@ export class DeliveryWorker {
     return opened
   }
 }
+
+/** Result of an attempt that a fault lost. */
+const lost = {
+  statusCode: null,
+  error: { code: 'planted_fault', message: 'A planted fault lost this attempt: it was not sent.' },
+  durationMs: 0,
+  ipAddress: null,
+  response: null,
+} as const
 
 const notMade = { code: 'internal_error', message: 'The server could not make the attempt.' }

@@ -44,10 +44,14 @@ export const controlHandlers = (({ clock, faults, store }) => {
       return { ok: true, data: { now: formatInstant(now), until: formatInstant(target), ...counted } }
     },
 
-    faults: async () => ({ ok: true, data: { items: [...faults.list()] } }),
+    faults: async () => ({ ok: true, data: { items: [...faults.list()], held: [...faults.held()] } }),
     addFault: async (fault) => {
       const issue = issueOfFault(fault)
       return issue === undefined ? { ok: true, data: faults.add(fault) } : invalid(issue)
+    },
+    releaseCalls: async ({ request_id: id }) => {
+      const released = faults.release((it) => id === undefined || it.request_id === id)
+      return { ok: true, data: { released } }
     },
     removeFault: async ({ faultId }) => {
       const removed = faults.remove(faultId)

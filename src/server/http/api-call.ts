@@ -13,6 +13,8 @@ export interface Carrier {
   readonly response: ServerResponse
   /** Where a fault ends the response. */
   cut?: Exclude<Cut, 'now'>
+  /** Holds the response until `end` resolves: before its head, after which it is never sent, or before its body. */
+  hold?: { readonly at: 'head' | 'body'; end(): Promise<unknown> }
 }
 
 /** Where a fault closes the connection: without a response, after the head, or after half of the body. */
@@ -177,10 +179,15 @@ export function completeReply(exchange: ApiCall, { status, headers, body }: Repl
   return { status, headers: replyHeaders, body: method === 'HEAD' ? '' : body }
 }
 
-/** Sends a complete reply on the connection, which a fault may close after the head or half of the body. */
-export function writeReply({ response, cut }: Carrier, { status, headers, body }: Reply): void {
+/** Sends a complete reply on the connection, which a fault may hold, or close after the head or half of the body. */
+export function writeReply({ response, cut, hold }: Carrier, { status, headers, body }: Reply): void {
   if (!(body instanceof Readable)) {
+    if (hold?.at === 'head') return void hold.end().then(() => response.destroy())
     response.writeHead(status, headers)
+    if (hold !== undefined) {
+      response.flushHeaders()
+      return void hold.end().then(() => response.end(body))
+    }
     if (cut === undefined) return void response.end(body)
     const bytes = Buffer.from(body)
     response.flushHeaders()

@@ -31,6 +31,8 @@ export interface Attempt {
 interface AttemptResult {
   readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
   readonly outcome: AttemptOutcome
+  /** Kind of the planted fault that affected it. */
+  readonly fault?: string | undefined
   readonly endedAt: number
   /** Set if the store may already have the attempt, after a commit whose result is unknown. */
   readonly mayBeWritten?: true
@@ -57,10 +59,10 @@ export function* recordAttempt(ended: AttemptResult): Op<void> {
   }
   yield* run(
     `insert into delivery_attempts
-       (delivery_id, number, bot_id, manual, started_at, duration_ms, status_code, error_code, error_message)
+       (delivery_id, number, bot_id, manual, started_at, duration_ms, status_code, error_code, error_message, fault)
      values ($1, (select coalesce(max(number), 0) + 1 from delivery_attempts where delivery_id = $1),
-       $2, $3, $4, $5, $6, $7, $8)`,
-    [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending],
+       $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [id, botId, attempt.manual ? 1 : 0, attempt.startedAt, durationMs, ...ending, ended.fault ?? null],
   )
 }
 

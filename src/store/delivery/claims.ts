@@ -67,6 +67,42 @@ export function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
   }
 }
 
+/** Deliveries that a fault makes late (rules/operator.md#faults-of-deliveries). */
+export interface Late {
+  /** Claims to give back without an attempt. */
+  readonly postponed: readonly Attempt[]
+  /** Ids of deliveries that were postponed in an earlier pass. */
+  readonly waiting: readonly string[]
+  /** Time of their attempt if no successor is answered before, ms by the server's clock. */
+  readonly until: number
+}
+
+export function* postponeClaims({ postponed, until }: Late): Op<void> {
+  for (const { deliveryId, leaseUntil, startedAt } of postponed) {
+    yield* run(
+      `update deliveries set status = 'failed', next_attempt_at = $4, ready = 0, lease_until = null,
+         last_error_code = 'planted_fault', last_error_message = 'A planted fault makes this delivery late.',
+         last_attempt_at = (select max(a.started_at) from delivery_attempts a where a.delivery_id = deliveries.id)
+       where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
+      [deliveryId, leaseUntil, startedAt, until],
+    )
+  }
+}
+
+/** Makes late deliveries due that precede the answered one: in its chat, or without a chat like this one. */
+export function* endLateness({ waiting }: Late, answeredId: string, now: number): Op<void> {
+  for (const id of waiting) {
+    yield* run(
+      `update deliveries set next_attempt_at = $3
+       where id = $1 and status = 'failed' and exists (
+         select 1 from deliveries a where a.id = $2 and a.bot_id = deliveries.bot_id
+           and a.update_id > deliveries.update_id and (a.chat_key = deliveries.chat_key
+             or (a.chat_key = cast(a.update_id as text) and deliveries.chat_key = cast(deliveries.update_id as text))))`,
+      [id, answeredId, now],
+    )
+  }
+}
+
 type WebhookWithAccount = WebhookRow & { readonly account_id: string }
 
 const WEBHOOK_TO_CALL = selecting<{ readonly account_id: string }, WebhookRow>()(

@@ -10,11 +10,20 @@ import {
   recordEndpointHealth,
 } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE } from './backlog.js'
-import { type Claims, claimForBots, type FreeSlots, releaseClaims } from './claims.js'
+import {
+  type Claims,
+  claimForBots,
+  endLateness,
+  type FreeSlots,
+  type Late,
+  postponeClaims,
+  releaseClaims,
+} from './claims.js'
 
 /** Input of one pass of the delivery worker (runWorkerPass). */
 export interface WorkerPass extends FreeSlots {
   readonly ended: readonly EndedAttempt[]
+  readonly late?: Late
   /** Claims whose commit has an unknown result. */
   readonly unconfirmed?: readonly Attempt[]
   /** Bots that may have due deliveries, with their accounts if known, in the order of service. */
@@ -40,6 +49,11 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   yield* recordEndpointHealth(pass.ended)
   yield* interleave(...pass.ended.map(recordAttempt))
   for (const { attempt } of pass.ended) include(attempt.botId)
+  if (pass.late !== undefined) {
+    yield* postponeClaims(pass.late)
+    const answered = pass.ended.filter(({ outcome }) => outcome.statusCode !== null)
+    for (const { attempt } of answered) yield* endLateness(pass.late, attempt.deliveryId, pass.now)
+  }
   yield* releaseClaims(pass.unconfirmed ?? [])
   for (const { botId } of pass.unconfirmed ?? []) include(botId)
   let moreLost = false

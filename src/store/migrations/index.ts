@@ -22,6 +22,8 @@ create index webhooks_leased on webhooks (lease_until) where lease_until is not 
   },
   // For the operator's list of the bots of all accounts.
   { name: '0004-bots-by-age', sql: () => 'create index bots_by_age on bots (created_at, id);' },
+  // Kind of the planted fault that affected an attempt.
+  { name: '0005-attempt-faults', sql: () => 'alter table delivery_attempts add column fault text;' },
 ]
 
 /** Returns the migrations in the SQL of an engine. */

@@ -1,10 +1,22 @@
-import { platformControls as contract, type Fault, type Forecast } from '../../../contract/platform/controls.js'
-import { FAULT_CODE, FAULT_PATH, faultKinds, faultNumbers, faultTable } from '../../../contract/platform/fault-kinds.js'
+import { platformControls as contract, type Forecast, type HeldCall } from '../../../contract/platform/controls.js'
+import {
+  DELIVERIES,
+  deliveryFaults,
+  FAULT_CODE,
+  FAULT_PATH,
+  type FaultKind,
+  faultKinds,
+  faultNumbers,
+  faultTable,
+  holdPlaces,
+} from '../../../contract/platform/fault-kinds.js'
+import { faultSentence } from '../../../contract/platform/fault-sentence.js'
+import { updateTypes } from '../../../contract/updates.js'
 import { durationMs } from '../../../values/duration.js'
 import { parseObject } from '../../../values/json.js'
 import { callLeaf, type Group, leaf } from '../../command/leaf.js'
 import { suggested, usage } from '../../failures/failure.js'
-import { at, matching, member, ofKind, one, required, requiredUnless } from '../../flags/flags.js'
+import { at, choice, matching, member, ofKind, one, required, requiredUnless, text } from '../../flags/flags.js'
 import { instant, parseTime, TIME_RULE } from '../../flags/time.js'
 
 const clockView = { headline: (it: { now: string }) => `The test clock says ${it.now}.`, members: [] }
@@ -75,32 +87,26 @@ export const clock: Group = {
   ],
 }
 
-const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code']
-
-function effectOf(fault: Fault): string {
-  const { endpoint, kind, share, times } = fault
-  // Reading a missing member would drop the sentence.
-  const what = 'status' in fault ? `${faultTable[kind][1]} ${fault.status}` : faultTable[kind][1]
-  const calls = 'match' in fault ? 'matching ' : ''
-  const limit = times === null ? '.' : `, at most ${times} ${times === 1 ? 'time' : 'times'}.`
-  if ('nth' in fault) return `The ${calls}calls of ${endpoint} from number ${fault.nth} on ${what}${limit}`
-  if (share !== null)
-    return `${Number((share * 100).toPrecision(3))} % of the ${calls}calls of ${endpoint} ${what}${limit}`
-  const will = `of ${endpoint} will ${what.replace(/^are /, 'be ')}.`
-  return times === 1
-    ? `The next ${calls}call ${will.replace(' their ', ' its ')}`
-    : `The next ${times} ${calls}calls ${will}`
-}
+const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code', 'at']
 
 /** Members of the body that `--match-body` names. */
-const jsonObject = one('JSON', 'Only calls whose body has these members; no credentials here', (text) => {
+const jsonObject = one('JSON', 'Only calls or deliveries whose body has these members; no credentials here', (text) => {
   const value = parseObject(text)
   return value === undefined
     ? { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }
     : { ok: true, value }
 })
 
-const kindSummary = faultKinds.map((it) => `${it} ${faultTable[it][0]}`).join('; ')
+const heldLine = ({ request_id: id, endpoint, at: place, since }: HeldCall) =>
+  `${endpoint} ${id} is held ${holdPlaces[place]} since ${since}.`
+const heldCalls = (held: readonly HeldCall[]) =>
+  held.length === 0
+    ? undefined
+    : [...held.map(heldLine), `To let them go on: ${suggested`platform faults release`}`].join('\n')
+
+const does = (kinds: readonly FaultKind[]) => kinds.map((it) => `${it} ${faultTable[it][0]}`).join('; ')
+const callFaults = faultKinds.filter((it) => !deliveryFaults.includes(it))
+const kindSummary = `${does(callFaults)}. For ${DELIVERIES}: ${does(deliveryFaults)}`
 
 export const faults: Group = {
   name: 'faults',
@@ -111,14 +117,17 @@ export const faults: Group = {
       name: 'list',
       endpoint: contract.faults,
       examples: ['voucherctl platform faults list'],
-      view: { members: faultMembers, empty: 'There are no faults.' },
+      view: { members: faultMembers, empty: 'There are no faults.', next: ({ held }) => heldCalls(held) },
     }),
     callLeaf({
       name: 'add',
       endpoint: contract.addFault,
       flags: {
         endpoint: required(
-          ofKind('endpoints', member('Endpoint such as vouchers.redeem; `voucherctl server openapi` names them', 'ID')),
+          ofKind(
+            'endpoints',
+            member('Endpoint such as vouchers.redeem (`voucherctl server openapi` names them), or deliveries', 'ID'),
+          ),
           'Endpoint',
         ),
         kind: required(member(kindSummary, 'KIND'), 'Kind'),
@@ -136,6 +145,8 @@ export const faults: Group = {
           ),
         ),
         'match-body': at('match/body', jsonObject),
+        'match-bot': at('match/bot', text('BOT', 'Only deliveries of the bot with this id')),
+        'match-type': at('match/type', choice(updateTypes, 'Only deliveries of this type', 'TYPE')),
         'delay-ms': member(faultNumbers.delay_ms[2], 'MS'),
         status: member(faultNumbers.status[2], 'STATUS'),
         code: matching(
@@ -145,6 +156,8 @@ export const faults: Group = {
           'must be a code such as RATE_LIMITED',
         ),
         'retry-after': member(faultNumbers.retry_after[2], 'SECONDS'),
+        at: member('With hold: place of the wait, default committed', 'PLACE'),
+        'hold-ms': member(faultNumbers.hold_ms[2], 'MS'),
       },
       examples: [
         'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response',
@@ -153,13 +166,21 @@ export const faults: Group = {
           comment: '5 % of the redeems lose their response',
         },
         'voucherctl platform faults add --endpoint vouchers.redeem --kind status --status 429 --retry-after 2 --nth 3',
+        'voucherctl platform faults add --endpoint vouchers.redeem --kind hold --at committed',
+        'voucherctl platform faults add --endpoint deliveries --kind duplicate --match-type voucher.redeemed',
       ],
       view: {
-        headline: effectOf,
+        headline: faultSentence,
         members: ['id'],
         next: (it) => `To end it: ${suggested`platform faults remove ${it.id}`}`,
       },
-      input: ({ input }) => (input.share === undefined ? { ...input, times: input.times ?? 1 } : input),
+    }),
+    callLeaf({
+      name: 'release',
+      endpoint: contract.releaseCalls,
+      positional: { name: 'REQUEST', summary: 'Request id of one held call; default: all', member: 'request_id' },
+      examples: ['voucherctl platform faults release'],
+      view: { headline: (it) => `Released ${it.released} ${it.released === 1 ? 'call' : 'calls'}.`, members: [] },
     }),
     callLeaf({
       name: 'remove',
