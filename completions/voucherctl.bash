@@ -24,7 +24,7 @@ _voucherctl_commands() {
     'platform vouchers'|'platform voucher') REPLY='list show' ;;
     'platform deliveries'|'platform delivery') REPLY='list show replay' ;;
     'platform clock') REPLY='show set advance forecast' ;;
-    'platform faults'|'platform fault') REPLY='list add remove clear' ;;
+    'platform faults'|'platform fault') REPLY='list add release remove clear' ;;
     'platform snapshots'|'platform snapshot') REPLY='list save restore remove' ;;
     'mcp') REPLY='serve install tools' ;;
     'completion') REPLY='bash zsh fish powershell install uninstall' ;;

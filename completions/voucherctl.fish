@@ -191,8 +191,9 @@ function __voucherctl_commands
                 forecast 'Count what happens if the test clock is advanced'
         case 'platform faults' 'platform fault'
             printf '%s\t%s\n' \
-                list 'List faults, oldest first' \
-                add 'Inject a fault into the next calls of an endpoint, a share, or those that match' \
+                list 'List faults, and the calls that they hold, oldest first' \
+                add 'Inject a fault into the next calls of an endpoint or the next deliveries, a share, or those that match' \
+                release 'Let held calls go on: one, or all' \
                 remove 'Remove a fault' \
                 clear 'Remove all faults'
         case 'platform snapshots' 'platform snapshot'

@@ -36,7 +36,7 @@ export const recordKinds = {
   deliveries: { prefix: 'dlv', noun: 'a delivery', members: ['deliveryId'], notFound: 'DELIVERY_NOT_FOUND' },
   chats: { prefix: 'chat', noun: 'a chat', members: ['chatId', 'chat_id'], notFound: 'CHAT_NOT_FOUND' },
   faults: { prefix: 'flt', noun: 'a fault', members: ['faultId'], notFound: 'FAULT_NOT_FOUND' },
-  requests: { prefix: 'req', noun: 'a request', members: [] },
+  requests: { prefix: 'req', noun: 'a request', members: ['request_id'] },
 } as const satisfies Record<string, Kind>
 export type RecordKind = keyof typeof recordKinds
 

@@ -86,6 +86,8 @@ interface FaultSources {
   newId(prefix: 'flt'): string
   /** Time of the server's clock, ms since 1970. */
   now(): number
+  /** Waits of delays and holds; default: of real time. */
+  readonly waits?: Waits
   readonly random: RandomBytes
 }
 
@@ -123,7 +125,7 @@ export interface FaultedCall {
 
 /** Injects faults into calls of an endpoint, by contract id, and into deliveries (rules/operator.md#faults). */
 export class Faults {
-  readonly #waits = new Waits()
+  readonly #waits: Waits
   readonly #calls = new Set<Promise<unknown>>()
   readonly #held = new Map<HeldCall, () => void>()
   /** Active faults, oldest first. */
@@ -136,6 +138,7 @@ export class Faults {
 
   constructor(sources: FaultSources) {
     this.#sources = sources
+    this.#waits = sources.waits ?? new Waits()
   }
 
   /** Ends all delays and holds until `resume`: these calls run now. */
@@ -241,7 +244,7 @@ export class Faults {
     return result
   }
 
-  /** Holds a call until its release, the end of its client or of the server, or for `hold_ms`. */
+  /** Holds a call (rules/operator.md#held-calls) until its release, the end of its client or of the server, or for `hold_ms`. */
   async #hold({ id, endpoint, hold_ms = HOLD_MS }: Fault, at: HoldPlace, call: FaultedCall): Promise<WaitEnd> {
     const since = formatInstant(this.#sources.now())
     const held: HeldCall = { request_id: call.requestId, fault_id: id, endpoint, at, since, hold_ms }

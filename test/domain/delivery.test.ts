@@ -263,6 +263,7 @@ describe('delivery record', () => {
     status_code: 500,
     error_code: 'http_status',
     error_message: null,
+    fault: null,
   }
   const at = (ms: number) => new Date(ms).toISOString()
 

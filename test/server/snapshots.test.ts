@@ -6,6 +6,7 @@ import { Gate } from '../../src/server/gate.js'
 import { createLimits } from '../../src/server/limits.js'
 import type { ServerOptions } from '../../src/server/options.js'
 import { Snapshots } from '../../src/server/snapshots.js'
+import { Waits } from '../../src/server/waits.js'
 import { all, run } from '../../src/store/operation.js'
 import { createInProcessTransport } from '../../src/testing/test-server.js'
 import { wireSession } from '../support/secure/wire.js'
@@ -18,29 +19,30 @@ import { codeOf, serial } from '../support/server/tenant.js'
 import { WatchedPolls } from '../support/server/watched-polls.js'
 import { onPostgres } from '../support/store/engine-name.js'
 
-/** Faults with which a test can await that a call is delayed. */
-class WatchedFaults extends Faults {
+/** Waits with which a test can await that a call is delayed. */
+class WatchedWaits extends Waits {
   #begun = () => {}
   readonly delayed = new Promise<void>((resolve) => {
     this.#begun = resolve
   })
 
-  override delay(ms: number): Promise<void> {
+  override begin(ms: number) {
     this.#begun()
-    return super.delay(ms)
+    return super.begin(ms)
   }
 }
 
 let server: TestApp
 let polls: WatchedPolls
-let faults: WatchedFaults
+let waits: WatchedWaits
 let snapshots: Snapshots
 let till: Caller
 let bot: Caller
 let operator: Caller
 beforeEach(async () => {
   polls = new WatchedPolls({ across: onPostgres })
-  faults = new WatchedFaults(testFaultSources)
+  waits = new WatchedWaits()
+  const faults = new Faults({ ...testFaultSources, waits })
   const deps = testDeps({ polls, faults, limits: createLimits({ verify: { calls: 2, seconds: 60 } }, () => 0) })
   snapshots = new Snapshots(deps, seed)
   server = testApp({ ...deps, snapshots })
@@ -218,7 +220,7 @@ describe('calls in flight', () => {
     }
     snapshots.include({ pause: countIssued, resume: () => {} })
     const early = issue().then((response) => order.push(`early ${response.status}`))
-    await faults.delayed
+    await waits.delayed
     const reset = snapshots.reset().then(() => order.push('reset'))
     const late = issue().then((response) => order.push(`late ${response.status}`))
     await Promise.all([early, reset, late])

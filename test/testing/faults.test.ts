@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { contract } from '../../src/contract/index.js'
-import { faultKinds } from '../../src/contract/platform/fault-kinds.js'
+import { deliveryFaults, faultKinds } from '../../src/contract/platform/fault-kinds.js'
 import { startServer } from '../../src/testing/index.js'
 import type { NewFault, StartOptions } from '../../src/testing/types.js'
 import { seed } from '../support/server/seed.js'
@@ -156,7 +156,8 @@ test('a fault of each kind can be added', async () => {
   const server = await start({ listen: false })
   for (const kind of faultKinds) {
     const needed = { ...(kind === 'delay' && { delay_ms: 1 }), ...(kind === 'status' && { status: 500 }) }
-    server.faults.add(of({ kind, ...needed }))
+    const endpoint = deliveryFaults.includes(kind) ? 'deliveries' : 'templates.list'
+    server.faults.add({ endpoint, kind, ...needed })
   }
   const listed = await server.operator.faults()
   expect(listed.ok && listed.data.items.map(({ kind }) => kind)).toEqual(faultKinds)

@@ -176,7 +176,7 @@ export const platformControls = group('platform', {
     output: fault,
   }),
 
-  releaseCalls: post('/_platform/v1/faults/release', {
+  releaseCalls: post('/_platform/v1/held-calls/release', {
     summary: 'Let held calls go on: one, or all',
     body: input({ request_id: Type.Optional(requestId) }),
     bodyOptional: true,

@@ -8,7 +8,7 @@ export const DELIVERIES = 'deliveries'
  * of the page with the members that it presets. Schema, flags, types, help and the page follow from these tables.
  */
 export const faultTable = {
-  drop_response: ['closes the connection after the work was done', 'lose their response', 'Lose the response', {}],
+  drop_response: ['closes the connection after the work', 'lose their response', 'Lose the response', {}],
   delay: ['waits', 'are delayed', 'Take 1 s longer', { delay_ms: 1000 }],
   error: ['responds 503', 'fail with 503', 'Fail with 503', {}],
   status: ['responds with a status', 'fail with', 'Fail with 429', { status: 429, retry_after: 1 }],
@@ -18,13 +18,13 @@ export const faultTable = {
     'Refuse the connection',
     {},
   ],
-  cut_connection: ['closes it after the head of the response', 'get only the head', 'Cut the connection', {}],
+  cut_connection: ['closes it after the head', 'get only the head', 'Cut the connection', {}],
   cut_body: ['closes it after half of the body', 'get half of the body', 'Send half of the body', {}],
   silence: ['does the work and sends nothing', 'get no response', 'Send nothing', {}],
-  hold: ['waits at a place until you release the call', 'are held', 'Hold until released', {}],
-  duplicate: ['sends a delivery twice', 'arrive twice', 'Arrive twice', {}],
+  hold: ['waits for a release', 'are held', 'Hold until released', {}],
+  duplicate: ['sends it twice', 'arrive twice', 'Arrive twice', {}],
   late: ['sends it after the next of its chat', 'arrive after the next of their chat', 'Arrive late', {}],
-  lost: ['fails an attempt without sending it', 'get lost', 'Get lost', {}],
+  lost: ['sends nothing', 'get lost', 'Get lost', {}],
   forged: ['signs it wrongly', 'have a wrong signature', 'Have a wrong signature', {}],
   stale: ['signs it as 10 minutes ago', 'have a signature of 10 minutes ago', 'Have an old signature', {}],
 } as const
@@ -47,13 +47,13 @@ export type HoldPlace = keyof typeof holdPlaces
 
 /** Whole numbers of a fault: minimum, maximum, and what they mean. */
 export const faultNumbers = {
-  times: [1, 1_000_000, 'Number of calls or attempts, default 1, or all with a share'],
+  times: [1, 1_000_000, 'Number of calls or attempts; default 1, with a share all'],
   delay_ms: [0, 60_000, 'Milliseconds before the call, required for delay'],
-  nth: [1, 1_000_000, 'First matching call or attempt that it affects: 3 is the third'],
+  nth: [1, 1_000_000, 'First matching call that it affects: 3 is the third'],
   seed: [0, 2 ** 32 - 1, 'Repeats the random choice of a share'],
   status: [300, 599, 'HTTP status, required for status'],
   retry_after: [0, 86_400, 'With status: seconds of the header Retry-After'],
-  hold_ms: [1, 3_600_000, 'With hold: milliseconds until the call goes on by itself, default 60,000'],
+  hold_ms: [1, 3_600_000, 'With hold: maximum milliseconds, default 60,000'],
 } as const satisfies Record<string, readonly [number, number, string]>
 export type FaultNumber = keyof typeof faultNumbers
 

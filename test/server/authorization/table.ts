@@ -124,6 +124,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.forecast': row(`GET ${platform}/clock/forecast`, 'operator'),
   'platform.faults': row(`GET ${platform}/faults`, 'operator'),
   'platform.addFault': row(`POST ${platform}/faults`, 'operator'),
+  'platform.releaseCalls': row(`POST ${platform}/held-calls/release`, 'operator'),
   'platform.removeFault': row(`DELETE ${platform}/faults/:faultId`, 'operator'),
   'platform.clearFaults': row(`DELETE ${platform}/faults`, 'operator'),
   'platform.snapshots': row(`GET ${platform}/snapshots`, 'operator'),

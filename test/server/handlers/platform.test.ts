@@ -6,6 +6,7 @@ import { contract, endpoints } from '../../../src/contract/index.js'
 import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
 import { TokenUses } from '../../../src/server/background/counts.js'
 import { Faults } from '../../../src/server/faults.js'
+import { Waits } from '../../../src/server/waits.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { START_MS, sharedApp, testApp, testFaultSources } from '../../support/server/app.js'
 import { callerOf, wireOf } from '../../support/server/client.js'
@@ -148,8 +149,10 @@ describe('injected faults', () => {
       order.push(`a delay of ${ms} ms begins`)
       await setImmediate()
       order.push('the delay ends')
+      return 'time' as const
     }
-    const own = testApp({ faults: Object.assign(new Faults(testFaultSources), { delay }) })
+    const waits = Object.assign(new Waits(), { begin: (ms: number) => ({ ended: delay(ms), release: () => {} }) })
+    const own = testApp({ faults: new Faults({ ...testFaultSources, waits }) })
     const tenant = await newTenant(own)
     await tenant.operator(contract.platform.addFault, { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 30 })
     order.push((await tenant.console(contract.apps.list, {})).status)

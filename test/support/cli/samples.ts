@@ -164,6 +164,7 @@ const mutations: Readonly<Record<string, Row>> = {
   'platform snapshots restore': [platform.restoreSnapshot, 'seeded --yes', 'NAME'],
   'platform snapshots remove': [platform.removeSnapshot, 'seeded --yes', 'NAME'],
   'platform reset': [platform.reset, '--yes', '--yes'],
+  'platform faults release': [platform.releaseCalls],
   'platform faults clear': [platform.clearFaults],
 }
 

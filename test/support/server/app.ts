@@ -56,7 +56,7 @@ export interface TestApp {
 }
 
 /** Sources of a `Faults` without a server. */
-export const testFaultSources = { newId: () => 'flt_1', random: seededRandom('faults') }
+export const testFaultSources = { newId: () => 'flt_1', now: () => START_MS, random: seededRandom('faults') }
 
 /** Snapshots whose reset and restore change nothing, because most tests of a file share one server. */
 class HarmlessSnapshots extends Snapshots {

@@ -116,6 +116,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
     const fault = { endpoint: 'apps.list', kind: 'delay', times: 1, delay_ms: 0 } as const
     return { faultId: (await tenant.operator(contract.platform.addFault, fault)).data.id }
   },
+  'platform.releaseCalls': async () => ({}),
   'platform.clearFaults': async () => ({}),
   'platform.requests': async () => ({}),
   'platform.applications': async () => ({}),

@@ -90,7 +90,7 @@ export const clock: Group = {
 const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code', 'at']
 
 /** Members of the body that `--match-body` names. */
-const jsonObject = one('JSON', 'Only calls or deliveries whose body has these members; no credentials here', (text) => {
+const jsonObject = one('JSON', 'Only if the body has these members; no credentials here', (text) => {
   const value = parseObject(text)
   return value === undefined
     ? { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }
@@ -126,13 +126,13 @@ export const faults: Group = {
         endpoint: required(
           ofKind(
             'endpoints',
-            member('Endpoint such as vouchers.redeem (`voucherctl server openapi` names them), or deliveries', 'ID'),
+            member('vouchers.redeem and others (`voucherctl server openapi`), or deliveries', 'ID'),
           ),
           'Endpoint',
         ),
         kind: required(member(kindSummary, 'KIND'), 'Kind'),
         times: member(faultNumbers.times[2], 'N'),
-        share: member('Share of the calls, chosen at random: 0.05 is one in twenty', 'SHARE'),
+        share: member('Share, chosen at random: 0.05 is one in twenty', 'SHARE'),
         seed: member(faultNumbers.seed[2], 'N'),
         nth: member(faultNumbers.nth[2], 'N'),
         'match-path': at(
@@ -160,12 +160,10 @@ export const faults: Group = {
         'hold-ms': member(faultNumbers.hold_ms[2], 'MS'),
       },
       examples: [
-        'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response',
         {
           command: 'voucherctl platform faults add --endpoint vouchers.redeem --kind drop_response --share 0.05',
           comment: '5 % of the redeems lose their response',
         },
-        'voucherctl platform faults add --endpoint vouchers.redeem --kind status --status 429 --retry-after 2 --nth 3',
         'voucherctl platform faults add --endpoint vouchers.redeem --kind hold --at committed',
         'voucherctl platform faults add --endpoint deliveries --kind duplicate --match-type voucher.redeemed',
       ],

@@ -7,8 +7,20 @@ test.each([
   [{ share: 0.05 }, '5 % of the calls of vouchers.redeem fail with 503.'],
   [{ share: 0.5, times: 2, left: 2 }, '50 % of the calls of vouchers.redeem fail with 503, at most 2 times.'],
   [{ share: null, times: 1, left: 1 }, 'The next call of vouchers.redeem will fail with 503.'],
-  [{ share: null, times: 1, kind: 'drop_response' }, 'The next call of vouchers.redeem will lose its response.'],
-  [{ share: null, times: 2, kind: 'delay' }, 'The next 2 calls of vouchers.redeem will be delayed.'],
+  [
+    { share: null, times: 1, left: 1, kind: 'drop_response' },
+    'The next call of vouchers.redeem will lose its response.',
+  ],
+  [{ share: null, times: 2, left: 2, kind: 'delay' }, 'The next 2 calls of vouchers.redeem will be delayed.'],
+  [
+    { share: null, left: 1, kind: 'hold', at: 'committed' },
+    'The next call of vouchers.redeem will be held after the commit.',
+  ],
+  [{ share: null, left: 1, endpoint: 'deliveries', kind: 'duplicate' }, 'The next delivery will arrive twice.'],
+  [
+    { share: null, left: 3, endpoint: 'deliveries', kind: 'forged', match: { type: 'ping' } },
+    'The next 3 matching deliveries will have a wrong signature.',
+  ],
   [
     { share: null, nth: 3, match: { path: '/a' } },
     'The matching calls of vouchers.redeem from number 3 on fail with 503.',

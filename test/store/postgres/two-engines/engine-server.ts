@@ -37,7 +37,7 @@ export class EngineServer {
     const deps = {
       ...usual,
       leaseNow: () => clock.now(),
-      faults: new Faults({ newId: newTestId, random: callRandom }),
+      faults: new Faults({ newId: newTestId, now: () => clock.now(), random: callRandom }),
       secure: across ? usual.secure : { ...usual.secure, sessions: memorySessions<ServerSession>() },
     }
     this.server = testApp({ ...deps, snapshots: new Snapshots(deps) })
