@@ -192,7 +192,7 @@ function __voucherctl_commands
         case 'platform faults' 'platform fault'
             printf '%s\t%s\n' \
                 list 'List faults, and the calls that they hold, oldest first' \
-                add 'Inject a fault into the next calls of an endpoint or the next deliveries, a share, or those that match' \
+                add 'Inject a fault into calls of an endpoint, or into deliveries' \
                 release 'Let held calls go on: one, or all' \
                 remove 'Remove a fault' \
                 clear 'Remove all faults'

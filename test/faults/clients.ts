@@ -40,6 +40,28 @@ export async function send(tenant: Tenant, callLog: CallLog, entry: Entry): Prom
   }
 }
 
+/** Maximum ms of a planted hold: other clients release most of them earlier. */
+const HOLD_MS_MAX = 2_000
+
+/** Sometimes holds the next call of an endpoint at a random place, or releases the held calls. */
+async function disturb(tenant: Pick<Tenant, 'operator'>, action: Action, random: Random): Promise<void> {
+  const [holds, releases] = [random.chance(0.05), random.chance(0.05)]
+  const at = random.pick(['before', 'committed', 'answered'] as const)
+  const hold = { endpoint: `vouchers.${action}`, kind: 'hold', at, hold_ms: random.between(1, HOLD_MS_MAX) } as const
+  try {
+    if (holds) await tenant.operator(contract.platform.addFault, hold)
+    if (releases) await tenant.operator(contract.platform.releaseCalls, {})
+  } catch {
+    // The server has ended: the next call notices.
+  }
+}
+
+/** True if the server holds a call now. */
+export async function holdsCall(tenant: Tenant): Promise<boolean> {
+  const { data } = await tenant.operator(contract.platform.faults, {})
+  return data.held.length > 0
+}
+
 export interface Work {
   readonly tenant: Tenant
   readonly callLog: CallLog
@@ -48,6 +70,8 @@ export interface Work {
   readonly name: string
   /** Templates to issue from, mostly from the first. */
   readonly templateIds: readonly string[]
+  /** Plants and releases holds of calls at random; absent for none. */
+  readonly holdsFor?: Pick<Tenant, 'operator'>
   /** Set for a client with one connection: it never sends a call twice concurrently. */
   readonly oneAtATime?: boolean
   /** Called before each call: false stops the client. */
@@ -64,6 +88,7 @@ export async function clerk(work: Work): Promise<void> {
   let going = true
   const settle = async (key: string, action: Action, input: Entry['input']): Promise<ApiResponse | null> => {
     if (!going || !work.shouldContinue()) return null
+    if (work.holdsFor !== undefined) await disturb(work.holdsFor, action, random)
     const entry = callLog.open(key, action, input)
     const twice = !work.oneAtATime && random.chance(0.1) ? [entry, entry] : [entry]
     const responses = await Promise.all(twice.map((it) => send(tenant, callLog, it)))

@@ -171,7 +171,7 @@ export const platformControls = group('platform', {
   }),
 
   addFault: post('/_platform/v1/faults', {
-    summary: 'Inject a fault into the next calls of an endpoint or the next deliveries, a share, or those that match',
+    summary: 'Inject a fault into calls of an endpoint, or into deliveries',
     body: faultInput,
     output: fault,
   }),

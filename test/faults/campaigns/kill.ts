@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { contract } from '../../../src/contract/index.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerks, retryUnresolved, send } from '../clients.js'
+import { clerks, holdsCall, retryUnresolved, send } from '../clients.js'
 import { breachesOf } from '../invariants.js'
 import { tenantAt } from '../server.js'
 import { startWithTenant } from '../server-with-tenant.js'
@@ -27,6 +27,7 @@ export const kill: Campaign = {
     'a kill left committed transactions in the WAL',
     'a kill left an uncommitted tail in the WAL',
     'a retry was a replay',
+    'a call was held when the server was killed',
     'a redemption was reversed',
     'a voucher was redeemed again after a reversal',
     'the quota of a template was exhausted',
@@ -49,6 +50,8 @@ export const kill: Campaign = {
       let killing: Promise<void> | undefined
       const killSoon = async () => {
         await wait(laterMs)
+        // Asking delays the kill, which should also hit a writing server.
+        if (laterMs % 4 === 0 && (await holdsCall(tenant))) sometimes.note('a call was held when the server was killed')
         await server.kill()
       }
       await clerks(CLIENTS, {
@@ -56,6 +59,7 @@ export const kill: Campaign = {
         callLog,
         random: random.of(`round ${round}`),
         name: `k${round}`,
+        holdsFor: tenant,
         templateIds: [templateId, narrow.id],
         shouldContinue: () => true,
         onResponse: () => {

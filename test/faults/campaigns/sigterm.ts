@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Tenant } from '../../support/server/tenant.js'
 import { type Campaign, type Run, spread } from '../campaign.js'
-import { clerk } from '../clients.js'
+import { clerk, holdsCall } from '../clients.js'
 import { breachesOf } from '../invariants.js'
 import { tenantAt } from '../server.js'
 import { startWithTenant } from '../server-with-tenant.js'
@@ -16,6 +17,7 @@ export const sigterm: Campaign = {
   name: 'SIGTERM under load of 16 clients',
   states: [
     'a call was acknowledged after the signal',
+    'a call was held at the signal',
     'a response closed its connection',
     'the WAL had transactions before the stop',
     'a redemption was reversed',
@@ -27,12 +29,17 @@ export const sigterm: Campaign = {
     let { server } = started
     const broken: string[] = []
     const ends: number[] = []
+    let signalledAt = 0
     const stops = quick ? 3 : 50
+    const stop = async (tenant: Tenant) => {
+      if (await holdsCall(tenant)) sometimes.note('a call was held at the signal')
+      signalledAt = performance.now()
+      return server.stop()
+    }
     for (let round = 0; round < stops && broken.length === 0; round++) {
       const stopAfter = random.between(CLIENTS, 300)
       let responses = 0
       let stopped: Promise<number | null> | undefined
-      let signalledAt = 0
       const work = async (client: number) => {
         // One keep-alive connection per client, so that no request follows a response with `Connection: close`.
         const line = server.line()
@@ -44,6 +51,8 @@ export const sigterm: Campaign = {
           random: random.of(name),
           name,
           templateIds: [templateId],
+          // Its responses on the line of the client could close that line.
+          holdsFor: tenantAt(server, first),
           oneAtATime: true,
           shouldContinue: () => !closed,
           onResponse({ headers, status }) {
@@ -54,8 +63,7 @@ export const sigterm: Campaign = {
             if (responses !== stopAfter) return
             const { committed } = walFrames(join(dataDir, 'voucherctl.db-wal'))
             if (committed > 0) sometimes.note('the WAL had transactions before the stop')
-            signalledAt = performance.now()
-            stopped = server.stop()
+            stopped = stop(tenantAt(server, first))
           },
         })
         line.close()
