@@ -99,10 +99,6 @@ const jsonObject = one('JSON', 'Only if the body has these members; no credentia
 
 const heldLine = ({ request_id: id, endpoint, at: place, since }: HeldCall) =>
   `${endpoint} ${id} is held ${holdPlaces[place]} since ${since}.`
-const heldCalls = (held: readonly HeldCall[]) =>
-  held.length === 0
-    ? undefined
-    : [...held.map(heldLine), `To let them go on: ${suggested`platform faults release`}`].join('\n')
 
 const does = (kinds: readonly FaultKind[]) => kinds.map((it) => `${it} ${faultTable[it][0]}`).join('; ')
 const callFaults = faultKinds.filter((it) => !deliveryFaults.includes(it))
@@ -117,17 +113,20 @@ export const faults: Group = {
       name: 'list',
       endpoint: contract.faults,
       examples: ['voucherctl platform faults list'],
-      view: { members: faultMembers, empty: 'There are no faults.', next: ({ held }) => heldCalls(held) },
+      view: {
+        members: faultMembers,
+        empty: 'There are no faults.',
+        headline: ({ held }) => (held.length === 0 ? undefined : held.map(heldLine).join(' ')),
+        next: ({ held }) =>
+          held.length === 0 ? undefined : `To let them go on: ${suggested`platform faults release`}`,
+      },
     }),
     callLeaf({
       name: 'add',
       endpoint: contract.addFault,
       flags: {
         endpoint: required(
-          ofKind(
-            'endpoints',
-            member('vouchers.redeem and others (`voucherctl server openapi`), or deliveries', 'ID'),
-          ),
+          ofKind('endpoints', member('vouchers.redeem and others (`voucherctl server openapi`), or deliveries', 'ID')),
           'Endpoint',
         ),
         kind: required(member(kindSummary, 'KIND'), 'Kind'),

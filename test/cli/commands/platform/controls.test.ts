@@ -32,3 +32,18 @@ test.each([
   expect(ran.exit).toBe(0)
   expect(ran.stdout).toContain(sentence)
 })
+
+test('platform faults list names the held calls, even without a fault', async () => {
+  const call = { fault_id: 'flt_01', at: 'before', since: '2027-03-01T12:00:00.000Z', hold_ms: 60_000 }
+  const held = ['vouchers.redeem', 'vouchers.issue'].map((endpoint, n) => ({
+    ...call,
+    endpoint,
+    request_id: `req_${n}`,
+  }))
+  const { baseUrl } = await stub(() => success({ items: [], held }))
+  const ran = await cli(`platform faults list --base-url ${baseUrl}`, { env: secrets })
+  expect([ran.exit, ran.stdout]).toEqual([
+    0,
+    'vouchers.redeem req_0 is held before the work since 2027-03-01 12:00:00Z. vouchers.issue req_1 is held before the work since 2027-03-01 12:00:00Z.\n\nThere are no faults.\n',
+  ])
+})
