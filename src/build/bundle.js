@@ -36,7 +36,7 @@ const groups = [
   // Every server loads each of these groups, which would otherwise be 2 to 14 files. Other commands share what they import.
   ...Object.entries({
     serving:
-      /[\\/]src[\\/](?:domain|secure[\\/]server|store[\\/](?!move|postgres[\\/](?!key-))|server[\\/](?:faults|keys|transport[\\/](?:shared-)?keys|seed[\\/]vouchers|http[\\/]body))/,
+      /[\\/]src[\\/](?:domain|secure[\\/]server|store[\\/](?!move|postgres[\\/](?!key-))|server[\\/](?:faults|waits|keys|transport[\\/](?:shared-)?keys|seed[\\/]vouchers|http[\\/]body))/,
     server: /[\\/]commands[\\/]server[\\/](?:log-|start|server\.ts)|cli[\\/]server[\\/]seed-file|files[\\/]port-holder/,
     contract: /[\\/]contract[\\/](?:envelope|index|rate-limits|secure\.ts|platform[\\/](?!captured|platform))/,
     envelope: /[\\/]src[\\/]secure[\\/](?:aead|envelope|inner-|key-schedule|public-key|suite)/,
