@@ -11,7 +11,7 @@ export const faultTable = {
   drop_response: ['closes the connection after the work', 'lose their response', 'Lose the response', {}],
   delay: ['waits', 'are delayed', 'Take 1 s longer', { delay_ms: 1000 }],
   error: ['responds 503', 'fail with 503', 'Fail with 503', {}],
-  status: ['responds with a status', 'fail with', 'Fail with 429', { status: 429, retry_after: 1 }],
+  status: ['responds with a status', 'fail with', 'Fail with a status', { status: 429, retry_after: 1 }],
   refuse_connection: [
     'closes it before the work',
     'lose their connection before the work',

@@ -17,7 +17,7 @@ const states: readonly Delivery['status'][] = [
   'cancelled',
 ]
 
-const types: readonly UpdateType[] = [
+export const updateTypes: readonly UpdateType[] = [
   'message',
   'my_chat_member',
   'friend_request',
@@ -42,7 +42,7 @@ export function DeliveriesView({ query }: ViewProps) {
     <article>
       <Heading>Deliveries</Heading>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        {choice('type', 'Type', stateOptions(types))}
+        {choice('type', 'Type', stateOptions(updateTypes))}
         {features.value?.source === 'server' && choice('bot_id', 'Bot', <BotOptions own={query.get('bot_id')} />)}
         <TextFilter name="update_id" label="Update id" />
         {choice('status', 'State', stateOptions(states))}
@@ -54,7 +54,7 @@ export function DeliveriesView({ query }: ViewProps) {
 
 type Named = Pick<Bot, 'id' | 'name'>
 
-function BotOptions({ own }: { readonly own: string | null }) {
+export function BotOptions({ own }: { readonly own: string | null }) {
   const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reset', 'reviews', 'seed'])
   const bots = result?.ok ? result.data.items : []
   // A link may name a bot that is not among the newest ones.
