@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Bot } from '../../../../contract/bots.js'
 import type { UpdateType } from '../../../../contract/updates.js'
 import type { Delivery } from '../../../../contract/webhook.js'
-import { type Column, Heading, Status, TextFilter, Time, useRead } from '../../components.js'
+import { type Column, Heading, PlantedFault, Status, TextFilter, Time, useRead } from '../../components.js'
 import { linkTo, setFilter, type ViewProps } from '../../router.js'
 import { features } from '../../state.js'
 import { List } from '../list.js'
@@ -75,9 +75,12 @@ const columns: readonly Column<Delivery>[] = [
   {
     head: 'Update',
     cell: (delivery) => (
-      <a href={linkTo(['deliveries', delivery.id])}>
-        {delivery.update_type} {delivery.update_id}
-      </a>
+      <>
+        <a href={linkTo(['deliveries', delivery.id])}>
+          {delivery.update_type} {delivery.update_id}
+        </a>{' '}
+        <PlantedFault kind={delivery.attempts.at(-1)?.fault} />
+      </>
     ),
   },
   { head: 'State', cell: StateBadge },
