@@ -46,8 +46,10 @@ test('redeem appears in the stream, and its request, response and voucher open f
   const id = await redeem()
   const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
   await row.waitFor()
-  // The open stream brought it: the page asked at most for names and for the time.
-  expect(asked.filter((it) => !/\/_platform\/v1\/(?:applications\?|bots\?|templates\?|clock$)/.test(it))).toEqual([])
+  // The open stream brought it: the page asked at most for names, the time and held calls.
+  expect(
+    asked.filter((it) => !/\/_platform\/v1\/(?:applications\?|bots\?|templates\?|clock$|faults$)/.test(it)),
+  ).toEqual([])
   await row.getByRole('link').click()
   await page.waitForURL(/\/_platform\/ui\/requests\/req_/)
   await page.getByRole('heading', { name: 'Response', exact: true }).waitFor()
@@ -108,10 +110,10 @@ test('clock of the page does what its forecast says when it is advanced', async 
 
 test('fault of the page affects the next call when switched on, and ends when switched off', async () => {
   const page = await open('/faults')
-  await page.getByLabel('Endpoint').selectOption('vouchers.verify')
+  await page.getByLabel('Target').selectOption('vouchers.verify')
   await page.getByLabel('What happens').selectOption({ label: 'Fail with 503' })
-  await page.getByLabel('Share of the calls in %').fill('100')
-  await page.getByLabel('How many calls').fill('')
+  await page.getByLabel('Share in %').fill('100')
+  await page.getByLabel('How many').fill('')
   await page.getByRole('button', { name: 'Switch it on' }).click()
   const fault = page.getByRole('button', { name: 'Remove: 100 % of the calls of vouchers.verify' })
   await fault.waitFor()

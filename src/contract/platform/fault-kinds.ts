@@ -11,7 +11,7 @@ export const faultTable = {
   drop_response: ['closes the connection after the work', 'lose their response', 'Lose the response', {}],
   delay: ['waits', 'are delayed', 'Take 1 s longer', { delay_ms: 1000 }],
   error: ['responds 503', 'fail with 503', 'Fail with 503', {}],
-  status: ['responds with a status', 'fail with', 'Fail with 429', { status: 429, retry_after: 1 }],
+  status: ['responds with a status', 'fail with', 'Fail with a status', { status: 429, retry_after: 1 }],
   refuse_connection: [
     'closes it before the work',
     'lose their connection before the work',
@@ -59,6 +59,13 @@ export type FaultNumber = keyof typeof faultNumbers
 
 export const FAULT_CODE = '^[A-Z][A-Z0-9_]{0,63}$'
 export const FAULT_PATH = '^/[!-~]{0,255}$'
+
+/** Kind that the headers of a delivery name. A listener gets headers of any sender: other values name none. */
+export function faultOfHeaders(headers: readonly (readonly [name: string, value: string])[]): { fault?: FaultKind } {
+  const [, named] = headers.find(([name]) => name.toLowerCase() === FAULT_HEADER.toLowerCase()) ?? []
+  const fault = faultKinds.find((it) => it === named)
+  return fault ? { fault } : {}
+}
 
 /** Calls by path, deliveries by bot and type, both by members of the body. */
 export interface FaultMatch {

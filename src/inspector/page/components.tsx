@@ -140,6 +140,11 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
+/** Marks what a planted fault affected, so that nobody takes its effect for an error of the server. */
+export function PlantedFault({ kind }: { readonly kind: string | undefined }) {
+  return kind ? <Badge tone="warn">planted fault: {kind}</Badge> : null
+}
+
 /** Tone of an HTTP status; null means that no response arrived. */
 const toneOf = (status: number | null): Tone =>
   status === null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'

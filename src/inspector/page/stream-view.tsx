@@ -11,6 +11,7 @@ import { linkTo, place, setFilter, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
+import { HeldCalls } from './views/state/held-calls.js'
 import { VirtualList } from './virtual-list.js'
 
 /** Key of the entry from which the keys j and k move; kept while another view is open. */
@@ -32,6 +33,7 @@ export function StreamView() {
       {Form && chosen.value && (
         <Form chosen={chosen.value} choose={choose} shown={entries.map((it) => it.id)} close={() => choose(null)} />
       )}
+      {features.value?.views.includes('faults') && <HeldCalls />}
       {entries.length === 0 ? (
         <Empty />
       ) : (
@@ -180,12 +182,11 @@ function rowOf(entry: Entry, ariaIndex: number) {
   )
 }
 
-function marksOf({ replayed, line }: Entry): readonly (readonly ['note' | 'warn', string])[] {
-  const request = line.kind === 'request' ? line.request : undefined
+function marksOf({ replayed, fault, line }: Entry): readonly (readonly ['note' | 'warn', string])[] {
   return [
     ...(replayed ? ([['note', 'replay']] as const) : []),
-    ...(request?.by_operator ? ([['warn', 'operator']] as const) : []),
-    ...(request?.fault ? ([['warn', 'fault']] as const) : []),
+    ...(line.kind === 'request' && line.request.by_operator ? ([['warn', 'operator']] as const) : []),
+    ...(fault ? ([['warn', 'fault']] as const) : []),
   ]
 }
 

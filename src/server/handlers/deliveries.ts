@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../../contract/errors.js'
 import { type DeliveryReplay, REPLAY_BYTES_MAX } from '../../contract/platform/deliveries.js'
+import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import { updateSubject } from '../../domain/update.js'
 import * as deliveries from '../../store/delivery/deliveries.js'
 import { readUpdate } from '../../webhook/signature.js'
@@ -64,8 +65,9 @@ export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }
         const result = await sender
           .send({ url, body, headers, allowedIps, isBorrowed })
           .finally(() => running.splice(running.indexOf(bot.id), 1))
+        const { fault } = faultOfHeaders(Object.entries(headers))
         const made: MadeAttempt = {
-          ...{ deliveryId, updateId: delivery.update_id, botId: bot.id, url, headers, body, result, secrets },
+          ...{ deliveryId, updateId: delivery.update_id, botId: bot.id, url, headers, body, result, secrets, fault },
           subject: found.body === null ? { type: delivery.update_type, voucherId: null } : updateSubject(found.body),
           startedAt: now,
           endedAt: trueTime(clock),

@@ -68,7 +68,9 @@ export class HttpServer extends http.Server {
       this.#connections.get(socket)?.refuse(() => refuse('CONNECT'))
     })
     this.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+      // Browsers connect in advance, and would take a response to nothing for that of their next request.
+      const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && (socket as Socket).bytesRead === 0
+      if (isUnused || error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
       else this.#connections.get(socket as Socket)?.refuse(() => refuse(error))
     })
   }

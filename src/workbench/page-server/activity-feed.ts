@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { ActivityLine, DeliveryActivity } from '../../contract/platform/activity.js'
+import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import { Followers } from '../../inspector/line-stream.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
-import { updateIdOf } from '../header-pairs.js'
+import { pairsOf, updateIdOf } from '../header-pairs.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { errorOf, iso } from './inbox-records.js'
@@ -85,6 +86,7 @@ export class ActivityFeed {
     return {
       ...common,
       ...result,
+      ...faultOfHeaders(pairsOf(headers)),
       delivery_id: id,
       update_id: updateIdOf(update_id),
       update_type: type,

@@ -1,5 +1,6 @@
 import { CAPTURED_BYTES_MAX, type CapturedExchange } from '../../contract/platform/activity.js'
 import type { AttemptExchange, DeliveryDetail } from '../../contract/platform/deliveries.js'
+import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import type { Delivery } from '../../contract/webhook.js'
 import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
@@ -16,7 +17,7 @@ export function stateOf({ verdict, status }: Pick<DeliverySummary, 'verdict' | '
 }
 
 /** Converts a delivery without its content. */
-export function deliveryOf({ id, at, update_id, type, verdict, responses }: StoredDelivery): Delivery {
+export function deliveryOf({ id, at, update_id, type, verdict, headers, responses }: StoredDelivery): Delivery {
   const last = responses.at(-1)
   const refusal = verdict === 'refused' ? { last_attempt_at: iso(at), last_status_code: 401 } : undefined
   return {
@@ -43,6 +44,7 @@ export function deliveryOf({ id, at, update_id, type, verdict, responses }: Stor
       duration_ms: line.duration_ms,
       status_code: line.status,
       error: errorOf(line),
+      ...(line.replay ? {} : faultOfHeaders(pairsOf(headers))),
     })),
     ...refusal,
   }
@@ -111,6 +113,7 @@ function attemptOf(stored: StoredDelivery, response: RecordedResponse, index: nu
     status,
     error: errorOf(response),
     duration_ms,
+    ...(replay ? {} : faultOfHeaders(pairsOf(stored.headers))),
   }
 }
 

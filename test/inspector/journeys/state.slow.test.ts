@@ -108,11 +108,11 @@ test('reset of a database that other servers use asks once more, and then says s
 
 test('fault of any endpoint is described before it is switched on, and then affects its calls', async () => {
   const page = await open('/faults')
-  await page.getByLabel('Endpoint').selectOption('apps.list')
+  await page.getByLabel('Target').selectOption('apps.list')
   await page.getByLabel('What happens').selectOption('status')
-  await page.getByLabel('From call number').fill('2')
+  await page.getByLabel('From number').fill('2')
   await page.getByLabel('Status', { exact: true }).fill('409')
-  await page.getByText('Calls of apps.list from number 2 on fail with 409, 1 call only.').waitFor()
+  await page.getByText('The calls of apps.list from number 2 on fail with 409, at most 1 time.').waitFor()
   await checkLook(page, 'fault-form')
   await page.getByRole('button', { name: 'Switch it on' }).click()
   const entry = page.getByRole('listitem').filter({ hasText: 'apps.list' })
@@ -131,9 +131,9 @@ test('fault form takes what to match, and says which field cannot be read', asyn
   await page.getByText('The body to match is a JSON object').waitFor()
   await page.getByLabel('Only these members of the body').fill('{"reference":"till-4"}')
   await page.getByLabel('What happens').selectOption('error')
-  await page.getByText('Matching calls of vouchers.redeem fail with 503, 1 call only.').waitFor()
+  await page.getByText('The next matching call of vouchers.redeem will fail with 503.').waitFor()
   await page.getByRole('button', { name: 'Switch it on' }).click()
-  await page.getByRole('listitem').filter({ hasText: 'Matching calls' }).waitFor()
+  await page.getByRole('listitem').filter({ hasText: 'matching call' }).waitFor()
   const { credential } = await server.issue()
   const once = { retry: { tries: 1 } }
   expect(await server.client.vouchers.redeem({ credential, reference: 'till-4' }, once)).toMatchObject({ status: 503 })

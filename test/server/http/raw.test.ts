@@ -296,6 +296,16 @@ describe('slow clients', () => {
     }
     await close()
   })
+
+  it('connection on which nothing was sent is closed at the timeout without a response', async () => {
+    const { app, close } = testApp()
+    const port = await portOf(app)
+    Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })
+    const connection = await RawConnection.to(port)
+    await connection.end()
+    expect(connection.received).toBe('')
+    await close()
+  })
 })
 
 it('random bytes on a connection never cause a 5xx and never stop the server', async () => {

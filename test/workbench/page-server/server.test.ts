@@ -150,6 +150,29 @@ test('page of a listener shows why it refused a delivery, as webhook verify --ex
   expect(JSON.stringify(detail)).not.toContain(secret)
 })
 
+test('page of a listener names the planted fault of a delivery, and no other text', async () => {
+  const { listener, client } = await pageOf((await application(200)).url)
+  const send = (id: number, fault: string, secrets = [secret]) => {
+    const body = updateBody(id)
+    const headers = { ...signed(body, id, secrets), 'X-Platform-Fault': fault }
+    return fetch(listener.url, { method: 'POST', body, headers })
+  }
+  await send(7, 'forged', ['another'])
+  await send(8, 'late')
+  await send(9, 'any text')
+  const stream = await client.follow('/_platform/v1/activity?follow=true')
+  const lines = [await stream.next(), await stream.next(), await stream.next()].map(deliveryOf)
+  expect(lines.map((it) => [it?.update_id, it?.fault])).toEqual([
+    [null, 'forged'],
+    [8, 'late'],
+    [9, undefined],
+  ])
+  const { delivery, responses } = await withResponse(client, '1-2')
+  expect([delivery.attempts[0]?.fault, responses[0]?.fault]).toEqual(['late', 'late'])
+  const other = await withResponse(client, '1-3')
+  expect(other.delivery.attempts[0]).not.toHaveProperty('fault')
+})
+
 test('listener page marks the signature of a delivery and shows the response of the app', async () => {
   const { listener, client } = await pageOf((await application(422)).url)
   await deliver(listener.url, 7)

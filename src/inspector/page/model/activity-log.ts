@@ -1,4 +1,5 @@
 import type { ActivityLine } from '../../../contract/platform/activity.js'
+import type { FaultKind } from '../../../contract/platform/fault-kinds.js'
 
 type Shown = Extract<ActivityLine, { kind: 'request' | 'delivery' }>
 
@@ -19,6 +20,8 @@ export interface Entry {
   readonly owner: string | null
   readonly voucher: string | null
   readonly replayed: boolean
+  /** Kind of the planted fault that affected it. */
+  readonly fault: FaultKind | undefined
   /** True for a call of the operator API. */
   readonly isOfOperator: boolean
   readonly ms: number
@@ -44,6 +47,7 @@ export function entryOf(line: Shown): Entry {
       owner: it.application_id,
       voucher: it.voucher_id,
       replayed: it.replayed,
+      fault: it.fault,
       isOfOperator: it.path?.startsWith('/_platform/') ?? false,
       ms: it.duration_ms,
       line,
@@ -61,6 +65,7 @@ export function entryOf(line: Shown): Entry {
     owner: it.bot_id,
     voucher: it.voucher_id,
     replayed: it.replay,
+    fault: it.fault,
     isOfOperator: false,
     ms: it.duration_ms,
     line,

@@ -1,34 +1,65 @@
-import { type FaultKind, faultTable, type NewFault } from '../../../contract/platform/fault-kinds.js'
-import { faultSentence } from './fault-sentence.js'
-import { plural } from './format.js'
+import {
+  DELIVERIES,
+  deliveryFaults,
+  type FaultKind,
+  type FaultMatch,
+  faultKinds,
+  faultTable,
+  type HoldPlace,
+  type NewFault,
+} from '../../../contract/platform/fault-kinds.js'
+import { faultSentence } from '../../../contract/platform/fault-sentence.js'
+import type { UpdateType } from '../../../contract/updates.js'
+
+/** Texts of the form's fields by name. */
+export type FaultFields = Readonly<Record<string, string>>
+
+const isOfDeliveries = (kind: FaultKind) => deliveryFaults.includes(kind)
+
+/** Kinds that the chosen target can have. */
+export const kindsFor = ({ endpoint }: FaultFields): readonly FaultKind[] =>
+  faultKinds.filter((it) => isOfDeliveries(it) === (endpoint === DELIVERIES))
+
+/** The chosen kind, or the first one of a target that cannot have it. */
+export const kindOf = (fields: FaultFields): FaultKind =>
+  kindsFor(fields).find((it) => it === fields.kind) ?? (kindsFor(fields)[0] as FaultKind)
+
+/** Fields that only some kinds have. */
+const fieldsOfSome: readonly (readonly [names: readonly string[], isOf: (kind: FaultKind) => boolean])[] = [
+  [['status', 'code', 'retry_after'], (kind) => kind === 'status'],
+  [['at', 'hold_ms'], (kind) => kind === 'hold'],
+  [['delay_ms', 'path'], (kind) => !isOfDeliveries(kind)],
+  [['bot', 'type'], isOfDeliveries],
+]
+
+export const hasField = (kind: FaultKind, name: string): boolean =>
+  fieldsOfSome.every(([names, isOf]) => !names.includes(name) || isOf(kind))
 
 /** Returns the fault of the form's fields, or a sentence if the body is not an object. The server checks the rest. */
-export function faultOf(fields: Readonly<Record<string, string>>): NewFault | string {
-  const typed = Object.entries(fields).flatMap(([name, text]) => (text.trim() ? [[name, text.trim()] as const] : []))
-  const {
-    endpoint = '',
-    kind = '',
-    path,
-    body,
-    code,
-    share,
-    status,
-    retry_after,
-    ...others
-  } = Object.fromEntries(typed)
-  const numbers =
-    kind === 'status' ? { ...others, ...(status && { status }), ...(retry_after && { retry_after }) } : others
+export function faultOf(fields: FaultFields): NewFault | string {
+  const kind = kindOf(fields)
+  const typed = Object.entries(fields).flatMap(([name, text]) =>
+    text.trim() && hasField(kind, name) ? [[name, text.trim()] as const] : [],
+  )
+  const { endpoint = '', kind: _kind, path, bot, type, body, code, at, share, ...numbers } = Object.fromEntries(typed)
   const members = body === undefined ? undefined : objectOf(body)
   if (members === null) return 'The body to match is a JSON object, such as {"reference":"till-4"}.'
+  const match: FaultMatch = {
+    ...(path && { path }),
+    ...(bot && { bot }),
+    ...(type && { type: type as UpdateType }),
+    ...(members && { body: members }),
+  }
   return {
     endpoint,
-    kind: kind as FaultKind,
+    kind,
     // Only the default status has a default Retry-After.
-    ...(kind === 'status' && status ? {} : faultTable[kind as FaultKind][3]),
+    ...(numbers.status ? {} : faultTable[kind][3]),
     ...Object.fromEntries(Object.entries(numbers).map(([name, text]) => [name, Number(text)])),
     ...(share && { share: Number(share) / 100 }),
-    ...(kind === 'status' && code && { code }),
-    ...((path || members) && { match: { ...(path && { path }), ...(members && { body: members }) } }),
+    ...(code && { code }),
+    ...(at && { at: at as HoldPlace }),
+    ...(Object.keys(match).length > 0 && { match }),
   }
 }
 
@@ -44,6 +75,5 @@ function objectOf(text: string): Record<string, unknown> | null {
 /** Says what the fault will do, in the words of the list of faults. */
 export function previewOf({ match, ...fault }: NewFault): string {
   const { share = null, delay_ms = null, times = share === null ? 1 : null } = fault
-  const sentence = faultSentence({ ...fault, ...(match && { match: {} }), id: '', share, delay_ms, times, left: null })
-  return `${sentence}${times === null ? '' : `, ${plural(times, 'calls')} only`}.`
+  return faultSentence({ ...fault, ...(match && { match: {} }), share, delay_ms, times, left: times })
 }

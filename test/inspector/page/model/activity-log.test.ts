@@ -42,3 +42,10 @@ test('activity log counts the lines that a burst omits, and is empty after a ser
   log.add({ seq: 5, kind: 'state', what: 'reset', at: '2026-11-21T10:00:00.000Z' })
   expect([log.entries.length, log.omitted, log.request('req_1')]).toEqual([0, 0, undefined])
 })
+
+test('activity log has the planted fault of a request and of a delivery', () => {
+  const log = new ActivityLog()
+  for (const line of [requestLine({ fault: 'hold' }), deliveryLine({ fault: 'forged' })]) log.add(line)
+  log.add(deliveryLine({ attempt: 2 }))
+  expect(log.entries.map((it) => it.fault)).toEqual(['hold', 'forged', undefined])
+})

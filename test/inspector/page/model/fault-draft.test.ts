@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultOf, previewOf } from '../../../../src/inspector/page/model/fault-draft.js'
+import { faultOf, hasField, kindOf, kindsFor, previewOf } from '../../../../src/inspector/page/model/fault-draft.js'
 
 const fields = { endpoint: 'apps.list', kind: 'error', times: '3' }
 
@@ -8,7 +8,7 @@ test.each<[string, Readonly<Record<string, string>>, object, string]>([
     'next calls',
     {},
     { endpoint: 'apps.list', kind: 'error', times: 3 },
-    'Calls of apps.list fail with 503, 3 calls only.',
+    'The next 3 calls of apps.list will fail with 503.',
   ],
   [
     'a share without an end',
@@ -20,37 +20,63 @@ test.each<[string, Readonly<Record<string, string>>, object, string]>([
     'calls from a number',
     { nth: '2', times: ' ' },
     { endpoint: 'apps.list', kind: 'error', nth: 2 },
-    'Calls of apps.list from number 2 on fail with 503, 1 call only.',
+    'The calls of apps.list from number 2 on fail with 503, at most 1 time.',
   ],
   [
     'a delay without a time',
     { kind: 'delay' },
     { endpoint: 'apps.list', kind: 'delay', times: 3, delay_ms: 1000 },
-    'Calls of apps.list are delayed by 1,000 ms, 3 calls only.',
+    'The next 3 calls of apps.list will be delayed by 1000 ms.',
   ],
   [
     'a status without a number',
     { kind: 'status' },
     { endpoint: 'apps.list', kind: 'status', times: 3, status: 429, retry_after: 1 },
-    'Calls of apps.list fail with 429, 3 calls only.',
+    'The next 3 calls of apps.list will fail with 429.',
   ],
   [
     'another kind, for which a typed status does not count',
     { status: '409', retry_after: '2', code: 'USERNAME_TAKEN' },
     { endpoint: 'apps.list', kind: 'error', times: 3 },
-    'Calls of apps.list fail with 503, 3 calls only.',
+    'The next 3 calls of apps.list will fail with 503.',
   ],
   [
     'a status with a code',
     { kind: 'status', status: '409', code: ' USERNAME_TAKEN ', retry_after: '2' },
     { endpoint: 'apps.list', kind: 'status', times: 3, status: 409, code: 'USERNAME_TAKEN', retry_after: 2 },
-    'Calls of apps.list fail with 409, 3 calls only.',
+    'The next 3 calls of apps.list will fail with 409.',
   ],
   [
     'calls that match',
     { path: ' /api/* ', body: '{"a":1}' },
     { endpoint: 'apps.list', kind: 'error', times: 3, match: { path: '/api/*', body: { a: 1 } } },
-    'Matching calls of apps.list fail with 503, 3 calls only.',
+    'The next 3 matching calls of apps.list will fail with 503.',
+  ],
+  [
+    'a hold with its place and time',
+    { kind: 'hold', times: '1', at: 'before', hold_ms: '5000' },
+    { endpoint: 'apps.list', kind: 'hold', times: 1, at: 'before', hold_ms: 5000 },
+    'The next call of apps.list will be held before the work.',
+  ],
+  [
+    'deliveries that match, for which members of calls do not count',
+    {
+      endpoint: 'deliveries',
+      kind: 'forged',
+      bot: 'bot_shop',
+      type: 'ping',
+      path: '/api/*',
+      delay_ms: '5',
+      at: 'before',
+    },
+    { endpoint: 'deliveries', kind: 'forged', times: 3, match: { bot: 'bot_shop', type: 'ping' } },
+    'The next 3 matching deliveries will have a wrong signature.',
+  ],
+  [
+    'a kind of calls as the first kind of deliveries',
+    { endpoint: 'deliveries', kind: 'hold', times: '1', at: 'before' },
+    { endpoint: 'deliveries', kind: 'duplicate', times: 1 },
+    'The next delivery will arrive twice.',
   ],
 ])('form of faults reads %s', (_, typed, expected, sentence) => {
   const fault = faultOf({ ...fields, ...typed })
@@ -60,4 +86,14 @@ test.each<[string, Readonly<Record<string, string>>, object, string]>([
 
 test.each(['{', '[]', 'null', '7'])('form of faults refuses a body to match that is no object: %s', (body) => {
   expect(faultOf({ ...fields, body })).toContain('JSON object')
+})
+
+test('form of faults offers the kinds and fields of the chosen target only', () => {
+  const [calls, deliveries] = [{ endpoint: 'apps.list' }, { endpoint: 'deliveries', kind: 'stale' }]
+  expect(kindsFor(calls)).toContain('hold')
+  expect(kindsFor(deliveries)).toEqual(['duplicate', 'late', 'lost', 'forged', 'stale'])
+  expect([kindOf(calls), kindOf(deliveries)]).toEqual(['drop_response', 'stale'])
+  const fields = ['times', 'path', 'bot', 'at', 'status']
+  expect(fields.filter((it) => hasField('hold', it))).toEqual(['times', 'path', 'at'])
+  expect(fields.filter((it) => hasField('stale', it))).toEqual(['times', 'bot'])
 })

@@ -1,7 +1,7 @@
 import type { Bot } from '../../../../contract/bots.js'
 import type { Chat } from '../../../../contract/chats.js'
 import type { Delivery } from '../../../../contract/webhook.js'
-import { Loaded, Status, Time } from '../../components.js'
+import { Loaded, PlantedFault, Status, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { stepsOf, stepTitle } from '../../model/chat-path.js'
 import { duration } from '../../model/format.js'
@@ -64,7 +64,7 @@ export function Deliveries({ items }: { readonly items: readonly Delivery[] }) {
             Update {it.update_id} {it.update_type}
           </a>{' '}
           {StateBadge(it)} {it.last_attempt_at && <Status status={it.last_status_code} />}{' '}
-          <Time at={it.next_attempt_at ?? it.created_at} />
+          <PlantedFault kind={it.attempts.at(-1)?.fault} /> <Time at={it.next_attempt_at ?? it.created_at} />
         </li>
       ))}
     </ul>
@@ -72,7 +72,7 @@ export function Deliveries({ items }: { readonly items: readonly Delivery[] }) {
 }
 
 function Step({ entry, open }: { readonly entry: Entry; readonly open: boolean }) {
-  const { kind, id, at, status, code, ms, line } = entry
+  const { kind, id, at, status, code, ms, fault, line } = entry
   const { request, response } = line.exchange ?? {}
   const [sent, received] = kind === 'delivery' ? ['Update', 'Response of the receiver'] : ['Request', 'Response']
   return (
@@ -80,6 +80,7 @@ function Step({ entry, open }: { readonly entry: Entry; readonly open: boolean }
       <details open={open}>
         <summary>
           <strong>{stepTitle(entry)}</strong> <Status status={status} /> {code && <span class="code">{code}</span>}{' '}
+          <PlantedFault kind={fault} />{' '}
           <span class="quiet">
             {at.slice(11, 19)} {duration(ms)}
           </span>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Bot } from '../../../../contract/bots.js'
 import type { UpdateType } from '../../../../contract/updates.js'
 import type { Delivery } from '../../../../contract/webhook.js'
-import { type Column, Heading, Status, TextFilter, Time, useRead } from '../../components.js'
+import { type Column, Heading, PlantedFault, Status, TextFilter, Time, useRead } from '../../components.js'
 import { linkTo, setFilter, type ViewProps } from '../../router.js'
 import { features } from '../../state.js'
 import { List } from '../list.js'
@@ -17,7 +17,7 @@ const states: readonly Delivery['status'][] = [
   'cancelled',
 ]
 
-const types: readonly UpdateType[] = [
+export const updateTypes: readonly UpdateType[] = [
   'message',
   'my_chat_member',
   'friend_request',
@@ -42,7 +42,7 @@ export function DeliveriesView({ query }: ViewProps) {
     <article>
       <Heading>Deliveries</Heading>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        {choice('type', 'Type', stateOptions(types))}
+        {choice('type', 'Type', stateOptions(updateTypes))}
         {features.value?.source === 'server' && choice('bot_id', 'Bot', <BotOptions own={query.get('bot_id')} />)}
         <TextFilter name="update_id" label="Update id" />
         {choice('status', 'State', stateOptions(states))}
@@ -54,7 +54,7 @@ export function DeliveriesView({ query }: ViewProps) {
 
 type Named = Pick<Bot, 'id' | 'name'>
 
-function BotOptions({ own }: { readonly own: string | null }) {
+export function BotOptions({ own }: { readonly own: string | null }) {
   const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reset', 'reviews', 'seed'])
   const bots = result?.ok ? result.data.items : []
   // A link may name a bot that is not among the newest ones.
@@ -75,9 +75,12 @@ const columns: readonly Column<Delivery>[] = [
   {
     head: 'Update',
     cell: (delivery) => (
-      <a href={linkTo(['deliveries', delivery.id])}>
-        {delivery.update_type} {delivery.update_id}
-      </a>
+      <>
+        <a href={linkTo(['deliveries', delivery.id])}>
+          {delivery.update_type} {delivery.update_id}
+        </a>{' '}
+        <PlantedFault kind={delivery.attempts.at(-1)?.fault} />
+      </>
     ),
   },
   { head: 'State', cell: StateBadge },

@@ -1,7 +1,7 @@
 import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
-import { Heading, Loaded, Time } from '../../components.js'
+import { Heading, Loaded, PlantedFault, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
-import { outcomeOf } from '../../model/delivery-outcome.js'
+import { faultOf, outcomeOf } from '../../model/delivery-outcome.js'
 import type { ViewProps } from '../../router.js'
 import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
@@ -43,7 +43,7 @@ function Detail({ detail, reload }: { readonly detail: DeliveryDetail; readonly 
       <section>
         <h2>Responses of the app</h2>
         {responses.length > 0 ? (
-          responses.toReversed().map((it, index) => <Response key={it.at} exchange={it} open={index === 0} />)
+          responses.toReversed().map((it, n) => <Response key={it.at + it.attempt} exchange={it} open={n === 0} />)
         ) : (
           <p class="empty">None was captured: responses are captured only while a page is open.</p>
         )}
@@ -57,12 +57,13 @@ function Detail({ detail, reload }: { readonly detail: DeliveryDetail; readonly 
 function Cause(detail: DeliveryDetail) {
   const { verification, hints } = detail
   const [tone, title] = outcomeOf(detail)
+  const fault = faultOf(detail)
   return (
     <section class={`cause ${tone}`} aria-label="Result">
       <p>
-        <strong>{title}</strong>
+        <strong>{title}</strong> <PlantedFault kind={fault} />
       </p>
-      {verification && !verification.ok && (
+      {verification && !verification.ok && !fault && (
         <p>
           {verification.explanation} {verification.fix}
         </p>

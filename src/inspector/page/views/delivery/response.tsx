@@ -1,5 +1,5 @@
 import type { AttemptExchange } from '../../../../contract/platform/deliveries.js'
-import { Status, Time } from '../../components.js'
+import { PlantedFault, Status, Time } from '../../components.js'
 import { duration } from '../../model/format.js'
 import { Message } from '../message.js'
 
@@ -10,12 +10,12 @@ interface ResponseProps {
 
 /** Status, headers and body of a response as the app sent it. */
 export function Response({ exchange, open }: ResponseProps) {
-  const { status, error, duration_ms, response, at, attempt, replay } = exchange
-  const kind = replay || !at ? 'Replay' : attempt ? `Attempt ${attempt}` : 'Attempt by hand'
+  const { status, error, duration_ms, response, at, attempt, manual, replay, fault } = exchange
+  const kind = replay || !at ? 'Replay' : attempt ? `Attempt ${attempt}` : manual ? 'Attempt by hand' : 'Sent again'
   return (
     <details open={open} class="response">
       <summary>
-        {kind} <Status status={status} />{' '}
+        {kind} <Status status={status} /> <PlantedFault kind={fault} />{' '}
         <span class="quiet">
           {at && (
             <>

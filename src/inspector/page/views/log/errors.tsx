@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Reference } from '../../../../contract/platform/reference.js'
-import { Badge, Heading, Status, Time, useRead } from '../../components.js'
+import { Badge, Heading, PlantedFault, Status, Time, useRead } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { type ErrorGroup, errorGroups } from '../../model/error-groups.js'
 import { count } from '../../model/format.js'
@@ -73,11 +73,12 @@ function Group({ group: { code, status, count: times, entries }, failure }: Grou
   )
 }
 
-const lineOf = ({ key, kind, id, type, at, voucher }: Entry) => (
+const lineOf = ({ key, kind, id, type, at, voucher, fault }: Entry) => (
   <li key={key}>
     <a href={linkTo([kind === 'request' ? 'requests' : 'deliveries', id])}>
       {type} <small class="id">{id}</small>
     </a>
+    <PlantedFault kind={fault} />
     {voucher && <a href={linkTo(['vouchers', voucher])}>Voucher</a>}
     <Time at={at} />
   </li>

@@ -1,6 +1,6 @@
 import type { FoundRecord } from '../../../../contract/platform/acting.js'
 import type { Result } from '../../api.js'
-import { type Column, Failed, Heading, Status, Table, Time } from '../../components.js'
+import { type Column, Failed, Heading, PlantedFault, Status, Table, Time } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import type { Entry } from '../../model/activity-log.js'
 import { findInLog } from '../../model/find-in-log.js'
@@ -94,7 +94,7 @@ const entryColumns: readonly Column<Entry>[] = [
     head: 'Status',
     cell: (it) => (
       <>
-        <Status status={it.status} /> {it.code && <span class="code">{it.code}</span>}
+        <Status status={it.status} /> {it.code && <span class="code">{it.code}</span>} <PlantedFault kind={it.fault} />
       </>
     ),
   },

@@ -1,5 +1,5 @@
 import type { CapturedExchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
-import { Badge, Heading, KeyValue, Status, Time } from '../../components.js'
+import { Badge, Heading, KeyValue, PlantedFault, Status, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { duration } from '../../model/format.js'
 import { Name } from '../../name.js'
@@ -36,7 +36,7 @@ function Request({ entry, call, exchange }: RequestProps) {
           <>
             <Status status={call.status} /> {call.code && <span class="code">{call.code}</span>}
             {call.by_operator && <Badge tone="warn">made by the operator as the application</Badge>}
-            {call.fault && <Badge tone="warn">planted fault: {call.fault}</Badge>}
+            <PlantedFault kind={call.fault} />
             {call.replayed && <Badge tone="note">replay: the stored response was sent again</Badge>}
           </>
         }

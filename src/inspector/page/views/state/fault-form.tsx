@@ -1,30 +1,35 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { faultKinds, faultTable, type NewFault } from '../../../../contract/platform/fault-kinds.js'
+import { DELIVERIES, faultTable, holdPlaces, type NewFault } from '../../../../contract/platform/fault-kinds.js'
 import type { Reference } from '../../../../contract/platform/reference.js'
 import { useRead } from '../../components.js'
 import { act } from '../../make-call.js'
-import { faultOf, previewOf } from '../../model/fault-draft.js'
+import { type FaultFields, faultOf, hasField, kindOf, kindsFor, previewOf } from '../../model/fault-draft.js'
+import { BotOptions, updateTypes } from '../delivery/deliveries.js'
+import { stateOptions } from '../state-badge.js'
 
 /** Fields with numbers; the presets of a kind apply to those that are empty. */
 const numbers = {
-  share: 'Share of the calls in %',
-  times: 'How many calls',
-  nth: 'From call number',
+  share: 'Share in %',
+  times: 'How many',
+  nth: 'From number',
   status: 'Status',
+  hold_ms: 'Go on after, in ms',
   retry_after: 'Retry-After in s',
   delay_ms: 'Wait before, in ms',
   seed: 'Seed of the share',
 } as const
 
-/** A fault of any endpoint and kind, with a sentence that says beforehand what it will do. */
+/** A fault of any target and kind, with a sentence that says beforehand what it will do. */
 export function FaultForm() {
-  const { result } = useRead<Reference>('/reference')
-  const [fields, setFields] = useState<Readonly<Record<string, string>>>({
+  const [typed, setTyped] = useState<FaultFields>({
     endpoint: 'vouchers.redeem',
     kind: 'drop_response',
     times: '1',
+    at: 'committed',
   })
-  const fault = faultOf(fields)
+  const kind = kindOf(typed)
+  const fault = faultOf(typed)
   const sentence = typeof fault === 'string' ? fault : previewOf(fault)
   const add = (event: Event) => {
     event.preventDefault()
@@ -32,56 +37,45 @@ export function FaultForm() {
   }
   const common = (name: string) => ({
     name,
-    value: fields[name] ?? '',
-    onInput: (event: Event) => setFields({ ...fields, [name]: (event.currentTarget as HTMLInputElement).value }),
+    value: name === 'kind' ? kind : (typed[name] ?? ''),
+    onInput: (event: Event) => setTyped({ ...typed, [name]: (event.currentTarget as HTMLInputElement).value }),
   })
-  const number = (name: keyof typeof numbers) => (
-    <label>
-      <span>{numbers[name]}</span>
-      <input type="number" min="0" step={name === 'share' ? 'any' : 1} {...common(name)} />
-    </label>
-  )
-  const text = (name: string, label: string, placeholder: string) => (
-    <label>
-      <span>{label}</span>
-      <input placeholder={placeholder} spellcheck={false} {...common(name)} />
-    </label>
-  )
-  const groups = result?.ok ? result.data.groups : []
+  const field = (name: string, label: string, input: ComponentChildren) =>
+    hasField(kind, name) && (
+      <label>
+        <span>{label}</span>
+        {input}
+      </label>
+    )
+  const number = (name: keyof typeof numbers) =>
+    field(name, numbers[name], <input type="number" min="0" step={name === 'share' ? 'any' : 1} {...common(name)} />)
+  const text = (name: string, label: string, placeholder: string) =>
+    field(name, label, <input placeholder={placeholder} spellcheck={false} {...common(name)} />)
+  const choice = (name: string, label: string, options: ComponentChildren) =>
+    field(name, label, <select {...common(name)}>{options}</select>)
+  const kinds = kindsFor(typed).map((it) => <option value={it}>{faultTable[it][2]}</option>)
+  const places = Object.entries(holdPlaces).map(([place, words]) => <option value={place}>{words}</option>)
   return (
     <form class="clock" onSubmit={add}>
       <div class="filters">
-        <label>
-          <span>Endpoint</span>
-          <select {...common('endpoint')}>
-            {groups.map(({ name, endpoints }) => (
-              // The operator's own calls have no faults.
-              <optgroup label={name} hidden={endpoints[0]?.caller === 'operator'}>
-                {endpoints.map(({ id, caller }) => caller !== 'operator' && <option>{id}</option>)}
-              </optgroup>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span>What happens</span>
-          <select {...common('kind')}>
-            {faultKinds.map((kind) => (
-              <option value={kind}>{kind === 'status' ? 'Fail with a status' : faultTable[kind][2]}</option>
-            ))}
-          </select>
-        </label>
+        {choice('endpoint', 'Target', <Targets />)}
+        {choice('kind', 'What happens', kinds)}
+        {choice('at', 'Where', places)}
         {number('share')}
         {number('times')}
         {number('nth')}
-        {fields.kind === 'status' && number('status')}
+        {number('status')}
       </div>
       <details>
-        <summary>More: delay, path, body</summary>
+        <summary>More: {hasField(kind, 'path') ? 'delay, path' : 'bot, type'}, body</summary>
         <div class="filters">
+          {choice('bot', 'Only this bot', <BotOptions own={typed.bot || null} />)}
+          {choice('type', 'Only this type', stateOptions(updateTypes))}
+          {number('hold_ms')}
           {number('delay_ms')}
           {number('seed')}
-          {fields.kind === 'status' && number('retry_after')}
-          {fields.kind === 'status' && text('code', 'Failure code', 'of the table')}
+          {number('retry_after')}
+          {text('code', 'Failure code', 'of the table')}
           {text('path', 'Only this path', '/api/v1/*/vouchers/redeem')}
           {text('body', 'Only these members of the body', '{"reference":"till-4"}')}
         </div>
@@ -93,5 +87,21 @@ export function FaultForm() {
         Switch it on
       </button>
     </form>
+  )
+}
+
+/** Options for deliveries and for every endpoint but the operator's, which have no faults. */
+function Targets() {
+  const { result } = useRead<Reference>('/reference')
+  const groups = result?.ok ? result.data.groups : []
+  return (
+    <>
+      <option value={DELIVERIES}>Deliveries</option>
+      {groups.map(({ name, endpoints }) => (
+        <optgroup label={name} hidden={endpoints[0]?.caller === 'operator'}>
+          {endpoints.map(({ id, caller }) => caller !== 'operator' && <option>{id}</option>)}
+        </optgroup>
+      ))}
+    </>
   )
 }

@@ -1,17 +1,19 @@
 import type { Fault } from '../../../../contract/platform/controls.js'
+import { faultSentence } from '../../../../contract/platform/fault-sentence.js'
 import { Heading, Loaded } from '../../components.js'
 import { act } from '../../make-call.js'
-import { faultSentence } from '../../model/fault-sentence.js'
 import type { PlannedCall } from '../../model/planned-call.js'
 import { FaultForm } from './fault-form.js'
+import { HeldCalls } from './held-calls.js'
 
-/** A form for any fault, and the active faults. */
+/** A form for any fault, the calls that are held, and the active faults. */
 export function FaultsView() {
   return (
     <article>
       <Heading>Faults</Heading>
-      <p class="quiet">They disturb calls of your app on purpose, so that you see whether it copes.</p>
+      <p class="quiet">They disturb calls and deliveries on purpose, so that you see whether your app copes.</p>
       <FaultForm />
+      <HeldCalls />
       <h2>Now on</h2>
       <Loaded path="/faults" on={['faults', 'reset']} view={listed} />
     </article>
@@ -26,7 +28,10 @@ function listed({ items }: { readonly items: readonly Fault[] }) {
       <ul class="rows">
         {items.map((fault) => (
           <li>
-            <span>{faultSentence(fault)}</span>
+            <span>
+              {faultSentence(fault)}
+              {fault.left !== fault.times && <small class="quiet"> {`${fault.left} of ${fault.times} left`}</small>}
+            </span>
             <button
               class="small"
               aria-label={`Remove: ${faultSentence(fault)}`}

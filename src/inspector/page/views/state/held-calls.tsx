@@ -1,0 +1,43 @@
+import type { HeldCall } from '../../../../contract/platform/controls.js'
+import { holdPlaces } from '../../../../contract/platform/fault-kinds.js'
+import { NO_RESPONSE } from '../../api.js'
+import { Time, useRead } from '../../components.js'
+import type { PlannedCall } from '../../model/planned-call.js'
+import { announce } from '../../state.js'
+import { loadFile } from '../../trust.js'
+
+/** Releases one held call or, without input, all. What makes calls is loaded with the first one: it is large. */
+async function release(input: PlannedCall['input']): Promise<void> {
+  const loaded = await loadFile(() => import('../../make-call.js'))
+  if (loaded) await loaded.act({ endpoint: 'platform.releaseCalls', input }, 'Released.')
+  else announce(NO_RESPONSE)
+}
+
+/** The calls that the server holds, each with a button that lets it go on. */
+export function HeldCalls() {
+  const { result } = useRead<{ readonly held: readonly HeldCall[] }>('/faults', ['faults', 'reset'])
+  const held = result?.ok ? result.data.held : []
+  if (held.length === 0) return null
+  return (
+    <section class="cause warn held" aria-label="Held calls">
+      <h2>Held calls</h2>
+      <ul class="rows">
+        {held.map(({ request_id, endpoint, at, since }) => (
+          <li key={request_id}>
+            <span>
+              <span class="code">{endpoint}</span> is held {holdPlaces[at]}, since <Time at={since} />
+            </span>
+            <button
+              class="small"
+              aria-label={`Release ${endpoint} ${request_id}`}
+              onClick={() => release({ request_id })}
+            >
+              Release
+            </button>
+          </li>
+        ))}
+      </ul>
+      {held.length > 1 && <button onClick={() => release({})}>Release all</button>}
+    </section>
+  )
+}
