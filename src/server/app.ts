@@ -71,7 +71,9 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     events.onRequestDone(entry)
     if (!carries && deps.operatorKeyHash !== null) deps.activity.addRequest(entry, captured)
   }
-  const record = (exchange: ApiCall, status: number, wasSent: boolean) => {
+  const record = (exchange: ApiCall, status: number) => {
+    const { response, hold } = exchange.carrier
+    const wasSent = !response.destroyed && hold?.at !== 'head'
     const captured = deps.activity.captures ? capturedCall(exchange, wasSent ? status : null) : null
     recordRequest(exchange, status, captured, false)
   }
@@ -111,7 +113,7 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     const exchange = plainExchange(deps.newId('req'), request, response)
     let isRecorded = false
     const recordOnce = () => {
-      if (!isRecorded) record(exchange, response.statusCode, !response.destroyed)
+      if (!isRecorded) record(exchange, response.statusCode)
       isRecorded = true
     }
     response.once('finish', recordOnce).on('error', recordOnce)
@@ -121,13 +123,14 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
     response.statusCode = reply.status
     // The response to a client that has disconnected never finishes, but the request took effect.
     const { carrier } = exchange
-    if (response.destroyed || carrier.cut !== undefined || carrier.hold !== undefined) recordOnce()
+    const isGone = response.destroyed || request.socket.destroyed || request.socket.readableEnded
+    if (isGone || carrier.cut !== undefined || carrier.hold !== undefined) recordOnce()
     writeReply(carrier, reply)
   }
 
   const respondInside = async (exchange: ApiCall): Promise<HttpResponse> => {
     const reply = (await replyTo(exchange)) as HttpResponse
-    record(exchange, reply.status, true)
+    record(exchange, reply.status)
     return reply
   }
 

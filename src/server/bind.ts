@@ -213,10 +213,11 @@ function callOf(exchange: ApiCall, idempotencyKey: IdempotencyKey | undefined, c
 function goneSignal({ request: { socket }, response }: Carrier): AbortSignal {
   const controller = new AbortController()
   const leave = () => controller.abort(new StoreUnavailable('the client has gone'))
-  if (response.destroyed || socket.readableEnded) leave()
-  socket.once('end', leave)
+  if (response.destroyed || socket.destroyed || socket.readableEnded) leave()
+  // A response that waits for earlier ones of its connection gets no event when the connection closes.
+  socket.once('end', leave).once('close', leave)
   response.once('close', () => {
-    socket.removeListener('end', leave)
+    socket.removeListener('end', leave).removeListener('close', leave)
     leave()
   })
   return controller.signal

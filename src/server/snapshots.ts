@@ -34,10 +34,12 @@ export class Snapshots implements ServerSnapshots {
 
   /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
   follow(): () => void {
-    const { store, polls } = this.#deps
+    const { store, polls, faults } = this.#deps
     return store.listen((subject) => {
       if (subject !== STATE_REPLACED) return
       this.#forget()
+      faults.suspend()
+      faults.resume()
       // End waiting polls; a poll that is not waiting yet reads again.
       polls.hold()
       polls.resume()

@@ -3,7 +3,7 @@ import { type Clock, LATEST_TEST_TIME, TestClock } from '../server/clock.js'
 import { type Faults, issueOfFault } from '../server/faults.js'
 import { lazyValidator } from '../server/http/schema-validator.js'
 import { durationMs } from '../values/duration.js'
-import { readInstant, readInteger, shown, TestingError, wrongType, wrongValue } from './arguments.js'
+import { readInstant, readInteger, requireMembers, shown, TestingError, wrongType, wrongValue } from './arguments.js'
 import { WITHIN_MS, WITHIN_MS_MAX } from './receiver.js'
 import type { ClockControl, FaultControl, HeldCall, NewFault, TestServer } from './types.js'
 import type { Waiting } from './waiting.js'
@@ -62,17 +62,22 @@ export function controlFaults(faults: Faults, requireOpen: () => void): FaultCon
 
 /** @param requireOpen throws when the server is closed */
 export function controlHolds(faults: Faults, waiting: Waiting, requireOpen: () => void): TestServer['hold'] {
-  return async (endpoint, { within: given, ...members } = {}) => {
+  return async (endpoint, options = {}) => {
     requireOpen()
+    requireMembers('options', options, ['at', 'nth', 'match', 'hold_ms', 'within'])
+    const { within: given, ...members } = options
     const within = readInteger('options.within', given, 0, WITHIN_MS_MAX) ?? WITHIN_MS
     const { id } = faults.add(readFault({ ...members, endpoint, kind: 'hold' }))
     let call: HeldCall | undefined
+    let isReleased = false
+    const letGo = () => faults.release((it) => it.fault_id === id)
     const stop = faults.onChange(() => {
       const held = faults.held().find((it) => it.fault_id === id)
       if (held === undefined) return
       call = { endpoint, at: held.at, requestId: held.request_id, time: new Date(held.since) }
       stop()
       waiting.look()
+      if (isReleased) letGo()
     })
     const overdue = () => new TestingError('CALL_NOT_RECEIVED', `Within ${within} ms no call of ${endpoint} was held`)
     return {
@@ -80,9 +85,10 @@ export function controlHolds(faults: Faults, waiting: Waiting, requireOpen: () =
         return waiting.wait(within, () => call, overdue)
       },
       release() {
-        stop()
-        faults.remove(id)
-        faults.release((it) => it.fault_id === id)
+        isReleased = true
+        // If the fault has chosen its call, the call may not have reached the place yet: it goes on from there.
+        if (faults.remove(id) !== undefined) stop()
+        letGo()
       },
     }
   }

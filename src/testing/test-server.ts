@@ -177,11 +177,16 @@ export function createInProcessTransport(respond: RequestListener, host = 'local
     throwIfAborted(request)
     const { method, path: url, headers, body } = request
     let stop = () => {}
+    let disconnect = () => {}
     const ended = new Promise<never>((_resolve, reject) => {
-      stop = watchLifetime(request, (kind, message) => reject(new TransportError(kind, message)))
+      stop = watchLifetime(request, (kind, message) => {
+        disconnect()
+        reject(new TransportError(kind, message))
+      })
     })
     let isLost = false
     const handle: RequestListener = (incoming, outgoing) => {
+      disconnect = () => outgoing.destroy()
       // Keep the written bytes: light-my-request returns them after a destroyed response, a socket would lose them.
       outgoing.prependOnceListener('finish', () => {
         isLost = outgoing.destroyed

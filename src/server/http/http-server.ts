@@ -46,6 +46,8 @@ export class HttpServer extends http.Server {
 
     this.on('connection', (socket) => {
       this.#connections.set(socket, new Connection(socket))
+      // Each pipelined call may listen for the end of its client.
+      socket.setMaxListeners(0)
       if (this.#draining) socket.setTimeout(IDLE_MS_MAX)
       socket.once('close', () => this.#connections.delete(socket))
     })

@@ -34,6 +34,23 @@ it('a server killed during a restore changes nothing, and the other server conti
   expect((await redeem()).status).toBe(200)
 })
 
+it('a restore lets calls go on that another server holds', async () => {
+  const tenant = await newTenant(servers.first)
+  const voucher = await tenant.issue()
+  await tenant.operator(contract.platform.saveSnapshot, { name: 'three' })
+  const second = at(servers.second, tenant)
+  const hold = { endpoint: 'vouchers.redeem', kind: 'hold', hold_ms: 3_600_000 } as const
+  await second.operator(contract.platform.addFault, hold)
+  const redeem = second.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) })
+  const held = async () => (await second.operator(contract.platform.faults, {})).data.held.length
+  await until(async () => (await held()) === 1)
+  await tenant.operator(contract.platform.restoreSnapshot, { name: 'three', shared: true })
+  expect((await redeem).status).toBe(200)
+  expect((await tenant.operator(contract.platform.findVoucher, { credential: codeOf(voucher) })).data).toMatchObject({
+    voucher: { status: 'issued' },
+  })
+})
+
 it('calls during a restore get 503 with Retry-After in all processes; the list is still read', async () => {
   const tenant = await newTenant(servers.first)
   const { id } = await tenant.template()

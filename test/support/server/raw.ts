@@ -16,6 +16,13 @@ export const bearerLine = (token: string) => `Authorization: Bearer ${token}\r\n
 /** A raw GET request; each line of `headers` must end with CRLF. */
 export const getBytes = (target: string, headers: string) => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
 
+/** A raw POST request with a JSON body; each line of `headers` must end with CRLF. */
+export function postBytes(target: string, headers: string, body: object): string {
+  const text = JSON.stringify(body)
+  const ofBody = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
+  return `POST ${target} HTTP/1.1\r\nHost: x\r\n${headers}${ofBody}\r\n${text}`
+}
+
 /** A TCP connection over which a test sends raw bytes and reads HTTP responses. */
 export class RawConnection {
   #received = ''

@@ -6,7 +6,7 @@ import { TestClock } from '../../../src/server/clock.js'
 import { startServer } from '../../../src/server/listen.js'
 import type { RunningServer, ServerOptions } from '../../../src/server/options.js'
 import { startTestServer } from '../../../src/testing/test-server.js'
-import type { StartOptions } from '../../../src/testing/types.js'
+import type { StartOptions, TestServer } from '../../../src/testing/types.js'
 import { type TestDatabase, takeDatabase } from '../postgres/database.js'
 import { onPostgres } from '../store/engine-name.js'
 import { type Send, sendTo } from './client.js'
@@ -26,8 +26,12 @@ export interface LiveServer {
   close(): Promise<void>
 }
 
+export interface LibraryServer extends LiveServer {
+  readonly server: TestServer
+}
+
 /** Starts a server of the library, without records; a test may use its log lines, and its test clock on both engines. */
-export async function liveServer(options: StartOptions = {}): Promise<LiveServer> {
+export async function liveServer(options: StartOptions = {}): Promise<LibraryServer> {
   const logs: string[] = []
   const database = onPostgres ? takeDatabase() : undefined
   const place = database === undefined ? {} : { databaseUrl: await database.url }
@@ -40,7 +44,7 @@ export async function liveServer(options: StartOptions = {}): Promise<LiveServer
     agent.destroy()
     database?.release()
   }
-  return { baseUrl, operatorKey, ...sockets, logs, close }
+  return { server, baseUrl, operatorKey, ...sockets, logs, close }
 }
 
 export interface StandaloneServer extends LiveServer {
