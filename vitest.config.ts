@@ -29,7 +29,11 @@ const byEngine = [
   'test/server/delivery/{backlog,order,unconfirmed}.test.ts',
 ]
 
-const onBothEngines = ['test/{store,server}/**/*.test.ts', 'test/conform/probes.test.ts', 'test/testing/parity.test.ts']
+const onBothEngines = [
+  'test/{store,server}/**/*.test.ts',
+  'test/conform/probes.test.ts',
+  'test/testing/{parity,races.slow}.test.ts',
+]
 const slow = 'test/**/*.slow.test.ts'
 const long = 'test/**/*.long.test.ts'
 const isolated = 'test/**/*.isolated.test.ts'

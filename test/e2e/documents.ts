@@ -26,14 +26,21 @@ const blocksOf = (document: string) =>
 /** Skip installation commands, because .ci/run has installed the package. */
 const isRun = (block: string) => !block.includes('npm ')
 
-/** A script of all code blocks in order, which writes the files and runs the commands. */
-const scriptOf = (document: string) =>
-  blocksOf(document)
-    .map(({ language, block, file }) => {
-      if (file !== undefined) return `mkdir -p $(dirname ${file})\ncat > ${file} <<'END_OF_FILE'\n${block}END_OF_FILE\n`
-      return language === 'sh' && isRun(block) ? block : ''
+/**
+ * A script of all code blocks in order, which writes the files and runs the commands. Blocks of one file are written
+ * before the first command that names it.
+ */
+function scriptOf(document: string): string {
+  const blocks = blocksOf(document)
+  return blocks
+    .map(({ language, block, file }, at) => {
+      if (file === undefined) return language === 'sh' && isRun(block) ? block : ''
+      if (blocks.findIndex((it) => it.file === file) !== at) return ''
+      const parts = blocks.filter((it) => it.file === file).map((it) => it.block)
+      return `mkdir -p $(dirname ${file})\ncat > ${file} <<'END_OF_FILE'\n${parts.join('')}END_OF_FILE\n`
     })
     .join('')
+}
 
 /** Runs the code blocks of documents, and checks their links. */
 export function testDocuments(documents: Documents): void {
