@@ -17,7 +17,10 @@ export interface Attempt {
   readonly accountId: string
   readonly botId: string
   readonly updateId: number
+  readonly chatKey: string
   readonly manual: boolean
+  /** True if a fault has made it late since the attempt before. */
+  readonly wasPostponed: boolean
   /** State of the delivery after the claim. */
   readonly claimed: DeliveryState
   /** End of the lease in ms, by the system clock; identifies the claim of the attempt. */
@@ -29,7 +32,7 @@ export interface Attempt {
 
 /** Result of an attempt that ended, or whose lease expired. */
 interface AttemptResult {
-  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'chatKey' | 'wasPostponed' | 'webhook'>
   readonly outcome: AttemptOutcome
   /** Kind of the planted fault that affected it. */
   readonly fault?: string | undefined
@@ -39,7 +42,8 @@ interface AttemptResult {
 }
 
 export interface EndedAttempt extends AttemptResult {
-  readonly attempt: AttemptResult['attempt'] & { readonly webhook: Pick<WebhookRow, 'set_at'> }
+  readonly attempt: AttemptResult['attempt'] &
+    Pick<Attempt, 'chatKey'> & { readonly webhook: Pick<WebhookRow, 'set_at'> }
   readonly ipAddress: string | null
 }
 

@@ -48,6 +48,7 @@ describe('result of an attempt', () => {
         status_code: 200,
         error_code: null,
         error_message: null,
+        fault: null,
       },
     ])
     expect(await pending()).toEqual([0])

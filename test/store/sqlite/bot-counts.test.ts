@@ -82,7 +82,7 @@ it.each([
   "update deliveries set status = 'delivered', attempt_count = $2, lease_until = null where id = $1",
   'update updates set pending = 0 where bot_id = $1 and update_id = $2 and pending = 1',
   'insert into updates (bot_id, update_id, type, body, created_at, pending) values ($1, $2, $1, $1, $2, $2)',
-  'insert into delivery_attempts values ($1, $2, $1, $2, $2, $2, $2, null, null)',
+  'insert into delivery_attempts values ($1, $2, $1, $2, $2, $2, $2, null, null, null)',
 ])('statement of a delivery needs no separate journal: %s', (sql) => {
   const db = openDatabase(':memory:')
   for (const { sql } of migrations) db.exec(sql)

@@ -124,10 +124,7 @@ export const faults: Group = {
       endpoint: contract.addFault,
       flags: {
         endpoint: required(
-          ofKind(
-            'endpoints',
-            member('vouchers.redeem and others (`voucherctl server openapi`), or deliveries', 'ID'),
-          ),
+          ofKind('endpoints', member('vouchers.redeem and others (`voucherctl server openapi`), or deliveries', 'ID')),
           'Endpoint',
         ),
         kind: required(member(kindSummary, 'KIND'), 'Kind'),
