@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readAt, requireFile } from '../files/read-file.js'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'
 import { readLines } from '../files/summed-lines.js'
+import { plantedFault } from './header-pairs.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -66,6 +67,7 @@ export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> 
   readonly status: number | null | undefined
   /** URL of the application that got the delivery on arrival; null if none was configured. */
   readonly to: string | null
+  readonly fault: ReturnType<typeof plantedFault>
 }
 
 export interface StoredDelivery extends DeliveryLine {
@@ -115,8 +117,9 @@ export class Inbox {
         if (line === undefined) this.damage.push({ path, line: number })
         else if (line.kind === 'response') responses.push({ line, place })
         else {
-          const { headers: _headers, body: _body, ...summary } = line
-          this.#byId.set(line.id, { ...summary, status: undefined, to: null, places: [place] })
+          const { headers, body: _body, ...summary } = line
+          const fault = plantedFault(headers)
+          this.#byId.set(line.id, { ...summary, fault, status: undefined, to: null, places: [place] })
         }
       }
     }
@@ -250,7 +253,8 @@ export function decodeLine(bytes: Buffer): InboxLine | undefined {
   const { kind, headers, body, to } = line
   if (kind !== 'delivery' && kind !== 'response') return undefined
   const isWhole = Object.entries(shapes[kind]).every(([name, type]) => typeof line[name] === type)
-  if (!isWhole || !Array.isArray(headers) || !(to == null || URL.canParse(String(to)))) return undefined
+  const isList = Array.isArray(headers) && headers.every((it) => typeof it === 'string')
+  if (!isWhole || !isList || !(to == null || URL.canParse(String(to)))) return undefined
   return { ...line, body: Buffer.from(String(body), 'base64') } as InboxLine
 }
 

@@ -33,8 +33,7 @@ export function lastRequest(
 ): LastRequest {
   const { last_attempt_at: lastAt, update_id: updateId } = delivery
   const fault = delivery.attempts.findLast((it) => it.started_at === lastAt)?.fault as FaultKind | undefined
-  const isAttempt = (it: MadeAttempt) => it.manual || it.attempt !== null
-  const made = held.findLast((it) => isAttempt(it) && formatInstant(it.startedAt) === lastAt)
+  const made = held.findLast((it) => (it.manual || it.attempt !== null) && formatInstant(it.startedAt) === lastAt)
   if (made !== undefined) return { of: 'last_attempt', headers: made.headers, made }
   const sentAt = lastAt === null ? trueNow : Math.min(trueNow, Date.parse(lastAt) - (now - trueNow))
   const headers = deliveryHeaders(body, updateId, signingSecrets(webhook, now), Math.floor(sentAt / 1000), fault)
@@ -122,12 +121,11 @@ export function verificationOf(
   const verdict = verifyWebhook(input)
   const mismatch = explainMismatch(input)
   const message = verdict.ok ? 'The current secret made this signature over these bytes.' : verdict.message
-  const planted = verdict.ok ? undefined : rightRefusal(headers[FAULT_HEADER])
   return {
     ok: verdict.ok,
     reason: verdict.ok ? null : verdict.reason,
-    explanation: planted ?? mismatch?.explanation ?? message,
-    fix: (planted === undefined && mismatch?.fix) || null,
+    explanation: mismatch?.explanation ?? message,
+    fix: mismatch?.fix ?? null,
   }
 }
 

@@ -207,9 +207,8 @@ export class DeliveryWorker {
     this.#postponed = []
     this.#unconfirmed = []
     const times = { now: clock.now(), trueNow: this.#leaseNow() }
-    const hasPostponed = this.#hasPostponed
-    const held = this.#held
-    const input: WorkerPass = { ended, postponed, hasPostponed, unconfirmed, bots, lostBefore, room, held, ...times }
+    const known = { hasPostponed: this.#hasPostponed, held: this.#held }
+    const input: WorkerPass = { ended, postponed, unconfirmed, bots, lostBefore, room, ...known, ...times }
     let claimed: readonly Attempt[] = []
     let result: WorkerPassResult
     try {

@@ -32,7 +32,7 @@ export interface Attempt {
 
 /** Result of an attempt that ended, or whose lease expired. */
 interface AttemptResult {
-  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'chatKey' | 'wasPostponed' | 'webhook'>
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'wasPostponed' | 'webhook'>
   readonly outcome: AttemptOutcome
   /** Kind of the planted fault that affected it. */
   readonly fault?: string | undefined
@@ -42,8 +42,7 @@ interface AttemptResult {
 }
 
 export interface EndedAttempt extends AttemptResult {
-  readonly attempt: AttemptResult['attempt'] &
-    Pick<Attempt, 'chatKey'> & { readonly webhook: Pick<WebhookRow, 'set_at'> }
+  readonly attempt: AttemptResult['attempt'] & { readonly webhook: Pick<WebhookRow, 'set_at'> }
   readonly ipAddress: string | null
 }
 
@@ -164,6 +163,7 @@ export function* expireLeases(before: number, now: number): Op<string[]> {
         deliveryId: row.id,
         botId: row.bot_id,
         updateId: row.update_id,
+        chatKey: row.chat_key,
         manual: row.resume_status !== null,
         claimed: row,
         leaseUntil: row.lease_until as number,

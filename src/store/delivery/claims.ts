@@ -3,7 +3,7 @@ import { type DeliveryState, LEASE_MS, slotsFor } from '../../domain/delivery.js
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
 import { all, interleave, type Op, one, run, runEach, type Value } from '../operation.js'
 import { selecting } from '../select.js'
-import type { Attempt } from './attempt-results.js'
+import type { Attempt, EndedAttempt } from './attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE, NO_CHAT } from './backlog.js'
 import { IN_FLIGHT } from './counts.js'
 
@@ -87,12 +87,10 @@ export function* postponeClaims(claims: readonly Attempt[], now: number): Op<voi
 }
 
 /** Makes postponed deliveries due that precede an answered one of their chat, or one without a chat like them. */
-export function* endLateness(
-  answered: readonly Pick<Attempt, 'botId' | 'chatKey' | 'updateId'>[],
-  now: number,
-): Op<void> {
+export function* endLateness(answered: readonly Pick<EndedAttempt, 'attempt'>[], now: number): Op<void> {
   const last = new Map<string, readonly Value[]>()
-  for (const { botId, chatKey, updateId } of answered.toSorted((a, b) => a.updateId - b.updateId)) {
+  const attempts = answered.map((it) => it.attempt).sort((a, b) => a.updateId - b.updateId)
+  for (const { botId, chatKey, updateId } of attempts) {
     const [from, to] = chatKey.startsWith(NO_CHAT) ? [NO_CHAT, `${NO_CHAT}:`] : [chatKey, chatKey]
     last.set(`${botId} ${from}`, [botId, from, to, updateId, now])
   }

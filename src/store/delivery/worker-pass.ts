@@ -58,10 +58,7 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   for (const { botId } of postponed) include(botId)
   if (pass.hasPostponed || postponed.length > 0) {
     const answered = pass.ended.filter(({ outcome }) => outcome.statusCode !== null)
-    yield* endLateness(
-      answered.map(({ attempt }) => attempt),
-      pass.now,
-    )
+    yield* endLateness(answered, pass.now)
   }
   yield* releaseClaims(pass.unconfirmed ?? [])
   for (const { botId } of pass.unconfirmed ?? []) include(botId)

@@ -25,11 +25,9 @@ create index webhooks_leased on webhooks (lease_until) where lease_until is not 
   {
     // Kind of the planted fault that affected an attempt, and an index of the deliveries that a fault has postponed.
     name: '0005-delivery-faults',
-    sql: () => `
-alter table delivery_attempts add column fault text;
+    sql: () => `alter table delivery_attempts add column fault text;
 create index deliveries_postponed on deliveries (bot_id, chat_key, update_id)
-  where status = 'failed' and ready = 0 and last_error_code = 'postponed';
-`,
+  where status = 'failed' and ready = 0 and last_error_code = 'postponed';`,
   },
 ]
 

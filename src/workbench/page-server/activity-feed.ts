@@ -3,7 +3,7 @@ import type { ActivityLine, DeliveryActivity } from '../../contract/platform/act
 import { Followers } from '../../inspector/line-stream.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
-import { updateIdOf } from '../header-pairs.js'
+import { plantedFault, updateIdOf } from '../header-pairs.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { errorOf, iso } from './inbox-records.js'
@@ -82,9 +82,11 @@ export class ActivityFeed {
     { id, at, update_id, type, verdict, reason, headers, body }: Arrival,
     result: Pick<DeliveryActivity, 'status' | 'error' | 'duration_ms'>,
   ): DeliveryActivity {
+    const fault = plantedFault(headers)
     return {
       ...common,
       ...result,
+      ...(fault && { fault }),
       delivery_id: id,
       update_id: updateIdOf(update_id),
       update_type: type,

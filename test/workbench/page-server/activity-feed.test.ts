@@ -27,3 +27,18 @@ test('activity feed ends the stream of a page that leaves 10,000 lines unread', 
   const [first = ''] = String(feed.stream(inbox).read()).split('\n', 1)
   expect(JSON.parse(first)).toMatchObject({ delivery: { delivery_id: '1-9801' } })
 })
+
+test('activity feed names a known planted fault, and says that its refusal is right', () => {
+  const feed = new ActivityFeed([secret])
+  const inbox = new Inbox(temporaryDir())
+  const refused = { ...event(1), verdict: 'refused', reason: 'bad_signature', status: 401, update: null } as const
+  for (const [index, fault] of ['forged', 'duplicate', '<b>'].entries())
+    feed.received({ ...refused, inboxId: `1-${index}`, headers: ['x-platform-fault', fault] })
+  const lines = String(feed.stream(inbox).read()).trim().split('\n')
+  expect(lines.map((it) => JSON.parse(it).delivery)).toMatchObject([
+    { fault: 'forged', explanation: 'A planted fault (forged): the refusal is right.' },
+    { fault: 'duplicate', explanation: expect.not.stringContaining('planted') },
+    { explanation: expect.not.stringContaining('planted') },
+  ])
+  expect(lines[2]).not.toContain('fault')
+})
