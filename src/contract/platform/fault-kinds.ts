@@ -64,6 +64,13 @@ export type FaultNumber = keyof typeof faultNumbers
 export const FAULT_CODE = '^[A-Z][A-Z0-9_]{0,63}$'
 export const FAULT_PATH = '^/[!-~]{0,255}$'
 
+/** Kind that the headers of a delivery name. A listener gets headers of any sender: other values name none. */
+export function faultOfHeaders(headers: readonly (readonly [name: string, value: string])[]): { fault?: FaultKind } {
+  const [, named] = headers.find(([name]) => name.toLowerCase() === FAULT_HEADER.toLowerCase()) ?? []
+  const fault = deliveryFaults.find((it) => it === named)
+  return fault ? { fault } : {}
+}
+
 /** Calls by path, deliveries by bot and type, both by members of the body. */
 export interface FaultMatch {
   /** Path without query; `*` stands for any characters. */
