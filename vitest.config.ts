@@ -26,7 +26,7 @@ const byEngine = [
   'test/server/{idempotency,linearizable,model,races}.test.ts',
   'test/server/handlers/{call-as-app,find,seed-store,voucher-history}.test.ts',
   'test/server/bots/polling.test.ts',
-  'test/server/delivery/{backlog,order,unconfirmed}.test.ts',
+  'test/server/delivery/{backlog,faults,order,unconfirmed}.test.ts',
 ]
 
 const onBothEngines = [

@@ -33,7 +33,7 @@ interface Source {
 
 /** Groups of endpoints whose records have a state that a step can expect. */
 const statefulGroups: readonly (string | undefined)[] = ['vouchers', 'templates', 'bots', 'platform']
-const changesFaults = ['platform.addFault', 'platform.removeFault', 'platform.clearFaults']
+const changesFaults = ['platform.addFault', 'platform.removeFault', 'platform.clearFaults', 'platform.releaseCalls']
 
 /** Length of a separator and `${run}`. */
 const RUN_LENGTH = 13
@@ -149,11 +149,12 @@ export class Converter {
     if (target === 'apps.create') this.#createToken(call)
   }
 
-  /** Plants the fault that affected a call. A delay changes nothing that a step expects. */
+  /** Plants the fault that affected a call. A silent call would last until the time limit of its client. */
   #plant({ target, fault, status, code }: RecordedCall): void {
-    if (fault === null || fault === 'delay') return
+    if (fault === null) return
+    const kind = fault === 'silence' ? 'drop_response' : fault
     const members = fault === 'status' ? { status, ...(code !== null && { code }) } : {}
-    this.#add({ call: 'platform.addFault', with: { endpoint: target, kind: fault, times: 1, ...members } })
+    this.#add({ call: 'platform.addFault', with: { endpoint: target, kind, times: 1, ...members } })
   }
 
   /** True for a read that repeats the last step. */

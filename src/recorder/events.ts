@@ -31,7 +31,7 @@ export interface RecordedCall {
   readonly status: number | null
   readonly code: string | null
   readonly replayed: boolean
-  /** Kind of the planted fault that affected the call. */
+  /** Kind of the planted fault that changed the result of the call. */
   readonly fault: FaultKind | null
   readonly applicationId: string | null
   /** Account whose JWT the call has. */
@@ -124,7 +124,9 @@ export const uniqueMembers: Readonly<Record<string, Unique>> = Object.fromEntrie
 )
 
 function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }>): RecordedEvent | readonly [] {
-  const { endpoint, method, status, code, time, fault = null } = request
+  const { endpoint, method, status, code, time, fault: planted } = request
+  // A call that waited has the result of a call without a fault.
+  const fault = planted === undefined || planted === 'delay' || planted === 'hold' ? null : planted
   const route = endpointOf(endpoint)
   // A step cannot open encrypted sessions.
   if (route?.unrecorded || isOpenEndpoint(endpoint)) return []
@@ -175,7 +177,7 @@ function received({ response }: CapturedExchange, fault: FaultKind | null): Pick
 }
 
 /** Kinds of faults after which a program has no response. */
-const losing: readonly FaultKind[] = ['drop_response', 'refuse_connection', 'cut_connection', 'cut_body']
+const losing: readonly FaultKind[] = ['drop_response', 'refuse_connection', 'cut_connection', 'cut_body', 'silence']
 
 /** Methods of steps. */
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -209,7 +211,11 @@ function pathMembers({ path, query }: Endpoint, url: string): Record<string, unk
 }
 
 function attemptOf({ delivery, exchange }: Extract<ActivityLine, { kind: 'delivery' }>): RecordedEvent {
-  const { delivery_id, at, bot_id, update_type, status, error, replay } = delivery
+  const { delivery_id, at, bot_id, update_type, status, error, replay, attempt, manual, fault } = delivery
+  const isSecond = attempt === null && !manual && !replay
+  const isSpoiled = fault !== undefined && fault !== 'late' && fault !== 'duplicate' && (status ?? 500) >= 300
+  if (isSecond || isSpoiled)
+    return note(`A delivery of ${update_type} at ${at}: a planted fault (${fault}) affected it, and is left out.`)
   const isTimeout = status === null && error !== null && /TIMEOUT/i.test(error.code)
   return {
     kind: 'attempt',

@@ -43,7 +43,7 @@ const causesOf = (code: string) =>
 export function reasonAgainst(call: RecordedCall, known: Known): string | undefined {
   const { code, status, fault } = call
   // The step plants the fault again.
-  if (fault !== null && fault !== 'delay') return undefined
+  if (fault !== null) return undefined
   if (status === null) return 'it got no response'
   return code === null ? againstSuccess(call, known) : againstRefusal(call, code, known)
 }

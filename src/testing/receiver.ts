@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { FAULT_HEADER, rightRefusal } from '../contract/platform/fault-kinds.js'
 import { type UpdateType, updateTypes } from '../contract/updates.js'
 import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/handlers/webhook.js'
 import type { Seed } from '../server/seed/schema.js'
 import { decodePart } from '../values/path-part.js'
-import { verifyWebhook, type WebhookRefusalReason } from '../webhook/index.js'
+import { verifyWebhook } from '../webhook/index.js'
 import { readInteger, requireMembers, TestingError, wrongType, wrongValue } from './arguments.js'
 import type { ReceivedUpdate, ReceiveOptions } from './types.js'
 import { Waiting } from './waiting.js'
@@ -17,8 +18,8 @@ export const WITHIN_MS_MAX = 2 ** 31 - 1
 
 interface Arrival {
   readonly bot: string
-  /** The update, or the reason of a refusal. */
-  readonly update: ReceivedUpdate | WebhookRefusalReason
+  /** The update, or the reason of a refusal with its planted fault. */
+  readonly update: ReceivedUpdate | string
   isReturned: boolean
 }
 
@@ -167,7 +168,9 @@ export class Receiver {
     const bot = decodePart(url.slice(1))
     const verdict = verifyWebhook({ headers, rawBody, secrets: [this.#secret] })
     if (!verdict.ok) {
-      this.#arrivals.push({ bot, update: verdict.reason, isReturned: false })
+      const fault = String(headers[FAULT_HEADER.toLowerCase()])
+      const planted = rightRefusal(fault) === undefined ? '' : `, planted fault ${fault}`
+      this.#arrivals.push({ bot, update: verdict.reason + planted, isReturned: false })
       return 401
     }
     const update: ReceivedUpdate = verdict.body

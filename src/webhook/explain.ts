@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { FAULT_HEADER, rightRefusal } from '../contract/platform/fault-kinds.js'
 import { type MismatchCause, mismatchCauses } from './mismatch-causes.js'
-import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, verifyWebhook } from './signature.js'
+import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, valuesByName, verifyWebhook } from './signature.js'
 
 export interface MismatchExplanation {
   readonly cause: MismatchCause
@@ -26,6 +27,8 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
   if (verdict.ok) return verdict.secretIndex === 0 ? null : explain('old_secret', signedBy(verdict.secretIndex))
 
   const { reason, message } = verdict
+  const planted = rightRefusal(valuesByName(input.headers).get(FAULT_HEADER.toLowerCase())?.[0])
+  if (planted !== undefined) return explain('planted_fault', planted)
   const body = bytesOf(input.rawBody)
   const headers = readHeaders(input.headers)
   if (headers.ok && reason !== 'malformed_timestamp') {

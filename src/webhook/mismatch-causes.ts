@@ -38,6 +38,7 @@ export const mismatchCauses = {
     explanation: 'The signature is right, but X-Platform-Update-Id names another update than the body.',
     fix: 'Take headers and body of one delivery. The header is not signed, so somebody may also have changed it on the way.',
   },
+  planted_fault: { explanation: 'An operator planted it.', fix: 'Nothing is wrong: the server sends it again.' },
   timestamp_milliseconds: {
     explanation: 'One side wrote the timestamp in milliseconds, the other in seconds.',
     fix: 'Use Unix seconds, in the header and in what is signed: Math.floor(Date.now() / 1000).',

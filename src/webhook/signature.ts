@@ -215,7 +215,7 @@ export function readHeaders(headers: WebhookHeaders): ReadHeaders | WebhookRefus
   return { ok: true, ...read }
 }
 
-function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
+export function valuesByName(headers: WebhookHeaders): Map<string, string[]> {
   if (!isObject(headers)) throw noHeaders(headers)
   const values = new Map<string, string[]>()
   for (const entry of Symbol.iterator in headers ? headers : Object.entries(headers)) {

@@ -2,9 +2,11 @@
 // `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type FaultKind, faultOfHeaders } from '../contract/platform/fault-kinds.js'
 import { readAt, requireFile } from '../files/read-file.js'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'
 import { readLines } from '../files/summed-lines.js'
+import { pairsOf } from './header-pairs.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -66,6 +68,7 @@ export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> 
   readonly status: number | null | undefined
   /** URL of the application that got the delivery on arrival; null if none was configured. */
   readonly to: string | null
+  readonly fault?: FaultKind
 }
 
 export interface StoredDelivery extends DeliveryLine {
@@ -115,8 +118,9 @@ export class Inbox {
         if (line === undefined) this.damage.push({ path, line: number })
         else if (line.kind === 'response') responses.push({ line, place })
         else {
-          const { headers: _headers, body: _body, ...summary } = line
-          this.#byId.set(line.id, { ...summary, status: undefined, to: null, places: [place] })
+          const { headers, body: _body, ...summary } = line
+          const unset = { status: undefined, to: null }
+          this.#byId.set(line.id, { ...summary, ...unset, ...faultOfHeaders(pairsOf(headers)), places: [place] })
         }
       }
     }
@@ -250,7 +254,8 @@ export function decodeLine(bytes: Buffer): InboxLine | undefined {
   const { kind, headers, body, to } = line
   if (kind !== 'delivery' && kind !== 'response') return undefined
   const isWhole = Object.entries(shapes[kind]).every(([name, type]) => typeof line[name] === type)
-  if (!isWhole || !Array.isArray(headers) || !(to == null || URL.canParse(String(to)))) return undefined
+  const isList = Array.isArray(headers) && headers.every((it) => typeof it === 'string')
+  if (!isWhole || !isList || !(to == null || URL.canParse(String(to)))) return undefined
   return { ...line, body: Buffer.from(String(body), 'base64') } as InboxLine
 }
 

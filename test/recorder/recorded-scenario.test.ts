@@ -296,6 +296,9 @@ describe('recorded scenario', () => {
       list({ fault: 'cut_body', data: { items: [] } }),
       list({ fault: 'drop_response', status: null }),
       list({ fault: 'delay' }),
+      list({ fault: 'hold' }),
+      call('platform.releaseCalls', { data: { released: 1 } }),
+      list({ fault: 'silence', data: { items: [] } }),
       call('platform.clearFaults', { data: { removed: 1 } }),
     ])
     const planted = (kind: string, more = {}) => ({
@@ -311,7 +314,46 @@ describe('recorded scenario', () => {
       planted('drop_response'),
       { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
       { call: 'apps.list', expect: { status: 200 } },
+      planted('drop_response'),
+      { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
     ])
+  })
+
+  it('a held call whose client got no response becomes a comment', async () => {
+    const { steps, remarks } = await recorded([
+      apply,
+      call('apps.list', { fault: 'hold', status: null }),
+      call('apps.list', { fault: 'hold', code: 'SERVICE_UNAVAILABLE', status: 503 }),
+    ])
+    expect(steps.map((it) => it.call)).toEqual(['bots.apply'])
+    expect(remarks).toEqual([
+      expect.stringContaining('it got no response'),
+      expect.stringContaining('the server was not ready'),
+    ])
+  })
+
+  it('attempts that a fault spoiled become comments, and the others steps', async () => {
+    const lost = { code: 'planted_fault', message: '' }
+    const of = (line: ActivityLine, more: Partial<DeliveryActivity>): ActivityLine =>
+      line.kind === 'delivery' ? { ...line, delivery: { ...line.delivery, ...more } } : line
+    const { steps, remarks, file } = await recorded([
+      apply,
+      set,
+      start,
+      of(attempt(401), { fault: 'forged' }),
+      of(attempt(400), { fault: 'stale' }),
+      of(attempt(null, lost), { fault: 'lost' }),
+      of(attempt(500), { fault: 'duplicate' }),
+      of(attempt(500), { fault: 'duplicate', attempt: null }),
+      of(attempt(200), { fault: 'late' }),
+    ])
+    expect(steps.slice(3).map((it) => it.receive)).toEqual(['my_chat_member', 'my_chat_member'])
+    expect(file).toMatchObject({ webhook: { respond: '500,200' } })
+    expect(remarks).toEqual(
+      ['forged', 'stale', 'lost', 'duplicate'].map((it) =>
+        expect.stringContaining(`a planted fault (${it}) affected it`),
+      ),
+    )
   })
 
   it('a refusal that depends on an earlier record, or on a lost voucher, becomes a comment', async () => {

@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Endpoint, scopes } from '../../src/contract/endpoint.js'
 import { contract } from '../../src/contract/index.js'
+import type { Delivery } from '../../src/contract/webhook.js'
 import { startServer } from '../../src/server/listen.js'
 import type { ServerOptions } from '../../src/server/options.js'
+import { verifyWebhook } from '../../src/webhook/signature.js'
 import { cli, temporaryDir } from '../support/cli/cli.js'
 import { closedPort } from '../support/closed-port.js'
 import { emptyDatabase } from '../support/postgres/database.js'
+import { newReceiver, until } from '../support/server/deliveries.js'
 import { onPostgres } from '../support/store/engine-name.js'
 
 const open: (() => Promise<unknown>)[] = []
@@ -23,7 +26,13 @@ async function started(options: ServerOptions = {}) {
   const server = await startServer({ ...place, port: 0, operator: true, logLevel: 'silent', ...options })
   open.push(() => server.close())
   const operatorKey = readFileSync(server.operatorKeyFile as string, 'utf8').trim()
-  const send = async ({ method, path }: Endpoint, body: unknown, token: string, ids: Record<string, string> = {}) => {
+  const send = async (
+    { method, path }: Endpoint,
+    body: unknown,
+    token: string,
+    ids: Record<string, string> = {},
+    signal: AbortSignal | null = null,
+  ) => {
     const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? '')
     const headers = {
       authorization: `Bearer ${token}`,
@@ -33,6 +42,7 @@ async function started(options: ServerOptions = {}) {
     const response = await fetch(server.baseUrl + filled, {
       method,
       headers,
+      signal,
       ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
     })
     return ((await response.json()) as { data: Record<string, never> }).data
@@ -215,6 +225,50 @@ describe('scenario record', () => {
     )
     for (const { cwd } of [ofReset, ofDraft])
       expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
+  })
+
+  it.skipIf(onPostgres)('a recording with held, silent and disturbed work passes on a fresh server', async () => {
+    const receiver = await newReceiver()
+    const secret = 'the-secret-of-the-webhook'
+    receiver.respond = ({ headers, body }) =>
+      verifyWebhook({ headers, rawBody: body, secrets: [secret] }).ok ? 200 : 401
+    const { send, env, jwt, operatorKey } = await started({ autoApprove: true, webhookLoopbackPorts: [receiver.port] })
+    const operate = (endpoint: Endpoint, body: unknown = {}, ids = {}) => send(endpoint, body, operatorKey, ids)
+    const { cwd, text } = await recorded(env, async () => {
+      await operate(contract.platform.addFault, { endpoint: 'apps.create', kind: 'hold' })
+      const held = send(contract.apps.create, { name: 'Held' }, jwt)
+      await until(async () => ((await operate(contract.platform.faults)).held as unknown as unknown[]).length === 1)
+      await operate(contract.platform.releaseCalls)
+      await held
+      await operate(contract.platform.addFault, { endpoint: 'bots.apply', kind: 'silence' })
+      const hangingUp = new AbortController()
+      const ofSilent = { name: 'Silent', username: 'silent_bot', scopes: ['messages:receive'] }
+      const silent = send(contract.bots.apply, ofSilent, jwt, {}, hangingUp.signal).catch(() => {})
+      await until(async () => ((await operate(contract.platform.bots)).items as unknown as unknown[]).length === 1)
+      hangingUp.abort()
+      await silent
+      const bot = { name: 'Bot', username: 'some_bot', scopes: ['messages:receive'] }
+      const { id } = await send(contract.bots.apply, bot, jwt)
+      const botId = String(id)
+      await send(contract.webhook.set, { url: receiver.url, secret_token: secret }, jwt, { botId })
+      const attempts = async () => {
+        const { items } = await operate(contract.platform.deliveries)
+        return (items as unknown as Delivery[]).flatMap((it) => it.attempts).length
+      }
+      for (const [index, kind] of ['forged', 'duplicate', 'lost', 'late', undefined].entries()) {
+        if (kind !== undefined) await operate(contract.platform.addFault, { endpoint: 'deliveries', kind })
+        await operate(contract.platform.addUpdate, { type: 'ping', payload: {} }, { botId })
+        // The late one arrives after the next one.
+        const expected = kind === 'late' ? 3 : index + 1
+        await until(async () => (await attempts()) === expected)
+      }
+      await operate(contract.platform.advanceClock, { seconds: 60 })
+      await until(async () => (await attempts()) === 7)
+    })
+    for (const kind of ['forged', 'duplicate', 'lost']) expect(text).toContain(`a planted fault (${kind}) affected it`)
+    expect(text.match(/kind: \w+/g)).toEqual(['kind: drop_response'])
+    expect(text.match(/receive: ping/g)).toHaveLength(5)
+    expect((await cli('scenario run session.yaml', { cwd })).stdout).toContain('1 passed')
   })
 
   it.skipIf(onPostgres)('a recording ends after the call of --until and leaves an existing file alone', async () => {

@@ -3,6 +3,7 @@ import { contract } from '../../src/contract/index.js'
 import { deliveryFaults, faultKinds } from '../../src/contract/platform/fault-kinds.js'
 import { startServer } from '../../src/testing/index.js'
 import type { NewFault, StartOptions } from '../../src/testing/types.js'
+import { until } from '../support/server/deliveries.js'
 import { seed } from '../support/server/seed.js'
 
 async function start(options: StartOptions = {}) {
@@ -119,6 +120,28 @@ test('faults of a seed hold from the start and again after a reset', async () =>
   for (const _ of [1, 2]) {
     expect(await server.client.templates.list()).toMatchObject({ ok: false, code: 'RATE_LIMITED' })
     expect(await server.client.templates.list()).toMatchObject({ ok: true })
+    await server.reset()
+  }
+})
+
+test('faults of a seed disturb deliveries from the start and again after a reset', async () => {
+  const faults = deliveryFaults.map((kind, index) => ({ endpoint: 'deliveries', kind, nth: index + 1 }) as const)
+  const server = await start({ listen: false, seed: { ...seed, faults } })
+  const bot = { botId: 'bot_coffee' }
+  for (const _ of [1, 2]) {
+    await server.receive('ping', { within: 0 }).catch(() => {})
+    const made = async () => {
+      const listed = await server.client.webhook.deliveries(bot)
+      if (!listed.ok) throw new Error(listed.code)
+      return listed.data.items.map(({ attempts }) => attempts.map(({ fault }) => fault)).reverse()
+    }
+    for (const [index, kind] of deliveryFaults.entries()) {
+      await server.operator.addUpdate({ ...bot, type: 'ping' })
+      // A late delivery has no attempt before the next one is answered, which a lost one is not.
+      await until(async () => kind === 'late' || (await made())[index]?.[0] === kind)
+    }
+    await until(async () => (await made())[deliveryFaults.indexOf('late')]?.length === 1)
+    expect(await made()).toEqual(deliveryFaults.map((kind) => [kind]))
     await server.reset()
   }
 })

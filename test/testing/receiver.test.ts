@@ -109,6 +109,40 @@ test('receive refuses a forged delivery and reports it', async () => {
   expect(report).toContain('Arrived: a delivery that was refused (missing_header)')
 })
 
+test.each(['forged', 'stale'] as const)(
+  'receive names the planted fault %s of a delivery that it refused',
+  async (kind) => {
+    const place = await start({ listen: false })
+    place.faults.add({ endpoint: 'deliveries', kind })
+    const refused = place.receive('ping', { within: 1 }).catch((error: Error) => error.message)
+    await ping(place)
+    await refused
+    await until(async () => {
+      const report = await place.receive('ping', { within: 0 }).catch((error: Error) => error.message)
+      return String(report).includes(`, planted fault ${kind})`)
+    })
+    await place.clock.advance('1m')
+    expect(await place.receive('ping')).toMatchObject({ type: 'ping' })
+  },
+)
+
+test('receive returns the update of a lost and of a duplicate delivery once', async () => {
+  const place = await start({ listen: false })
+  place.faults.add({ endpoint: 'deliveries', kind: 'duplicate' })
+  await ping(place)
+  expect(await place.receive('ping')).toMatchObject({ update_id: 1 })
+  place.faults.add({ endpoint: 'deliveries', kind: 'lost' })
+  await ping(place)
+  await until(async () => {
+    const listed = await place.client.webhook.deliveries({ botId: 'bot_shop', status: 'failed' })
+    return listed.ok && listed.data.items.length === 1
+  })
+  const none = await place.receive('ping', { within: 0 }).catch((error: Error) => error.message)
+  expect(none).toContain('No ping arrived')
+  await place.clock.advance('1m')
+  expect(await place.receive('ping')).toMatchObject({ update_id: 2 })
+})
+
 test('receive that waits is rejected when the server closes', async () => {
   const place = await start({ listen: false })
   const waiting = place.receive('ping').catch((error: unknown) => error)

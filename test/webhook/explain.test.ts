@@ -67,6 +67,8 @@ const planted: [MismatchCause, string, Planted][] = [
   ['malformed_timestamp', 'a date', { headers: { 'X-Platform-Timestamp': '2025-01-01T00:00:00Z' } }],
   ['stale', '301 s old', { now: (seconds + 301) * 1000 }],
   ['future', '301 s ahead', { now: (seconds - 301) * 1000 }],
+  ['planted_fault', 'a wrong signature', { secrets: ['another'], headers: { 'X-Platform-Fault': 'forged' } }],
+  ['planted_fault', 'an old signature', { now: (seconds + 600) * 1000, headers: { 'x-platform-fault': 'stale' } }],
   ['malformed_signature', 'no signature at all', signature('none')],
   ['body_not_json', 'no JSON', { signedBody: 'ping' }],
   ['body_without_update_id', 'no id', { signedBody: '{}' }],
@@ -168,6 +170,15 @@ describe('explained mismatches', () => {
   it('the mistakes in this test file cover every cause that explainMismatch can return', () => {
     expect([...new Set(planted.map(([cause]) => cause))].sort()).toEqual(Object.keys(mismatchCauses).sort())
   })
+
+  it.each(['duplicate', 'late', 'lost', 'constructor', 'forged, stale'])(
+    'explainMismatch looks for a mistake in a delivery with the fault %s',
+    (fault) => {
+      const headers = { ...mac(compact), 'X-Platform-Fault': fault }
+      expect(causeOf({ headers })).toBe('body_only')
+      expect(explainMismatch(inputOf({ headers: { 'X-Platform-Fault': fault } }))).toBeNull()
+    },
+  )
 
   it('explainMismatch detects a mistake if only the second secret is correct', () => {
     const secrets = ['first', secret]

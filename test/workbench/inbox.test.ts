@@ -50,6 +50,7 @@ test.each([
   ['has an unknown kind', encodeLine(lineOf('1-1', delivery(1))).replace('"delivery"', '"other"')],
   ['has a name without quotes', encodeLine(lineOf('1-1', delivery(1))).replace('"at"', 'at')],
   ['names no headers', encodeLine(lineOf('1-1', delivery(1))).replace('"headers"', '"header"')],
+  ['has a header that is no text', encodeLine(lineOf('1-1', delivery(1))).replace('"localhost"', '5')],
   ['is the response of no URL', encodeLine({ kind: 'response', ...response('1-1', 200, { to: '//' }), body_bytes: 4 })],
 ])('an inbox line that %s is damaged', (_name, text) => {
   expect(decodeLine(Buffer.from(text.trimEnd()))).toBeUndefined()

@@ -53,7 +53,7 @@ export type DeliveryVerification = Static<typeof verification>
 
 /** Likely causes of a refusal by the application, most certain first, and what cures each of them. */
 export const deliveryCures = {
-  planted_fault: 'Nothing is wrong: the refusal is right. The schedule repeats it with a right signature.',
+  planted_fault: 'Nothing is wrong: the server sends it again.',
   body_edited: 'Replay it as it was sent, or signed anew.',
   stale: 'Replay it with a new signature.',
   app_clock: 'Correct the clock of the application.',

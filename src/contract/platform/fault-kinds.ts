@@ -37,6 +37,10 @@ export const deliveryFaults: readonly FaultKind[] = ['duplicate', 'late', 'lost'
 /** Header of a delivery that names its planted fault. */
 export const FAULT_HEADER = 'X-Platform-Fault'
 
+/** Says that a receiver is right to refuse a delivery with this fault; undefined for others. @param fault may be untrusted */
+export const rightRefusal = (fault: string | undefined) =>
+  fault === 'forged' || fault === 'stale' ? `A planted fault (${fault}): the refusal is right.` : undefined
+
 /** Where a call is held: nothing is done; it is done and has no response; the head of its response was sent. */
 export const holdPlaces = {
   before: 'before the work',
@@ -63,7 +67,7 @@ export const FAULT_PATH = '^/[!-~]{0,255}$'
 /** Kind that the headers of a delivery name. A listener gets headers of any sender: other values name none. */
 export function faultOfHeaders(headers: readonly (readonly [name: string, value: string])[]): { fault?: FaultKind } {
   const [, named] = headers.find(([name]) => name.toLowerCase() === FAULT_HEADER.toLowerCase()) ?? []
-  const fault = faultKinds.find((it) => it === named)
+  const fault = deliveryFaults.find((it) => it === named)
   return fault ? { fault } : {}
 }
 

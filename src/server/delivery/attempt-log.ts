@@ -24,7 +24,7 @@ export interface MadeAttempt extends Pick<Delivery, 'url' | 'headers' | 'body'> 
   readonly startedAt: number
   /** Arrival of the response by the system clock, ms since the epoch. */
   readonly endedAt: number
-  /** Attempt number in the schedule; null for a manual retry and a replay. */
+  /** Attempt number in the schedule; null for a manual retry, a replay and the second sending of a fault. */
   readonly attempt: number | null
   readonly manual: boolean
   readonly replay: boolean

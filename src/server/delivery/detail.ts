@@ -1,4 +1,5 @@
 import type { DeliveryDetail, DeliveryHint, DeliveryVerification } from '../../contract/platform/deliveries.js'
+import { FAULT_HEADER, type FaultKind, rightRefusal } from '../../contract/platform/fault-kinds.js'
 import { formatInstant } from '../../domain/time.js'
 import { updateSubject } from '../../domain/update.js'
 import type { DeliveryWithUpdate } from '../../store/delivery/deliveries.js'
@@ -31,10 +32,11 @@ export function lastRequest(
   { now, trueNow }: Times,
 ): LastRequest {
   const { last_attempt_at: lastAt, update_id: updateId } = delivery
-  const made = held.findLast((it) => !it.replay && formatInstant(it.startedAt) === lastAt)
+  const fault = delivery.attempts.findLast((it) => it.started_at === lastAt)?.fault as FaultKind | undefined
+  const made = held.findLast((it) => (it.manual || it.attempt !== null) && formatInstant(it.startedAt) === lastAt)
   if (made !== undefined) return { of: 'last_attempt', headers: made.headers, made }
   const sentAt = lastAt === null ? trueNow : Math.min(trueNow, Date.parse(lastAt) - (now - trueNow))
-  const headers = deliveryHeaders(body, updateId, signingSecrets(webhook, now), Math.floor(sentAt / 1000))
+  const headers = deliveryHeaders(body, updateId, signingSecrets(webhook, now), Math.floor(sentAt / 1000), fault)
   return { of: lastAt === null ? 'next_attempt' : 'recomputed', headers, made }
 }
 
@@ -81,14 +83,13 @@ function dissect(
   const secrets = [signedWith('current', secret, null)]
   const previous = oldSecret === null ? null : signedWith('previous', oldSecret, row.old_secret_until)
   if (previous !== null && (previous.sent || (row.old_secret_until ?? 0) > now)) secrets.push(previous)
-  const verification = verificationOf(headers, body, signingSecrets(webhook, now), timestamp * 1000)
+  const verification = verificationOf(headers, body, signingSecrets(webhook, now), made?.endedAt ?? timestamp * 1000)
   const refused = {
     headers,
     body,
     at: delivery.last_attempt_at === null ? now : Date.parse(delivery.last_attempt_at),
     status: delivery.last_status_code,
     response: made?.result.response ?? null,
-    fault: delivery.attempts.at(-1)?.fault,
     endedAt: made?.endedAt ?? null,
     verification,
     isEdited: false,
@@ -139,8 +140,6 @@ interface SentRequest {
   /** Arrival of the response by the system clock, ms; null if unknown. */
   readonly endedAt: number | null
   readonly verification: DeliveryVerification
-  /** Planted fault of the attempt. */
-  readonly fault?: string | undefined
   /** True if the sent bytes differ from the signed bytes. */
   readonly isEdited: boolean
   /** Milliseconds by which the server's clock is ahead of the system time. */
@@ -155,17 +154,17 @@ const TOLERANCE_MS = DEFAULT_TOLERANCE_SECONDS * 1000
 /** Returns likely causes of a refusal, most certain first; empty for other responses. */
 export function hintsOf(sent: SentRequest, { row }: Pick<OpenWebhook, 'row'>): DeliveryHint[] {
   const { status, verification, isEdited, aheadMs, at } = sent
-  if (!REFUSALS.includes(status)) return []
+  const fault = sent.headers[FAULT_HEADER]
+  const isLost = fault === 'lost' && status === null
+  const isRefused = REFUSALS.includes(status)
+  const planted = isLost ? 'A planted fault (lost): nothing was sent.' : isRefused ? rightRefusal(fault) : undefined
+  if (planted !== undefined) return [{ code: 'planted_fault', text: planted }]
+  if (!isRefused) return []
   const headerOf = (wanted: string) =>
     sent.response?.headers.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? null
   const hints: DeliveryHint[] = []
   const hint = (holds: boolean, code: DeliveryHint['code'], text: string) => void (holds && hints.push({ code, text }))
 
-  hint(
-    sent.fault !== undefined,
-    'planted_fault',
-    `A planted fault (${sent.fault}) made the signature of this attempt wrong or old on purpose.`,
-  )
   hint(
     isEdited,
     'body_edited',

@@ -44,10 +44,10 @@ const TIMER_MS_MAX = 60_000
 
 const ALWAYS = Number.MAX_SAFE_INTEGER
 
-/** Maximum delay of a late delivery whose chat has no successor, by the server's clock. */
-const LATE_MS = 10_000
-
-type ReportedAttempt = EndedAttempt & { readonly made?: MadeAttempt }
+interface ReportedAttempt extends EndedAttempt {
+  /** What was sent: the attempt, and a second sending by a fault. */
+  readonly made?: readonly MadeAttempt[]
+}
 
 /**
  * Delivers updates to webhooks (rules/webhooks.md#delivery-order). A crash loses no delivery, because the store holds
@@ -65,8 +65,7 @@ export class DeliveryWorker {
   #ended: ReportedAttempt[] = []
   /** Claims that a fault postpones. */
   #postponed: Attempt[] = []
-  /** Ids of postponed deliveries that have not been sent since. */
-  readonly #late = new Set<string>()
+  #hasPostponed = false
   /** Claims whose commit has an unknown result, because the store failed before it reported the result. */
   #unconfirmed: readonly Attempt[] = []
   readonly #slots: number
@@ -130,7 +129,6 @@ export class DeliveryWorker {
     this.#generation += 1
     this.#ended = []
     this.#postponed = []
-    this.#late.clear()
     this.#unconfirmed = []
     this.#botIds.clear()
     this.#waiting.clear()
@@ -209,8 +207,8 @@ export class DeliveryWorker {
     this.#postponed = []
     this.#unconfirmed = []
     const times = { now: clock.now(), trueNow: this.#leaseNow() }
-    const late = { postponed, waiting: [...this.#late], until: times.now + LATE_MS }
-    const input: WorkerPass = { ended, late, unconfirmed, bots, lostBefore, room, held: this.#held, ...times }
+    const known = { hasPostponed: this.#hasPostponed, held: this.#held }
+    const input: WorkerPass = { ended, postponed, unconfirmed, bots, lostBefore, room, ...known, ...times }
     let claimed: readonly Attempt[] = []
     let result: WorkerPassResult
     try {
@@ -239,6 +237,7 @@ export class DeliveryWorker {
     for (const botId of result.unfinished) this.#botIds.add(botId)
     for (const [botId, accountId] of result.waiting) this.#waiting.set(botId, accountId)
     if (result.moreLost) this.#expiresLeases = true
+    this.#hasPostponed = result.hasPostponed
     for (const attempt of result.begun) this.#begin(attempt)
     if (this.#claims && result.nextDueAt !== null) this.#setTimer(result.nextDueAt - clock.now())
   }
@@ -267,7 +266,8 @@ export class DeliveryWorker {
     const generation = this.#generation
     this.#held.set(accountId, (this.#held.get(accountId) ?? 0) + 1)
     const fault = this.#faultOf(attempt)
-    const making = (fault === 'late' ? Promise.resolve(null) : this.#attempt(attempt, fault)).then((ended) => {
+    const isPostponed = fault === 'late' && !attempt.wasPostponed
+    const making = (isPostponed ? Promise.resolve(null) : this.#attempt(attempt, fault)).then((ended) => {
       this.#inFlight.delete(making)
       const left = (this.#held.get(accountId) ?? 0) - 1
       if (left > 0) this.#held.set(accountId, left)
@@ -281,22 +281,26 @@ export class DeliveryWorker {
     this.#inFlight.add(making)
   }
 
-  /** Finds the fault of an attempt. Manual retries have none, and a late delivery has had its fault. */
-  #faultOf({ manual, deliveryId, botId, body }: Attempt): FaultKind | undefined {
-    if (this.#late.delete(deliveryId)) return undefined
-    const kind = manual ? undefined : this.#options.faults?.ofDelivery(botId, body)?.kind
-    if (kind === 'late') this.#late.add(deliveryId)
-    return kind
+  /** Finds the fault of an attempt; manual retries have none. */
+  #faultOf({ manual, wasPostponed, botId, body }: Attempt): FaultKind | undefined {
+    if (manual) return undefined
+    return wasPostponed ? 'late' : this.#options.faults?.ofDelivery(botId, body)?.kind
   }
 
   async #attempt(attempt: Attempt, fault: FaultKind | undefined): Promise<ReportedAttempt> {
     const { clock, onError } = this.#options
     const startedAt = performance.now()
+    const generation = this.#generation
     try {
-      const made = await this.#send(attempt, fault)
-      const { result } = made
-      if (fault === 'duplicate' && result.statusCode !== null) this.#sendAgain(attempt)
-      return { attempt, fault, outcome: result, ipAddress: result.ipAddress, endedAt: clock.now(), made }
+      const first = await this.#send(attempt, fault)
+      const { result } = first
+      const made: MadeAttempt[] = [first]
+      const ended = { attempt, fault, outcome: result, ipAddress: result.ipAddress, endedAt: clock.now(), made }
+      const isRepeated = fault === 'duplicate' && result.statusCode !== null
+      // Within the slot and the lease of the attempt, so that the limits of connections hold.
+      if (isRepeated && generation === this.#generation && this.#claims)
+        await this.#send(attempt, fault).then((again) => made.push({ ...again, attempt: null }), onError)
+      return ended
     } catch (error) {
       onError(error)
       // Leave deliveries to the processes that have the key of this webhook.
@@ -324,25 +328,13 @@ export class DeliveryWorker {
     }
   }
 
-  /** Sends a delivery a second time; its result changes no record. */
-  #sendAgain(attempt: Attempt): void {
-    const generation = this.#generation
-    const { attempts, onError } = this.#options
-    const sending = this.#send(attempt, 'duplicate')
-      .then((made) => {
-        if (generation === this.#generation) attempts?.add(made)
-      }, onError)
-      .finally(() => this.#inFlight.delete(sending))
-    this.#inFlight.add(sending)
-  }
-
   /** Adds attempts to the log after the store has their results, so that a reader of the log finds both. */
   #report(ended: readonly ReportedAttempt[]): void {
     const { attempts, onError } = this.#options
     if (attempts === undefined) return
-    for (const { made } of ended) {
+    for (const made of ended.flatMap((it) => it.made ?? [])) {
       try {
-        if (made !== undefined) attempts.add(made)
+        attempts.add(made)
       } catch (error) {
         onError(error)
       }

@@ -17,7 +17,10 @@ export interface Attempt {
   readonly accountId: string
   readonly botId: string
   readonly updateId: number
+  readonly chatKey: string
   readonly manual: boolean
+  /** True if a fault has made it late since the attempt before. */
+  readonly wasPostponed: boolean
   /** State of the delivery after the claim. */
   readonly claimed: DeliveryState
   /** End of the lease in ms, by the system clock; identifies the claim of the attempt. */
@@ -29,7 +32,7 @@ export interface Attempt {
 
 /** Result of an attempt that ended, or whose lease expired. */
 interface AttemptResult {
-  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'webhook'>
+  readonly attempt: Omit<Attempt, 'accountId' | 'body' | 'wasPostponed' | 'webhook'>
   readonly outcome: AttemptOutcome
   /** Kind of the planted fault that affected it. */
   readonly fault?: string | undefined
@@ -160,6 +163,7 @@ export function* expireLeases(before: number, now: number): Op<string[]> {
         deliveryId: row.id,
         botId: row.bot_id,
         updateId: row.update_id,
+        chatKey: row.chat_key,
         manual: row.resume_status !== null,
         claimed: row,
         leaseUntil: row.lease_until as number,

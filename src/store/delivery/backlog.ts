@@ -202,9 +202,12 @@ function* applySwitched(queue: UpdateQueueRow, maker: DeliveryMaker | null, limi
   return { ...queue, switched_to: last }
 }
 
+/** Begin of the key of an update without a chat. */
+export const NO_CHAT = 'update '
+
 /** Returns the key for deliveries that must be sent in sequence: the chat id, or a unique key without a chat. */
 export function chatKey({ update_id: updateId, chat_id: chatId }: Pick<PendingRow, 'update_id' | 'chat_id'>): string {
-  return chatId ?? `update ${updateId}`
+  return chatId ?? `${NO_CHAT}${updateId}`
 }
 
 interface PendingRow {

@@ -1,10 +1,10 @@
 import type { DeliveryRow, WebhookRow } from '../../domain/bot/rows.js'
 import { type DeliveryState, LEASE_MS, slotsFor } from '../../domain/delivery.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../domain/update.js'
-import { all, interleave, type Op, one, run } from '../operation.js'
+import { all, interleave, type Op, one, run, runEach, type Value } from '../operation.js'
 import { selecting } from '../select.js'
-import type { Attempt } from './attempt-results.js'
-import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE } from './backlog.js'
+import type { Attempt, EndedAttempt } from './attempt-results.js'
+import { BACKLOG_ROWS_PER_WRITE, DELIVERABLE, NO_CHAT } from './backlog.js'
 import { IN_FLIGHT } from './counts.js'
 
 /** Free slots for attempts, and the present time. */
@@ -67,40 +67,38 @@ export function* releaseClaims(unconfirmed: readonly Attempt[]): Op<void> {
   }
 }
 
-/** Deliveries that a fault makes late (rules/operator.md#faults-of-deliveries). */
-export interface Late {
-  /** Claims to give back without an attempt. */
-  readonly postponed: readonly Attempt[]
-  /** Ids of deliveries that were postponed in an earlier pass. */
-  readonly waiting: readonly string[]
-  /** Time of their attempt if no successor is answered before, ms by the server's clock. */
-  readonly until: number
+/** Maximum delay of a late delivery, by the server's clock (rules/operator.md#faults-of-deliveries). */
+const LATE_MS = 10_000
+
+const POSTPONED_CODE = 'postponed'
+
+/** SQL for deliveries that a fault has postponed. */
+export const POSTPONED = `status = 'failed' and ready = 0 and last_error_code = '${POSTPONED_CODE}'`
+
+/** Gives claims back without an attempt. */
+export function* postponeClaims(claims: readonly Attempt[], now: number): Op<void> {
+  yield* runEach(
+    `update deliveries set status = 'failed', next_attempt_at = $4, lease_until = null,
+       last_error_code = '${POSTPONED_CODE}', last_error_message = 'A planted fault makes this delivery late.',
+       last_attempt_at = (select max(a.started_at) from delivery_attempts a where a.delivery_id = deliveries.id)
+     where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
+    claims.map((it) => [it.deliveryId, it.leaseUntil, it.startedAt, now + LATE_MS]),
+  )
 }
 
-export function* postponeClaims({ postponed, until }: Late): Op<void> {
-  for (const { deliveryId, leaseUntil, startedAt } of postponed) {
-    yield* run(
-      `update deliveries set status = 'failed', next_attempt_at = $4, ready = 0, lease_until = null,
-         last_error_code = 'planted_fault', last_error_message = 'A planted fault makes this delivery late.',
-         last_attempt_at = (select max(a.started_at) from delivery_attempts a where a.delivery_id = deliveries.id)
-       where id = $1 and status = 'delivering' and lease_until = $2 and last_attempt_at = $3`,
-      [deliveryId, leaseUntil, startedAt, until],
-    )
+/** Makes postponed deliveries due that precede an answered one of their chat, or one without a chat like them. */
+export function* endLateness(answered: readonly Pick<EndedAttempt, 'attempt'>[], now: number): Op<void> {
+  const last = new Map<string, readonly Value[]>()
+  const attempts = answered.map((it) => it.attempt).sort((a, b) => a.updateId - b.updateId)
+  for (const { botId, chatKey, updateId } of attempts) {
+    const [from, to] = chatKey.startsWith(NO_CHAT) ? [NO_CHAT, `${NO_CHAT}:`] : [chatKey, chatKey]
+    last.set(`${botId} ${from}`, [botId, from, to, updateId, now])
   }
-}
-
-/** Makes late deliveries due that precede the answered one: in its chat, or without a chat like this one. */
-export function* endLateness({ waiting }: Late, answeredId: string, now: number): Op<void> {
-  for (const id of waiting) {
-    yield* run(
-      `update deliveries set next_attempt_at = $3
-       where id = $1 and status = 'failed' and exists (
-         select 1 from deliveries a where a.id = $2 and a.bot_id = deliveries.bot_id
-           and a.update_id > deliveries.update_id and (a.chat_key = deliveries.chat_key
-             or (a.chat_key = cast(a.update_id as text) and deliveries.chat_key = cast(deliveries.update_id as text))))`,
-      [id, answeredId, now],
-    )
-  }
+  yield* runEach(
+    `update deliveries set next_attempt_at = $5
+     where bot_id = $1 and chat_key >= $2 and chat_key <= $3 and update_id < $4 and next_attempt_at > $5 and ${POSTPONED}`,
+    [...last.values()],
+  )
 }
 
 type WebhookWithAccount = WebhookRow & { readonly account_id: string }
@@ -199,13 +197,14 @@ function* nextReady(botId: string, free: number, busy: readonly string[]): Op<Re
 type DeliveryToClaim = DeliveryState & {
   readonly id: string
   readonly last_attempt_at: number | null
+  readonly last_error_code: string | null
   /** Null if the update was deleted. */
   readonly body: string | null
   readonly made_at: number | null
 }
 
 const TO_CLAIM = selecting<DeliveryToClaim>()(
-  `select d.id, d.last_attempt_at, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
+  `select d.id, d.last_attempt_at, d.last_error_code, d.status, d.cancel_reason, d.attempt_count, d.manual_attempt_count,
      d.next_attempt_at, d.resume_status, d.lease_until, d.delivered_at, u.body, u.created_at as made_at
    from deliveries d left join updates u on u.bot_id = d.bot_id and u.update_id = d.update_id
    where d.bot_id = $1 and d.update_id = $2`,
@@ -213,14 +212,14 @@ const TO_CLAIM = selecting<DeliveryToClaim>()(
 
 /** Claims one delivery; cancels it and returns null if its update has expired. */
 function* claimDelivery(
-  { update_id: updateId }: ReadyDelivery,
+  { update_id: updateId, chat_key: chatKey }: ReadyDelivery,
   webhook: WebhookWithAccount,
   now: number,
   trueNow: number,
 ): Op<Attempt | null> {
   const { bot_id: botId } = webhook
   const row = (yield* one(TO_CLAIM, [botId, updateId])) as DeliveryToClaim
-  const { id, body, made_at: madeAt, ...standing } = row
+  const { id, body, made_at: madeAt, last_error_code: errorCode, ...standing } = row
   const expired = row.last_attempt_at === null && (madeAt ?? 0) <= now - UNCONFIRMED_UPDATE_RETENTION_MS
   if (!body || expired) {
     yield* run(
@@ -246,7 +245,9 @@ function* claimDelivery(
     accountId: webhook.account_id,
     botId,
     updateId,
+    chatKey,
     manual,
+    wasPostponed: errorCode === POSTPONED_CODE,
     claimed: { ...standing, status: 'delivering', lease_until: leaseUntil, next_attempt_at: nextAttemptAt },
     leaseUntil,
     startedAt: now,

@@ -15,7 +15,7 @@ import {
   claimForBots,
   endLateness,
   type FreeSlots,
-  type Late,
+  POSTPONED,
   postponeClaims,
   releaseClaims,
 } from './claims.js'
@@ -23,7 +23,10 @@ import {
 /** Input of one pass of the delivery worker (runWorkerPass). */
 export interface WorkerPass extends FreeSlots {
   readonly ended: readonly EndedAttempt[]
-  readonly late?: Late
+  /** Claims that a fault postpones. */
+  readonly postponed?: readonly Attempt[]
+  /** True if earlier passes have postponed deliveries. */
+  readonly hasPostponed?: boolean
   /** Claims whose commit has an unknown result. */
   readonly unconfirmed?: readonly Attempt[]
   /** Bots that may have due deliveries, with their accounts if known, in the order of service. */
@@ -35,6 +38,7 @@ export interface WorkerPass extends FreeSlots {
 export interface WorkerPassResult extends Claims {
   /** True if expired leases are left for the next pass. */
   readonly moreLost: boolean
+  readonly hasPostponed: boolean
   readonly nextDueAt: number | null
 }
 
@@ -49,10 +53,12 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   yield* recordEndpointHealth(pass.ended)
   yield* interleave(...pass.ended.map(recordAttempt))
   for (const { attempt } of pass.ended) include(attempt.botId)
-  if (pass.late !== undefined) {
-    yield* postponeClaims(pass.late)
+  const { postponed = [] } = pass
+  yield* postponeClaims(postponed, pass.now)
+  for (const { botId } of postponed) include(botId)
+  if (pass.hasPostponed || postponed.length > 0) {
     const answered = pass.ended.filter(({ outcome }) => outcome.statusCode !== null)
-    for (const { attempt } of answered) yield* endLateness(pass.late, attempt.deliveryId, pass.now)
+    yield* endLateness(answered, pass.now)
   }
   yield* releaseClaims(pass.unconfirmed ?? [])
   for (const { botId } of pass.unconfirmed ?? []) include(botId)
@@ -66,10 +72,11 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   for (const botId of yield* markReady('<=', pass.now)) include(botId)
 
   const claims = yield* claimForBots(bots, pass)
-  const { at } = yield* aggregate<{ at: number | null }>(
-    "select min(next_attempt_at) as at from deliveries where status = 'failed' and ready = 0",
+  const { at, late } = yield* aggregate<{ at: number | null; late: number }>(
+    `select min(next_attempt_at) as at, case when exists (select 1 from deliveries where ${POSTPONED}) then 1 else 0 end as late
+     from deliveries where status = 'failed' and ready = 0`,
   )
-  return { ...claims, moreLost, nextDueAt: at === null ? null : Number(at) }
+  return { ...claims, moreLost, hasPostponed: late === 1, nextDueAt: at === null ? null : Number(at) }
 }
 
 /** Returns the bots with deliveries that wait for a slot. The recursive query probes the index once per bot. */

@@ -22,8 +22,13 @@ create index webhooks_leased on webhooks (lease_until) where lease_until is not 
   },
   // For the operator's list of the bots of all accounts.
   { name: '0004-bots-by-age', sql: () => 'create index bots_by_age on bots (created_at, id);' },
-  // Kind of the planted fault that affected an attempt.
-  { name: '0005-attempt-faults', sql: () => 'alter table delivery_attempts add column fault text;' },
+  {
+    // Kind of the planted fault that affected an attempt, and an index of the deliveries that a fault has postponed.
+    name: '0005-delivery-faults',
+    sql: () => `alter table delivery_attempts add column fault text;
+create index deliveries_postponed on deliveries (bot_id, chat_key, update_id)
+  where status = 'failed' and ready = 0 and last_error_code = 'postponed';`,
+  },
 ]
 
 /** Returns the migrations in the SQL of an engine. */

@@ -72,14 +72,15 @@ async function causeOf(plant: (server: Awaited<ReturnType<typeof startServer>>) 
 }
 
 /** Returns the cause that a client finds for a delivery that an application with a mistake refused. */
-const causeOfRefusal = (receiver: Receiver) =>
-  causeOf(async ({ operator, client }) => {
+const causeOfRefusal = (receiver: Receiver, fault?: 'forged' | 'stale' | 'lost') =>
+  causeOf(async ({ operator, client, faults }) => {
+    if (fault !== undefined) faults.add({ endpoint: 'deliveries', kind: fault })
     const url = await application(receiver)
     expect(await client.webhook.set({ botId: 'bot_coffee', url, secret_token: secret })).toMatchObject({ ok: true })
     const lines = await operator.activity({ follow: 'true' })
     if (!lines.ok) throw new Error(lines.code)
     await operator.addUpdate({ botId: 'bot_coffee', type: 'ping' })
-    for await (const line of lines.data) if (line.kind === 'delivery' && line.delivery.status === 401) break
+    for await (const line of lines.data) if (line.kind === 'delivery' && line.delivery.error !== null) break
   })
 
 const order = { template_id: 'tpl_once', external_issue_id: 'order-1', recipient_user_id: 'user-1' }
@@ -95,6 +96,16 @@ const twoShops = { ...seed, applications: [shop, otherShop] } as Seed
 test('a client finds the wrong secret of an application', async () => {
   const cause = await causeOfRefusal({ secret: 'another_secret_of_the_application' })
   expect(cause).toMatchObject({ code: 'other_secret', cure: expect.stringContaining('the secret of this webhook') })
+})
+
+test.each([
+  ['forged', 'the refusal is right.'],
+  ['stale', 'the refusal is right.'],
+  ['lost', 'nothing was sent.'],
+] as const)('a client finds the planted fault %s, and blames nobody', async (fault, text) => {
+  const cause = await causeOfRefusal({}, fault)
+  const cure = 'Nothing is wrong: the server sends it again.'
+  expect(cause).toEqual({ code: 'planted_fault', text: `A planted fault (${fault}): ${text}`, cure })
 })
 
 test('a client finds that an application encodes bodies again', async () => {

@@ -139,6 +139,36 @@ steps:
     expect(problems).toEqual([])
   })
 
+  it('scenario run plants every fault of deliveries, and its receiver is not misled', async () => {
+    const kinds = ['duplicate', 'forged', 'stale', 'lost', 'late']
+    const planted = kinds.map(
+      (kind, index) => `
+  - call: platform.addFault
+    with: { endpoint: deliveries, kind: ${kind}, match: { bot: "\${bot}", type: ping } }
+  - call: platform.addUpdate
+    with: { botId: "\${bot}", type: ping, payload: {} }
+  - call: platform.deliveries
+    with: { update_id: ${index + 1} }
+    within: 10s
+    expect: { that: '.items[0] | .status != "pending" and .status != "delivering"' }`,
+    )
+    const { problems } = await resultOf(`
+server: { auto_approve: true }
+steps:
+  - ${webhook}${planted.join('')}
+  - receive: ping
+    expect: { that: .update_id == 1 }
+  - advance: 1m
+${[5, 2, 3, 4].map((id) => `  - receive: ping\n    expect: { that: .update_id == ${id} }\n`).join('')}
+  - call: platform.deliveries
+    expect: { that: '[.items[].attempts[].fault | values] | sort == ["duplicate", "forged", "late", "lost", "stale"]' }
+    within: 10s
+  - call: platform.faults
+    expect: { that: '.items == []' }
+`)
+    expect(problems).toEqual([])
+  })
+
   it('scenario run calls with a new account JWT after the clock has moved by more than a day', async () => {
     const { ran, problems } = await resultOf(`
 steps:

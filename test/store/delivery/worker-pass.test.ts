@@ -3,10 +3,12 @@ import { LEASE_MS } from '../../../src/domain/delivery.js'
 import { UNCONFIRMED_UPDATE_RETENTION_MS } from '../../../src/domain/update.js'
 import type { Attempt } from '../../../src/store/delivery/attempt-results.js'
 import { BACKLOG_ROWS_PER_WRITE } from '../../../src/store/delivery/backlog.js'
+import { endLateness } from '../../../src/store/delivery/claims.js'
 import { botsWithWork } from '../../../src/store/delivery/worker-pass.js'
+import { onPostgres } from '../../support/store/engine-name.js'
 import { openTestStore } from '../../support/store/engines.js'
-import { statementsOf } from '../../support/store/store-steps.js'
-import { NOW, SYSTEM_NOW, WorkerPasses } from '../../support/webhook/worker-passes.js'
+import { planOf, statementsOf } from '../../support/store/store-steps.js'
+import { ended, failure, NOW, SYSTEM_NOW, success, WorkerPasses } from '../../support/webhook/worker-passes.js'
 
 let passes: WorkerPasses
 beforeEach(() => {
@@ -31,7 +33,9 @@ describe('claim of a delivery', () => {
           accountId: 'acc',
           botId: 'bot_1',
           updateId: 1,
+          chatKey: 'a',
           manual: false,
+          wasPostponed: false,
           claimed: expect.objectContaining({
             status: 'delivering',
             lease_until: leaseUntil,
@@ -47,6 +51,7 @@ describe('claim of a delivery', () => {
       waiting: new Map(),
       unfinished: [],
       moreLost: false,
+      hasPostponed: false,
       nextDueAt: null,
     })
     const claimed = { status: 'delivering', ready: 0, lease_until: leaseUntil, last_attempt_at: NOW }
@@ -241,5 +246,80 @@ describe('due deliveries', () => {
     for (const botId of ['bot_1', 'bot_2', 'bot_3']) await passes.plant(botId, ['a', 'b'])
     await passes.sql(`update deliveries set ready = 0 where bot_id = 'bot_2'`)
     expect(await passes.store.read(botsWithWork)).toEqual(['bot_1', 'bot_3'])
+  })
+})
+
+describe('late deliveries', () => {
+  const LATE_MS = 10_000
+  /** Keys of updates without a chat. */
+  const withoutChat = (count: number) => Array.from({ length: count }, (_, index) => `update ${index + 1}`)
+
+  /** Claims a delivery of each chat, and postpones all but the last one. Returns the attempts. */
+  async function postponeFirst(chats: readonly string[]) {
+    await passes.plant('bot_1', chats)
+    await passes.sql('update webhooks set max_connections = 10000')
+    const { begun } = await passes.run({ room: 100_000 })
+    const result = await passes.run({ postponed: begun.slice(0, -1) })
+    expect(result.hasPostponed).toBe(true)
+    return begun
+  }
+  const ends = ({ sql }: { readonly sql: string }) => sql.includes('next_attempt_at > $5')
+  const dueAt = async (updateId: number) => (await passes.deliveries())[updateId - 1]?.next_attempt_at
+
+  it('postponed claim is given back without an attempt, and claimed again when it is due', async () => {
+    const [late] = await postponeFirst(['a', 'b'])
+    expect((await passes.deliveries())[0]).toMatchObject({
+      ...{ status: 'failed', ready: 0, lease_until: null, attempt_count: 0, last_attempt_at: null },
+      ...{ next_attempt_at: NOW + LATE_MS, last_error_code: 'postponed' },
+    })
+    expect(await passes.attempts()).toEqual([])
+    const result = await passes.run({ now: NOW + LATE_MS })
+    expect(result).toMatchObject({ begun: [{ deliveryId: late?.deliveryId, wasPostponed: true }], hasPostponed: false })
+  })
+
+  it('claim that is not in effect is not postponed', async () => {
+    await passes.plant('bot_1', ['a'])
+    const claim = await passes.claim()
+    await passes.sql('update deliveries set lease_until = lease_until + 1')
+    expect((await passes.run({ postponed: [claim] })).hasPostponed).toBe(false)
+    expect(await passes.deliveries()).toMatchObject([{ status: 'delivering' }])
+  })
+
+  it('chat of a postponed delivery is served in the same pass, also of a bot not to be served', async () => {
+    await passes.plant('bot_1', ['a', 'a'])
+    const claim = await passes.claim()
+    expect(updateIds(await passes.run({ bots: new Map(), postponed: [claim] }))).toEqual([2])
+  })
+
+  it('one statement makes 1,000 deliveries without a chat due', async () => {
+    const attempts = await postponeFirst(withoutChat(1_001))
+    const last = ended(attempts.at(-1) as Attempt, success)
+    const steps = await passes.steps({ ended: [last], hasPostponed: true, room: 0 })
+    expect(steps.flatMap(statementsOf).filter(ends)).toHaveLength(1)
+    const due = (await passes.deliveries()).filter((it) => it.last_error_code === 'postponed')
+    expect([due.length, new Set(due.map((it) => it.next_attempt_at))]).toEqual([1_000, new Set([NOW])])
+  })
+
+  it('an answered update concerns earlier ones of its chat, or of its bot without a chat', async () => {
+    await passes.plant('bot_2', ['a', 'update 2'])
+    const attempts = await postponeFirst(['a', 'b', 'update 3', 'c', 'update 5', 'd'])
+    await passes.plant('bot_3', ['a'])
+    const answered = (updateId: number, chatKey: string) =>
+      ended({ ...(attempts[0] as Attempt), deliveryId: 'other', updateId, chatKey }, failure)
+    const run = (...them: ReturnType<typeof answered>[]) =>
+      passes.run({ ended: them, hasPostponed: true, bots: bots() })
+    await run(answered(9, 'b'), answered(1, 'a'), answered(4, 'update 4'))
+    expect([await dueAt(1), await dueAt(2), await dueAt(3)]).toEqual([NOW + LATE_MS, NOW, NOW])
+    expect([await dueAt(4), await dueAt(5)]).toEqual([NOW + LATE_MS, NOW + LATE_MS])
+    await run(ended({ ...answered(9, 'c').attempt } as Attempt, { ...failure, statusCode: null }))
+    expect(await dueAt(4)).toBe(NOW + LATE_MS)
+  })
+
+  it.skipIf(onPostgres)('search for postponed deliveries reads only their index', async () => {
+    const last = (await postponeFirst(['a', 'b'])).at(-1)
+    const plan = await planOf(passes.store, () => endLateness([ended(last as Attempt, success)], NOW))
+    expect(plan).toEqual([
+      expect.stringContaining('USING INDEX deliveries_postponed (bot_id=? AND chat_key>? AND chat_key<?)'),
+    ])
   })
 })

@@ -6,6 +6,7 @@ import { contract } from '../../../src/contract/index.js'
 import type { Delivery } from '../../../src/contract/webhook.js'
 import { type Sender, type SenderOptions, WebhookSender } from '../../../src/server/delivery/sender.js'
 import { DeliveryWorker } from '../../../src/server/delivery/worker.js'
+import { Snapshots } from '../../../src/server/snapshots.js'
 import { verifyWebhook } from '../../../src/webhook/signature.js'
 import { listen } from '../listen.js'
 import { type TestApp, testApp } from './app.js'
@@ -72,13 +73,17 @@ export class DeliveryScene {
   /** Real time in Unix ms, which the worker uses to sign deliveries. */
   trueNow = Date.now()
   readonly workerErrors: unknown[] = []
+  /** Resets and restores that the worker takes part in. */
+  readonly snapshots: Snapshots
 
   private constructor(
     readonly server: TestApp,
     readonly ports: Set<number>,
     readonly tenant: Tenant,
     readonly bot: TestBot,
-  ) {}
+  ) {
+    this.snapshots = new Snapshots(server.deps)
+  }
 
   static async open(options: { started?: boolean } = {}): Promise<DeliveryScene> {
     const ports = new Set<number>()
@@ -87,7 +92,9 @@ export class DeliveryScene {
     const server = testApp({ webhooks, sender: new WebhookSender(webhooks) })
     const tenant = await newTenant(server)
     const scene = new DeliveryScene(server, ports, tenant, await tenant.bot())
+    const unfollow = scene.snapshots.follow()
     onTestFinished(async () => {
+      unfollow()
       await scene.stopWorker(0)
       await server.close()
     })
@@ -97,12 +104,13 @@ export class DeliveryScene {
 
   async startWorker({ slots, ...options }: SenderOptions & { readonly slots?: number } = {}): Promise<void> {
     const sender: Sender = new WebhookSender({ loopbackPorts: this.ports, ...options })
-    const { store, clock, keys, attempts } = this.server.deps
+    const { store, clock, keys, attempts, faults } = this.server.deps
     const onError = (error: unknown) => this.workerErrors.push(error)
     this.#worker = new DeliveryWorker({
-      ...{ store, clock, keys, sender, slots, attempts, onError },
+      ...{ store, clock, keys, sender, slots, faults, attempts, onError },
       trueNow: () => this.trueNow,
     })
+    this.snapshots.include(this.#worker)
     await this.#worker.start({ alone: true })
   }
 

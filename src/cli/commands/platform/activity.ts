@@ -59,6 +59,7 @@ function deliveryLine(delivery: DeliveryActivity, screen: Screen): string {
     delivery.delivery_id,
     delivery.attempt === null ? null : `attempt ${plainMember(delivery.attempt)}`,
     delivery.error?.code,
+    'fault' in delivery ? `fault ${delivery.fault}` : null,
   ]
   const text = parts.flatMap((part) => (part == null ? [] : plainMember(part))).join(' ')
   const head = [paint.quiet(shownTime(delivery.at, screen)), colour(String(delivery.status ?? '---')), 'SENT  ']

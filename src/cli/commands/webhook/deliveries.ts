@@ -54,15 +54,18 @@ function timelines({ items, pagination }: List, times: Times): string | undefine
 }
 
 export function timeline(delivery: Partial<Delivery>, times: Times): string {
-  const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts } = delivery
-  const reason = cancel_reason ? ` (${cancel_reason})` : ''
+  const { id, update_id, update_type, status, cancel_reason, next_attempt_at, attempts, last_error } = delivery
+  // A delivery that failed without an attempt is late by a planted fault.
+  const why = cancel_reason ?? (attempts?.length === 0 ? last_error?.message : undefined)
+  const reason = why ? ` (${why})` : ''
   const head = `#${update_id}  ${update_type}  ${status}${reason}  ${id}`
   const rows = (Array.isArray(attempts) ? attempts : []).map((it) => attemptLine(it, times))
   const due = status === 'failed' && next_attempt_at ? [`  …  ${timeInList(next_attempt_at, times)}  next attempt`] : []
   return [head, ...rows, ...due].map(plainLine).join('\n')
 }
 
-function attemptLine({ started_at, status_code, error, duration_ms, manual }: DeliveryAttempt, times: Times): string {
+function attemptLine(attempt: DeliveryAttempt, times: Times): string {
+  const { started_at, status_code, error, duration_ms, manual } = attempt
   // The status explains an HTTP failure; other failures need their message.
   const reason = error && error.code !== 'http_status' ? (error.message ?? error.code) : undefined
   const parts = [
@@ -72,6 +75,7 @@ function attemptLine({ started_at, status_code, error, duration_ms, manual }: De
     reason,
     `${duration_ms} ms`,
     manual ? 'by hand' : undefined,
+    'fault' in attempt ? `fault ${attempt.fault}` : undefined,
   ]
   return `  ${parts.filter((it) => it !== undefined).join('  ')}`
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { faultOfHeaders, rightRefusal } from '../../../contract/platform/fault-kinds.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { didYouMean } from '../../../values/closest.js'
 import { parseJson } from '../../../values/json.js'
@@ -50,7 +51,7 @@ const list = leaf({
     'voucherctl webhook inbox list --failed',
     'voucherctl webhook inbox list --type message --since 10m --json',
   ],
-  view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status'] },
+  view: { members: ['id', 'time', 'verdict', 'reason', 'type', 'update_id', 'status', 'fault'] },
   run: async (context, { flags }) => {
     const { type, verdict, failed } = flags
     const opened = openInbox(context, flags.inbox)
@@ -98,7 +99,7 @@ function nothingFound({ type, verdict, failed }: ListFlags, since: number | unde
   ].join(' ')
 }
 
-function summaryOf({ id, at, verdict, reason, type, update_id, status, body_bytes }: DeliverySummary) {
+function summaryOf({ id, at, verdict, reason, type, update_id, status, body_bytes, fault }: DeliverySummary) {
   return {
     id,
     time: isoOf(at),
@@ -109,6 +110,7 @@ function summaryOf({ id, at, verdict, reason, type, update_id, status, body_byte
     // The listener responds to refused deliveries with 401 and does not record those responses.
     status: status ?? (verdict === 'refused' ? 401 : null),
     bytes: body_bytes,
+    ...(fault && { fault }),
   }
 }
 
@@ -120,6 +122,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     reason,
     update_id: updateIdOf(update_id),
     type,
+    ...faultOfHeaders(pairsOf(headers)),
     method,
     url,
     headers: pairsOf(headers),
@@ -145,6 +148,7 @@ const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 function pageOf(stored: StoredDelivery, { zone }: Times): string {
   const { id, at, verdict, reason, method, url, headers, body, responses } = stored
   const json = parsed(body) ?? null
+  const refused = rightRefusal(faultOfHeaders(pairsOf(headers)).fault) ?? 'The listener responded with 401.'
   return [
     `${id}  ${withTimes(isoOf(at), zone)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
     '',
@@ -154,9 +158,7 @@ function pageOf(stored: StoredDelivery, { zone }: Times): string {
     plain(json === null ? body.toString('utf8') : JSON.stringify(json, null, 2)),
     '',
     ...responses.flatMap((it) => responseLines(it, zone)),
-    ...(responses.length === 0
-      ? [verdict === 'refused' ? 'The listener responded with 401.' : 'No response was recorded.']
-      : []),
+    ...(responses.length === 0 ? [verdict === 'refused' ? refused : 'No response was recorded.'] : []),
   ].join('\n')
 }
 
@@ -193,11 +195,12 @@ const show = leaf({
   run: async (context, { positional, flags }) => {
     const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
-    const { id, verdict, body } = read.stored
-    const explain = `Next: ${suggested`webhook verify --id ${id} --explain`}`
+    const { id, verdict, body, headers } = read.stored
+    const planted = rightRefusal(faultOfHeaders(pairsOf(headers)).fault)
+    const explains = verdict === 'refused' && planted === undefined
     if (flags.raw) context.output.printBytes(body)
     else {
-      const next = () => (verdict === 'refused' ? explain : undefined)
+      const next = () => (explains ? `Next: ${suggested`webhook verify --id ${id} --explain`}` : undefined)
       await context.output.print(detailOf(read.stored), { body: (_, times) => pageOf(read.stored, times), next })
     }
     return { ok: true, printed: true }

@@ -1,3 +1,4 @@
+import { faultOfHeaders } from '../../../contract/platform/fault-kinds.js'
 import { asMembers, parseJson } from '../../../values/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
 import { pairsOf, updateIdOf } from '../../../workbench/header-pairs.js'
@@ -77,6 +78,7 @@ export const lineShape = {
     duration_ms: { type: 'integer' },
     body: {},
     failure: { type: 'string' },
+    fault: { type: 'string' },
     unverified: { properties: { update_id: {}, type: {}, body: {} } },
     inbox_id: { type: 'string' },
   },
@@ -84,7 +86,7 @@ export const lineShape = {
 
 /** Builds the `--json` line of a request (rules/workbench.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
-  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure, headers } = event
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   return {
     time: new Date(at).toISOString(),
@@ -95,6 +97,7 @@ function documentOf(event: RequestEvent, insecure: boolean) {
     duration_ms: durationMs,
     ...(update === null ? {} : { body: update.body }),
     ...(failure === null ? {} : { failure }),
+    ...faultOfHeaders(pairsOf(headers)),
     ...(shown === undefined ? {} : { unverified: shown }),
     inbox_id: inboxId,
   }
@@ -124,6 +127,7 @@ const below = (text: string, width: number) =>
 function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string {
   const { paint } = screen
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
+  const { fault } = faultOfHeaders(pairsOf(event.headers))
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
   const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
@@ -140,6 +144,7 @@ function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string 
     status !== null && status >= 200 && status < 300 ? paint.done(shownStatus) : paint.error(shownStatus),
     `${durationMs} ms`.padStart(WIDTHS.duration),
     inboxId === null ? '' : paint.quiet(inboxId),
+    fault === undefined ? '' : `fault ${fault}`,
     shown === undefined ? '' : `UNVERIFIED ${plainLine(JSON.stringify(shown.body))}`,
   ]
   return parts.filter((it) => it !== '').join(' ')

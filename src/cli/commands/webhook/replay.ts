@@ -40,6 +40,8 @@ interface ReplayReport {
   readonly status: number | null
   readonly duration_ms: number
   readonly error: string | null
+  /** Planted fault of a signature that was not made again. */
+  readonly fault?: string
 }
 
 export const replay = leaf({
@@ -58,13 +60,14 @@ export const replay = leaf({
   ],
   changes: true,
   view: {
-    headline: ({ id, type, update_id, status, duration_ms, to, error }: ReplayReport) =>
+    headline: ({ id, type, update_id, status, duration_ms, to, error, ...others }: ReplayReport) =>
       [
         id,
         `${type ?? 'unverified'} #${update_id ?? '?'}`,
         status ?? 'no response',
         `${duration_ms} ms`,
         error ?? to,
+        ...('fault' in others ? [`fault ${others.fault}`] : []),
       ].join('  '),
   },
   run: async (context, { flags: given }) => {
@@ -203,7 +206,7 @@ async function replayAll(
       const tools = { forwarder, inbox: writer, now: host.now }
       const { response, duration_ms } = await sendReplay(tools, to, id, { headers, body: changed.value.body })
       const { status, failure } = response
-      const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null }
+      const outcome = { to: to.href, status, duration_ms, error: failure?.message ?? null, ...faultOf(flags, listed) }
       statuses.push(status)
       await output.printLine({ id, update_id: updateIdOf(update_id), type, ...outcome }, replay.view)
     }
@@ -213,6 +216,8 @@ async function replayAll(
   }
   return { ok: true, printed: true, exit: exitOf(statuses) || exit }
 }
+
+const faultOf = ({ resign }: ReplayFlags, { fault }: DeliverySummary) => (fault && !resign ? { fault } : {})
 
 function exitOf(statuses: readonly (number | null)[]): number {
   if (statuses.some((it) => it === null || it >= 500)) return 9

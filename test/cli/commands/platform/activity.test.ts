@@ -25,7 +25,7 @@ const lines: readonly ActivityLine[] = [
     delivery: {
       ...{ delivery_id: 'dlv_1', update_id: 7, update_type: 'ping', bot_id: 'bot_1', voucher_id: null, at, attempt: 2 },
       ...{ manual: false, replay: false, status: null, error: { code: 'connection_refused', message: 'm' } },
-      ...{ duration_ms: 3, verdict: null, reason: null, explanation: null },
+      ...{ duration_ms: 3, verdict: null, reason: null, explanation: null, fault: 'late' },
     },
   },
   { seq: 3, kind: 'state', what: 'clock', at },
@@ -52,7 +52,7 @@ test('platform activity prints one line for a request, a delivery, a change and 
   expect(asked).toEqual(['/_platform/v1/activity?follow=false&bodies=false'])
   expect(stdout.split('\n').filter((line) => !line.startsWith('  '))).toEqual([
     expect.stringMatching(/404 POST {6}1\.3 ms \/verify VOUCHER_NOT_FOUND by the operator$/),
-    expect.stringMatching(/--- SENT {6}3\.0 ms ping dlv_1 attempt 2 connection_refused$/),
+    expect.stringMatching(/--- SENT {6}3\.0 ms ping dlv_1 attempt 2 connection_refused fault late$/),
     expect.stringMatching(/clock moved$/),
     expect.stringMatching(/seed planted$/),
     expect.stringMatching(/10:00:00Z constructor$/),

@@ -39,6 +39,16 @@ test('platform deliveries show says that a bot has no webhook', async () => {
   expect(stdout).not.toContain('Signature')
 })
 
+test('platform deliveries show names the fault of an attempt, and what makes a delivery late', async () => {
+  const { delivery } = deliveryDetail
+  const [attempt] = delivery.attempts
+  const forged = { ...deliveryDetail, delivery: { ...delivery, attempts: [{ ...attempt, fault: 'forged' }] } }
+  expect((await run(['show', 'dlv_01'], forged)).stdout).toMatch(/ ms {2}fault forged$/m)
+  const last_error = { code: 'postponed', message: 'A planted fault makes this delivery late.' }
+  const late = { ...deliveryDetail, delivery: { ...delivery, attempts: [], attempt_count: 0, last_error } }
+  expect((await run(['show', 'dlv_01'], late)).stdout).toContain('failed (A planted fault makes this delivery late.)')
+})
+
 test.each([
   [[], { mode: 'as_sent' }],
   [['--resign'], { mode: 'resigned' }],

@@ -126,6 +126,68 @@ test('webhook listen prints Ready, one line per delivery and why a signature is 
   expect(stdout + stderr).not.toContain(secret)
 })
 
+/** Sends a delivery whose header names a planted fault. */
+const postWithFault = (url: string, id: number, fault: string, signing: readonly string[] = [secret], at = 0) => {
+  const body = updateBody(id)
+  const headers = { ...signed(body, id, signing, at), 'X-Platform-Fault': fault }
+  return fetch(url, { method: 'POST', body, headers })
+}
+
+test('webhook listen and its inbox name the planted fault of a delivery', async () => {
+  const port = await closedPort()
+  const { url, home, stop } = await start(`--json --forward-to http://127.0.0.1:${port}`)
+  await postWithFault(url, 7, 'duplicate')
+  await postWithFault(url, 8, 'forged', ['another'])
+  await postWithFault(url, 9, 'unheard-of', ['another'])
+  const [duplicate, forged, unknown] = linesOf(await stop())
+  expect([duplicate, forged]).toMatchObject([{ update_id: 7, fault: 'duplicate' }, { fault: 'forged' }])
+  expect(unknown).not.toHaveProperty('fault')
+  const inbox = (args: string, terminal = false) => cli(`webhook ${args} --inbox inbox`, { home, env, terminal })
+  const listed = JSON.parse((await inbox('inbox list --verdict all --json')).stdout)
+  expect(listed.items.map((it: { fault?: string }) => it.fault)).toEqual(['duplicate', 'forged', undefined])
+  expect((await inbox('inbox list --verdict all')).stdout).toMatch(/1-2 .+ refused .+ forged\s*$/m)
+  expect(JSON.parse((await inbox('inbox show 1-2 --json')).stdout)).toMatchObject({ fault: 'forged' })
+  const shown = await inbox('inbox show 1-2', true)
+  expect(shown.stdout).toContain('A planted fault (forged): the refusal is right.')
+  expect(shown.stdout + shown.stderr).not.toContain('--explain')
+  const verified = await inbox('verify --id 1-2 --explain')
+  expect(verified.stdout).toContain('Cause: planted_fault. A planted fault (forged): the refusal is right.')
+  const other = await inbox('inbox show 1-3', true)
+  expect(other.stdout + other.stderr).toContain('webhook verify --id 1-3 --explain')
+})
+
+test('webhook listen says that a refusal by a planted fault is right', async () => {
+  const { url, stop } = await start('')
+  await postWithFault(url, 7, 'late')
+  await postWithFault(url, 8, 'stale', [secret], 600)
+  await postWithFault(url, 9, '<forged>', ['another'])
+  const { stdout, stderr } = await stop()
+  expect(stdout.split('\n').map((line) => line.replace(/^.* ms /, ''))).toEqual([
+    '1-1 fault late',
+    '1-2 fault stale',
+    '1-3',
+    '',
+  ])
+  expect(stderr.replace(/\s+/g, ' ')).toContain('hint: A planted fault (stale): the refusal is right.')
+  expect(stderr).toContain('hint: The signature matches no known mistake')
+})
+
+test('webhook replay names the fault of a signature as recorded, and sends a new one without it', async () => {
+  const app = await application((index) => (index === 0 ? 401 : 200))
+  const { url, home, stop } = await start('--json')
+  await postWithFault(url, 8, 'forged', ['another'])
+  await stop()
+  const replay = async (flags: string) => {
+    const ran = await cli(`webhook replay --id 1-1 --to ${app.url} --inbox inbox ${flags}`, { home, env })
+    return ran.stdout
+  }
+  expect(JSON.parse(await replay('--json'))).toMatchObject({ status: 401, fault: 'forged' })
+  expect(JSON.parse(await replay('--resign --json'))).not.toHaveProperty('fault')
+  expect(await replay('')).toMatch(/ {2}fault forged$/m)
+  const named = app.got.map(({ headers }) => headers.some((it) => it.toLowerCase() === 'x-platform-fault'))
+  expect(named).toEqual([true, false, true])
+})
+
 test('webhook listen --open --no-browser prints a link to a page that shows each delivery', async () => {
   let link: string | undefined
   const onStderr = (text: string) => (link ??= /^Page: (\S+)$/m.exec(text)?.[1])
