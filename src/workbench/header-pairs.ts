@@ -1,16 +1,8 @@
-import { deliveryFaults, FAULT_HEADER, type FaultKind } from '../contract/platform/fault-kinds.js'
-
 /** Converts a flat list of header names and values, such as node's `rawHeaders`, to pairs. */
 export function pairsOf(headers: readonly string[]): [name: string, value: string][] {
   const pairs: [string, string][] = []
   for (let at = 0; at + 1 < headers.length; at += 2) pairs.push([headers[at] ?? '', headers[at + 1] ?? ''])
   return pairs
-}
-
-/** Kind of the planted fault that a delivery names. Its sender may write anything: only known kinds count. */
-export const plantedFault = (headers: readonly string[]): FaultKind | undefined => {
-  const named = pairsOf(headers).find(([name]) => name.toLowerCase() === FAULT_HEADER.toLowerCase())?.[1]
-  return deliveryFaults.find((it) => it === named)
 }
 
 /** Removes Content-Length, which may be wrong for the body that is sent; the sender sets the right one. */

@@ -2,10 +2,11 @@
 // `000001.refused.ndjson` with refused ones, and remainders of `inbox clear`: `000001.1800000000000.ndjson`.
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type FaultKind, faultOfHeaders } from '../contract/platform/fault-kinds.js'
 import { readAt, requireFile } from '../files/read-file.js'
 import { removeDrafts, replaceFile } from '../files/replace-file.js'
 import { readLines } from '../files/summed-lines.js'
-import { plantedFault } from './header-pairs.js'
+import { pairsOf } from './header-pairs.js'
 
 export type InboxVerdict = 'ok' | 'duplicate' | 'refused'
 
@@ -67,7 +68,7 @@ export interface DeliverySummary extends Omit<DeliveryLine, 'headers' | 'body'> 
   readonly status: number | null | undefined
   /** URL of the application that got the delivery on arrival; null if none was configured. */
   readonly to: string | null
-  readonly fault: ReturnType<typeof plantedFault>
+  readonly fault?: FaultKind
 }
 
 export interface StoredDelivery extends DeliveryLine {
@@ -118,8 +119,8 @@ export class Inbox {
         else if (line.kind === 'response') responses.push({ line, place })
         else {
           const { headers, body: _body, ...summary } = line
-          const fault = plantedFault(headers)
-          this.#byId.set(line.id, { ...summary, fault, status: undefined, to: null, places: [place] })
+          const unset = { status: undefined, to: null }
+          this.#byId.set(line.id, { ...summary, ...unset, ...faultOfHeaders(pairsOf(headers)), places: [place] })
         }
       }
     }

@@ -72,15 +72,15 @@ export const defects = [
   defect(
     worker,
     'a stop does not write the last results',
-    'while (this.#ended.length > 0) {',
-    'while (this.#ended.length < 0) {',
+    'while (this.#ended.length + this.#postponed.length > 0) {',
+    'while (this.#ended.length + this.#postponed.length < 0) {',
   ),
   defect(worker, 'a notice of a bot is ignored', 'isBot(subject) && this.#addBot(subject)', 'isBot(subject) && void 0'),
   defect(
     worker,
     'results of attempts are not kept for the next pass',
-    'if (generation === this.#generation) this.#ended.push(ended)',
-    'void generation',
+    'else this.#ended.push(ended)',
+    'else void ended',
   ),
   defect(
     worker,

@@ -37,10 +37,6 @@ export const deliveryFaults: readonly FaultKind[] = ['duplicate', 'late', 'lost'
 /** Header of a delivery that names its planted fault. */
 export const FAULT_HEADER = 'X-Platform-Fault'
 
-/** Says that a receiver is right to refuse a delivery with this fault; undefined for others. @param fault may be untrusted */
-export const rightRefusal = (fault: string | undefined) =>
-  fault === 'forged' || fault === 'stale' ? `A planted fault (${fault}): the refusal is right.` : undefined
-
 /** Where a call is held: nothing is done; it is done and has no response; the head of its response was sent. */
 export const holdPlaces = {
   before: 'before the work',
@@ -63,6 +59,13 @@ export type FaultNumber = keyof typeof faultNumbers
 
 export const FAULT_CODE = '^[A-Z][A-Z0-9_]{0,63}$'
 export const FAULT_PATH = '^/[!-~]{0,255}$'
+
+/** Kind that the headers of a delivery name. A listener gets headers of any sender: other values name none. */
+export function faultOfHeaders(headers: readonly (readonly [name: string, value: string])[]): { fault?: FaultKind } {
+  const [, named] = headers.find(([name]) => name.toLowerCase() === FAULT_HEADER.toLowerCase()) ?? []
+  const fault = deliveryFaults.find((it) => it === named)
+  return fault ? { fault } : {}
+}
 
 /** Calls by path, deliveries by bot and type, both by members of the body. */
 export interface FaultMatch {

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { ActivityLine, DeliveryActivity } from '../../contract/platform/activity.js'
+import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import { Followers } from '../../inspector/line-stream.js'
 import type { WebhookSecret } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
-import { plantedFault, updateIdOf } from '../header-pairs.js'
+import { pairsOf, updateIdOf } from '../header-pairs.js'
 import type { Inbox, RecordedResponse, StoredDelivery } from '../inbox.js'
 import type { RequestEvent } from '../listener.js'
 import { errorOf, iso } from './inbox-records.js'
@@ -82,11 +83,10 @@ export class ActivityFeed {
     { id, at, update_id, type, verdict, reason, headers, body }: Arrival,
     result: Pick<DeliveryActivity, 'status' | 'error' | 'duration_ms'>,
   ): DeliveryActivity {
-    const fault = plantedFault(headers)
     return {
       ...common,
       ...result,
-      ...(fault && { fault }),
+      ...faultOfHeaders(pairsOf(headers)),
       delivery_id: id,
       update_id: updateIdOf(update_id),
       update_type: type,

@@ -157,6 +157,22 @@ describe('planted fault duplicate', () => {
     expect(scene.server.deps.attempts.of(id).at(-1)?.result.error).toMatchObject({ code: 'url_refused' })
   })
 
+  it('sends nothing more after a stop began during the first sending', async () => {
+    const { scene, receiver } = await open()
+    let release = () => {}
+    receiver.respond = () =>
+      new Promise<number>((resolve) => {
+        release = () => resolve(200)
+      })
+    await plant(scene, { kind: 'duplicate' })
+    const updateId = await scene.ping()
+    await until(() => receiver.held.now === 1)
+    const stopped = scene.stopWorker(60_000)
+    release()
+    await stopped
+    expect([receiver.calls.length, await attemptsOf(scene, updateId)]).toEqual([1, [[200, 'duplicate']]])
+  })
+
   it('ends its second sending when a stop has waited for the grace time', async () => {
     const { scene, receiver } = await open()
     receiver.respond = () => (receiver.calls.length === 1 ? 200 : new Promise(() => {}))
@@ -291,6 +307,28 @@ describe('planted fault late', () => {
     expect(updateIds(receiver)).toEqual([2, 1])
     expect(await attemptsOf(scene, 1)).toEqual([[200, 'late']])
     expect(scene.workerErrors.splice(0)).toMatchObject([{ name: 'StoreUnavailable' }])
+  })
+
+  it('is stored if the server stops right after the claim', async () => {
+    const { scene, receiver, say } = await open()
+    const { store } = scene.server.deps
+    const { write } = store
+    let stopped: Promise<void> | undefined
+    store.write = async (op, shared) => {
+      const result = await write(op, shared)
+      const { begun } = ((typeof result === 'object' ? result : null) as Partial<WorkerPassResult> | null) ?? {}
+      if (begun !== undefined && begun.length > 0) stopped ??= scene.stopWorker(60_000)
+      return result
+    }
+    await plant(scene, { kind: 'late' })
+    await say('late')
+    await until(() => stopped !== undefined)
+    await stopped
+    expect(await scene.delivery(1)).toMatchObject({ status: 'failed', last_error: { code: 'postponed' }, attempts: [] })
+    await scene.startWorker()
+    await say('next')
+    await scene.untilStatus(1, 'delivered')
+    expect(updateIds(receiver)).toEqual([2, 1])
   })
 
   it('waits on after a restart of the server', async () => {
@@ -546,9 +584,10 @@ describe('detail of a delivery with a planted fault', () => {
       const updateId = await scene.ping()
       await scene.untilStatus(updateId, 'failed')
       const text = `A planted fault (${kind}): the refusal is right.`
+      const fix = 'Nothing is wrong: the server sends it again.'
       const hints = [{ code: 'planted_fault', text }]
       const detail = await detailOf(scene, updateId)
-      expect(detail).toMatchObject({ hints, verification: { ok: false, explanation: text, fix: null } })
+      expect(detail).toMatchObject({ hints, verification: { ok: false, explanation: text, fix } })
       expect(detail.responses).toMatchObject([{ fault: kind, status: 401 }])
       scene.server.deps.attempts.clear()
       const recomputed = await detailOf(scene, updateId)
@@ -568,7 +607,9 @@ describe('detail of a delivery with a planted fault', () => {
 
   it('explains a refusal by its own cause after a duplicate, and after a replay signed anew', async () => {
     const { scene, receiver } = await open()
-    receiver.respond = () => 401
+    // A login, which only the second sending meets, is no cause of the recorded refusal.
+    const login = { status: 401, headers: { 'www-authenticate': 'Basic' } }
+    receiver.respond = () => (receiver.calls.length === 2 ? login : 401)
     await plant(scene, { kind: 'duplicate' })
     await plant(scene, { kind: 'forged', nth: 2 })
     const [duplicate, forged] = [await scene.ping(), await scene.ping()]

@@ -162,7 +162,7 @@ export const faults: Group = {
           comment: '5 % of the redeems lose their response',
         },
         'voucherctl platform faults add --endpoint vouchers.redeem --kind hold --at committed',
-        'voucherctl platform faults add --endpoint deliveries --kind duplicate --match-type voucher.redeemed',
+        'voucherctl platform faults add --endpoint deliveries --kind duplicate --match-type voucher_redeemed',
       ],
       view: {
         headline: faultSentence,

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { rightRefusal } from '../../../contract/platform/fault-kinds.js'
+import { faultOfHeaders } from '../../../contract/platform/fault-kinds.js'
 import { updateTypes } from '../../../contract/updates.js'
 import { didYouMean } from '../../../values/closest.js'
 import { parseJson } from '../../../values/json.js'
-import { pairsOf, plantedFault, updateIdOf } from '../../../workbench/header-pairs.js'
+import { rightRefusal } from '../../../webhook/explain.js'
+import { pairsOf, updateIdOf } from '../../../workbench/header-pairs.js'
 import { clearInbox, type DeliverySummary, type InboxVerdict, type StoredDelivery } from '../../../workbench/inbox.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
@@ -115,7 +116,6 @@ function summaryOf({ id, at, verdict, reason, type, update_id, status, body_byte
 }
 
 function detailOf({ id, at, verdict, reason, update_id, type, method, url, headers, body, responses }: StoredDelivery) {
-  const fault = plantedFault(headers)
   return {
     id,
     time: isoOf(at),
@@ -123,7 +123,7 @@ function detailOf({ id, at, verdict, reason, update_id, type, method, url, heade
     reason,
     update_id: updateIdOf(update_id),
     type,
-    ...(fault && { fault }),
+    ...faultOfHeaders(pairsOf(headers)),
     method,
     url,
     headers: pairsOf(headers),
@@ -149,7 +149,7 @@ const parsed = (body: Buffer): unknown => parseJson(body.toString('utf8'))
 function pageOf(stored: StoredDelivery, { zone }: Times): string {
   const { id, at, verdict, reason, method, url, headers, body, responses } = stored
   const json = parsed(body) ?? null
-  const refused = rightRefusal(plantedFault(headers)) ?? 'The listener responded with 401.'
+  const refused = rightRefusal(faultOfHeaders(pairsOf(headers)).fault) ?? 'The listener responded with 401.'
   return [
     `${id}  ${withTimes(isoOf(at), zone)}  ${verdict}${reason === null ? '' : ` (${reason})`}`,
     '',
@@ -197,7 +197,8 @@ const show = leaf({
     const read = recordedDelivery(context, positional, flags.inbox)
     if (!read.ok) return read
     const { id, verdict, body, headers } = read.stored
-    const explains = verdict === 'refused' && rightRefusal(plantedFault(headers)) === undefined
+    const planted = rightRefusal(faultOfHeaders(pairsOf(headers)).fault)
+    const explains = verdict === 'refused' && planted === undefined
     if (flags.raw) context.output.printBytes(body)
     else {
       const next = () => (explains ? `Next: ${suggested`webhook verify --id ${id} --explain`}` : undefined)

@@ -1,6 +1,7 @@
+import { faultOfHeaders } from '../../../contract/platform/fault-kinds.js'
 import { asMembers, parseJson } from '../../../values/json.js'
 import { explainMismatch } from '../../../webhook/explain.js'
-import { pairsOf, plantedFault, updateIdOf } from '../../../workbench/header-pairs.js'
+import { pairsOf, updateIdOf } from '../../../workbench/header-pairs.js'
 import type { RequestEvent } from '../../../workbench/listener.js'
 import type { Context } from '../../command/context.js'
 import { columnsOf, type Out } from '../../host/host.js'
@@ -85,8 +86,7 @@ export const lineShape = {
 
 /** Builds the `--json` line of a request (rules/workbench.md#listener). */
 function documentOf(event: RequestEvent, insecure: boolean) {
-  const { at, verdict, reason, status, durationMs, update, inboxId, failure } = event
-  const fault = plantedFault(event.headers)
+  const { at, verdict, reason, status, durationMs, update, inboxId, failure, headers } = event
   const shown = insecure && update === null ? unverifiedOf(event) : undefined
   return {
     time: new Date(at).toISOString(),
@@ -97,7 +97,7 @@ function documentOf(event: RequestEvent, insecure: boolean) {
     duration_ms: durationMs,
     ...(update === null ? {} : { body: update.body }),
     ...(failure === null ? {} : { failure }),
-    ...(fault && { fault }),
+    ...faultOfHeaders(pairsOf(headers)),
     ...(shown === undefined ? {} : { unverified: shown }),
     inbox_id: inboxId,
   }
@@ -127,7 +127,7 @@ const below = (text: string, width: number) =>
 function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string {
   const { paint } = screen
   const { at, verdict, reason, status, durationMs, update, inboxId } = event
-  const fault = plantedFault(event.headers)
+  const { fault } = faultOfHeaders(pairsOf(event.headers))
   const word = verdict.padEnd(WIDTHS.verdict)
   const reused = reason === 'id_reused' ? ` ${reason}` : ''
   const what = update === null ? (reason ?? '') : plainLine(`${update.type ?? 'no type'} #${update.id}${reused}`)
