@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import { FAULT_HEADER, rightRefusal } from '../contract/platform/fault-kinds.js'
 import { type MismatchCause, mismatchCauses } from './mismatch-causes.js'
 import { bytesOf, keysOf, readHeaders, type VerifyWebhookInput, valuesByName, verifyWebhook } from './signature.js'
 
@@ -27,7 +26,7 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
   if (verdict.ok) return verdict.secretIndex === 0 ? null : explain('old_secret', signedBy(verdict.secretIndex))
 
   const { reason, message } = verdict
-  const planted = rightRefusal(valuesByName(input.headers).get(FAULT_HEADER.toLowerCase())?.[0])
+  const planted = rightRefusal(valuesByName(input.headers).get('x-platform-fault')?.[0])
   if (planted !== undefined) return explain('planted_fault', planted)
   const body = bytesOf(input.rawBody)
   const headers = readHeaders(input.headers)
@@ -39,6 +38,10 @@ export function explainMismatch(input: VerifyWebhookInput): MismatchExplanation 
   if (reason !== 'bad_signature') return explain(reason, message)
   return guess(body) ?? (body.length > BODY_BYTES_MAX ? explain('body_too_long') : null)
 }
+
+/** Says that a receiver is right to refuse a delivery with this planted fault; undefined for others. */
+export const rightRefusal = (fault: string | undefined): string | undefined =>
+  fault === 'forged' || fault === 'stale' ? `A planted fault (${fault}): the refusal is right.` : undefined
 
 /** Anybody can send an unsigned body, and a longer one would take seconds. */
 const BODY_BYTES_MAX = 64 * 1024

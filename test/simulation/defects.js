@@ -80,7 +80,7 @@ export const defects = [
     worker,
     'results of attempts are not kept for the next pass',
     'else this.#ended.push(ended)',
-    'void generation',
+    'else void ended',
   ),
   defect(
     worker,

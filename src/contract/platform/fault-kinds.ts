@@ -37,10 +37,6 @@ export const deliveryFaults: readonly FaultKind[] = ['duplicate', 'late', 'lost'
 /** Header of a delivery that names its planted fault. */
 export const FAULT_HEADER = 'X-Platform-Fault'
 
-/** Says that a receiver is right to refuse a delivery with this fault; undefined for others. @param fault may be untrusted */
-export const rightRefusal = (fault: string | undefined) =>
-  fault === 'forged' || fault === 'stale' ? `A planted fault (${fault}): the refusal is right.` : undefined
-
 /** Where a call is held: nothing is done; it is done and has no response; the head of its response was sent. */
 export const holdPlaces = {
   before: 'before the work',

@@ -40,7 +40,6 @@ interface ReplayReport {
   readonly status: number | null
   readonly duration_ms: number
   readonly error: string | null
-  /** Planted fault of a signature that was not made again. */
   readonly fault?: string
 }
 
