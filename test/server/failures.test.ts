@@ -414,7 +414,13 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
       return fail()
     }
   })()
-  const faults = Object.assign(new Faults(testFaultSources), { list: fail, add: fail, remove: fail, clear: fail })
+  const faults = Object.assign(new Faults(testFaultSources), {
+    list: fail,
+    add: fail,
+    remove: fail,
+    clear: fail,
+    release: fail,
+  })
   const activity = Object.assign(new Activity({ now: () => START_MS }), { stream: fail, lines: fail })
   const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
@@ -428,6 +434,7 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
     'platform.addFault': { faults },
     'platform.removeFault': { faults },
     'platform.clearFaults': { faults },
+    'platform.releaseCalls': { faults },
     'platform.requests': { requestLog },
     'platform.openPage': { inspector: Object.assign(testInspector(), { newLink: fail }) },
     'platform.activity': { activity },
