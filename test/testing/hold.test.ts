@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { startServer } from '../../src/testing/index.js'
-import type { HoldOptions, StartOptions, StartServer, TestServer } from '../../src/testing/types.js'
+import type { HoldOptions, StartOptions, TestServer } from '../../src/testing/types.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -172,27 +171,4 @@ test.each(wrong)('hold refuses the options %j', async (options, kind, text) => {
 
 test.each(['platform.faults', 'vouchers.redem', 'deliveries'])('hold refuses the endpoint %s', async (endpoint) => {
   await expect(server.hold(endpoint as 'templates.list')).rejects.toThrow(/^fault\.(?:endpoint|kind) must be /)
-})
-
-test('fake timers of Vitest stop neither hold_ms nor a release', async () => {
-  // The bundle, because only there the server has the timers of Node.
-  const bundle: { startServer: StartServer } = createRequire(import.meta.url)('../../dist/testing/index.cjs')
-  const faked = await bundle.startServer()
-  try {
-    for (const at of ['before', 'committed', 'answered'] as const) {
-      vi.useFakeTimers()
-      const held = await faked.hold('templates.list', { at, hold_ms: 5 })
-      expect(await faked.client.templates.list()).toMatchObject({ ok: true })
-      expect(await held.call).toMatchObject({ at })
-      const released = await faked.hold('templates.list', { at })
-      const listed = faked.client.templates.list()
-      await released.call
-      vi.useRealTimers()
-      released.release()
-      expect(await listed).toMatchObject({ ok: true })
-    }
-  } finally {
-    vi.useRealTimers()
-    await faked.close()
-  }
 })
