@@ -116,7 +116,7 @@ export const faults: Group = {
       view: {
         members: faultMembers,
         empty: 'There are no faults.',
-        headline: ({ held }) => (held.length === 0 ? undefined : held.map(heldLine).join(' ')),
+        headline: ({ held }) => held.map(heldLine).join(' ') || undefined,
         next: ({ held }) =>
           held.length === 0 ? undefined : `To let them go on: ${suggested`platform faults release`}`,
       },
