@@ -126,8 +126,9 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
         exchange.fault = kind
       },
     }
-    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), faulted)
-    return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
+    const enter = (work: () => Promise<HandlerReply<Endpoint> | Refusal>) =>
+      idempotencyKey === undefined ? work() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, work)
+    return deps.faults.run(endpoint.id, enter, () => handle(input, call), faulted)
   }
 }
 

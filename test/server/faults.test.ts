@@ -22,7 +22,15 @@ it('fault with a share affects the calls whose random number is below it, and is
     throw new Error('the kind error does nothing to the connection')
   }
   const request = { requestId: 'req_1', path: '', body: {}, cut: unused, hold: unused, gone: unused, note: () => {} }
-  const call = async () => ('code' in (await faults.run('apps.list', async () => ({ ok: true }), request)) ? 503 : 200)
+  const call = async () => {
+    const result = await faults.run(
+      'apps.list',
+      (work) => work(),
+      async () => ({ ok: true }),
+      request,
+    )
+    return 'code' in result ? 503 : 200
+  }
   expect([await call(), await call(), await call(), await call(), await call()]).toEqual([503, 503, 200, 200, 503])
   expect(faults.list()).toEqual([{ ...quarter, times: null, delay_ms: null, id: 'flt_1', left: null }])
 })
