@@ -112,6 +112,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     const { carrier, target } = exchange
     const faulted: FaultedCall = {
       requestId: exchange.id,
+      host: carrier.request.headers.host ?? '',
       path: target.split('?', 1)[0] as string,
       body,
       cut: (at) => {

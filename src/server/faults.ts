@@ -114,6 +114,8 @@ interface Subject {
 /** The call that a fault may affect, and what a fault does to it. */
 export interface FaultedCall {
   readonly requestId: string
+  /** Header Host of the connection's request, which names the port. */
+  readonly host: string
   readonly path: string
   readonly body: unknown
   /** Closes the connection now or at a place of the response. */
