@@ -58,7 +58,7 @@ export const faultNumbers = {
   seed: [0, 2 ** 32 - 1, 'Repeats the random choice of a share'],
   status: [300, 599, 'HTTP status, required for status'],
   retry_after: [0, 86_400, 'With status: seconds of the header Retry-After'],
-  hold_ms: [1, 3_600_000, 'With hold, silence, hang: maximum milliseconds, default 60,000'],
+  hold_ms: [1, 3_600_000, 'Maximum ms of hold, silence, hang; default 60,000'],
 } as const satisfies Record<string, readonly [number, number, string]>
 export type FaultNumber = keyof typeof faultNumbers
 
