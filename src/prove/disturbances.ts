@@ -143,6 +143,15 @@ export const variantOf = (...strikes: readonly Strike[]): Variant => ({
   strikes,
 })
 
+/** Reads the id of a variant; undefined for one that names no disturbance. */
+export function variantIn(id: string): Variant | undefined {
+  const strikes = id.split('+').map((part) => {
+    const [, endpoint = '', nth, kind = ''] = /^([\w.]+)#([1-9]\d{0,5})\/(\w+)$/.exec(part) ?? []
+    return Object.hasOwn(disturbances, kind) ? { endpoint, nth: Number(nth), kind: kind as DisturbanceName } : undefined
+  })
+  return strikes.every((it) => it !== undefined) ? { id, strikes } : undefined
+}
+
 type Numbered = Pick<Strike, 'endpoint' | 'nth'>
 
 const namesOf = (of: Disturbance['of'][]) =>
@@ -159,7 +168,8 @@ export function variantsOf(
   kills: { readonly programs: boolean; readonly app: boolean },
 ): Variant[] {
   const lasts = new Map(calls.map(({ endpoint, nth }) => [endpoint, nth]))
-  const first = calls.filter((it) => it.nth === 1)
+  // Calls that write come first: they cost money.
+  const first = calls.filter((it) => it.nth === 1).sort((a, b) => Number(writes(b)) - Number(writes(a)))
   const last = calls.filter((it) => it.nth > 1 && lasts.get(it.endpoint) === it.nth)
   const rest = calls.filter((it) => it.nth > 1 && lasts.get(it.endpoint) !== it.nth)
   const ofCalls = (some: readonly Numbered[], slow: boolean) =>
@@ -185,6 +195,8 @@ export function pairsOf({ strikes: [first] }: Variant, later: readonly Numbered[
   const kinds = namesOf(['call', 'program']).filter((it) => disturbanceOf(it).isPaired)
   return later.flatMap(({ endpoint, nth }) => kinds.map((kind) => variantOf(first, { endpoint, nth, kind })))
 }
+
+const writes = ({ endpoint }: Numbered) => endpointOf(endpoint)?.idempotent !== undefined
 
 /** True for an endpoint whose calls can be disturbed. */
 export const canBeDisturbed = (endpoint: string | null): endpoint is string =>

@@ -164,6 +164,10 @@ export class Ground {
     return due.length === 0 ? undefined : Math.min(...due)
   }
 
+  async recording(): Promise<string | null> {
+    return (await unwrap(this.#operator.platform.recordScenario({}))).text
+  }
+
   advanceClock(ms: number): void {
     ;(this.#server.deps.clock as TestClock).advance(ms)
   }

@@ -1,6 +1,6 @@
 import { closest } from '../values/closest.js'
 import { CannotProve, endingOf, shownOutput } from './cannot-prove.js'
-import { canBeDisturbed, pairsOf, type Variant, variantsOf } from './disturbances.js'
+import { canBeDisturbed, pairsOf, type Variant, variantIn, variantsOf } from './disturbances.js'
 import type { Facts } from './judge.js'
 import type { Outcome, Sent } from './record.js'
 import { type ProveReport, reportOf } from './report.js'
@@ -27,7 +27,13 @@ export interface ProveOptions extends RunnerOptions {
 }
 
 export type Proved =
-  | { readonly ok: true; readonly report: ProveReport; readonly interrupted: boolean }
+  | {
+      readonly ok: true
+      readonly report: ProveReport
+      readonly interrupted: boolean
+      /** The platform's side of the first finding, YAML; null without a finding or `records`. */
+      readonly scenario: string | null
+    }
   | { readonly ok: true; readonly variants: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
@@ -48,7 +54,9 @@ export async function prove(options: ProveOptions): Promise<Proved> {
     const done = await runVariants([runner, ...others], variants, trials, options)
     const facts = factsOf(trials, done.outcomes)
     const report = reportOf({ ...done, trials, facts, lacks: [...lacksOf(options), ...differencesOf(trials)] })
-    return { ok: true, report, interrupted: options.signal.aborted }
+    requireEffect(report, options)
+    const interrupted = options.signal.aborted
+    return { ok: true, report, interrupted, scenario: await scenarioOf(runner, report, trials, options) }
   } catch (error) {
     if (!(error instanceof CannotProve)) throw error
     return { ok: false, message: error.message, hint: error.hint }
@@ -57,6 +65,9 @@ export async function prove(options: ProveOptions): Promise<Proved> {
     await Promise.all([runner, ...others].map((it) => it?.close()))
   }
 }
+
+/** For `--only`: the undisturbed runs alone. */
+const UNDISTURBED = 'undisturbed'
 
 type Trials = readonly [Outcome, Outcome]
 
@@ -144,55 +155,76 @@ function refusedDelivery({ deliveries }: Outcome): string | undefined {
 const recorded = ({ calls }: Outcome) =>
   calls.flatMap(({ endpoint, nth }) => (nth > 0 && canBeDisturbed(endpoint) ? [{ endpoint, nth }] : []))
 
-function chosenVariants([one]: Trials, { only, app, action: _action, ...options }: ProveOptions): Variant[] {
-  const kills = { programs: !options.isFunction, app: app !== undefined }
-  const all = variantsOf(recorded(one), one.deliveries.length, kills)
+function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveOptions): Variant[] {
+  const all = variantsOf(recorded(one), one.deliveries.length, { programs: !isFunction, app: app !== undefined })
   if (only === undefined) return all
-  const strikes = only.split('+').map((id) => all.find((it) => it.id === id)?.strikes[0])
-  const missing = only.split('+').find((_id, index) => strikes[index] === undefined)
-  if (missing === undefined) return [{ id: only, strikes: strikes.filter((it) => it !== undefined) }]
+  if (only === UNDISTURBED) return []
+  const variant = variantIn(only)
+  const [first = ''] = only.split('+')
+  // A second disturbance may be of a call that only the first one causes.
+  if (variant !== undefined && all.some((it) => it.id === first)) return [variant]
   const near = closest(
-    missing,
+    only,
     all.map((it) => it.id),
   )
   const hint = near === undefined ? '' : `Did you mean ${near}? `
-  throw new CannotProve(`--only names no variant: ${missing}.`, `${hint}List them with --list.`)
+  throw new CannotProve(`--only names no variant: ${only}.`, `${hint}List them with --list.`)
 }
+
+/** A run in which nothing was disturbed proves nothing. */
+function requireEffect({ runs, findings }: ProveReport, { only, signal }: ProveOptions): void {
+  if (findings.length > 0 || runs.variants > runs.no_effect || only === UNDISTURBED || signal.aborted) return
+  const why = runs.variants === 0 ? 'no variant fitted into the budget' : 'no variant had an effect'
+  throw new CannotProve(
+    `Nothing was disturbed: ${why}.`,
+    'Give it more time with --budget, or list the variants with --list.',
+  )
+}
+
+/** Repeats the first finding, and records what the platform got. */
+async function scenarioOf(runner: Runner, report: ProveReport, trials: Trials, options: ProveOptions) {
+  const [finding] = report.findings
+  if (!options.records || finding === undefined || options.signal.aborted) return null
+  await runner.run(variantIn(finding.only), { again: options.again, patienceMs: patienceOf(trials, options) })
+  return runner.recording()
+}
+
+const patienceOf = (trials: Trials, { patienceMs }: ProveOptions) =>
+  patienceMs ?? PATIENCE.times * Math.max(...trials.map((it) => it.durationMs)) + PATIENCE.ms
 
 /** Runs variants until all are done or the budget is spent, then pairs of disturbances. */
 async function runVariants(
   runners: readonly Runner[],
   variants: readonly Variant[],
-  [one, two]: Trials,
-  { again, budgetMs, only, signal, onProgress, ...options }: ProveOptions,
+  trials: Trials,
+  options: ProveOptions,
 ) {
-  const deadline = performance.now() + budgetMs
-  const undisturbedMs = Math.max(one.durationMs, two.durationMs)
-  const patienceMs = options.patienceMs ?? PATIENCE.times * undisturbedMs + PATIENCE.ms
+  const { again, budgetMs, only, signal, onProgress } = options
+  const deadline = only === undefined ? performance.now() + budgetMs : Number.POSITIVE_INFINITY
+  const patienceMs = patienceOf(trials, options)
   const outcomes: Outcome[] = []
   const failed: { readonly id: string; readonly reason: string }[] = []
   const queue = [...variants]
-  const seen = new Set([sequenceOf(one)])
-  let total = variants.length
+  const seen = new Set([sequenceOf(trials[0])])
+  const take = (variant: Variant, outcome: Outcome) => {
+    outcomes.push(outcome)
+    const sequence = sequenceOf(outcome)
+    if (only === undefined && !seen.has(sequence)) queue.push(...pairsOf(variant, laterCalls(variant, outcome)))
+    seen.add(sequence)
+  }
   const work = async (runner: Runner) => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      if (signal.aborted || (performance.now() > deadline && only === undefined)) return void queue.unshift(next)
+    while (!signal.aborted && performance.now() < deadline) {
+      const variant = queue.shift()
+      if (variant === undefined) return
       try {
-        const outcome = await runner.run(next, { again, patienceMs })
-        if (signal.aborted) return void queue.unshift(next)
-        outcomes.push(outcome)
-        const sequence = sequenceOf(outcome)
-        if (next.strikes.length === 1 && only === undefined && !seen.has(sequence)) {
-          const pairs = pairsOf(next, laterCalls(next, outcome))
-          queue.push(...pairs)
-          total += pairs.length
-        }
-        seen.add(sequence)
+        const outcome = await runner.run(variant, { again, patienceMs })
+        if (signal.aborted) queue.unshift(variant)
+        else take(variant, outcome)
       } catch (error) {
         if (!(error instanceof CannotProve)) throw error
-        failed.push({ id: next.id, reason: error.message })
+        failed.push({ id: variant.id, reason: error.message })
       }
-      onProgress?.(outcomes.length, total, next.id)
+      onProgress?.(outcomes.length, outcomes.length + queue.length, variant.id)
     }
   }
   await Promise.all(runners.map(work))

@@ -16,8 +16,8 @@ export interface Finding {
   readonly variants: readonly string[]
   readonly sentence: string
   readonly timeline: readonly { readonly at_ms: number; readonly who: Moment['who']; readonly text: string }[]
-  /** The variant that shows it again, for `--only`; null for an undisturbed run. */
-  readonly only: string | null
+  /** The variant that shows it again, for `--only`. */
+  readonly only: string
   readonly cure: string
 }
 
@@ -118,7 +118,7 @@ function findingOf({
   const [simplest] = shown.toSorted((a, b) => a.id.split('+').length - b.id.split('+').length)
   const { weight, cure } = rows[name]
   const variants = [...new Set(shown.map((it) => it.id))]
-  const only = variants.find((it) => it !== 'undisturbed') ?? null
+  const only = simplest?.id ?? ''
   return {
     finding: name,
     weight,

@@ -82,6 +82,11 @@ export class Runner {
     return this.#ground.secrets
   }
 
+  /** The last run as a scenario, YAML; null if the platform got nothing that a scenario can repeat. */
+  recording(): Promise<string | null> {
+    return this.#ground.recording()
+  }
+
   /** Ends all programs, then the server. */
   async close(): Promise<void> {
     this.stop()
@@ -200,7 +205,7 @@ export class Runner {
   /** Waits for the actions until the end of patience. A function cannot be ended, only left alone. */
   async #waitFor(trial: Trial, patienceMs: number): Promise<readonly Exit[]> {
     const { signal } = this.#options
-    const overdue = AbortSignal.any([signal, AbortSignal.timeout(Math.min(patienceMs, 2 ** 31 - 1))])
+    const overdue = AbortSignal.any([signal, AbortSignal.timeout(Math.min(Math.round(patienceMs), 2 ** 31 - 1))])
     const end = () => {
       if (!signal.aborted && !this.#ground.isWaiting) trial.unjudged = `it ran longer than ${patienceMs / 1000} s`
       for (const it of this.#actions) it.kill?.()

@@ -1,16 +1,16 @@
-import type { Start } from '../../../prove/process.js'
-import { shellWord } from '../../../values/shell-word.js'
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { leaf } from '../../command/leaf.js'
-import { fail, usage } from '../../failures/failure.js'
-import { choice, duration, integer, listOf, matching, needing, text, toggle, type ValuesOf } from '../../flags/flags.js'
-import { credentialVariables, webhookSecretVariable } from '../../host/secrets.js'
+import type { Failure } from '../../failures/failure.js'
+import { choice, duration, integer, listOf, matching, needing, text, toggle } from '../../flags/flags.js'
+import { checkWritable, tryToWrite } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
 import { writeJunit } from '../../output/junit.js'
 import { showLiveLine } from '../../output/live-line.js'
 import type { Outcome } from '../../output/outcome.js'
-import { linesOf, type ProvedByCommand, suitesOf } from '../../prove/lines.js'
-import { readSeedFile, seedFlag } from '../../server/seed-file.js'
-
-const BUDGET_MS = 60_000
+import { linesOf, suitesOf } from '../../prove/lines.js'
+import { isWebhook, runProve } from '../../prove/run.js'
+import { seedFlag } from '../../server/seed-file.js'
 
 const flags = {
   ...seedFlag,
@@ -41,17 +41,6 @@ const flags = {
   junit: text('FILE', 'Write a JUnit report'),
   scenario: text('FILE', "Write the platform's side of the first finding as a scenario"),
 }
-type ProveFlags = ValuesOf<typeof flags>
-
-function isWebhook(value: string): boolean {
-  const url = value.slice(value.indexOf('=') + 1)
-  return (
-    /^[^=]+=http:/.test(value) &&
-    URL.canParse(url) &&
-    ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
-  )
-}
-
 export const prove = leaf({
   name: 'prove',
   summary: 'Try whether a program redeems twice, loses a voucher or gives goods away',
@@ -81,88 +70,46 @@ export const prove = leaf({
   ],
   run: async (context, { positional, rest, flags }): Promise<Outcome<unknown>> => {
     const { host, output } = context
-    if (flags.app !== undefined && flags.ready === undefined) {
-      return usage('--app needs --ready URL, an address that responds with 2xx when the app is ready.')
-    }
-    const seed = flags.seed === undefined ? undefined : await readSeedFile(host, flags.seed)
-    if (seed?.ok === false) return seed
-    const unwritable = await writeJunit(host, flags.junit, [])
+    const unwritable = await checkFiles(host, flags)
     if (unwritable !== undefined) return unwritable
-    const [{ prove }, { commandOf }, { wordsOf }] = await Promise.all([
-      import('../../../prove/prove.js'),
-      import('../../../prove/process.js'),
-      import('../../../prove/words.js'),
-    ])
-    const inherited = withoutCredentials(host.env)
-    const start = (name: 'app' | 'state' | 'reset'): Start | undefined | false => {
-      const line = flags[name]
-      if (line === undefined) return undefined
-      const words = flags.shell ? ['sh', '-c', line] : wordsOf(line)
-      return words === undefined || words.length === 0 ? false : commandOf(words, host.cwd, inherited)
-    }
-    const [app, state, reset] = [start('app'), start('state'), start('reset')]
-    if (app === false || state === false || reset === false) {
-      return usage(
-        'A quote is open in --app, --state or --reset.',
-        'They are split into words as in a shell; --shell passes them to sh -c.',
-      )
-    }
-    const [bot = '', url = ''] = flags.webhook?.split(/=(.*)/s) ?? []
     let progress = ''
     const endProgress = showLiveLine(context, (columns) => progress.slice(0, columns))
-    const proved = await prove({
-      action: commandOf([positional, ...rest], host.cwd, inherited),
-      app: app && flags.ready !== undefined ? { start: app, ready: new URL(flags.ready) } : undefined,
-      state,
-      reset,
-      seed: seed?.seed,
-      webhook: flags.webhook === undefined ? undefined : { bot, url: new URL(url) },
-      variables: Object.fromEntries(flags.env.map((it) => it.split(/=(.*)/s) as [string, string])),
-      again: flags.again ?? 1,
+    const proved = await runProve(host, [positional, ...rest], flags, {
       patienceMs: flags.patience,
-      budgetMs: flags.budget ?? BUDGET_MS,
+      budgetMs: flags.budget,
       only: flags.only,
       list: flags.list,
-      jobs: flags.jobs ?? 1,
+      jobs: flags.jobs,
       records: flags.scenario !== undefined,
       signal: host.signal,
       onProgress: (done, total, id) => {
         progress = `${done} of ${total} variants  ${id}`
       },
     }).finally(endProgress)
-    if (!proved.ok) return fail('NOTHING_PROVED', proved.message, proved.hint)
+    if (!proved.ok) return proved
     if ('variants' in proved) {
-      if (output.isForPeople) {
-        output.say(proved.variants.join('\n'))
-        return { ok: true, printed: true }
-      }
-      return { ok: true, data: { variants: proved.variants } }
+      if (!output.isForPeople) return { ok: true, data: proved }
+      output.say(proved.variants.join('\n'))
+      return { ok: true, printed: true }
     }
-    const command = [positional, ...rest].map(shellWord).join(' ')
-    const repeat = (only: string) => `voucherctl prove ${repeated(flags)}--only ${shellWord(only)} -- ${command}`
-    const { findings, ...report } = proved.report
-    const data: ProvedByCommand = {
-      ...report,
-      findings: findings.map(({ only, ...it }) => ({ ...it, repeat: repeat(only ?? `${it.variants[0]}`) })),
-    }
-    const failure = await writeJunit(host, flags.junit, suitesOf(data))
-    const failing = findings.some((it) => flags['fail-on'] !== 'money' || it.weight === 'money')
-    const outcome = { ok: true, exit: proved.interrupted ? 130 : failing ? 1 : 0, failure } as const
-    if (!output.isForPeople) return { ...outcome, data }
-    output.say(linesOf(data, output.reportWidth, await output.paint()).join('\n'))
+    const { report, interrupted, scenario } = proved
+    const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
+    const failure = unwritten ?? writeScenario(host, flags.scenario, scenario)
+    const fails = report.findings.some((it) => flags['fail-on'] !== 'money' || it.weight === 'money')
+    const outcome = { ok: true, exit: interrupted ? 130 : fails ? 1 : 0, failure } as const
+    if (!output.isForPeople) return { ...outcome, data: report }
+    output.say(linesOf(report, output.reportWidth, await output.paint()).join('\n'))
     return { ...outcome, printed: true }
   },
 })
 
-/** The environment without credentials of other platforms, which a program under test must not use. */
-function withoutCredentials(env: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {
-  const secret = new Set([...Object.values(credentialVariables), webhookSecretVariable])
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)))
+/** Checks the files of the report before the run. */
+async function checkFiles(host: Host, { junit, scenario }: { junit: string | undefined; scenario: string | undefined }) {
+  const unwritable = await writeJunit(host, junit, [])
+  return unwritable ?? (scenario === undefined ? undefined : checkWritable(host, scenario))
 }
 
-/** The flags with which a finding is repeated. */
-function repeated(flags: ProveFlags): string {
-  const names = ['seed', 'app', 'ready', 'webhook', 'state', 'reset', 'env', 'again'] as const
-  const words = names.flatMap((name) => [flags[name] ?? []].flat().map((it) => `--${name} ${shellWord(String(it))} `))
-  return `${words.join('')}${flags.shell ? '--shell ' : ''}`
+function writeScenario(host: Host, path: string | undefined, text: string | null): Failure | undefined {
+  if (path === undefined || text === null) return undefined
+  return tryToWrite(path, 'Check its folder and permissions.', () => writeFileSync(resolve(host.cwd, path), text))
 }

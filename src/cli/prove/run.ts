@@ -1,0 +1,117 @@
+import type { ProveOptions } from '../../prove/prove.js'
+import { shellWord } from '../../values/shell-word.js'
+import { type Failure, fail, usage } from '../failures/failure.js'
+import type { Host } from '../host/host.js'
+import { credentialVariables, webhookSecretVariable } from '../host/secrets.js'
+import { readSeedFile } from '../server/seed-file.js'
+import type { ProvedByCommand } from './lines.js'
+
+/** The flags that say what to run. */
+export interface Programs {
+  readonly seed?: string | undefined
+  readonly app?: string | undefined
+  readonly ready?: string | undefined
+  readonly webhook?: string | undefined
+  readonly state?: string | undefined
+  readonly reset?: string | undefined
+  readonly shell?: boolean | undefined
+  readonly env?: readonly string[] | undefined
+  readonly again?: number | undefined
+}
+
+type Limits = Pick<ProveOptions, 'patienceMs' | 'only' | 'list' | 'records' | 'signal' | 'onProgress'> & {
+  readonly budgetMs?: number | undefined
+  readonly jobs?: number | undefined
+}
+
+interface Proved {
+  readonly ok: true
+  readonly report: ProvedByCommand
+  readonly interrupted: boolean
+  readonly scenario: string | null
+}
+
+const BUDGET_MS = 60_000
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+
+/** True for BOT=URL with a loopback address. */
+export function isWebhook(value: string): boolean {
+  const url = value.slice(value.indexOf('=') + 1)
+  return /^[^=]+=http:/.test(value) && URL.canParse(url) && LOOPBACK.includes(new URL(url).hostname)
+}
+
+/** Runs a program against disturbances; the result says how to repeat each finding. */
+export async function runProve(
+  host: Host,
+  command: readonly string[],
+  programs: Programs,
+  { budgetMs = BUDGET_MS, jobs = 1, ...limits }: Limits,
+  readText?: Parameters<typeof readSeedFile>[2],
+): Promise<Proved | { readonly ok: true; readonly variants: readonly string[] } | Failure> {
+  const { ready, webhook, again = 1 } = programs
+  if (programs.app !== undefined && ready === undefined) {
+    return usage('--app needs --ready URL, an address that responds with 2xx when the app is ready.')
+  }
+  const seed = programs.seed === undefined ? undefined : await readSeedFile(host, programs.seed, readText)
+  if (seed?.ok === false) return seed
+  const [{ prove }, { commandOf }] = await Promise.all([
+    import('../../prove/prove.js'),
+    import('../../prove/process.js'),
+  ])
+  const lines = await linesIn(programs)
+  if ('code' in lines) return lines
+  const env = withoutCredentials(host.env)
+  const start = (words: readonly string[] | undefined) => words && commandOf(words, host.cwd, env)
+  const app = start(lines.app)
+  const [bot = '', url = ''] = webhook?.split(/=(.*)/s) ?? []
+  const proved = await prove({
+    action: commandOf(command, host.cwd, env),
+    app: app && ready !== undefined ? { start: app, ready: new URL(ready) } : undefined,
+    state: start(lines.state),
+    reset: start(lines.reset),
+    seed: seed?.seed,
+    webhook: webhook === undefined ? undefined : { bot, url: new URL(url) },
+    variables: Object.fromEntries((programs.env ?? []).map((it) => it.split(/=(.*)/s) as [string, string])),
+    again,
+    budgetMs,
+    jobs,
+    ...limits,
+  })
+  if (!proved.ok) return fail('NOTHING_PROVED', proved.message, proved.hint)
+  if ('variants' in proved) return proved
+  const { report, ...others } = proved
+  const repeat = (only: string) =>
+    `voucherctl prove ${flagsOf(programs)}--only ${shellWord(only)} -- ${command.map(shellWord).join(' ')}`
+  const findings = report.findings.map(({ only, ...it }) => ({ ...it, repeat: repeat(only) }))
+  return { ...others, report: { ...report, findings } }
+}
+
+/** Splits the command lines of --app, --state and --reset into words. */
+async function linesIn(programs: Programs): Promise<Partial<Record<'app' | 'state' | 'reset', string[]>> | Failure> {
+  const { wordsOf } = await import('../../prove/words.js')
+  const lines: Partial<Record<'app' | 'state' | 'reset', string[]>> = {}
+  for (const name of ['app', 'state', 'reset'] as const) {
+    const line = programs[name]
+    if (line === undefined) continue
+    const words = programs.shell ? ['sh', '-c', line] : wordsOf(line)
+    if (words === undefined || words.length === 0) {
+      const hint = 'It is split into words with the quotes of a shell; --shell passes it to sh -c.'
+      return usage(`--${name} holds no command, or a quote in it is open.`, hint)
+    }
+    lines[name] = words
+  }
+  return lines
+}
+
+/** The environment without credentials of other platforms, which a program under test must not use. */
+function withoutCredentials(env: Host['env']): NodeJS.ProcessEnv {
+  const secret = new Set([...Object.values(credentialVariables), webhookSecretVariable])
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)))
+}
+
+/** The flags with which a finding is repeated, each with a space behind it. */
+function flagsOf(programs: Programs): string {
+  const names = ['seed', 'app', 'ready', 'webhook', 'state', 'reset', 'env', 'again'] as const
+  const words = names.flatMap((name) => [programs[name] ?? []].flat().map((it) => `--${name} ${shellWord(`${it}`)} `))
+  return `${words.join('')}${programs.shell ? '--shell ' : ''}`
+}
