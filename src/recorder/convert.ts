@@ -149,10 +149,10 @@ export class Converter {
     if (target === 'apps.create') this.#createToken(call)
   }
 
-  /** Plants the fault that affected a call. A silent call would last until the time limit of its client. */
+  /** Plants the fault that affected a call. A silent or hanging call would last until the time limit of its client. */
   #plant({ target, fault, status, code }: RecordedCall): void {
     if (fault === null) return
-    const kind = fault === 'silence' ? 'drop_response' : fault
+    const kind = fault === 'silence' ? 'drop_response' : fault === 'hang' ? 'refuse_connection' : fault
     const members = fault === 'status' ? { status, ...(code !== null && { code }) } : {}
     this.#add({ call: 'platform.addFault', with: { endpoint: target, kind, times: 1, ...members } })
   }

@@ -177,7 +177,14 @@ function received({ response }: CapturedExchange, fault: FaultKind | null): Pick
 }
 
 /** Kinds of faults after which a program has no response. */
-const losing: readonly FaultKind[] = ['drop_response', 'refuse_connection', 'cut_connection', 'cut_body', 'silence']
+const losing: readonly FaultKind[] = [
+  'drop_response',
+  'refuse_connection',
+  'cut_connection',
+  'cut_body',
+  'silence',
+  'hang',
+]
 
 /** Methods of steps. */
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']

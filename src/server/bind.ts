@@ -112,6 +112,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     const { carrier, target } = exchange
     const faulted: FaultedCall = {
       requestId: exchange.id,
+      host: carrier.request.headers.host ?? '',
       path: target.split('?', 1)[0] as string,
       body,
       cut: (at) => {
@@ -126,8 +127,9 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
         exchange.fault = kind
       },
     }
-    const run = () => deps.faults.run(endpoint.id, () => handle(input, call), faulted)
-    return idempotencyKey === undefined ? run() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, run)
+    const enter = (work: () => Promise<HandlerReply<Endpoint> | Refusal>) =>
+      idempotencyKey === undefined ? work() : idempotentCalls.run(call.caller.applicationId, idempotencyKey, work)
+    return deps.faults.run(endpoint.id, enter, () => handle(input, call), faulted)
   }
 }
 

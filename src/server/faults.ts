@@ -5,9 +5,11 @@ import type { Fault, HeldCall } from '../contract/platform/controls.js'
 import {
   DELIVERIES,
   deliveryFaults,
+  type FaultKind,
   type FaultMatch,
   type HoldPlace,
   type NewFault,
+  waitingFaults,
 } from '../contract/platform/fault-kinds.js'
 import type { RandomBytes } from '../domain/ids.js'
 import { formatInstant } from '../domain/time.js'
@@ -18,8 +20,6 @@ import { seededRandom } from '../values/seeded-random.js'
 import type { Cut } from './http/api-call.js'
 import { type WaitEnd, Waits } from './waits.js'
 
-/** A silent call ends after this time even if its client still waits. */
-const SILENCE_MS = 60_000
 /** Default of `hold_ms`. */
 const HOLD_MS = 60_000
 
@@ -48,7 +48,6 @@ export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
   const isDelivery = endpoint === DELIVERIES
   const has = (member: keyof NewFault) => fault[member] !== undefined
   const onlyOfStatus = (['status', 'code', 'retry_after'] as const).find(has)
-  const onlyOfHold = (['at', 'hold_ms'] as const).find(has)
   const foreign = (isDelivery ? (['path'] as const) : (['bot', 'type'] as const)).find(
     (it) => match?.[it] !== undefined,
   )
@@ -64,11 +63,12 @@ export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
       'conflict',
       'is allowed only for the kind status',
     ],
+    [has('at') && kind !== 'hold', 'at', 'conflict', 'is allowed only for the kind hold'],
     [
-      kind !== 'hold' && onlyOfHold !== undefined,
-      onlyOfHold ?? 'kind',
+      has('hold_ms') && !waitingFaults.includes(kind),
+      'hold_ms',
       'conflict',
-      'is allowed only for the kind hold',
+      `is allowed only for the kinds ${waitingFaults.join(', ')}`,
     ],
     [foreign !== undefined, `match/${foreign}`, 'conflict', `is allowed only for ${isDelivery ? 'calls' : DELIVERIES}`],
     [
@@ -81,6 +81,9 @@ export function issueOfFault(fault: NewFault): ValidationIssue | undefined {
   const [, member, code = '', message = ''] = rules.find(([isWrong]) => isWrong) ?? []
   return issueOfTarget(fault) ?? (member === undefined ? undefined : { pointer: `/${member}`, code, message })
 }
+
+type Work<T> = () => Promise<T | Refusal>
+type Enter<T> = (work: Work<T>) => Promise<T | Refusal>
 
 interface FaultSources {
   newId(prefix: 'flt'): string
@@ -111,6 +114,8 @@ interface Subject {
 /** The call that a fault may affect, and what a fault does to it. */
 export interface FaultedCall {
   readonly requestId: string
+  /** Header Host of the connection's request, which names the port. */
+  readonly host: string
   readonly path: string
   readonly body: unknown
   /** Closes the connection now or at a place of the response. */
@@ -123,6 +128,8 @@ export interface FaultedCall {
   note(fault: Fault): void
 }
 
+type WaitListener = (requestId: string, kind: FaultKind, end: WaitEnd) => void
+
 /** Injects faults into calls of an endpoint, by contract id, and into deliveries (rules/operator.md#faults). */
 export class Faults {
   readonly #waits: Waits
@@ -134,6 +141,7 @@ export class Faults {
   #initial: readonly NewFault[] = []
   readonly #selections = new WeakMap<Fault, Selection>()
   readonly #listeners = new Set<() => void>()
+  readonly #waitListeners = new Set<WaitListener>()
   readonly #sources: FaultSources
 
   constructor(sources: FaultSources) {
@@ -155,7 +163,8 @@ export class Faults {
     const { body, ...others } = match ?? {}
     const fault: Fault = {
       id: this.#sources.newId('flt'),
-      ...(added.kind === 'hold' && { at: 'committed', hold_ms: HOLD_MS }),
+      ...(added.kind === 'hold' && { at: 'committed' }),
+      ...(waitingFaults.includes(added.kind) && { hold_ms: HOLD_MS }),
       ...added,
       ...{ times, left: times, share, delay_ms },
       // Values of a body may be credentials: show only the names of members.
@@ -180,6 +189,12 @@ export class Faults {
     return () => this.#listeners.delete(listener)
   }
 
+  /** Calls `listener` when a hold, a silence or a hang has ended. Returns a function that removes the listener. */
+  onWaitEnd(listener: WaitListener): () => void {
+    this.#waitListeners.add(listener)
+    return () => this.#waitListeners.delete(listener)
+  }
+
   list(): readonly Fault[] {
     return this.#faults
   }
@@ -202,12 +217,17 @@ export class Faults {
     return released.length
   }
 
-  /** Runs a call with the oldest fault of its endpoint that affects it, if any. */
-  run<T>(endpoint: string, work: () => Promise<T>, call: FaultedCall): Promise<T | Refusal> {
+  /**
+   * Runs a call with the oldest fault of its endpoint that affects it, if any.
+   * @param enter does the idempotency check, then runs what it is given
+   */
+  run<T>(endpoint: string, enter: Enter<T>, work: Work<T>, call: FaultedCall): Promise<T | Refusal> {
     const fault = this.#faults.length === 0 ? undefined : this.#next(endpoint, call)
-    if (fault === undefined) return work()
-    call.note(fault)
-    const running = this.#apply(fault, work, call)
+    if (fault === undefined) return enter(work)
+    const isBeforeCheck = fault.kind === 'hang' || fault.at === 'received'
+    const running = isBeforeCheck
+      ? this.#apply(fault, () => enter(work), call)
+      : enter(() => this.#apply(fault, work, call))
     this.#calls.add(running)
     return running.finally(() => this.#calls.delete(running))
   }
@@ -218,17 +238,19 @@ export class Faults {
     return this.#next(DELIVERIES, { bot, type: updateSubject(body).type, body: JSON.parse(body) })
   }
 
-  async #apply<T>(fault: Fault, work: () => Promise<T>, call: FaultedCall): Promise<T | Refusal> {
+  async #apply<T>(fault: Fault, work: Work<T>, call: FaultedCall): Promise<T | Refusal> {
+    call.note(fault)
     const { kind, at, delay_ms: delay } = fault
     const refusal = { ...refuse('SERVICE_UNAVAILABLE'), retryAfterSeconds: 1 }
     if (delay !== null && (await this.#waits.begin(delay).ended) === 'closed') return refusal
     if (kind === 'error') return refusal
     if (kind === 'status') return plantedRefusal(fault)
-    if (kind === 'refuse_connection') {
+    if (kind === 'hang') await this.#wait(fault, call).ended
+    if (kind === 'hang' || kind === 'refuse_connection') {
       call.cut('now')
       return refusal
     }
-    if (at === 'before') {
+    if (at === 'received' || at === 'before') {
       const end = await this.#hold(fault, at, call)
       // Nothing is done for a client that ended before the work.
       if (end === 'gone' || end === 'closed') return refusal
@@ -236,7 +258,7 @@ export class Faults {
     const result = await work()
     if (at === 'committed') await this.#hold(fault, at, call)
     if (at === 'answered') call.hold('body', () => this.#hold(fault, at, call))
-    if (kind === 'silence') call.hold('head', () => this.#waits.begin(SILENCE_MS, call.gone()).ended)
+    if (kind === 'silence') call.hold('head', () => this.#wait(fault, call).ended)
     // Return the result although the connection is closed: request log and metrics record it.
     if (kind === 'drop_response') call.cut('now')
     if (kind === 'cut_connection') call.cut('head')
@@ -245,10 +267,11 @@ export class Faults {
   }
 
   /** Holds a call (rules/operator.md#held-calls) until its release, the end of its client or of the server, or for `hold_ms`. */
-  async #hold({ id, endpoint, hold_ms = HOLD_MS }: Fault, at: HoldPlace, call: FaultedCall): Promise<WaitEnd> {
+  async #hold(fault: Fault, at: HoldPlace, call: FaultedCall): Promise<WaitEnd> {
+    const { id, endpoint, hold_ms = HOLD_MS } = fault
     const since = formatInstant(this.#sources.now())
     const held: HeldCall = { request_id: call.requestId, fault_id: id, endpoint, at, since, hold_ms }
-    const { ended, release } = this.#waits.begin(hold_ms, call.gone())
+    const { ended, release } = this.#wait(fault, call)
     this.#held.set(held, release)
     this.#report()
     try {
@@ -257,6 +280,16 @@ export class Faults {
       this.#held.delete(held)
       this.#report()
     }
+  }
+
+  /** Begins a wait that `hold_ms` limits and the end of the client ends. */
+  #wait({ kind, hold_ms = HOLD_MS }: Fault, call: FaultedCall) {
+    const wait = this.#waits.begin(hold_ms, call.gone())
+    const ended = wait.ended.then((end) => {
+      for (const listener of this.#waitListeners) listener(call.requestId, kind, end)
+      return end
+    })
+    return { ...wait, ended }
   }
 
   /** Finds the fault of a call, decrementing its count. */

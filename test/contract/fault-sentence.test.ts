@@ -29,6 +29,11 @@ test.each<[string, Partial<Fault>]>([
     { kind: 'hold', at: 'before', share: null, left: 1 },
   ],
   [
+    'The next 2 calls of vouchers.redeem will be held before the idempotency check.',
+    { kind: 'hold', at: 'received', share: null, left: 2 },
+  ],
+  ['The next call of vouchers.redeem will hang without effect.', { kind: 'hang', share: null, left: 1 }],
+  [
     'The next matching delivery will arrive after the next of its chat.',
     { endpoint: 'deliveries', kind: 'late', share: null, left: 1, match: {} },
   ],

@@ -46,7 +46,7 @@ const HOLD_MS_MAX = 2_000
 /** Sometimes holds the next call of an endpoint at a random place, or releases the held calls. */
 async function disturb(tenant: Pick<Tenant, 'operator'>, action: Action, random: Random): Promise<void> {
   const [holds, releases] = [random.chance(0.05), random.chance(0.05)]
-  const at = random.pick(['before', 'committed', 'answered'] as const)
+  const at = random.pick(['received', 'before', 'committed', 'answered'] as const)
   const hold = { endpoint: `vouchers.${action}`, kind: 'hold', at, hold_ms: random.between(1, HOLD_MS_MAX) } as const
   try {
     if (holds) await tenant.operator(contract.platform.addFault, hold)

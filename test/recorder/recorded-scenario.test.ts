@@ -299,6 +299,7 @@ describe('recorded scenario', () => {
       list({ fault: 'hold' }),
       call('platform.releaseCalls', { data: { released: 1 } }),
       list({ fault: 'silence', data: { items: [] } }),
+      list({ fault: 'hang', code: 'SERVICE_UNAVAILABLE', status: 503 }),
       call('platform.clearFaults', { data: { removed: 1 } }),
     ])
     const planted = (kind: string, more = {}) => ({
@@ -315,6 +316,8 @@ describe('recorded scenario', () => {
       { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
       { call: 'apps.list', expect: { status: 200 } },
       planted('drop_response'),
+      { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
+      planted('refuse_connection'),
       { call: 'apps.list', expect: { code: 'NETWORK_ERROR' } },
     ])
   })

@@ -14,6 +14,7 @@ import { type LibraryServer, liveServer } from '../support/server/server.js'
 
 const endpoint = 'vouchers.redeem'
 const places = Object.keys(holdPlaces) as HoldPlace[]
+const isBeforeWork = (at: HoldPlace) => at === 'received' || at === 'before'
 /** An hour, so that no call goes on because its time is over. */
 const hold_ms = 3_600_000
 
@@ -53,6 +54,10 @@ const redeem = ({ order, credential }: Sold, on = server) =>
   on.client.vouchers.redeem({ credential }, { idempotencyKey: order })
 const statusOf = async ({ order }: Sold, on = server) => (await on.vouchers({ external_issue_id: order }))[0]?.status
 const redeemed = async (on = server) => (await on.vouchers({ status: 'redeemed' })).length
+const faultCount = async (on = server) => {
+  const listed = await on.operator.faults()
+  return listed.ok ? listed.data.items.length : undefined
+}
 const heldCalls = async (on = server) => {
   const listed = await on.operator.faults()
   return listed.ok ? listed.data.held.length : undefined
@@ -100,6 +105,7 @@ function endOfNextWait(): Promise<WaitEnd> {
 }
 
 it.each([
+  ['received', 'issued', 'no byte'],
   ['before', 'issued', 'no byte'],
   ['committed', 'redeemed', 'no byte'],
   ['answered', 'redeemed', 'the head'],
@@ -135,17 +141,19 @@ it.each(places.flatMap((at) => ends.map((end) => [at, end] as const)))(
   },
 )
 
-it.each(['reset', 'destroy'] as const)(
-  'redeem held before its work is not carried out if its client disconnects by %s',
-  async (how) => {
-    const { sold, client } = await holdRedeem('before')
-    client[how]()
-    await vi.waitUntil(async () => (await heldCalls()) === 0, 60_000)
-    expect(await server.requests.wait({ endpoint })).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
-    expect(await statusOf(sold)).toBe('issued')
-    expect(await redeem(sold)).toMatchObject({ ok: true, replayed: false })
-  },
-)
+it.each([
+  ['received', 'reset'],
+  ['received', 'destroy'],
+  ['before', 'reset'],
+  ['before', 'destroy'],
+] as const)('redeem held at %s is not carried out if its client disconnects by %s', async (at, how) => {
+  const { sold, client } = await holdRedeem(at)
+  client[how]()
+  await vi.waitUntil(async () => (await heldCalls()) === 0, 60_000)
+  expect(await server.requests.wait({ endpoint })).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
+  expect(await statusOf(sold)).toBe('issued')
+  expect(await redeem(sold)).toMatchObject({ ok: true, replayed: false })
+})
 
 it.each([
   ['committed', 'reset'],
@@ -164,7 +172,7 @@ it('calls of the same voucher, tenant and endpoint run while a redeem is held', 
   for (const at of places) {
     const { sold, held, client } = await holdRedeem(at)
     const { credential, id: voucherId } = sold
-    const isDone = at !== 'before'
+    const isDone = !isBeforeWork(at)
     expect(await server.client.vouchers.verify({ credential })).toMatchObject({ data: { redeemable: !isDone } })
     expect(await server.client.templates.list()).toMatchObject({ ok: true })
     expect(await server.operator.voucher({ voucherId })).toMatchObject({ ok: true })
@@ -230,6 +238,85 @@ it('calls with the key of a held call are replays as soon as it is released', as
   client.destroy()
 })
 
+it('call with the key of a redeem held at received does the work, which the held one replays', async () => {
+  const { sold, held, client } = await holdRedeem('received')
+  expect(await redeem(sold)).toMatchObject({ ok: true, replayed: false })
+  held.release()
+  const { status, headers } = await client.response()
+  expect([status, headers['idempotent-replayed']]).toEqual([200, 'true'])
+  client.destroy()
+})
+
+it.each([
+  ['the same voucher', 200],
+  ['another voucher', 409],
+] as const)('two redeems with one key that meet at received, of %s, redeem once', async (other, status) => {
+  const first = await sell()
+  const second = other === 'another voucher' ? { ...(await sell()), order: first.order } : first
+  server.faults.add({ endpoint, kind: 'hold', at: 'received', hold_ms, times: 2 })
+  const clients = await Promise.all([RawConnection.to(live.port), RawConnection.to(live.port)])
+  clients[0].write(redeemBytes(first))
+  clients[1].write(redeemBytes(second))
+  await vi.waitUntil(async () => (await heldCalls()) === 2, 60_000)
+  await server.operator.releaseCalls()
+  const responses = await Promise.all(clients.map((it) => it.response()))
+  expect(responses.map((it) => it.status).sort()).toEqual([200, status])
+  const replays = responses.filter((it) => it.headers['idempotent-replayed'] === 'true')
+  expect([replays.length, await redeemed()]).toEqual([status === 200 ? 1 : 0, 1])
+  for (const it of clients) it.destroy()
+})
+
+it.each(['hold', 'hang'] as const)('invalid redeem is refused before a %s, which the next one meets', async (kind) => {
+  server.faults.add({ endpoint, kind, ...(kind === 'hold' && { at: 'received' }), hold_ms: 1 })
+  const invalid = { type: 'redeem_code', value: '' } as const
+  expect(await redeem({ ...(await sell()), credential: invalid })).toMatchObject({ code: 'VALIDATION_FAILED' })
+  const listed = await server.operator.faults()
+  expect(listed).toMatchObject({ data: { items: [{ kind, left: 1 }] } })
+  expect((await redeem(await sell())).ok).toBe(kind === 'hold')
+})
+
+it.each(['reset', 'destroy', 'endSide'] as const)(
+  'hanging redeem sends no byte and has no effect when its client disconnects by %s',
+  async (how) => {
+    const sold = await sell()
+    server.faults.add({ endpoint, kind: 'hang' })
+    const end = endOfNextWait()
+    const client = await RawConnection.to(live.port)
+    client.write(redeemBytes(sold))
+    await vi.waitUntil(async () => (await faultCount()) === 0, 60_000)
+    client[how]()
+    expect(await end).toBe('gone')
+    await client.end()
+    expect(client.received).toBe('')
+    expect(await server.requests.wait({ endpoint })).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' })
+    expect(await statusOf(sold)).toBe('issued')
+  },
+)
+
+it('call with the key of a hanging redeem is carried out, and the hanging one is not', async () => {
+  const sold = await sell()
+  server.faults.add({ endpoint, kind: 'hang' })
+  const client = await RawConnection.to(live.port)
+  client.write(redeemBytes(sold))
+  await vi.waitUntil(async () => (await faultCount()) === 0, 60_000)
+  expect(await redeem(sold)).toMatchObject({ ok: true, replayed: false })
+  expect([client.received, client.closed]).toEqual(['', false])
+  client.reset()
+  await server.requests.wait({ endpoint, status: 503 })
+  expect(await redeemed()).toBe(1)
+})
+
+it('pipelined redeems that hang end with their connection, without effect', async () => {
+  const sold = await sellMany(3)
+  server.faults.add({ endpoint, kind: 'hang', times: 3 })
+  const client = await RawConnection.to(live.port)
+  client.write(sold.map((it) => redeemBytes(it)).join(''))
+  await vi.waitUntil(async () => (await faultCount()) === 0, 60_000)
+  client.reset()
+  for (const _ of sold) await server.requests.wait({ endpoint, status: 503 })
+  expect(await redeemed()).toBe(0)
+})
+
 it.each(['reset', 'destroy', 'endSide'] as const)(
   'silent redeem commits, sends no byte and ends when its client disconnects by %s',
   async (how) => {
@@ -248,33 +335,43 @@ it.each(['reset', 'destroy', 'endSide'] as const)(
   },
 )
 
-it.each(['reset', 'restore', 'close'] as const)(
-  'silent redeem ends without a response at a %s of the server',
-  async (how) => {
-    const own = await startOwn()
-    const empty = await own.server.snapshot()
-    const sold = await sell(own.server)
-    own.server.faults.add({ endpoint, kind: 'silence' })
-    const end = endOfNextWait()
-    const client = await RawConnection.to(own.port)
-    client.write(redeemBytes(sold, own.server))
-    await vi.waitUntil(async () => (await redeemed(own.server)) === 1, 60_000)
-    await (how === 'restore' ? own.server.restore(empty) : own.server[how]())
-    expect(await end).toBe('suspended')
-    await client.end()
-    expect(client.received).toBe('')
-  },
-)
+it.each([
+  ['silent', 'reset'],
+  ['silent', 'restore'],
+  ['silent', 'close'],
+  ['hanging', 'reset'],
+  ['hanging', 'restore'],
+  ['hanging', 'close'],
+] as const)('%s redeem ends without a response at a %s of the server', async (what, how) => {
+  const own = await startOwn()
+  const empty = await own.server.snapshot()
+  const sold = await sell(own.server)
+  own.server.faults.add({ endpoint, kind: what === 'silent' ? 'silence' : 'hang' })
+  const end = endOfNextWait()
+  const client = await RawConnection.to(own.port)
+  client.write(redeemBytes(sold, own.server))
+  if (what === 'silent') await vi.waitUntil(async () => (await redeemed(own.server)) === 1, 60_000)
+  else await vi.waitUntil(async () => (await faultCount(own.server)) === 0, 60_000)
+  await (how === 'restore' ? own.server.restore(empty) : own.server[how]())
+  expect(await end).toBe('suspended')
+  await client.end()
+  expect(client.received).toBe('')
+})
 
-it('silent call ends after 60 s although its client still waits', async () => {
-  server.faults.add({ endpoint: 'templates.list', kind: 'silence' })
+it.each([
+  ['silence', {}, 60_000],
+  ['silence', { hold_ms: 20_000 }, 20_000],
+  ['hang', {}, 60_000],
+  ['hang', { hold_ms: 20_000 }, 20_000],
+] as const)('call with the fault %s %j ends after %i ms although its client still waits', async (kind, limit, ms) => {
+  server.faults.add({ endpoint: 'templates.list', kind, ...limit })
   const end = endOfNextWait()
   const client = await RawConnection.to(live.port)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     client.write(getBytes(contract.templates.list.path, bearerLine(server.token)))
     while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve))
-    vi.advanceTimersByTime(59_999)
+    vi.advanceTimersByTime(ms - 1)
     expect(vi.getTimerCount()).toBe(1)
     vi.advanceTimersByTime(1)
     expect(await end).toBe('time')
@@ -307,7 +404,7 @@ it('encrypted redeem can be held at each place, killed, and silenced', async () 
       program.abort()
       expect(await lost).toMatchObject({ code: 'ABORTED', outcomeUnknown: true })
       await vi.waitUntil(async () => (await heldCalls(own.server)) === 0, 60_000)
-      expect(await statusOf(killed, own.server)).toBe(at === 'before' ? 'issued' : 'redeemed')
+      expect(await statusOf(killed, own.server)).toBe(isBeforeWork(at) ? 'issued' : 'redeemed')
     }
     const silenced = await sell(own.server)
     own.server.faults.add({ endpoint, kind: 'silence' })
@@ -320,6 +417,10 @@ it('encrypted redeem can be held at each place, killed, and silenced', async () 
     expect(await sale).toMatchObject({ code: 'ABORTED' })
     expect(await end).toBe('gone')
     await own.server.requests.wait({ endpoint, idempotencyKey: silenced.order, result: null })
+    const hanging = await sell(own.server)
+    own.server.faults.add({ endpoint, kind: 'hang', hold_ms: 1 })
+    expect(await redeem(hanging, { ...own.server, client })).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(await statusOf(hanging, own.server)).toBe('issued')
     vi.restoreAllMocks()
   }
 })
@@ -432,8 +533,8 @@ it.each(places.flatMap((at) => (['reset', 'destroy'] as const).map((how) => [at,
     const { client, sold } = await pipelineHeld(20, at)
     client[how]()
     await vi.waitUntil(async () => (await heldCalls()) === 0, 60_000)
-    expect(await redeemed()).toBe(at === 'before' ? 0 : sold.length)
-    for (const _ of sold) await server.requests.wait({ endpoint, status: at === 'before' ? 503 : 200 })
+    expect(await redeemed()).toBe(isBeforeWork(at) ? 0 : sold.length)
+    for (const _ of sold) await server.requests.wait({ endpoint, status: isBeforeWork(at) ? 503 : 200 })
     expect(warnings).toEqual([])
   },
 )

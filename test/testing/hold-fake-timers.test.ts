@@ -8,7 +8,7 @@ test('fake timers of Vitest stop neither hold_ms nor a release', async () => {
   const bundle: { startServer: StartServer } = createRequire(import.meta.url)('../../dist/testing/index.cjs')
   const faked = await bundle.startServer()
   try {
-    for (const at of ['before', 'committed', 'answered'] as const) {
+    for (const at of ['received', 'before', 'committed', 'answered'] as const) {
       vi.useFakeTimers()
       const held = await faked.hold('templates.list', { at, hold_ms: 5 })
       expect(await faked.client.templates.list()).toMatchObject({ ok: true })

@@ -17,12 +17,12 @@ const program = `
   const url = server.baseUrl + ${JSON.stringify(contract.vouchers.verify.path)}
   const headers = { authorization: 'Bearer ' + server.token, 'content-type': 'application/json' }
   const credential = { type: 'redeem_code', value: 'M9S3-46Q3-D25V-T4FJ' }
-  const places = ['before', 'committed', 'answered']
+  const places = ['received', 'before', 'committed', 'answered']
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
   const use = async (n) => {
     const member = { recipient_user_id: 'user-' + n }
-    const at = places[Math.floor(n / 3) % 3]
+    const at = places[Math.floor(n / 3) % 4]
     const held = await server.hold('vouchers.verify', { at, match: { body: member }, hold_ms: n % 3 === 1 ? 1 : 600_000 })
     const call = request(url, { method: 'POST', agent: false, headers })
     const ended = new Promise((resolve) => {

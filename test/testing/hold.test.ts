@@ -108,7 +108,7 @@ test.each([
 ] as const)('call of the client that is aborted or late ends its hold, %s', async (_, options) => {
   const on = await start(options)
   const order = { template_id: 'tpl_coffee', recipient_user_id: 'user-1' }
-  for (const at of ['before', 'committed', 'answered'] as const) {
+  for (const at of ['received', 'before', 'committed', 'answered'] as const) {
     const program = new AbortController()
     const held = await on.hold('vouchers.issue', { at })
     const again = { idempotencyKey: at, signal: program.signal }
@@ -117,7 +117,7 @@ test.each([
     program.abort()
     expect(await lost).toMatchObject({ code: 'ABORTED', outcomeUnknown: true })
     const repeated = await on.client.vouchers.issue({ ...order, external_issue_id: at }, { idempotencyKey: at })
-    expect(repeated).toMatchObject({ ok: true, replayed: at !== 'before' })
+    expect(repeated).toMatchObject({ ok: true, replayed: at === 'committed' || at === 'answered' })
   }
   await on.hold('templates.list')
   expect(await on.client.templates.list({}, { timeoutMs: 200 })).toMatchObject({ code: 'TIMEOUT' })
@@ -127,14 +127,17 @@ test.each([
   }, 60_000)
 })
 
-test('silent call of the client ends with its time, or at a reset as a lost connection', async () => {
-  server.faults.add({ endpoint: 'templates.list', kind: 'silence', times: 2 })
-  expect(await server.client.templates.list({}, { timeoutMs: 1 })).toMatchObject({ code: 'TIMEOUT' })
-  const lost = list()
-  await vi.waitUntil(async () => (await faults())?.added === 0, 60_000)
-  await server.reset()
-  expect(await lost).toMatchObject({ ok: false, code: 'NETWORK_ERROR' })
-})
+test.each(['silence', 'hang'] as const)(
+  'call with the fault %s ends at its timeout, or at a reset as a lost connection',
+  async (kind) => {
+    server.faults.add({ endpoint: 'templates.list', kind, times: 2 })
+    expect(await server.client.templates.list({}, { timeoutMs: 1 })).toMatchObject({ code: 'TIMEOUT' })
+    const lost = list()
+    await vi.waitUntil(async () => (await faults())?.added === 0, 60_000)
+    await server.reset()
+    expect(await lost).toMatchObject({ ok: false, code: 'NETWORK_ERROR' })
+  },
+)
 
 test('close lets held calls go on, and refuses holds and waits for them', async () => {
   const closing = await startServer()
@@ -155,7 +158,7 @@ const wrong: readonly (readonly [options: object | null, kind: typeof TypeError,
   [null, TypeError, 'options must be an object, got null'],
   [{ At: 'before' }, TypeError, 'options.At is unknown: did you mean at?'],
   [{ times: 2 }, TypeError, 'options.times is unknown'],
-  [{ at: 'after' }, RangeError, 'fault.at must be one of before, committed, answered'],
+  [{ at: 'after' }, RangeError, 'fault.at must be one of received, before, committed, answered'],
   [{ nth: 0 }, RangeError, 'fault.nth must be an integer from 1 to 1000000'],
   [{ hold_ms: 0 }, RangeError, 'fault.hold_ms must be an integer from 1 to 3600000'],
   [{ match: {} }, TypeError, 'fault.match needs a path or members of body'],

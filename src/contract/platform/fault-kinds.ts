@@ -21,6 +21,7 @@ export const faultTable = {
   cut_connection: ['closes it after the head', 'get only the head', 'Cut the connection', {}],
   cut_body: ['closes it within the body', 'get half of the body', 'Send half of the body', {}],
   silence: ['does the work and sends nothing', 'get no response', 'Send nothing', {}],
+  hang: ['does and sends nothing', 'hang without effect', 'Hang without effect', {}],
   hold: ['waits for a release', 'are held', 'Hold until released', {}],
   duplicate: ['sends it twice', 'arrive twice', 'Arrive twice', {}],
   late: ['sends it after the next one', 'arrive after the next of their chat', 'Arrive late', {}],
@@ -34,11 +35,15 @@ export const faultKinds = Object.keys(faultTable) as FaultKind[]
 /** Kinds whose target is `deliveries`; the others have an endpoint. */
 export const deliveryFaults: readonly FaultKind[] = ['duplicate', 'late', 'lost', 'forged', 'stale']
 
+/** Kinds whose wait `hold_ms` limits. */
+export const waitingFaults: readonly FaultKind[] = ['silence', 'hang', 'hold']
+
 /** Header of a delivery that names its planted fault. */
 export const FAULT_HEADER = 'X-Platform-Fault'
 
-/** Where a call is held: nothing is done; it is done and has no response; the head of its response was sent. */
+/** Where a call is held. At `received`, calls with one idempotency key can meet; at the others they wait for each other. */
 export const holdPlaces = {
+  received: 'before the idempotency check',
   before: 'before the work',
   committed: 'after the commit',
   answered: 'after the head of the response',
@@ -53,7 +58,7 @@ export const faultNumbers = {
   seed: [0, 2 ** 32 - 1, 'Repeats the random choice of a share'],
   status: [300, 599, 'HTTP status, required for status'],
   retry_after: [0, 86_400, 'With status: seconds of the header Retry-After'],
-  hold_ms: [1, 3_600_000, 'With hold: maximum milliseconds, default 60,000'],
+  hold_ms: [1, 3_600_000, 'Maximum ms of hold, silence, hang; default 60,000'],
 } as const satisfies Record<string, readonly [number, number, string]>
 export type FaultNumber = keyof typeof faultNumbers
 
@@ -94,7 +99,7 @@ export interface NewFault {
   readonly match?: FaultMatch
   /** Where `hold` holds the call; default `committed`. */
   readonly at?: HoldPlace
-  /** Ms until a held call goes on without a release; default 60,000. */
+  /** Maximum ms of a hold, a silence or a hang; default 60,000. */
   readonly hold_ms?: number
   /** Delay in ms, up to 60,000; required for `delay`. */
   readonly delay_ms?: number

@@ -51,7 +51,7 @@ interface ActivityOptions {
 /** Recent and live activity of the server (rules/operator.md#activity). */
 export class Activity {
   /** Called after each request. */
-  onRequest = () => {}
+  onRequest = (_item: RequestItem) => {}
   readonly #now: () => number
   readonly #cpuMs: () => number
   readonly #inspect: boolean
@@ -88,8 +88,9 @@ export class Activity {
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
     if (isWatching(entry)) return
-    this.#add({ kind: 'request', entry, seq: ++this.#seq, captured })
-    this.onRequest()
+    const item: RequestItem = { kind: 'request', entry, seq: ++this.#seq, captured }
+    this.#add(item)
+    this.onRequest(item)
     if (entry.status < 300 && endpointOf(entry.endpoint)?.review !== undefined) this.changed('reviews')
   }
 

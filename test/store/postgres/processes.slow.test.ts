@@ -74,6 +74,23 @@ describe('races between two processes', () => {
     }
   })
 
+  it('two redeems with one key that two processes held at received redeem once', async () => {
+    const tenant = await newTenant(servers.first)
+    const voucher = await tenant.issue()
+    const both = [tenant, at(servers.second, tenant)]
+    const hold = { endpoint: 'vouchers.redeem', kind: 'hold', at: 'received', hold_ms: 3_600_000 } as const
+    for (const to of both) await to.operator(contract.platform.addFault, hold)
+    const redeems = both.map((to) =>
+      to.runtime(contract.vouchers.redeem, { credential: codeOf(voucher) }, { key: 'one-of-two' }),
+    )
+    for (const to of both)
+      await until(async () => (await to.operator(contract.platform.faults, {})).data.held.length === 1)
+    await Promise.all(both.map((to) => to.operator(contract.platform.releaseCalls, {})))
+    const responses = await Promise.all(redeems)
+    expect(tally(responses)).toEqual({ null: 2 })
+    expect(responses.filter((it) => it.headers['idempotent-replayed'] === undefined).length).toBe(1)
+  })
+
   it('concurrent creates at two processes stop at 50 applications of an account', async () => {
     const tenant = await newTenant(servers.first)
     const responses = await spread(60, tenant, (to) => to.console(contract.apps.create, { name: 'Shop' }))

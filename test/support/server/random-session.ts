@@ -319,8 +319,9 @@ export const operations: Readonly<Record<string, (session: RandomSession) => Pro
       { kind: 'status', status: 418 },
       { kind: 'delay', delay_ms: 0 },
       { kind: 'drop_response' },
-      { kind: 'hold', at: session.one(['before', 'committed', 'answered']), hold_ms: 1 },
+      { kind: 'hold', at: session.one(['received', 'before', 'committed', 'answered']), hold_ms: 1 },
       { kind: 'refuse_connection' },
+      { kind: 'hang', hold_ms: 1 },
     ])
     await session.call(contract.platform.addFault, { endpoint, ...kind, nth: session.one([1, 2]) })
   },

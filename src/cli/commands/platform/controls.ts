@@ -90,7 +90,7 @@ export const clock: Group = {
 const faultMembers = ['id', 'endpoint', 'kind', 'share', 'times', 'left', 'delay_ms', 'nth', 'status', 'code', 'at']
 
 /** Members of the body that `--match-body` names. */
-const jsonObject = one('JSON', 'Only if the body has these members; no credentials here', (text) => {
+const jsonObject = one('JSON', 'Only if the body has these members; no secrets', (text) => {
   const value = parseObject(text)
   return value === undefined
     ? { ok: false, message: 'must be a JSON object such as {"user_id":"u1"}' }

@@ -7,6 +7,7 @@ import {
   faultTable,
   type HoldPlace,
   type NewFault,
+  waitingFaults,
 } from '../../../contract/platform/fault-kinds.js'
 import { faultSentence } from '../../../contract/platform/fault-sentence.js'
 import type { UpdateType } from '../../../contract/updates.js'
@@ -27,7 +28,8 @@ export const kindOf = (fields: FaultFields): FaultKind =>
 /** Fields that only some kinds have. */
 const fieldsOfSome: readonly (readonly [names: readonly string[], isOf: (kind: FaultKind) => boolean])[] = [
   [['status', 'code', 'retry_after'], (kind) => kind === 'status'],
-  [['at', 'hold_ms'], (kind) => kind === 'hold'],
+  [['at'], (kind) => kind === 'hold'],
+  [['hold_ms'], (kind) => waitingFaults.includes(kind)],
   [['delay_ms', 'path'], (kind) => !isOfDeliveries(kind)],
   [['bot', 'type'], isOfDeliveries],
 ]

@@ -59,6 +59,12 @@ test.each<[string, Readonly<Record<string, string>>, object, string]>([
     'The next call of apps.list will be held before the work.',
   ],
   [
+    'a silence with its time, for which a place does not count',
+    { kind: 'silence', at: 'before', hold_ms: '5000' },
+    { endpoint: 'apps.list', kind: 'silence', times: 3, hold_ms: 5000 },
+    'The next 3 calls of apps.list will get no response.',
+  ],
+  [
     'deliveries that match, for which members of calls do not count',
     {
       endpoint: 'deliveries',
@@ -93,7 +99,8 @@ test('form of faults offers the kinds and fields of the chosen target only', () 
   expect(kindsFor(calls)).toContain('hold')
   expect(kindsFor(deliveries)).toEqual(['duplicate', 'late', 'lost', 'forged', 'stale'])
   expect([kindOf(calls), kindOf(deliveries)]).toEqual(['drop_response', 'stale'])
-  const fields = ['times', 'path', 'bot', 'at', 'status']
-  expect(fields.filter((it) => hasField('hold', it))).toEqual(['times', 'path', 'at'])
+  const fields = ['times', 'path', 'bot', 'at', 'hold_ms', 'status']
+  expect(fields.filter((it) => hasField('hold', it))).toEqual(['times', 'path', 'at', 'hold_ms'])
+  expect(fields.filter((it) => hasField('hang', it))).toEqual(['times', 'path', 'hold_ms'])
   expect(fields.filter((it) => hasField('stale', it))).toEqual(['times', 'bot'])
 })

@@ -14,7 +14,7 @@ const numbers = {
   times: 'How many',
   nth: 'From number',
   status: 'Status',
-  hold_ms: 'Go on after, in ms',
+  hold_ms: 'End after, in ms',
   retry_after: 'Retry-After in s',
   delay_ms: 'Wait before, in ms',
   seed: 'Seed of the share',
