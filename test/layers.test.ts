@@ -25,9 +25,15 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files', 'values'] },
   recorder: { rooms: ['contract', 'files', 'values'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
+  prove: {
+    rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files', 'values'],
+    packages: ['node:'],
+  },
   files: { rooms: [], packages: ['node:', 'yaml'] },
   values: { rooms: [], packages: ['node:'] },
-  cli: { rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'secure', 'recorder', 'files', 'values'] },
+  cli: {
+    rooms: ['client', 'contract', 'webhook', 'workbench', 'conform', 'prove', 'secure', 'recorder', 'files', 'values'],
+  },
 }
 
 const isWithin = (path: string, place: string) =>

@@ -105,6 +105,11 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: async () => (await import('./commands/conform/conform.js')).conform,
     },
     {
+      name: 'prove',
+      summary: 'Whether a program redeems twice, loses a voucher or gives goods away',
+      load: async () => (await import('./commands/prove/prove.js')).prove,
+    },
+    {
       name: 'load',
       summary: 'Calls at a rate against a platform: latencies, errors, assertions',
       load: async () => (await import('./commands/load/load.js')).load,

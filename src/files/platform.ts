@@ -8,6 +8,8 @@ export interface Platform {
   readonly syncsFolders: boolean
   /** A file can be removed while it is open. */
   readonly removesOpenFiles: boolean
+  /** A signal can end a process with all processes that it started. */
+  readonly hasProcessGroups: boolean
   /** Stdout takes UTF-8 bytes; a Windows console takes them only from process.stdout, which converts them. */
   readonly hasByteStdout: boolean
   /** The shell of a user without the variable SHELL. */
@@ -26,6 +28,7 @@ const unix: Platform = {
   hasOwners: true,
   syncsFolders: true,
   removesOpenFiles: true,
+  hasProcessGroups: true,
   hasByteStdout: true,
   defaultShell: undefined,
   hasFixedPowershellProfile: true,
@@ -41,6 +44,7 @@ const differences: { readonly [name in NodeJS.Platform]?: Partial<Platform> } = 
     hasOwners: false,
     syncsFolders: false,
     removesOpenFiles: false,
+    hasProcessGroups: false,
     hasByteStdout: false,
     defaultShell: 'powershell',
     hasFixedPowershellProfile: false,

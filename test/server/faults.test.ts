@@ -21,7 +21,7 @@ it('fault with a share affects the calls whose random number is below it, and is
   const unused = () => {
     throw new Error('the kind error does nothing to the connection')
   }
-  const request = { requestId: 'req_1', path: '', body: {}, cut: unused, hold: unused, gone: unused, note: () => {} }
+  const request = { requestId: 'req_1', host: '', path: '', body: {}, cut: unused, hold: unused, gone: unused, note: () => {} }
   const call = async () => {
     const result = await faults.run(
       'apps.list',
@@ -68,7 +68,7 @@ it.each([
   const client = new AbortController()
   let headEnd: Promise<unknown> | undefined
   const call: FaultedCall = {
-    ...{ requestId: 'req_1', path: '/', body: {}, cut: () => {}, note: () => {} },
+    ...{ requestId: 'req_1', host: '', path: '/', body: {}, cut: () => {}, note: () => {} },
     hold(_at, wait) {
       headEnd = wait()
     },

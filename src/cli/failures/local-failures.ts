@@ -248,6 +248,12 @@ export const localFailures = {
     'Compare the secrets: `voucherctl webhook verify --help`.',
     'It has another secret, or does not take this type.',
   ),
+  NOTHING_PROVED: local(
+    2,
+    'The program could not be tried.',
+    'Read the message: it names what the program must do undisturbed.',
+    'It fails undisturbed, does not call the server, changes by itself, or does not end.',
+  ),
   PROBES_UNTESTED: local(
     9,
     'The platform was not reachable for probes of `voucherctl conform`.',

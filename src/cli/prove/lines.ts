@@ -1,0 +1,139 @@
+import { type Finding, type ProveReport, tableOf } from '../../prove/report.js'
+import type { Paint } from '../output/colour.js'
+import type { JunitSuite } from '../output/junit.js'
+import { plain, plainLine, wrap } from '../output/text.js'
+
+export type ProvedByCommand = Omit<ProveReport, 'findings'> & {
+  readonly findings: readonly (Omit<Finding, 'only'> & { readonly repeat: string })[]
+}
+
+const GAP = 2
+const INDENT = '  '
+
+/** Formats the report for people: the gravest finding, the table, each finding, and what was not proved. */
+export function linesOf(report: ProvedByCommand, width: number, paint: Paint): string[] {
+  const { findings, remarks, not_proved: notProved } = report
+  const [first] = findings
+  return [
+    ...(first === undefined
+      ? wrap(`${paint.done('✓')} Nothing found: ${counts(report)}.`, width)
+      : [
+          ...wrap(`${paint.error('✗')} ${paint.strong(first.finding)}: ${plainLine(first.sentence)}`, width),
+          `${findings.length === 1 ? 'One finding' : `${findings.length} findings`}: ${counts(report)}.`,
+        ]),
+    '',
+    ...tableLines(report, width, paint),
+    ...findings.flatMap((it) => findingLines(it, width, paint)),
+    ...section('Remarks', remarks, width),
+    ...section('Not proved', notProved, width),
+  ]
+}
+
+function counts({ runs: { variants, held, no_effect: noEffect, not_run: notRun } }: ProvedByCommand): string {
+  const parts = [
+    `${held} of ${variants} variants held`,
+    noEffect > 0 && `${noEffect} had no effect`,
+    notRun > 0 && `${notRun} did not fit into the budget`,
+  ]
+  return parts.filter((it) => it !== false).join(', ')
+}
+
+/** Calls down, disturbances across; columns that do not fit beside the others follow below. */
+function tableLines(report: ProvedByCommand, width: number, paint: Paint): string[] {
+  return tableOf(report).flatMap(({ headings, rows }) => {
+    const label = Math.max(...rows.map((it) => it.subject.length))
+    const columns = headings.map((heading, at) => ({
+      heading,
+      at,
+      size: Math.max(heading.length, ...rows.map((it) => it.cells[at]?.length ?? 0)),
+    }))
+    const blocks: (typeof columns)[] = [[]]
+    let used = label
+    for (const column of columns) {
+      if (used + GAP + column.size > width && (blocks.at(-1)?.length ?? 0) > 0) {
+        blocks.push([])
+        used = label
+      }
+      used += GAP + column.size
+      blocks.at(-1)?.push(column)
+    }
+    return blocks.flatMap((block) => {
+      const line = (
+        subject: string,
+        cellOf: (column: (typeof columns)[number]) => string,
+        show: (text: string) => string,
+      ) =>
+        `${subject.padEnd(label)}${block.map((it) => ' '.repeat(GAP) + show(cellOf(it).padEnd(it.size))).join('')}`.trimEnd()
+      return [
+        line('', (it) => it.heading, paint.strong),
+        ...rows.map(({ subject, cells }) =>
+          line(
+            subject,
+            (it) => cells[it.at] ?? '',
+            (text) => cellOf(text, paint),
+          ),
+        ),
+        '',
+      ]
+    })
+  })
+}
+
+const cellOf = (text: string, paint: Paint) => {
+  const word = text.trim()
+  return word === 'held'
+    ? paint.done(text)
+    : word === 'no effect' || word === '' || word === 'not judged'
+      ? paint.quiet(text)
+      : paint.error(text)
+}
+
+function findingLines(
+  { finding, weight, sentence, timeline, variants, repeat, cure }: ProvedByCommand['findings'][number],
+  width: number,
+  paint: Paint,
+): string[] {
+  const indented = (text: string) => wrap(text, width - INDENT.length).map((it) => INDENT + it)
+  return [
+    `${paint.error('✗')} ${paint.strong(finding)} (${weight})`,
+    ...indented(plainLine(sentence)),
+    ...timeline.map(
+      ({ at_ms, who, text }) =>
+        `${INDENT}${(at_ms / 1000).toFixed(3).padStart(7)} s  ${who.padEnd(8)}  ${plainLine(text)}`,
+    ),
+    ...indented(`Shown by: ${variants.join(', ')}`),
+    ...indented(`Usually mended so: ${cure}`),
+    `${INDENT}${paint.hint(plain(repeat))}`,
+    '',
+  ]
+}
+
+const section = (heading: string, items: readonly string[], width: number) =>
+  items.length === 0
+    ? []
+    : [
+        `${heading}:`,
+        ...items.flatMap((it) => wrap(plainLine(it), width - INDENT.length).map((line) => INDENT + line)),
+        '',
+      ]
+
+/** One suite a call, one case a disturbance. */
+export function suitesOf({ results, findings }: ProvedByCommand): JunitSuite[] {
+  const subjectOf = (variant: string) => variant.split('/')[0] ?? variant
+  return [...new Set(results.map((it) => subjectOf(it.variant)))].map((name) => {
+    const cases = results
+      .filter((it) => subjectOf(it.variant) === name)
+      .map(({ variant, result, duration_ms }) => {
+        const shown = findings.filter((it) => it.variants.includes(variant))
+        const isSkipped = result === 'no effect' || result === 'not judged'
+        return {
+          name: variant,
+          status: shown.length > 0 ? ('failed' as const) : isSkipped ? ('skipped' as const) : ('passed' as const),
+          duration_ms,
+          problems: shown.flatMap((it) => [`${it.finding}: ${it.sentence}`, it.cure, it.repeat]),
+          reason: isSkipped ? result : null,
+        }
+      })
+    return { name, duration_ms: cases.reduce((sum, it) => sum + it.duration_ms, 0), cases }
+  })
+}

@@ -1,0 +1,329 @@
+import { subjectOf } from './disturbances.js'
+import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
+import { callKey } from './same-call.js'
+
+export type Weight = 'money' | 'secrets' | 'manners'
+
+/** What the undisturbed runs show. */
+export interface Facts {
+  readonly undisturbed: Outcome
+  /** True if the own ids of the program's orders differ between runs: each run is then an order of its own. */
+  readonly ordersDiffer: boolean
+  /** True if the program's own state is the same after each undisturbed run. */
+  readonly stateRepeats: boolean
+  /** True if the program goes on with later calls of an endpoint after one was refused for good, as an import does. */
+  readonly goesOn: boolean | undefined
+}
+
+/** What shows a finding: its subject, a call such as `vouchers.redeem#1` or the program, and a sentence. */
+interface Shown {
+  readonly subject: string
+  readonly sentence: string
+}
+
+interface Row {
+  readonly weight: Weight
+  /** What usually mends it. */
+  readonly cure: string
+  find(outcome: Outcome, facts: Facts): Shown | undefined
+}
+
+/** A retry that comes this much before the end of Retry-After is no fault of the program: timers are inexact. */
+const EARLY_MS = 50
+const SENDS_PER_SECOND_MAX = 10
+const REFUSED_SENDS_MAX = 3
+const final = new Set([400, 401, 403, 404, 409])
+const unknownAfter = new Set(['drop_response', 'cut_connection', 'cut_body', 'silence', 'hang'])
+
+const nameOf = (it: Sent) => subjectOf({ endpoint: it.endpoint ?? it.path, nth: it.nth })
+const ofPlatform = (it: Sent) => it.endpoint ?? it.path
+const isTwin = ({ id }: Outcome) => id.includes('/twins')
+const said = (it: Outcome) => (believesDone(it) ? 'Your program said done' : 'Your program said not done to the end')
+
+/** Vouchers that the program redeemed itself. */
+function redeemedBy({ before, after, taken }: Outcome): Ledger {
+  const earlier = new Map(before.map((it) => [it.id, it.redemptionId]))
+  return after.filter((it) => it.status === 'redeemed' && it.id !== taken && earlier.get(it.id) !== it.redemptionId)
+}
+function issuedBy({ before, after }: Outcome): Ledger {
+  const earlier = new Set(before.map((it) => it.id))
+  return after.filter((it) => !earlier.has(it.id))
+}
+const isPlanted = ({ before }: Outcome, id: string) => before.some((it) => it.id === id)
+
+/** The number of orders that the program believes done; one if each run is the same order. */
+const orders = (outcome: Outcome, { ordersDiffer }: Facts) =>
+  ordersDiffer ? Math.max(1, outcome.runs.filter((it) => it.believesDone).length) : 1
+
+/** The vouchers that the program was to redeem, and did not. */
+function missingRedemptions(outcome: Outcome, facts: Facts): number {
+  const [expected, actual] = [redeemedBy(facts.undisturbed), redeemedBy(outcome)]
+  const planted = expected.filter((it) => isPlanted(facts.undisturbed, it.id))
+  const own = expected.length - planted.length
+  const ownNow = actual.filter((it) => !isPlanted(outcome, it.id)).length
+  const missing = planted.filter(({ id }) => !actual.some((it) => it.id === id)).length
+  const times = orders(outcome, facts)
+  return missing + planted.length * (times - 1) + Math.max(0, own * times - ownNow)
+}
+
+/** Vouchers from before the action that are redeemed, where the undisturbed run leaves them reversed. */
+const missingReversals = ({ before, after, taken }: Outcome, { undisturbed }: Facts): Ledger =>
+  after.filter(
+    ({ id, status }) =>
+      status === 'redeemed' &&
+      id !== taken &&
+      before.some((it) => it.id === id) &&
+      undisturbed.after.some((it) => it.id === id && it.status !== 'redeemed') &&
+      undisturbed.calls.some((it) => it.endpoint === 'vouchers.reverse' && it.status < 300),
+  )
+
+const isAccepted = (status: number | null) => status !== null && status >= 200 && status < 300
+
+const stateDiffers = (outcome: Outcome, { undisturbed, stateRepeats }: Facts) =>
+  stateRepeats && believesDone(outcome) && outcome.state !== null && outcome.state !== undisturbed.state
+
+const lastOf = (outcome: Outcome, endpoint: string) => outcome.calls.findLast((it) => it.endpoint === endpoint)
+
+/** Groups the sends of one call within one run of the action. */
+function sendsOf({ calls }: Outcome): Sent[][] {
+  const groups = new Map<string, Sent[]>()
+  for (const it of calls) {
+    const key = `${it.run} ${callKey(it)}`
+    groups.set(key, [...(groups.get(key) ?? []), it])
+  }
+  return [...groups.values()]
+}
+
+/** True after an outcome that the program cannot know. */
+const isUnknown = (it: Sent) =>
+  unknownAfter.has(it.fault ?? '') || (it.status >= 500 && it.fault !== 'refuse_connection')
+
+const first = <T>(items: readonly T[], find: (it: T) => Shown | undefined): Shown | undefined => {
+  for (const it of items) {
+    const found = find(it)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Why the platform has less than the program believes. */
+function lastAnswer(call: Sent | undefined): string {
+  if (call === undefined) return 'the call was never made'
+  if (call.fault === 'hang') return `${ofPlatform(call)} got no response, and was not carried out`
+  if (call.fault === 'refuse_connection') return `the connection of ${ofPlatform(call)} was refused`
+  if (call.status >= 300) return `${ofPlatform(call)} was refused with ${call.status} ${call.code ?? ''}`.trim()
+  return `the last ${ofPlatform(call)} succeeded`
+}
+
+/** The judge: one row a finding, by weight, and within one weight causes before effects. */
+export const rows = {
+  new_key: {
+    weight: 'money',
+    cure: 'Make one idempotency key for each business action, before the first attempt, and send it with every retry.',
+    find: (outcome) =>
+      isTwin(outcome)
+        ? undefined
+        : first(sendsOf(outcome), (sends) => {
+            const at = sends.findIndex((it) => isUnknown(it) && it.key !== undefined)
+            const again = sends.slice(at + 1).find((it) => it.key !== undefined && it.key !== sends[at]?.key)
+            if (at === -1 || again === undefined) return undefined
+            const call = sends[at] as Sent
+            const sentence = `${ofPlatform(call)} had an unknown outcome, and your program sent the same call again under another idempotency key.`
+            return { subject: nameOf(call), sentence }
+          }),
+  },
+  changed_body: {
+    weight: 'money',
+    cure: 'Store the body with the idempotency key, and repeat both unchanged.',
+    find: ({ calls }) => {
+      const call = calls.find((it) => it.code === 'IDEMPOTENCY_KEY_REUSED')
+      return (
+        call && {
+          subject: nameOf(call),
+          sentence: `Your program sent ${ofPlatform(call)} again under the same idempotency key with another body, and got 409 IDEMPOTENCY_KEY_REUSED.`,
+        }
+      )
+    },
+  },
+  goods_given_away: {
+    weight: 'money',
+    cure: 'Say done only after a success of the redemption, or a replay of it: repeat with the same key after a lost response, and stop after a refusal.',
+    find: (outcome, facts) => {
+      if (!believesDone(outcome) || missingRedemptions(outcome, facts) === 0) return undefined
+      const call = lastOf(outcome, 'vouchers.redeem')
+      const voucher =
+        outcome.taken === undefined ? 'the voucher is not redeemed' : 'another till had redeemed the voucher'
+      const isReversed = outcome.calls.some((it) => it.endpoint === 'vouchers.reverse' && it.status < 300)
+      const why = isReversed ? 'it reversed the redemption' : lastAnswer(call)
+      return { subject: 'vouchers.redeem', sentence: `${said(outcome)}, but ${voucher}: ${why}.` }
+    },
+  },
+  voucher_lost: {
+    weight: 'money',
+    cure: 'After a lost response repeat the call with the same key to learn its result; if the order fails, reverse the redemption.',
+    find: (outcome, facts) => {
+      if (believesDone(outcome)) {
+        const [still] = missingReversals(outcome, facts)
+        if (still === undefined) return undefined
+        const why = lastAnswer(lastOf(outcome, 'vouchers.reverse'))
+        return {
+          subject: 'vouchers.reverse',
+          sentence: `Your program said done, but the redemption of ${still.externalIssueId} was not reversed: ${why}.`,
+        }
+      }
+      if (outcome.taken !== undefined && facts.goesOn !== false) return undefined
+      const [lost] = redeemedBy(outcome)
+      if (lost === undefined) return undefined
+      const sentence = `${said(outcome)}, and voucher ${lost.externalIssueId} stays redeemed: its owner lost it, and no repeat ended with done.`
+      return { subject: 'vouchers.redeem', sentence }
+    },
+  },
+  redeemed_twice: {
+    weight: 'money',
+    cure: 'Bind one voucher to one order before the first attempt, and repeat with that voucher and its key only.',
+    find: (outcome, facts) => {
+      const [expected, actual] = [
+        redeemedBy(facts.undisturbed).length * orders(outcome, facts),
+        redeemedBy(outcome).length,
+      ]
+      if (actual <= expected || expected === 0) return undefined
+      return {
+        subject: 'vouchers.redeem',
+        sentence: `Your program redeemed ${actual} vouchers, where it redeems ${expected} undisturbed.`,
+      }
+    },
+  },
+  issued_twice: {
+    weight: 'money',
+    cure: 'Derive external_issue_id and idempotency key from the order, so that a repeat gets the same voucher.',
+    find: (outcome, facts) => {
+      const [expected, actual] = [issuedBy(facts.undisturbed).length * orders(outcome, facts), issuedBy(outcome)]
+      if (actual.length <= expected || expected === 0 || !believesDone(outcome)) return undefined
+      const ids = actual.slice(0, 3).map((it) => it.externalIssueId)
+      return {
+        subject: 'vouchers.issue',
+        sentence: `Your program had ${actual.length} vouchers issued (${ids.join(', ')}), where it has ${expected} issued undisturbed.`,
+      }
+    },
+  },
+  issue_missing: {
+    weight: 'money',
+    cure: 'Say done only after a success of the issue, or a replay of it.',
+    find: (outcome, facts) => {
+      const [expected, actual] = [issuedBy(facts.undisturbed).length * orders(outcome, facts), issuedBy(outcome).length]
+      if (!believesDone(outcome) || actual >= expected) return undefined
+      const why = lastAnswer(lastOf(outcome, 'vouchers.issue') ?? lastOf(outcome, 'bots.issue'))
+      return {
+        subject: 'vouchers.issue',
+        sentence: `${said(outcome)}, but ${expected - actual} of ${expected} vouchers were never issued: ${why}.`,
+      }
+    },
+  },
+  issue_orphaned: {
+    weight: 'money',
+    cure: 'Repeat the issue with the same key and external_issue_id, and hand out the voucher that the replay returns.',
+    find: (outcome, facts) => {
+      const [orphan] = issuedBy(outcome)
+      const isLeft = outcome.taken === undefined || facts.goesOn === false
+      if (believesDone(outcome) || orphan === undefined || !isLeft) return undefined
+      return {
+        subject: 'vouchers.issue',
+        sentence: `${said(outcome)}, but voucher ${orphan.externalIssueId} was issued, and no repeat used it.`,
+      }
+    },
+  },
+  forged_accepted: {
+    weight: 'money',
+    cure: 'Verify X-Platform-Signature-V2 over timestamp, dot and raw body, and the age of the timestamp, before anything else; answer 401 otherwise.',
+    find: ({ deliveries, staleChanged }) => {
+      const accepted = deliveries.find(
+        (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && staleChanged)),
+      )
+      if (accepted === undefined) return undefined
+      const what = accepted.isCopy ? 'signed 10 minutes ago, and its state changed' : 'with a wrong signature'
+      return {
+        subject: 'deliveries',
+        sentence: `Your program answered ${accepted.status} to a ${accepted.type} ${what}.`,
+      }
+    },
+  },
+  delivery_counted_twice: {
+    weight: 'money',
+    cure: 'Store the update id in the same transaction as its effect, and ignore an id that is stored; do not rely on the order of arrival.',
+    find: (outcome, facts) => {
+      if (!/\/(?:duplicate|late)/.test(outcome.id) || !stateDiffers(outcome, facts)) return undefined
+      const what = outcome.id.includes('/late') ? 'arrived after its successor' : 'arrived twice'
+      return {
+        subject: 'deliveries',
+        sentence: `A delivery ${what}, and the state of your program differs from the undisturbed one.`,
+      }
+    },
+  },
+  delivery_dropped: {
+    weight: 'money',
+    cure: 'Write the update to disk before the 2xx, or do its work before the 2xx.',
+    find: (outcome, facts) =>
+      /^deliveries#\d+\/kill$/.test(outcome.id) && stateDiffers(outcome, facts)
+        ? {
+            subject: 'deliveries',
+            sentence:
+              'Your app answered 2xx to a delivery, was killed and started again, and its state lacks the delivery.',
+          }
+        : undefined,
+  },
+  secret_shown: {
+    weight: 'secrets',
+    cure: 'Print no tokens, secrets and codes; log the id of the voucher, its last four symbols, or the request id.',
+    find: ({ leaks }) => {
+      const leak = leaks.find((it) => it.isFinding)
+      return leak && { subject: leak.what, sentence: `Your program printed ${leak.what} in ${leak.where}.` }
+    },
+  },
+  stuck: {
+    weight: 'manners',
+    cure: 'Give each call a time limit, such as 15 s, and repeat it with the same key.',
+    find: ({ waited: [call] }) =>
+      call && {
+        subject: ofPlatform(call),
+        sentence: `Your program still waited for ${ofPlatform(call)} after 20 s without a response: it has no time limit.`,
+      },
+  },
+  retry_storm: {
+    weight: 'manners',
+    cure: 'Wait for the seconds of Retry-After, else for a time that doubles with each attempt.',
+    find: (outcome) =>
+      isTwin(outcome)
+        ? undefined
+        : first(sendsOf(outcome), (sends) => {
+            const early = sends.find(({ startedAt }, at) => {
+              const { endedAt = 0, retryAfterMs = 0 } = sends[at - 1] ?? {}
+              return at > 0 && retryAfterMs > 0 && startedAt - endedAt < retryAfterMs - EARLY_MS
+            })
+            const many = sends.find(
+              ({ startedAt }, at) =>
+                (sends[at + SENDS_PER_SECOND_MAX]?.startedAt ?? Number.POSITIVE_INFINITY) - startedAt < 1000,
+            )
+            const call = early ?? many
+            if (call === undefined) return undefined
+            const what = early
+              ? 'again before its Retry-After had passed'
+              : `more than ${SENDS_PER_SECOND_MAX} times in a second`
+            return { subject: ofPlatform(call), sentence: `Your program sent ${ofPlatform(call)} ${what}.` }
+          }),
+  },
+  retried_refusal: {
+    weight: 'manners',
+    cure: 'Repeat only what is retryable: lost responses, 429, 5xx and IDEMPOTENCY_KEY_IN_PROGRESS.',
+    find: (outcome) =>
+      first(sendsOf(outcome), (sends) => {
+        const refused = sends.filter((it) => final.has(it.status) && it.code !== 'IDEMPOTENCY_KEY_IN_PROGRESS')
+        const [call] = refused
+        if (call === undefined || refused.length <= REFUSED_SENDS_MAX) return undefined
+        return {
+          subject: ofPlatform(call),
+          sentence: `Your program sent ${ofPlatform(call)} ${refused.length} times, although ${call.status} ${call.code} cannot change.`,
+        }
+      }),
+  },
+} as const satisfies Record<string, Row>
+export type FindingName = keyof typeof rows

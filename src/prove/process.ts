@@ -1,0 +1,128 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { codeOf } from '../files/error-code.js'
+import { platform } from '../files/platform.js'
+
+/** Maximum bytes of output that are kept and searched for secrets; a program that prints more is ended. */
+export const OUTPUT_MAX = 16 * 1024 * 1024
+/** Time in which the output of a program ends after the program, unless another process holds it. */
+const DRAIN_MS = 500
+
+/** How a program ended. */
+export interface Exit {
+  /** Null if it was killed. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** What makes its result useless: it could not start, printed too much, or left processes running. */
+  readonly trouble?: Trouble
+}
+
+export type Trouble =
+  | { readonly kind: 'not_started'; readonly code: string }
+  | { readonly kind: 'too_much_output' }
+  | { readonly kind: 'daemon'; readonly processes: string }
+
+export interface Started {
+  readonly ended: Promise<Exit>
+  /** Ends the program with all its processes; absent for a function. */
+  readonly kill?: () => void
+}
+
+/** An action or app that can be started: a command, or a function of a test. */
+export type Start = (env: Readonly<Record<string, string>>) => Started
+
+/** Process groups that run now, for the end of this process. */
+const running = new Set<ChildProcess>()
+let endsWithProcess = false
+
+/** Returns the start of a command in a process group of its own, without a terminal. */
+export function commandOf(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  inherited: NodeJS.ProcessEnv,
+): Start {
+  return (env) => {
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...inherited, ...env },
+      detached: platform.hasProcessGroups,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      windowsHide: true,
+    })
+    running.add(child)
+    if (!endsWithProcess) process.once('exit', () => running.forEach(killGroup))
+    endsWithProcess = true
+    return { ended: endOf(child), kill: () => killGroup(child) }
+  }
+}
+
+async function endOf(child: ChildProcess): Promise<Exit> {
+  const texts = { stdout: '', stderr: '' }
+  let bytes = 0
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      bytes += text.length
+      if (bytes > OUTPUT_MAX) killGroup(child)
+      else texts[name] += text
+    })
+  }
+  const closed = once(child, 'close').catch(() => {})
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null]
+    const left = bytes > OUTPUT_MAX ? undefined : await leftOver(child, closed)
+    if (bytes > OUTPUT_MAX) return { code: null, ...texts, trouble: { kind: 'too_much_output' } }
+    return { code, ...texts, ...(left !== undefined && { trouble: { kind: 'daemon', processes: left } }) }
+  } catch (error) {
+    return { code: null, ...texts, trouble: { kind: 'not_started', code: codeOf(error) } }
+  } finally {
+    killGroup(child)
+    running.delete(child)
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  }
+}
+
+/** Names the processes that a program left: in its group, or outside of it with its output open. */
+async function leftOver(child: ChildProcess, closed: Promise<unknown>): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<true>((resolve) => {
+    timer = setTimeout(resolve, DRAIN_MS, true)
+  })
+  const isOpen = (await Promise.race([closed, late])) === true
+  clearTimeout(timer)
+  if (child.killed || child.signalCode === 'SIGKILL') return undefined
+  const names = groupHasProcess(child) ? processesOf(child) : ''
+  return names || (isOpen ? 'a process outside of its group' : undefined)
+}
+
+function groupHasProcess({ pid }: ChildProcess): boolean {
+  if (pid === undefined || !platform.hasProcessGroups) return false
+  try {
+    return process.kill(-pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Lists the live processes of a group; empty if there are none, or only such that have ended and wait for their parent. */
+function processesOf({ pid }: ChildProcess): string {
+  const rows = execFileSync('ps', ['-A', '-o', 'pgid=,pid=,stat=,comm='], { encoding: 'utf8' }).split('\n')
+  const found = rows
+    .map((it) => it.trim().split(/\s+/))
+    .filter(([group, , stat]) => group === String(pid) && !stat?.startsWith('Z'))
+  return found.map(([, id, , name]) => `${name} (process ${id})`).join(', ')
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  if (!platform.hasProcessGroups) {
+    if (child.exitCode === null) spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'], { stdio: 'ignore' })
+    return
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // The group has ended.
+  }
+}

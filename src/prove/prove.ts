@@ -1,0 +1,250 @@
+import { closest } from '../values/closest.js'
+import { CannotProve, endingOf, shownOutput } from './cannot-prove.js'
+import { canBeDisturbed, pairsOf, type Variant, variantsOf } from './disturbances.js'
+import type { Facts } from './judge.js'
+import type { Outcome, Sent } from './record.js'
+import { type ProveReport, reportOf } from './report.js'
+import { Runner, type RunnerOptions } from './runner.js'
+import { canonical } from './same-call.js'
+
+/** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
+const PATIENCE = { times: 5, ms: 30_000 }
+/** Patience with the first run, whose length nobody knows. */
+const FIRST_PATIENCE_MS = 60_000
+
+export interface ProveOptions extends RunnerOptions {
+  readonly again: number
+  readonly patienceMs?: number | undefined
+  readonly budgetMs: number
+  readonly only?: string | undefined
+  /** True to list the variants without running them. */
+  readonly list?: boolean | undefined
+  readonly jobs: number
+  /** True to record the platform's side of the first finding as a scenario. */
+  readonly records?: boolean | undefined
+  /** Called after each variant. */
+  onProgress?(done: number, total: number, id: string): void
+}
+
+export type Proved =
+  | { readonly ok: true; readonly report: ProveReport; readonly interrupted: boolean }
+  | { readonly ok: true; readonly variants: readonly string[] }
+  | { readonly ok: false; readonly message: string; readonly hint: string }
+
+/** Disturbs each call and delivery of a program, and judges what it does. */
+export async function prove(options: ProveOptions): Promise<Proved> {
+  let runner: Runner | undefined
+  const others: Runner[] = []
+  const stop = () => {
+    for (const it of [runner, ...others]) it?.stop()
+  }
+  options.signal.addEventListener('abort', stop)
+  try {
+    runner = await Runner.open(options)
+    const trials = await runUndisturbed(runner, options)
+    const variants = chosenVariants(trials, options)
+    if (options.list) return { ok: true, variants: variants.map((it) => it.id) }
+    for (let job = 1; job < options.jobs; job += 1) others.push(await Runner.open(options))
+    const done = await runVariants([runner, ...others], variants, trials, options)
+    const facts = factsOf(trials, done.outcomes)
+    const report = reportOf({ ...done, trials, facts, lacks: [...lacksOf(options), ...differencesOf(trials)] })
+    return { ok: true, report, interrupted: options.signal.aborted }
+  } catch (error) {
+    if (!(error instanceof CannotProve)) throw error
+    return { ok: false, message: error.message, hint: error.hint }
+  } finally {
+    options.signal.removeEventListener('abort', stop)
+    await Promise.all([runner, ...others].map((it) => it?.close()))
+  }
+}
+
+type Trials = readonly [Outcome, Outcome]
+
+/** Runs the program twice without disturbance. @throws CannotProve unless it succeeds, calls and behaves alike */
+async function runUndisturbed(
+  runner: Runner,
+  { signal, patienceMs = FIRST_PATIENCE_MS }: ProveOptions,
+): Promise<Trials> {
+  const settings = { again: 0, patienceMs }
+  const one = await runner.run(undefined, settings)
+  requireUsable(one, runner.secrets, signal)
+  const two = await runner.run(undefined, { ...settings, changesBytes: true })
+  const refused = refusedDelivery(two)
+  if (refused !== undefined && refusedDelivery(one) === undefined) {
+    throw new CannotProve(
+      `The receiver answered ${refused} to a delivery whose JSON has spaces and escapes: it computes the signature over a body that it has written anew.`,
+      'Verify X-Platform-Signature-V2 over the raw bytes, before any parser reads the body.',
+    )
+  }
+  requireUsable(two, runner.secrets, signal)
+  const kinds = [one, two].map((it) => canonical([it.after.map(({ status }) => status).sort(), it.calls.length > 0]))
+  if (kinds[0] !== kinds[1]) {
+    throw new CannotProve(
+      'Two undisturbed runs ended differently: the vouchers have other states after the second run.',
+      'Make the program repeatable: --reset puts its own files and its database back before each run.',
+    )
+  }
+  return [one, two]
+}
+
+function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string>>, signal: AbortSignal): void {
+  if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+  const exit = outcome.exits.find((it) => it.trouble !== undefined) ?? outcome.exits[0]
+  const { trouble } = exit ?? {}
+  if (trouble?.kind === 'not_started') {
+    throw new CannotProve(
+      `The command could not be started (${trouble.code}).`,
+      'Check its name and path: after --, as in a shell.',
+    )
+  }
+  if (trouble?.kind === 'too_much_output') {
+    throw new CannotProve('The program printed more than 16 MiB, and was ended.', 'Let it write less, or into a file.')
+  }
+  if (trouble?.kind === 'daemon') {
+    throw new CannotProve(
+      `The program ended and left running: ${trouble.processes}.`,
+      'What runs on in the background cannot be judged: start it with --app, or wait for it in the program.',
+    )
+  }
+  if (outcome.unjudged !== undefined) {
+    throw new CannotProve(
+      `The program did not end: ${outcome.unjudged}.`,
+      'Give it more time with --patience, or an end.',
+    )
+  }
+  const [run] = outcome.runs
+  if (exit !== undefined && run?.believesDone !== true) {
+    throw new CannotProve(
+      `The program fails undisturbed: ${endingOf(exit)}.${shownOutput(exit, secrets)}`,
+      'It must end with exit code 0 against VOUCHERCTL_BASE_URL. It has no terminal and no input.',
+    )
+  }
+  if (!outcome.calls.some((it) => it.nth > 0)) {
+    throw new CannotProve(
+      'Nothing to disturb: it did not call the server at VOUCHERCTL_BASE_URL.',
+      "Let it read its address from there, or name the variable that it reads: --env SHOP_URL='{base_url}'.",
+    )
+  }
+  const refused = refusedDelivery(outcome)
+  if (refused !== undefined) {
+    throw new CannotProve(
+      `The receiver answered ${refused} to a genuine delivery, whose signature is right.`,
+      'Its secret must be VOUCHERCTL_WEBHOOK_SECRET. `voucherctl webhook listen` shows why a receiver refuses.',
+    )
+  }
+}
+
+/** Status of a delivery that the receiver refused undisturbed. */
+function refusedDelivery({ deliveries }: Outcome): string | undefined {
+  const refused = deliveries.find((it) => it.status === null || it.status >= 300)
+  return refused && (refused.status === null ? 'nothing' : String(refused.status))
+}
+
+/** Calls that can be disturbed, in the order of the first run. */
+const recorded = ({ calls }: Outcome) =>
+  calls.flatMap(({ endpoint, nth }) => (nth > 0 && canBeDisturbed(endpoint) ? [{ endpoint, nth }] : []))
+
+function chosenVariants([one]: Trials, { only, app, action: _action, ...options }: ProveOptions): Variant[] {
+  const kills = { programs: !options.isFunction, app: app !== undefined }
+  const all = variantsOf(recorded(one), one.deliveries.length, kills)
+  if (only === undefined) return all
+  const strikes = only.split('+').map((id) => all.find((it) => it.id === id)?.strikes[0])
+  const missing = only.split('+').find((_id, index) => strikes[index] === undefined)
+  if (missing === undefined) return [{ id: only, strikes: strikes.filter((it) => it !== undefined) }]
+  const near = closest(
+    missing,
+    all.map((it) => it.id),
+  )
+  const hint = near === undefined ? '' : `Did you mean ${near}? `
+  throw new CannotProve(`--only names no variant: ${missing}.`, `${hint}List them with --list.`)
+}
+
+/** Runs variants until all are done or the budget is spent, then pairs of disturbances. */
+async function runVariants(
+  runners: readonly Runner[],
+  variants: readonly Variant[],
+  [one, two]: Trials,
+  { again, budgetMs, only, signal, onProgress, ...options }: ProveOptions,
+) {
+  const deadline = performance.now() + budgetMs
+  const undisturbedMs = Math.max(one.durationMs, two.durationMs)
+  const patienceMs = options.patienceMs ?? PATIENCE.times * undisturbedMs + PATIENCE.ms
+  const outcomes: Outcome[] = []
+  const failed: { readonly id: string; readonly reason: string }[] = []
+  const queue = [...variants]
+  const seen = new Set([sequenceOf(one)])
+  let total = variants.length
+  const work = async (runner: Runner) => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      if (signal.aborted || (performance.now() > deadline && only === undefined)) return void queue.unshift(next)
+      try {
+        const outcome = await runner.run(next, { again, patienceMs })
+        if (signal.aborted) return void queue.unshift(next)
+        outcomes.push(outcome)
+        const sequence = sequenceOf(outcome)
+        if (next.strikes.length === 1 && only === undefined && !seen.has(sequence)) {
+          const pairs = pairsOf(next, laterCalls(next, outcome))
+          queue.push(...pairs)
+          total += pairs.length
+        }
+        seen.add(sequence)
+      } catch (error) {
+        if (!(error instanceof CannotProve)) throw error
+        failed.push({ id: next.id, reason: error.message })
+      }
+      onProgress?.(outcomes.length, total, next.id)
+    }
+  }
+  await Promise.all(runners.map(work))
+  return { outcomes, failed, notRun: queue }
+}
+
+/** What the platform did with each call: two variants with one sequence differ in nothing that a second disturbance could show. */
+const sequenceOf = ({ calls }: Outcome) =>
+  calls.map((it) => `${it.run} ${it.endpoint} ${it.fault ?? it.status}`).join('\n')
+
+/** The calls of the first run after the disturbed one. */
+function laterCalls({ strikes: [strike] }: Variant, outcome: Outcome) {
+  const calls = recorded({ ...outcome, calls: outcome.calls.filter((it) => it.run === 0) })
+  const at = calls.findIndex((it) => it.endpoint === strike?.endpoint && it.nth === strike.nth)
+  return calls.slice(at + 1)
+}
+
+function factsOf([one, two]: Trials, outcomes: readonly Outcome[]): Facts {
+  const refusal = outcomes.find(({ id }) => /^[^+]+#1\/(?:taken|refused_\d+)$/.test(id) && hasLater(one, id))
+  const goesOn = refusal && hasLater({ ...refusal, calls: refusal.calls.filter((it) => it.run === 0) }, refusal.id)
+  return {
+    undisturbed: one,
+    ordersDiffer: orderIds(one) !== orderIds(two),
+    stateRepeats: one.state === two.state,
+    goesOn,
+  }
+}
+
+/** True if a run has further calls of the endpoint whose first call a variant disturbs. */
+const hasLater = ({ calls }: Outcome, id: string) => calls.some((it) => it.endpoint === id.split('#')[0] && it.nth > 1)
+
+/** The own ids that a program gives its orders. */
+const orderIds = ({ calls }: Outcome) =>
+  calls
+    .map(({ body }) => {
+      const { external_issue_id: issue, reference } = (body ?? {}) as Record<string, unknown>
+      return `${issue ?? ''} ${reference ?? ''}`
+    })
+    .sort()
+    .join('\n')
+
+/** Says in which members the calls of two undisturbed runs differ, apart from ids, times and secrets. */
+function differencesOf([one, two]: Trials): string[] {
+  const shapes = [one, two].map(({ calls }) => calls.map(shapeOf).sort())
+  if (canonical(shapes[0]) === canonical(shapes[1])) return []
+  return ['Its calls differ between two undisturbed runs, so it is judged by their effects only.']
+}
+
+/** What cannot be judged for lack of an option. */
+function lacksOf({ state, webhook }: ProveOptions): string[] {
+  if (webhook === undefined) return ['Deliveries, because there is no --webhook.']
+  return state === undefined ? ['What deliveries do to the program, because there is no --state.'] : []
+}
+
+const shapeOf = ({ endpoint, body }: Sent) => `${endpoint} ${Object.keys((body ?? {}) as object).sort()}`

@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { FAULT_HEADER } from '../contract/platform/fault-kinds.js'
+import { parseObject } from '../values/json.js'
+import { signWebhook } from '../webhook/index.js'
+import type { Delivered } from './record.js'
+
+/** Time limit of an attempt, as of the platform. */
+const ATTEMPT_MS_MAX = 15_000
+/** Twice the tolerance of a receiver. */
+const STALE_SECONDS = 600
+/** Added to the id of an update for the id of its stale copy. */
+const COPY = 1_000_000_000
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Passes the deliveries of the platform to the receiver of the program, and records its answers. */
+export class Relay {
+  delivered: Delivered[] = []
+  /** Called after the receiver has answered a delivery, and before the platform gets the answer. */
+  onAnswer: (delivered: Delivered) => Promise<void> = async () => {}
+  readonly #server: Server
+  readonly #target: URL
+  readonly #secret: string
+  readonly #bodies = new Map<number, { readonly headers: Headers; readonly body: Buffer }>()
+  #count = 0
+  #changesBytes = false
+  #now = () => 0
+
+  private constructor(target: URL, secret: string) {
+    this.#target = target
+    this.#secret = secret
+    this.#server = createServer(async (incoming, outgoing) => {
+      const status = await this.#pass(incoming).catch(() => null)
+      if (status === null) outgoing.destroy()
+      else outgoing.writeHead(status).end()
+    })
+  }
+
+  static async open(target: URL, secret: string): Promise<Relay> {
+    const relay = new Relay(target, secret)
+    await new Promise<void>((resolve, reject) => {
+      relay.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    })
+    return relay
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
+  }
+
+  /** @param changesBytes true to send each body with other bytes of the same value, signed anew */
+  restart(changesBytes: boolean, now: () => number): void {
+    this.delivered = []
+    this.onAnswer = async () => {}
+    this.#changesBytes = changesBytes
+    this.#now = now
+    this.#bodies.clear()
+    this.#count = 0
+  }
+
+  /** Sends a copy of a delivery under a new update id, signed rightly for a time of long ago; false if there is none. */
+  async sendStale(nth: number): Promise<boolean> {
+    const sent = this.#bodies.get(nth)
+    if (sent === undefined) return false
+    const update = parseObject(sent.body.toString())
+    const updateId = COPY + Number(update?.update_id)
+    const rawBody = Buffer.from(JSON.stringify({ ...update, update_id: updateId }))
+    const timestamp = Math.floor(Date.now() / 1000) - STALE_SECONDS
+    const headers = { ...sent.headers, ...signWebhook({ rawBody, secrets: [this.#secret], timestamp, updateId }) }
+    await this.#forward(nth, headers, rawBody, true)
+    return true
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  async #pass(incoming: IncomingMessage): Promise<number | null> {
+    const body = await buffer(incoming)
+    const nth = ++this.#count
+    const { host: _host, connection: _connection, ...headers } = incoming.headers
+    this.#bodies.set(nth, { headers, body })
+    const delivered = this.#changesBytes
+      ? await this.#forward(nth, ...this.#withOtherBytes(headers, body))
+      : await this.#forward(nth, headers, body)
+    await this.onAnswer(delivered)
+    return delivered.status
+  }
+
+  #withOtherBytes(headers: Headers, body: Buffer): [Headers, Buffer] {
+    const update = parseObject(body.toString())
+    const rawBody = Buffer.from(JSON.stringify(update, null, 1).replaceAll('/', '\\/'))
+    const timestamp = Math.floor(Date.now() / 1000)
+    const signed = signWebhook({ rawBody, secrets: [this.#secret], timestamp, updateId: Number(update?.update_id) })
+    return [{ ...headers, ...signed }, rawBody]
+  }
+
+  async #forward(nth: number, headers: Headers, body: Buffer, isCopy = false): Promise<Delivered> {
+    const update = parseObject(body.toString())
+    const named = headers[FAULT_HEADER.toLowerCase()]
+    const delivered: Delivered = {
+      nth,
+      type: String(update?.type),
+      updateId: Number(update?.update_id),
+      at: this.#now(),
+      status: await this.#post(namedOnce(headers), body),
+      fault: typeof named === 'string' ? named : undefined,
+      isCopy,
+    }
+    this.delivered.push(delivered)
+    return delivered
+  }
+
+  #post(headers: Record<string, string>, body: Buffer): Promise<number | null> {
+    return new Promise((resolve) => {
+      const options = {
+        method: 'POST',
+        headers: { ...headers, 'content-length': String(body.length) },
+        agent: false as const,
+      }
+      const outgoing = request(this.#target, { ...options, timeout: ATTEMPT_MS_MAX }, (answer) => {
+        answer
+          .resume()
+          .once('error', () => resolve(null))
+          .once('end', () => resolve(answer.statusCode ?? null))
+      })
+      outgoing.once('timeout', () => outgoing.destroy()).once('error', () => resolve(null))
+      outgoing.end(body)
+    })
+  }
+}
+
+/** Lower-case names, so that a new signature replaces the old one. The fault is no secret of the receiver's. */
+const namedOnce = (headers: Headers): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === 'string' && name.toLowerCase() !== FAULT_HEADER.toLowerCase()
+        ? [[name.toLowerCase(), value]]
+        : [],
+    ),
+  )

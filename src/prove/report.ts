@@ -1,0 +1,219 @@
+import { DELIVERIES } from '../contract/platform/fault-kinds.js'
+import {
+  canBeDisturbed,
+  type DisturbanceName,
+  disturbanceOf,
+  disturbances,
+  subjectOf,
+  type Variant,
+} from './disturbances.js'
+import { type Facts, type FindingName, rows, type Weight } from './judge.js'
+import type { Moment, Outcome, Sent } from './record.js'
+
+export interface Finding {
+  readonly finding: FindingName
+  readonly weight: Weight
+  readonly variants: readonly string[]
+  readonly sentence: string
+  readonly timeline: readonly { readonly at_ms: number; readonly who: Moment['who']; readonly text: string }[]
+  /** The variant that shows it again, for `--only`; null for an undisturbed run. */
+  readonly only: string | null
+  readonly cure: string
+}
+
+export interface ProveReport {
+  readonly runs: {
+    readonly undisturbed: number
+    readonly variants: number
+    readonly held: number
+    readonly no_effect: number
+    readonly not_run: number
+  }
+  readonly calls: readonly { readonly call: string; readonly status: number }[]
+  readonly deliveries: readonly { readonly delivery: string; readonly type: string }[]
+  /** Result of each variant that ran: `held`, `no effect`, `not judged`, or the names of findings. */
+  readonly results: readonly { readonly variant: string; readonly result: string; readonly duration_ms: number }[]
+  /** In the order of their weight. */
+  readonly findings: readonly Finding[]
+  readonly remarks: readonly string[]
+  readonly not_proved: readonly string[]
+}
+
+interface Judged {
+  readonly trials: readonly [Outcome, Outcome]
+  readonly outcomes: readonly Outcome[]
+  readonly facts: Facts
+  /** Variants that could not run, with reasons. */
+  readonly failed: readonly { readonly id: string; readonly reason: string }[]
+  readonly notRun: readonly Variant[]
+  readonly lacks: readonly string[]
+}
+
+/** Judges all outcomes, and reports a finding once for its cause. */
+export function reportOf({ trials, outcomes, facts, failed, notRun, lacks }: Judged): ProveReport {
+  const found = new Map<string, { readonly name: FindingName; readonly sentence: string; readonly shown: Outcome[] }>()
+  const byOutcome = new Map<Outcome, Set<FindingName>>()
+  for (const outcome of [...trials, ...outcomes]) {
+    for (const [name, { subject, sentence }] of findingsIn(outcome, facts)) {
+      const key = `${name} ${subject}`
+      const known = found.get(key) ?? { name, sentence, shown: [] }
+      known.shown.push(outcome)
+      found.set(key, known)
+      byOutcome.set(outcome, (byOutcome.get(outcome) ?? new Set()).add(name))
+    }
+  }
+  const names = Object.keys(rows)
+  const findings = [...found.values()].sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name)).map(findingOf)
+  const results = outcomes.map((it) => ({
+    variant: it.id,
+    result: [...(byOutcome.get(it) ?? [])].join(', ') || resultOf(it),
+    duration_ms: Math.round(it.durationMs),
+  }))
+  const count = (result: string) => results.filter((it) => it.result === result).length
+  const [one] = trials
+  return {
+    runs: {
+      undisturbed: trials.length,
+      variants: outcomes.length,
+      held: count('held'),
+      no_effect: count('no effect'),
+      not_run: notRun.length,
+    },
+    calls: one.calls.filter((it) => it.nth > 0).map((it) => ({ call: nameOf(it), status: it.status })),
+    deliveries: one.deliveries.map((it) => ({
+      delivery: subjectOf({ endpoint: DELIVERIES, nth: it.nth }),
+      type: it.type,
+    })),
+    results,
+    findings,
+    remarks: remarksOf([...trials, ...outcomes]),
+    not_proved: [...lacks, ...notProved(one, outcomes, failed, notRun)],
+  }
+}
+
+const nameOf = (it: Sent) => subjectOf({ endpoint: it.endpoint ?? it.path, nth: it.nth })
+
+const resultOf = ({ unjudged, tookEffect }: Outcome) =>
+  unjudged !== undefined ? 'not judged' : tookEffect ? 'held' : 'no effect'
+
+/** The findings of one outcome. An undisturbed run can only show secrets. */
+export function findingsIn(outcome: Outcome, facts: Facts, judges: typeof rows | Partial<typeof rows> = rows) {
+  if (outcome.unjudged !== undefined) return []
+  const isUndisturbed = outcome.id === 'undisturbed'
+  return (Object.entries(judges) as [FindingName, (typeof rows)[FindingName]][]).flatMap(([name, row]) => {
+    const shown = isUndisturbed && row.weight !== 'secrets' ? undefined : row.find(outcome, facts)
+    return shown === undefined ? [] : [[name, shown] as const]
+  })
+}
+
+function findingOf({
+  name,
+  sentence,
+  shown,
+}: {
+  readonly name: FindingName
+  readonly sentence: string
+  readonly shown: readonly Outcome[]
+}): Finding {
+  const [simplest] = shown.toSorted((a, b) => a.id.split('+').length - b.id.split('+').length)
+  const { weight, cure } = rows[name]
+  const variants = [...new Set(shown.map((it) => it.id))]
+  const only = variants.find((it) => it !== 'undisturbed') ?? null
+  return {
+    finding: name,
+    weight,
+    variants,
+    sentence,
+    timeline: simplest === undefined ? [] : timelineOf(simplest),
+    only,
+    cure,
+  }
+}
+
+const unsent = new Set(['drop_response', 'cut_body', 'silence', 'hang', 'refuse_connection'])
+
+/** What the program, its calls and the platform did, in the order of time. */
+function timelineOf({ moments, calls, deliveries }: Outcome): Finding['timeline'] {
+  const all: Moment[] = [
+    ...moments,
+    ...calls.map((it) => ({ at: it.startedAt, who: 'call' as const, text: callText(it) })),
+    ...deliveries.map(({ at, type, updateId, status, fault }) => ({
+      at,
+      who: 'delivery' as const,
+      text: `${type} (update ${updateId}${fault ? `, ${fault}` : ''}): ${status ?? 'no response'}`,
+    })),
+  ]
+  return all.sort((a, b) => a.at - b.at).map(({ at, who, text }) => ({ at_ms: Math.round(at), who, text }))
+}
+
+function callText(it: Sent): string {
+  const key = it.key === undefined ? '' : `, key …${it.key.slice(-6)}`
+  const made =
+    it.fault === 'hang' || it.fault === 'refuse_connection'
+      ? 'not carried out'
+      : `${it.status}${it.code ? ` ${it.code}` : ''}`
+  const lost = it.fault === undefined ? '' : unsent.has(it.fault) ? `, no response (${it.fault})` : ` (${it.fault})`
+  return `${nameOf(it)}: ${made}${it.replayed ? ', replayed' : ''}${lost}${key}`
+}
+
+function remarksOf(outcomes: readonly Outcome[]): string[] {
+  const all = outcomes.flatMap((it) => [
+    ...it.leaks.filter(({ isFinding }) => !isFinding).map(({ what, where }) => `It printed ${what} in ${where}.`),
+    ...it.deliveries
+      .filter(({ isCopy, status }) => isCopy && !it.staleChanged && status !== null && status < 300)
+      .map(
+        () =>
+          'It answered 2xx to a delivery that was signed 10 minutes ago; its state did not change, or is not known.',
+      ),
+  ])
+  return [...new Set(all)]
+}
+
+/** Says what the run did not prove. */
+function notProved(
+  { calls }: Outcome,
+  outcomes: readonly Outcome[],
+  failed: Judged['failed'],
+  notRun: readonly Variant[],
+): string[] {
+  const untouched = new Set(
+    calls.filter((it) => !canBeDisturbed(it.endpoint) || it.nth === 0).map((it) => it.endpoint ?? it.path),
+  )
+  const without = outcomes.filter((it) => resultOf(it) === 'no effect').map((it) => it.id)
+  const kinds = new Map<string, number>()
+  for (const { id } of notRun) {
+    const kind = id.includes('+') ? 'pairs of disturbances' : id.replace(/^.*\//, '')
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  return [
+    ...[...untouched].map((it) => `Calls of ${it} cannot be disturbed.`),
+    ...(without.length === 0 ? [] : [`Without effect: ${without.join(', ')}.`]),
+    ...outcomes.flatMap(({ id, unjudged }) =>
+      unjudged === undefined ? [] : [`Not judged: ${id}, because ${unjudged}.`],
+    ),
+    ...failed.map(({ id, reason }) => `Not judged: ${id}. ${reason}`),
+    ...(kinds.size === 0
+      ? []
+      : [`Beyond the budget: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ')}.`]),
+  ]
+}
+
+/** Rows and columns of the table: the subject of each variant, and the headings of its disturbances. */
+export function tableOf({ results, ...report }: Pick<ProveReport, 'results' | 'calls' | 'deliveries'>) {
+  const subjects = [...report.calls.map((it) => it.call), ...report.deliveries.map((it) => it.delivery)]
+  return (['call', 'program', 'delivery'] as const).flatMap((of) => {
+    const names = (Object.keys(disturbances) as DisturbanceName[]).filter((it) => disturbanceOf(it).of === of)
+    const cell = (subject: string, name: DisturbanceName) =>
+      results.find((it) => it.variant === `${subject}/${name}`)?.result
+    const rowsOf = subjects.filter((subject) => names.some((name) => cell(subject, name) !== undefined))
+    const used = names.filter((name) => rowsOf.some((subject) => cell(subject, name) !== undefined))
+    return rowsOf.length === 0
+      ? []
+      : [
+          {
+            headings: used.map((it) => disturbanceOf(it).heading),
+            rows: rowsOf.map((subject) => ({ subject, cells: used.map((it) => cell(subject, it) ?? '') })),
+          },
+        ]
+  })
+}

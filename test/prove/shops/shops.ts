@@ -1,0 +1,151 @@
+import { fileURLToPath } from 'node:url'
+
+/** What `voucherctl prove` finds, see its judge. */
+export type ShopFinding =
+  | 'goods_given_away'
+  | 'voucher_lost'
+  | 'issue_missing'
+  | 'issue_orphaned'
+  | 'redeemed_twice'
+  | 'issued_twice'
+  | 'new_key'
+  | 'changed_body'
+  | 'retry_storm'
+  | 'retried_refusal'
+  | 'forged_accepted'
+  | 'delivery_counted_twice'
+  | 'delivery_dropped'
+  | 'secret_shown'
+  | 'stuck'
+
+/** A small program of a developer. In its texts `{dir}` stands for SHOP_DIR and `{port}` for SHOP_PORT. */
+export interface Shop {
+  readonly name: string
+  readonly kind: 'right' | 'wrong'
+  /** Command and arguments of the action. */
+  readonly command: readonly string[]
+  /** Long-running program beside the action, and the URL that responds when it is ready. */
+  readonly app?: string
+  readonly ready?: string
+  readonly state?: string
+  readonly reset?: string
+  /** Bot and URL of the receiver. */
+  readonly webhook?: string
+  /** First finding of the report; null for a right program. */
+  readonly finding: ShopFinding | null
+  /** A call or delivery at which the mistake shows; absent if every run shows it. */
+  readonly at?: string
+  /** Disturbances there that show the mistake, the finding being the first of each. */
+  readonly disturbances?: readonly string[]
+}
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+
+const interpreters: Readonly<Record<string, string>> = { mjs: 'node', py: 'python3', sh: 'bash', pl: 'perl' }
+
+/** The interpreter and the path of a program of this folder. */
+function programOf(file: string): [interpreter: string, path: string] {
+  const interpreter = interpreters[file.split('.').at(-1) ?? '']
+  if (interpreter === undefined) throw new Error(`No interpreter for ${file}`)
+  return [interpreter, `${here}${file}`]
+}
+
+const nameOf = (file: string) => file.replace(/^.*\/|\.[a-z]+$/g, '')
+
+/** An action that runs alone, with the order as its argument. */
+const script = (file: string) => ({ name: nameOf(file), command: [...programOf(file), 'order-1'] })
+
+/** A script with files of its own. */
+const scriptWithFiles = (file: string) => ({ ...script(file), reset: 'rm -rf {dir}/shop' })
+
+const checkout = 'curl -fsS --max-time 60 -X POST -d "$0" http://127.0.0.1:{port}/checkout'
+
+/** A shop with a webhook, to which the action posts the form of its checkout. */
+const shopWithWebhook = (file: string, form: string) => ({
+  name: nameOf(file),
+  command: ['bash', '-c', checkout.replace('$0', form)],
+  app: programOf(file)
+    .map((it) => `'${it}'`)
+    .join(' '),
+  ready: 'http://127.0.0.1:{port}/health',
+  state: 'curl -fsS http://127.0.0.1:{port}/orders',
+  reset: 'rm -rf {dir}/shop',
+  webhook: 'coffee_bot=http://127.0.0.1:{port}/webhook',
+})
+
+const formWithCode = 'order=order-1&code=$VOUCHERCTL_CODE'
+
+const right = { kind: 'right', finding: null } as const
+
+const wrong = (finding: ShopFinding, at?: string, disturbances?: readonly string[]) => ({
+  ...({ kind: 'wrong', finding } as const),
+  ...(at === undefined ? {} : { at }),
+  ...(disturbances === undefined ? {} : { disturbances }),
+})
+
+const redeem = 'vouchers.redeem#1'
+const issue = 'vouchers.issue#1'
+const lost = ['drop_response', 'cut_body', 'silence']
+const refused = ['refused', 'revoked']
+const kills = ['kill']
+
+/** Six right programs, and 24 with one planted mistake each, which the first line of each file describes. */
+export const shops: readonly Shop[] = [
+  { ...script('right/till-client.mjs'), ...right },
+  { ...script('right/till-fetch.mjs'), ...right },
+  { ...script('right/sold_out.py'), ...right },
+  { ...script('right/kiosk.sh'), ...right },
+  { ...shopWithWebhook('right/app.mjs', formWithCode), ...right },
+  { ...script('right/import.py'), ...right },
+
+  { ...script('wrong/timeout_is_success.py'), ...wrong('goods_given_away', redeem, ['hang']) },
+  { ...script('wrong/redeemed_is_success.mjs'), ...wrong('goods_given_away', redeem, ['refused', 'taken']) },
+  {
+    ...script('wrong/status_unchecked.sh'),
+    ...wrong('goods_given_away', redeem, ['error', 'status', ...refused, 'taken']),
+  },
+  { ...script('wrong/key_per_run.mjs'), ...wrong('voucher_lost', redeem, kills) },
+  { ...script('wrong/verify_first.py'), ...wrong('voucher_lost', redeem, [...lost, ...kills]) },
+  { ...script('wrong/failed_row_logged.mjs'), ...wrong('issue_missing', issue, refused) },
+  { ...script('wrong/last_row_decides.sh'), ...wrong('issue_missing', issue, ['error', 'status', 'refused']) },
+  { ...scriptWithFiles('wrong/failed_forever.py'), ...wrong('issue_orphaned', issue, lost) },
+  { ...script('wrong/next_coupon.py'), ...wrong('redeemed_twice', redeem, ['cut_body']) },
+  { ...scriptWithFiles('wrong/remembered_too_late.mjs'), ...wrong('issued_twice', issue, [...kills, 'twins']) },
+  { ...script('wrong/key_per_attempt.mjs'), ...wrong('new_key', redeem, lost) },
+  { ...script('wrong/key_of_time.sh'), ...wrong('new_key', redeem, lost) },
+  { ...script('wrong/sent_at.mjs'), ...wrong('changed_body', redeem, lost) },
+  { ...script('wrong/process_in_body.py'), ...wrong('changed_body', redeem, kills) },
+  { ...script('wrong/retries_early.py'), ...wrong('retry_storm', issue, ['error', 'status']) },
+  { ...script('wrong/retries_refusals.pl'), ...wrong('retried_refusal', redeem, ['revoked', 'taken']) },
+  { ...script('wrong/traced.sh'), ...wrong('secret_shown') },
+  { ...script('wrong/request_in_log.mjs'), ...wrong('secret_shown', redeem, ['error', 'status', ...lost, ...refused]) },
+  { ...script('wrong/no_time_limit.mjs'), ...wrong('stuck', redeem, ['silence']) },
+  {
+    ...shopWithWebhook('wrong/stale_accepted.mjs', formWithCode),
+    ...wrong('forged_accepted', 'voucher_redeemed#1', ['stale']),
+  },
+  {
+    ...shopWithWebhook('wrong/signature_logged.py', formWithCode),
+    ...wrong('forged_accepted', 'voucher_redeemed#1', ['forged']),
+  },
+  {
+    ...shopWithWebhook('wrong/ids_ignored.mjs', formWithCode),
+    ...wrong('delivery_counted_twice', 'voucher_redeemed#1', ['duplicate']),
+  },
+  {
+    ...shopWithWebhook('wrong/last_update_wins.py', 'order=order-1'),
+    ...wrong('delivery_counted_twice', 'voucher_issued#1', ['late']),
+  },
+  {
+    ...shopWithWebhook('wrong/never_flushed.py', formWithCode),
+    ...wrong('delivery_dropped', 'voucher_redeemed#1', kills),
+  },
+]
+
+/** Returns a shop with its folder and its port in the place of `{dir}` and `{port}`. */
+export function placeShop(shop: Shop, { dir, port }: { readonly dir: string; readonly port: number }): Shop {
+  const place = (text: string) => text.replaceAll('{dir}', dir).replaceAll('{port}', String(port))
+  const texts = Object.entries(shop).filter((it): it is [string, string] => typeof it[1] === 'string')
+  const placed = Object.fromEntries(texts.map(([name, text]) => [name, place(text)]))
+  return { ...shop, ...placed, command: shop.command.map(place) }
+}
