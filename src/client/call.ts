@@ -2,7 +2,7 @@ import process from 'node:process'
 import { type Endpoint, type InputOf, membersOf, mutates, type OutputOf } from '../contract/endpoint.js'
 import { findMismatch, readSuccess } from './response.js'
 import type { CallFailureCode, CallResult } from './result.js'
-import type { CallOptions, CallSettings, PreparedCall, UnsendableCall } from './settings.js'
+import { ATTEMPT_MS, type CallOptions, type CallSettings, type PreparedCall, type UnsendableCall } from './settings.js'
 import { isTransportError, type Transport, type TransportRequest } from './transport.js'
 
 /** Calls one endpoint. Refusals and network failures are return values; they are never thrown. */
@@ -62,7 +62,7 @@ export async function prepareCall(
     const message = `The ${name} holds characters that a header cannot carry`
     if (!headerText.test(text)) return { ok: false, message, details: {} }
   }
-  const { signal, timeoutMs = settings.timeoutMs ?? 30_000 } = options
+  const { signal, timeoutMs = settings.timeoutMs ?? ATTEMPT_MS } = options
   const added = Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
   const refused = added.find((header) => !isSendable(header))
   if (refused !== undefined) {

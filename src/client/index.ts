@@ -16,7 +16,7 @@ import {
 } from './result.js'
 import { withRetry } from './retry.js'
 import { refusePlain, type SecureOptions, withSecure } from './secure.js'
-import type { CallOptions, CallSettings, RetryOptions } from './settings.js'
+import { ATTEMPT_MS, CALL_MS, type CallOptions, type CallSettings, type RetryOptions } from './settings.js'
 import { createStream, type Stream } from './stream.js'
 import type { Transport } from './transport.js'
 
@@ -102,8 +102,12 @@ export function createClient(options: ClientOptions): Client {
   const secured = withSecure(sending, secure)
   const call: Call = async (endpoint, input, callOptions) => {
     requireOptions(callOptions ?? {}, ofCall)
-    const transport = withRetry(secured, { ...options.retry, ...callOptions?.retry })
-    return createCall(transport, options)(endpoint, input, callOptions)
+    const retry = { ...options.retry, ...callOptions?.retry }
+    if ((callOptions?.timeoutMs ?? options.timeoutMs) !== undefined)
+      return createCall(withRetry(secured, retry), options)(endpoint, input, callOptions)
+    const waitMs = serverWaitMs(input)
+    const transport = withRetry(limitAttempts(secured, ATTEMPT_MS + waitMs), retry)
+    return createCall(transport, { ...options, timeoutMs: CALL_MS + waitMs })(endpoint, input, callOptions)
   }
   const streamed = streamOf(options, secure)
   const stream: Stream = async (endpoint, input, callOptions) => {
@@ -122,6 +126,17 @@ export function createClient(options: ClientOptions): Client {
   ])
   return { ...Object.fromEntries(groups), call, stream } as Client
 }
+
+/** Milliseconds that the server may wait before it responds: `timeout` of a poll, in seconds. */
+function serverWaitMs(input: unknown): number {
+  const { timeout } = input as { readonly timeout?: unknown }
+  return typeof timeout === 'number' && timeout > 0 ? timeout * 1_000 : 0
+}
+
+const limitAttempts =
+  (transport: Transport, attemptMs: number): Transport =>
+  async (request) =>
+    transport({ ...request, timeoutMs: Math.min(request.timeoutMs ?? attemptMs, attemptMs) })
 
 type Names<T> = readonly (keyof T)[]
 const ofClient: Names<ClientOptions> = ['baseUrl', 'transport', 'retry', 'secure']

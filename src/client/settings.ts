@@ -2,6 +2,11 @@ import type { CredentialKind } from '../contract/endpoint.js'
 import type { Expected } from './response.js'
 import type { TransportRequest } from './transport.js'
 
+/** Milliseconds of an attempt without `timeoutMs` (rules/cli.md#time-limits). */
+export const ATTEMPT_MS = 15_000
+/** Milliseconds of a call with its retries without `timeoutMs`: a retry can follow an attempt without a response. */
+export const CALL_MS = 30_000
+
 export interface Retry {
   /** Number of the failed attempt, from 1. */
   readonly attempt: number
@@ -30,7 +35,7 @@ export interface CallOptions {
   /** The Idempotency-Key header. Default: a new key for endpoints that accept one. */
   readonly idempotencyKey?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for the call including all retries; default 30,000. */
+  /** Milliseconds for the call including all retries. Default: that of the client. */
   readonly timeoutMs?: number | undefined
   /** Further headers. An encrypted call cannot carry them, and they cannot replace the library's. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -44,7 +49,10 @@ export type TokenSource = string | ((kind: CredentialKind) => string | undefined
 export interface CallSettings {
   readonly token?: TokenSource | undefined
   readonly userAgent?: string | undefined
-  /** Milliseconds for a call including all retries; default 30,000. */
+  /**
+   * Milliseconds for a call including all retries. Default: 15,000 for each attempt and 30,000 for the call; a poll has
+   * its `timeout` in addition.
+   */
   readonly timeoutMs?: number | undefined
   /** Returns a new idempotency key. Default: a random UUID. */
   readonly newIdempotencyKey?: (() => string) | undefined

@@ -38,7 +38,7 @@ test('the client sends the credential, media types and a user agent as headers',
       authorization: `Bearer ${token}`,
       'user-agent': 'test/1',
     },
-    timeoutMs: 30_000,
+    timeoutMs: 15_000,
   })
 })
 

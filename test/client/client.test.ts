@@ -6,6 +6,7 @@ import {
   createPoolTransport,
   failureCodes,
   failureCodesOf,
+  TransportError,
   type TransportRequest,
   unwrap,
 } from '../../src/client/index.js'
@@ -215,6 +216,48 @@ test('the retry option of a call replaces members of the retry option of the cli
     await client.templates.list({}, { retry })
     expect(calls).toBe(expected)
   }
+})
+
+/** A client of a silent server: each attempt ends at its time limit. Only attempts and pauses move the clock. */
+function silentClient(timeoutMs?: number) {
+  const limits: unknown[] = []
+  let clock = 0
+  const client = createClient({
+    baseUrl,
+    timeoutMs,
+    transport: async ({ timeoutMs: limitMs = expect.unreachable('no time limit') }) => {
+      limits.push(limitMs)
+      clock += limitMs
+      throw new TransportError('timeout', `No response within ${limitMs} ms`)
+    },
+    retry: { random: () => 1, sleep: async (ms) => void (clock += ms), monotonicMs: () => clock },
+  })
+  return { client, limits }
+}
+
+test('an attempt of a call has 15 s by default, and all attempts have 30 s', async () => {
+  const { client, limits } = silentClient()
+  expect(await client.templates.list()).toMatchObject({ code: 'TIMEOUT' })
+  expect(limits).toEqual([15_000, 14_800])
+  limits.length = 0
+  await client.templates.list({}, { retry: { tries: 1 } })
+  expect(limits).toEqual([15_000])
+})
+
+test('the default time limits of a poll grow by its timeout', async () => {
+  const { client, limits } = silentClient()
+  await client.bots.updates({ timeout: 50 })
+  expect(limits).toEqual([65_000, 14_800])
+})
+
+test('the timeoutMs of a client or a call is the time limit of each attempt and of the call', async () => {
+  const patient = silentClient(40_000)
+  expect(await patient.client.templates.list()).toMatchObject({ code: 'TIMEOUT' })
+  await patient.client.templates.list({}, { timeoutMs: 20_000 })
+  expect(patient.limits).toEqual([40_000, 20_000])
+  const { client, limits } = silentClient()
+  await client.templates.list({}, { timeoutMs: 20_000 })
+  expect(limits).toEqual([20_000])
 })
 
 test('failureCodesOf lists the codes of one endpoint, all of which failureCodes has', () => {

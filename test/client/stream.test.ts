@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { CallOptions } from '../../src/client/settings.js'
 import { createStream } from '../../src/client/stream.js'
 import { platformActivity } from '../../src/contract/platform/activity.js'
 import { closedPort } from '../support/closed-port.js'
@@ -107,7 +108,7 @@ test('a stream ends with the failure of an envelope, without the token that the 
 })
 
 /** Opens a stream of a server that sends an empty document every few milliseconds; only the test moves the timers. */
-async function openTrickling(input: { readonly follow?: 'true' }) {
+async function openTrickling(input: { readonly follow?: 'true' }, options?: CallOptions) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const server = await rawServer((socket) => {
@@ -115,18 +116,24 @@ async function openTrickling(input: { readonly follow?: 'true' }) {
     const timer = setInterval(() => socket.write(chunk(Buffer.from('{}\n'))), 5)
     socket.on('close', () => clearInterval(timer))
   })
-  const result = await createStream(server.baseUrl)(platformActivity.requests, input, { timeoutMs: 50 })
+  const result = await createStream(server.baseUrl)(platformActivity.requests, input, options)
   return result.ok ? result.data : expect.unreachable()
 }
 
-test('a stream without follow ends with `timeout` if the response is not complete in time', async () => {
-  const documents = collect(await openTrickling({}))
-  vi.advanceTimersByTime(50)
-  await expect(documents).rejects.toMatchObject({ kind: 'timeout' })
+test.each([
+  ['after `timeoutMs`', 50, { timeoutMs: 50 }],
+  ['after 15 s by default', 15_000, undefined],
+])('a stream without follow ends with `timeout` %s if the response is not complete', async (_when, ms, options) => {
+  const documents = await openTrickling({}, options)
+  const entries = documents[Symbol.asyncIterator]()
+  vi.advanceTimersByTime(ms - 1)
+  for (let read = 0; read < 5; read++) expect(await entries.next()).toEqual({ done: false, value: {} })
+  vi.advanceTimersByTime(1)
+  await expect(collect({ [Symbol.asyncIterator]: () => entries })).rejects.toMatchObject({ kind: 'timeout' })
 })
 
 test('a stream with follow stays open after its time limit once the head has arrived', async () => {
-  const entries = (await openTrickling({ follow: 'true' }))[Symbol.asyncIterator]()
+  const entries = (await openTrickling({ follow: 'true' }, { timeoutMs: 50 }))[Symbol.asyncIterator]()
   await entries.next()
   vi.advanceTimersByTime(50)
   for (let read = 0; read < 5; read++) expect(await entries.next()).toEqual({ done: false, value: {} })
