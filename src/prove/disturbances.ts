@@ -143,6 +143,9 @@ export const variantOf = (...strikes: readonly Strike[]): Variant => ({
   strikes,
 })
 
+/** True for a variant that may last as long as the time limit of the program. */
+export const isSlow = ({ strikes }: Variant) => strikes.some(({ kind }) => disturbanceOf(kind).isSlow)
+
 /** Reads the id of a variant; undefined for one that names no disturbance. */
 export function variantIn(id: string): Variant | undefined {
   const strikes = id.split('+').map((part) => {
