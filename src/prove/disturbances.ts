@@ -178,7 +178,7 @@ export function variantsOf(
   const ofCalls = (some: readonly Numbered[], slow: boolean) =>
     some.flatMap(({ endpoint, nth }) =>
       namesOf(['call', 'program'])
-        .filter((kind) => kills.programs || !kind.startsWith('kill'))
+        .filter((kind) => kills.programs || !isKill(kind))
         .filter(
           (kind) => (disturbanceOf(kind).isSlow ?? false) === slow && disturbanceOf(kind).fault(endpoint) !== undefined,
         )
@@ -192,12 +192,18 @@ export function variantsOf(
   return [...ofCalls(first, false), ...ofDeliveries, ...ofCalls(first, true), ...steps.slice(1).flat()]
 }
 
-/** Lists the pairs that begin with a variant: a second disturbance of each later call of its run. */
-export function pairsOf({ strikes: [first] }: Variant, later: readonly Numbered[]): Variant[] {
-  if (first === undefined || !disturbanceOf(first.kind).isPaired) return []
-  const kinds = namesOf(['call', 'program']).filter((it) => disturbanceOf(it).isPaired)
+/**
+ * Lists the pairs that begin with a variant of one disturbance: a second one of each later call of its run.
+ * @param canKill false if the programs are functions
+ */
+export function pairsOf({ strikes }: Variant, later: readonly Numbered[], canKill: boolean): Variant[] {
+  const [first] = strikes
+  if (first === undefined || strikes.length > 1 || !disturbanceOf(first.kind).isPaired) return []
+  const kinds = namesOf(['call', 'program']).filter((it) => disturbanceOf(it).isPaired && (canKill || !isKill(it)))
   return later.flatMap(({ endpoint, nth }) => kinds.map((kind) => variantOf(first, { endpoint, nth, kind })))
 }
+
+export const isKill = (kind: DisturbanceName) => kind.startsWith('kill')
 
 const writes = ({ endpoint }: Numbered) => endpointOf(endpoint)?.idempotent !== undefined
 

@@ -211,7 +211,9 @@ async function runVariants(
   const take = (variant: Variant, outcome: Outcome) => {
     outcomes.push(outcome)
     const sequence = sequenceOf(outcome)
-    if (only === undefined && !seen.has(sequence)) queue.push(...pairsOf(variant, laterCalls(variant, outcome)))
+    if (only === undefined && !seen.has(sequence)) {
+      queue.push(...pairsOf(variant, laterCalls(variant, outcome), !options.isFunction))
+    }
     seen.add(sequence)
   }
   const work = async (runner: Runner) => {
