@@ -22,7 +22,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   webhook: { rooms: ['contract'], packages: ['node:'] },
   inspector: { rooms: ['contract', 'values'], packages: ['node:', 'preact', 'qr'] },
   workbench: { rooms: ['contract', 'webhook', 'inspector', 'files', 'values'], packages: ['node:'] },
-  testing: { rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files', 'values'] },
+  testing: { rooms: ['server', 'prove', 'client', 'webhook', 'domain', 'contract', 'files', 'values'] },
   recorder: { rooms: ['contract', 'files', 'values'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   prove: {

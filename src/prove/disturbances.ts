@@ -143,6 +143,9 @@ export const variantOf = (...strikes: readonly Strike[]): Variant => ({
   strikes,
 })
 
+/** True for a variant that may last as long as the time limit of the program. */
+export const isSlow = ({ strikes }: Variant) => strikes.some(({ kind }) => disturbanceOf(kind).isSlow)
+
 /** Reads the id of a variant; undefined for one that names no disturbance. */
 export function variantIn(id: string): Variant | undefined {
   const strikes = id.split('+').map((part) => {
@@ -175,7 +178,7 @@ export function variantsOf(
   const ofCalls = (some: readonly Numbered[], slow: boolean) =>
     some.flatMap(({ endpoint, nth }) =>
       namesOf(['call', 'program'])
-        .filter((kind) => kills.programs || !kind.startsWith('kill'))
+        .filter((kind) => kills.programs || !isKill(kind))
         .filter(
           (kind) => (disturbanceOf(kind).isSlow ?? false) === slow && disturbanceOf(kind).fault(endpoint) !== undefined,
         )
@@ -189,12 +192,18 @@ export function variantsOf(
   return [...ofCalls(first, false), ...ofDeliveries, ...ofCalls(first, true), ...steps.slice(1).flat()]
 }
 
-/** Lists the pairs that begin with a variant: a second disturbance of each later call of its run. */
-export function pairsOf({ strikes: [first] }: Variant, later: readonly Numbered[]): Variant[] {
-  if (first === undefined || !disturbanceOf(first.kind).isPaired) return []
-  const kinds = namesOf(['call', 'program']).filter((it) => disturbanceOf(it).isPaired)
+/**
+ * Lists the pairs that begin with a variant of one disturbance: a second one of each later call of its run.
+ * @param canKill false if the programs are functions
+ */
+export function pairsOf({ strikes }: Variant, later: readonly Numbered[], canKill: boolean): Variant[] {
+  const [first] = strikes
+  if (first === undefined || strikes.length > 1 || !disturbanceOf(first.kind).isPaired) return []
+  const kinds = namesOf(['call', 'program']).filter((it) => disturbanceOf(it).isPaired && (canKill || !isKill(it)))
   return later.flatMap(({ endpoint, nth }) => kinds.map((kind) => variantOf(first, { endpoint, nth, kind })))
 }
+
+export const isKill = (kind: DisturbanceName) => kind.startsWith('kill')
 
 const writes = ({ endpoint }: Numbered) => endpointOf(endpoint)?.idempotent !== undefined
 

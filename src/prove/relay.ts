@@ -73,6 +73,11 @@ export class Relay {
     return true
   }
 
+  /** True if a delivery arrived before an earlier one. */
+  get hasOvertaken(): boolean {
+    return this.delivered.some(({ updateId }, at) => updateId < (this.delivered[at - 1]?.updateId ?? 0))
+  }
+
   close(): void {
     this.#server.close()
     this.#server.closeAllConnections()

@@ -3,7 +3,7 @@ import type { Seed } from '../server/seed/schema.js'
 import { parseJson } from '../values/json.js'
 import { App, type AppOptions } from './app.js'
 import { CannotProve, endingOf, shownOutput } from './cannot-prove.js'
-import type { Variant } from './disturbances.js'
+import { isKill, type Variant } from './disturbances.js'
 import { Ground } from './ground.js'
 import { leaksOf } from './leaks.js'
 import type { Exit, Start, Started } from './process.js'
@@ -172,7 +172,7 @@ export class Runner {
 
   /** Repeats an action that is not done, as a person would; one that was killed at least once. */
   async #repeat(trial: Trial, variant: Variant | undefined, { again, patienceMs }: RunSettings): Promise<void> {
-    const isKilled = variant?.strikes.some((it) => it.kind.startsWith('kill')) ?? false
+    const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
     for (let number = 1; number <= repeats && !believesDone(trial); number += 1) {
       this.#ground.faults.clear()

@@ -43,7 +43,8 @@ export function plant(strike: Strike, stage: Stage): Planted {
     return { ...planted, tookEffect: () => taken !== undefined, taken: () => taken }
   }
   const { left } = addFault(strike, stage)
-  return { tookEffect: () => left() === 0, stop() {} }
+  const tookEffect = () => left() === 0 && (kind !== 'late' || stage.relay?.hasOvertaken === true)
+  return { tookEffect, stop() {} }
 }
 
 /** Adds the fault of a disturbance. `left` is the number of calls that it may still affect. */

@@ -65,6 +65,7 @@ export class TestingError extends Error {
     | 'CALL_NOT_RECEIVED'
     | 'BOT_UNUSABLE'
     | 'NO_PORT'
+    | 'NOTHING_PROVED'
 
   constructor(code: TestingError['code'], message: string) {
     super(message)

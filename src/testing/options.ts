@@ -114,7 +114,7 @@ function readLimits(value: StartOptions['rateLimit']): CheckedOptions['rateLimit
   return value as Exclude<typeof value, boolean | undefined>
 }
 
-async function readSeedOption(value: StartOptions['seed'], now: number): Promise<Seed> {
+export async function readSeedOption(value: StartOptions['seed'], now: number): Promise<Seed> {
   if (value === undefined) return defaultSeed
   if (typeof value === 'string') return readSeedFile(value, now)
   if (typeof value !== 'object' || value === null)

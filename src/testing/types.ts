@@ -5,10 +5,12 @@ import type { NewFault as AnyFault, HoldPlace } from '../contract/platform/fault
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Voucher } from '../contract/vouchers.js'
+import type { ProveReport } from '../prove/report.js'
 import type { Seed } from '../server/seed/schema.js'
 import type { Match } from './match.js'
 
 export type { Client } from '../client/index.js'
+export type { ProveReport } from '../prove/report.js'
 export type { Seed } from '../server/seed/schema.js'
 export type { Match } from './match.js'
 
@@ -17,6 +19,34 @@ export type { Match } from './match.js'
  * @throws TypeError or RangeError that names a wrong option; an error with a `code` if the server cannot start
  */
 export type StartServer = (options?: StartOptions) => Promise<TestServer>
+
+/**
+ * Disturbs each call of a function, and reports where it redeems twice, loses a voucher or gives goods away.
+ * @throws TestingError NOTHING_PROVED for a function that fails undisturbed or makes no call
+ */
+export type Prove = (options: ProveOptions) => Promise<ProveReport>
+
+/** Variables for the program under test, such as `VOUCHERCTL_BASE_URL`, `VOUCHERCTL_TOKEN` and `VOUCHERCTL_CODE`. */
+export type ProveEnv = Readonly<Record<string, string>>
+
+export interface ProveOptions {
+  /** One business action. It is done if it resolves, and not done if it throws or resolves to false. */
+  readonly action: (env: ProveEnv) => unknown
+  /** Returns the program's own state after the action, compared as JSON after disturbed deliveries. */
+  readonly state?: ((env: ProveEnv) => unknown) | undefined
+  /** Puts the program's own state back before each variant. */
+  readonly reset?: ((env: ProveEnv) => unknown) | undefined
+  /** Records before the action, or the path of a seed file. Default: an application with an active template, and a bot. */
+  readonly seed?: Seed | string | undefined
+  /** A bot by id, name or username, and the address on this machine that receives its updates. */
+  readonly webhook?: { readonly bot: string; readonly url: string } | undefined
+  /** Repeats of an action that was not done; default 1. */
+  readonly again?: number | undefined
+  /** Ms for all variants; default 60,000. */
+  readonly budget?: number | undefined
+  /** Only this variant, such as `vouchers.redeem#1/drop_response`. */
+  readonly only?: string | undefined
+}
 
 export interface StartOptions {
   /** Initial records, or the path of a seed file. Default: `app_shop` with `tpl_coffee` and `bot_shop`. */

@@ -13,6 +13,8 @@ import type { ToolCall } from './tool.js'
 export interface Session {
   readonly context: Context
   readonly allowWrite: boolean
+  /** Command lines that the tool `prove` may start. */
+  readonly programs: readonly string[]
   /** Variables that scenarios may use. */
   readonly referable: Host['env']
   /** The server that ends with the session; its environment has the credentials of its seed. */
@@ -54,6 +56,7 @@ export function openCall(session: Session, signal: AbortSignal): ToolCall | Fail
   const isLocal = baseUrl === undefined || isLoopbackHost(parseBaseUrl(baseUrl).hostname)
   return {
     context,
+    programs: session.programs,
     isLocal,
     contextWith,
     refuseWrite() {

@@ -10,6 +10,8 @@ import { inputSchema } from '../schemas/scenario-schema.js'
 export interface ToolCall {
   /** The context of this call. Its signal is aborted by the client and the time limit; its output goes nowhere. */
   readonly context: Context
+  /** Command lines that the user permitted for the tool `prove`. */
+  readonly programs: readonly string[]
   /** True if the chosen server is on this machine. */
   readonly isLocal: boolean
   /** Returns why this session may not change the chosen server; undefined if it may. */

@@ -7,6 +7,7 @@ import { explainDelivery, replayDelivery } from './delivery-tools.js'
 import { describeEndpoint, explainCode, explainRefusal, readRule } from './explain.js'
 import { open } from './fields.js'
 import { readActivity, readState, readVoucher } from './observe.js'
+import { proveProgram } from './prove-tool.js'
 import { endpointTool, suggest, type Tool } from './tool.js'
 
 /** Every tool (rules/cli.md#tools-for-models). Few and broad: a model reads all of them at the start of a session. */
@@ -60,6 +61,7 @@ export const tools: readonly Tool[] = [
   }),
   runScenario,
   testRules,
+  proveProgram,
   readRule,
 ]
 

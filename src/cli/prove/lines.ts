@@ -7,6 +7,9 @@ export type ProvedByCommand = Omit<ProveReport, 'findings'> & {
   readonly findings: readonly (Omit<Finding, 'only'> & { readonly repeat: string })[]
 }
 
+type ShownFinding = ProvedByCommand['findings'][number]
+
+const TIMELINE_MAX = 30
 const GAP = 2
 const INDENT = '  '
 
@@ -23,7 +26,7 @@ export function linesOf(report: ProvedByCommand, width: number, paint: Paint): s
         ]),
     '',
     ...tableLines(report, width, paint),
-    ...findings.flatMap((it) => findingLines(it, width, paint)),
+    ...findings.flatMap((it, at) => findingLines(it, findings.slice(0, at), width, paint)),
     ...section('Remarks', remarks, width),
     ...section('Not proved', notProved, width),
   ]
@@ -88,8 +91,19 @@ const cellOf = (text: string, paint: Paint) => {
       : paint.error(text)
 }
 
+/** The last moments of a variant: a long import has thousands. */
+function timelineLines(timeline: ShownFinding['timeline']): string[] {
+  const left = Math.max(0, timeline.length - TIMELINE_MAX)
+  const lines = timeline.slice(left).map(({ at_ms, who, text }) => {
+    const seconds = (at_ms / 1000).toFixed(3).padStart(7)
+    return `${INDENT}${seconds} s  ${who.padEnd(8)}  ${plainLine(text)}`
+  })
+  return left === 0 ? lines : [`${INDENT}… ${left} lines before these; --json has all`, ...lines]
+}
+
 function findingLines(
-  { finding, weight, sentence, timeline, variants, repeat, cure }: ProvedByCommand['findings'][number],
+  { finding, weight, sentence, timeline, variants, repeat, cure }: ShownFinding,
+  earlier: readonly ShownFinding[],
   width: number,
   paint: Paint,
 ): string[] {
@@ -97,10 +111,7 @@ function findingLines(
   return [
     `${paint.error('✗')} ${paint.strong(finding)} (${weight})`,
     ...indented(plainLine(sentence)),
-    ...timeline.map(
-      ({ at_ms, who, text }) =>
-        `${INDENT}${(at_ms / 1000).toFixed(3).padStart(7)} s  ${who.padEnd(8)}  ${plainLine(text)}`,
-    ),
+    ...(earlier.some((it) => it.repeat === repeat) ? indented('Its timeline is above.') : timelineLines(timeline)),
     ...indented(`Shown by: ${variants.join(', ')}`),
     ...indented(`Usually mended so: ${cure}`),
     `${INDENT}${paint.hint(plain(repeat))}`,

@@ -1,22 +1,24 @@
 import { fileURLToPath } from 'node:url'
 
-/** What `voucherctl prove` finds, see its judge. */
-export type ShopFinding =
-  | 'goods_given_away'
-  | 'voucher_lost'
-  | 'issue_missing'
-  | 'issue_orphaned'
-  | 'redeemed_twice'
-  | 'issued_twice'
-  | 'new_key'
-  | 'changed_body'
-  | 'retry_storm'
-  | 'retried_refusal'
-  | 'forged_accepted'
-  | 'delivery_counted_twice'
-  | 'delivery_dropped'
-  | 'secret_shown'
-  | 'stuck'
+/** Findings of `voucherctl prove`. */
+export const shopFindings = [
+  'goods_given_away',
+  'voucher_lost',
+  'issue_missing',
+  'issue_orphaned',
+  'redeemed_twice',
+  'issued_twice',
+  'new_key',
+  'changed_body',
+  'retry_storm',
+  'retried_refusal',
+  'forged_accepted',
+  'delivery_counted_twice',
+  'delivery_dropped',
+  'secret_shown',
+  'stuck',
+] as const
+export type ShopFinding = (typeof shopFindings)[number]
 
 /** A small program of a developer. In its texts `{dir}` stands for SHOP_DIR and `{port}` for SHOP_PORT. */
 export interface Shop {
@@ -93,51 +95,51 @@ const kills = ['kill']
 export const shops: readonly Shop[] = [
   { ...script('right/till-client.mjs'), ...right },
   { ...script('right/till-fetch.mjs'), ...right },
-  { ...script('right/sold_out.py'), ...right },
+  { ...script('right/sold-out.py'), ...right },
   { ...script('right/kiosk.sh'), ...right },
   { ...shopWithWebhook('right/app.mjs', formWithCode), ...right },
   { ...script('right/import.py'), ...right },
 
-  { ...script('wrong/timeout_is_success.py'), ...wrong('goods_given_away', redeem, ['hang']) },
-  { ...script('wrong/redeemed_is_success.mjs'), ...wrong('goods_given_away', redeem, ['refused', 'taken']) },
+  { ...script('wrong/timeout-is-success.py'), ...wrong('goods_given_away', redeem, ['hang']) },
+  { ...script('wrong/redeemed-is-success.mjs'), ...wrong('goods_given_away', redeem, ['refused', 'taken']) },
   {
-    ...script('wrong/status_unchecked.sh'),
+    ...script('wrong/status-unchecked.sh'),
     ...wrong('goods_given_away', redeem, ['error', 'status', ...refused, 'taken']),
   },
-  { ...script('wrong/key_per_run.mjs'), ...wrong('voucher_lost', redeem, kills) },
-  { ...script('wrong/verify_first.py'), ...wrong('voucher_lost', redeem, [...lost, ...kills]) },
-  { ...script('wrong/failed_row_logged.mjs'), ...wrong('issue_missing', issue, refused) },
-  { ...script('wrong/last_row_decides.sh'), ...wrong('issue_missing', issue, ['error', 'status', 'refused']) },
-  { ...scriptWithFiles('wrong/failed_forever.py'), ...wrong('issue_orphaned', issue, lost) },
-  { ...script('wrong/next_coupon.py'), ...wrong('redeemed_twice', redeem, ['cut_body']) },
-  { ...scriptWithFiles('wrong/remembered_too_late.mjs'), ...wrong('issued_twice', issue, [...kills, 'twins']) },
-  { ...script('wrong/key_per_attempt.mjs'), ...wrong('new_key', redeem, lost) },
-  { ...script('wrong/key_of_time.sh'), ...wrong('new_key', redeem, lost) },
-  { ...script('wrong/sent_at.mjs'), ...wrong('changed_body', redeem, lost) },
-  { ...script('wrong/process_in_body.py'), ...wrong('changed_body', redeem, kills) },
-  { ...script('wrong/retries_early.py'), ...wrong('retry_storm', issue, ['error', 'status']) },
-  { ...script('wrong/retries_refusals.pl'), ...wrong('retried_refusal', redeem, ['revoked', 'taken']) },
+  { ...script('wrong/key-per-run.mjs'), ...wrong('voucher_lost', redeem, kills) },
+  { ...script('wrong/verify-first.py'), ...wrong('voucher_lost', redeem, [...lost, ...kills]) },
+  { ...script('wrong/failed-row-logged.mjs'), ...wrong('issue_missing', issue, refused) },
+  { ...script('wrong/last-row-decides.sh'), ...wrong('issue_missing', issue, ['error', 'status', 'refused']) },
+  { ...scriptWithFiles('wrong/failed-forever.py'), ...wrong('issue_orphaned', issue, lost) },
+  { ...script('wrong/next-coupon.py'), ...wrong('redeemed_twice', redeem, ['cut_body']) },
+  { ...scriptWithFiles('wrong/remembered-too-late.mjs'), ...wrong('issued_twice', issue, [...kills, 'twins']) },
+  { ...script('wrong/key-per-attempt.mjs'), ...wrong('new_key', redeem, lost) },
+  { ...script('wrong/key-of-time.sh'), ...wrong('new_key', redeem, lost) },
+  { ...script('wrong/sent-at.mjs'), ...wrong('changed_body', redeem, lost) },
+  { ...script('wrong/process-in-body.py'), ...wrong('changed_body', redeem, kills) },
+  { ...script('wrong/retries-early.py'), ...wrong('retry_storm', issue, ['error', 'status']) },
+  { ...script('wrong/retries-refusals.pl'), ...wrong('retried_refusal', redeem, ['revoked', 'taken']) },
   { ...script('wrong/traced.sh'), ...wrong('secret_shown') },
-  { ...script('wrong/request_in_log.mjs'), ...wrong('secret_shown', redeem, ['error', 'status', ...lost, ...refused]) },
-  { ...script('wrong/no_time_limit.mjs'), ...wrong('stuck', redeem, ['silence']) },
+  { ...script('wrong/request-in-log.mjs'), ...wrong('secret_shown', redeem, ['error', 'status', ...lost, ...refused]) },
+  { ...script('wrong/no-time-limit.mjs'), ...wrong('stuck', redeem, ['silence']) },
   {
-    ...shopWithWebhook('wrong/stale_accepted.mjs', formWithCode),
+    ...shopWithWebhook('wrong/stale-accepted.mjs', formWithCode),
     ...wrong('forged_accepted', 'voucher_redeemed#1', ['stale']),
   },
   {
-    ...shopWithWebhook('wrong/signature_logged.py', formWithCode),
+    ...shopWithWebhook('wrong/signature-logged.py', formWithCode),
     ...wrong('forged_accepted', 'voucher_redeemed#1', ['forged']),
   },
   {
-    ...shopWithWebhook('wrong/ids_ignored.mjs', formWithCode),
+    ...shopWithWebhook('wrong/ids-ignored.mjs', formWithCode),
     ...wrong('delivery_counted_twice', 'voucher_redeemed#1', ['duplicate']),
   },
   {
-    ...shopWithWebhook('wrong/last_update_wins.py', 'order=order-1'),
+    ...shopWithWebhook('wrong/last-update-wins.py', 'order=order-1'),
     ...wrong('delivery_counted_twice', 'voucher_issued#1', ['late']),
   },
   {
-    ...shopWithWebhook('wrong/never_flushed.py', formWithCode),
+    ...shopWithWebhook('wrong/never-flushed.py', formWithCode),
     ...wrong('delivery_dropped', 'voucher_redeemed#1', kills),
   },
 ]

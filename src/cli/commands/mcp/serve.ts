@@ -18,6 +18,7 @@ export const serve = (guides: readonly string[]): Leaf =>
     flags: {
       seed: text('FILE', 'Start a server in memory with these records; it ends with the client'),
       'allow-write': toggle('Let tools change a server on another machine'),
+      prove: list('COMMAND', 'Command line of a program that the tool prove may start'),
       env: list('NAME', 'Variable that scenarios of tools may use besides VOUCHERCTL_…'),
     },
     examples: [
@@ -38,7 +39,10 @@ export const serve = (guides: readonly string[]): Leaf =>
         const { serveTools } = await import('../../mcp/protocol.js')
         const running = new Set<Promise<unknown>>()
         const referable = agentEnvironment(env, flags.env)
-        await serveTools({ context, allowWrite: flags['allow-write'], referable, ownServer, running }, guides)
+        await serveTools(
+          { context, allowWrite: flags['allow-write'], programs: flags.prove, referable, ownServer, running },
+          guides,
+        )
       } finally {
         await ownServer?.close()
       }

@@ -1,4 +1,4 @@
-// An online shop with a file of its own: a checkout redeems the customer's voucher and issues one as thanks; a webhook counts both.
+// An online shop with a file: a checkout redeems a voucher and issues one as thanks; a webhook counts both.
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'

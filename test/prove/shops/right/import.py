@@ -1,4 +1,4 @@
-# A bulk import in Python: issues or redeems one voucher for each row, continues after a refused row, and reports at the end.
+# A bulk import in Python: issues or redeems a voucher for each row, continues after a refusal, reports at the end.
 import http.client
 import json
 import os
@@ -38,17 +38,17 @@ def send(path, body, key):
 def call(path, body, key):
     """Returns None after a success, else the code of the failure."""
     for attempt in range(1, 5):
-        status, answer, wait = send(path, body, key)
-        if status in (200, 201) and answer.get("success") is True:
+        status, reply, wait = send(path, body, key)
+        if status in (200, 201) and reply.get("success") is True:
             return None
         is_transient = status == 0 or status == 429 or status >= 500
-        if not is_transient and answer.get("code") != "IDEMPOTENCY_KEY_IN_PROGRESS":
+        if not is_transient and reply.get("code") != "IDEMPOTENCY_KEY_IN_PROGRESS":
             break
         if wait > 10:
             break
         if attempt < 4:
             time.sleep(max(wait, 0.2 * attempt) + 0.05)
-    return answer.get("code") or f"status {status}"
+    return reply.get("code") or f"status {status}"
 
 
 def handle(row, action, subject):

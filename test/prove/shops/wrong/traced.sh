@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A deployment script ran with "set -x", so the log of its pipeline showed the token in each traced call.
+# A deployment script ran with "set -x", so the log of the pipeline showed its token in each call.
 set -eux
 order=${1:-order-1}
 

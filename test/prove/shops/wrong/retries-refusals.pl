@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# A job retried every status but 200, and knocked for minutes with a revoked token until the platform blocked its address.
+# A job retried every status but 200, and called for minutes with a revoked token until its address was blocked.
 use strict;
 use warnings;
 use HTTP::Tiny;

@@ -1,4 +1,4 @@
-// A nightly job logged rows that failed and ended with exit code 0, so nobody saw that customers got no voucher.
+// A nightly job logged the rows that failed and ended with exit code 0; customers waited for vouchers in vain.
 import { createClient, createHttpTransport, unwrap } from 'voucherctl/client'
 
 const { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: token, VOUCHERCTL_TEMPLATE_ID: template_id } = process.env

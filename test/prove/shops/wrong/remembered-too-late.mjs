@@ -1,4 +1,4 @@
-// A shop stored the id of an issuance only after the answer; a restart in between issued a second voucher for one order.
+// A shop stored the id of an issue only after its response; a restart in between issued a second voucher.
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

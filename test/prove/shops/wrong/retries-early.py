@@ -1,4 +1,4 @@
-# A client retried without reading Retry-After, and its shop sent the more calls the busier the platform was.
+# A client ignored Retry-After: the busier the platform was, the more calls its shop sent.
 import http.client
 import json
 import os
@@ -24,8 +24,8 @@ URL = os.environ["VOUCHERCTL_BASE_URL"] + "/api/v1/open-platform/vouchers/issue"
 def issue():
     for _ in range(5):
         try:
-            with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as answer:
-                return json.loads(answer.read())["success"]
+            with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as response:
+                return json.loads(response.read())["success"]
         except urllib.error.HTTPError as refusal:
             if refusal.code not in (429, 503):
                 return False

@@ -1,4 +1,4 @@
-// A receiver checked signatures but no timestamps, so deliveries of last year, kept by somebody else, earned stamps again.
+// A receiver checked signatures but no timestamps, so recorded deliveries of last year earned stamps again.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-# A shop marked an order as failed after a lost answer and never asked again; the voucher existed and no customer ever got it.
+# A shop marked an order as failed after a lost response; its voucher existed, and no customer ever got it.
 import http.client
 import json
 import os
@@ -25,8 +25,8 @@ URL = os.environ["VOUCHERCTL_BASE_URL"] + "/api/v1/open-platform/vouchers/issue"
 if MARK.exists():
     sys.exit(f"{ORDER}: failed before, please place a new order")
 try:
-    with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as answer:
-        json.loads(answer.read())
+    with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as response:
+        json.loads(response.read())
 except (OSError, http.client.HTTPException, ValueError):
     FOLDER.mkdir(parents=True, exist_ok=True)
     MARK.touch()

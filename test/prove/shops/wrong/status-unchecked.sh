@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A shell script looked only at the exit code of curl, which is 0 for a 404 or 503 too, and reported each order as paid.
+# A script looked only at the exit code of curl, which is 0 for a 404 or 503 too, and reported orders as paid.
 set -u
 order=${1:-order-1}
 body="{\"credential\":{\"type\":\"redeem_code\",\"value\":\"$VOUCHERCTL_CODE\"},\"reference\":\"$order\"}"

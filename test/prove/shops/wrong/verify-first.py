@@ -1,4 +1,4 @@
-# A till verified each voucher first; after a lost answer it showed "already used" for the voucher that it had redeemed itself.
+# A till verified first; after a lost response it showed "already used" for a voucher that it had redeemed itself.
 import http.client
 import json
 import os
@@ -19,8 +19,8 @@ def call(path, body):
     }
     url = f"{os.environ['VOUCHERCTL_BASE_URL']}/api/v1/open-platform/vouchers/{path}"
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=2) as answer:
-            return json.loads(answer.read())["data"]
+        with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=2) as response:
+            return json.loads(response.read())["data"]
     except urllib.error.HTTPError as refusal:
         sys.exit(f"{ORDER}: not paid, status {refusal.code}")
     except (OSError, http.client.HTTPException, ValueError):

@@ -1,4 +1,4 @@
-// A retry loop around the client library let it make a new idempotency key for each attempt, so the retry was refused.
+// A loop around the client library let it create a new key for each attempt, so the retry was refused.
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from 'voucherctl/client'
 

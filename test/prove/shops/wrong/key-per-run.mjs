@@ -1,4 +1,4 @@
-// A job that was killed after a redemption began again under a new key, got "already redeemed", and the customer's voucher was gone.
+// A job that was killed after a redemption began again with a new key: "already redeemed", and the voucher was lost.
 import { randomUUID } from 'node:crypto'
 import { createClient, createHttpTransport } from 'voucherctl/client'
 

@@ -1,4 +1,4 @@
-# A receiver wrote a warning for a wrong signature and handled the delivery all the same, as it had done since its first test.
+# A receiver logged a wrong signature as a warning and handled the delivery all the same.
 import hashlib
 import hmac
 import http.client
@@ -37,8 +37,8 @@ def checkout(order, code):
     }
     body = json.dumps({"credential": {"type": "redeem_code", "value": code}, "reference": order})
     try:
-        with urllib.request.urlopen(urllib.request.Request(URL, body.encode(), headers), timeout=2) as answer:
-            json.loads(answer.read())
+        with urllib.request.urlopen(urllib.request.Request(URL, body.encode(), headers), timeout=2) as response:
+            json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError):
         return 502
     shop["orders"][order] = "paid"

@@ -1,4 +1,4 @@
-# A shop kept the type of the last update of each voucher, so a late "issued" counted a redeemed voucher as open once more.
+# A shop kept the type of a voucher's last delivery; a late "issued" made a redeemed voucher look unused again.
 import hashlib
 import hmac
 import http.client
@@ -35,8 +35,8 @@ def call(path, body, key):
         "Content-Type": "application/json",
         "Idempotency-Key": key,
     }
-    with urllib.request.urlopen(urllib.request.Request(BASE + path, json.dumps(body).encode(), headers), timeout=2) as answer:
-        return json.loads(answer.read())["data"]
+    with urllib.request.urlopen(urllib.request.Request(BASE + path, json.dumps(body).encode(), headers), timeout=2) as response:
+        return json.loads(response.read())["data"]
 
 
 def checkout(order):

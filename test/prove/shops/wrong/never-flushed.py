@@ -1,4 +1,4 @@
-# A receiver answered each delivery before its journal was on the disk; a restart lost the last stamps, which no one sent again.
+# A receiver confirmed deliveries before they were on the disk; a restart lost stamps that nothing sent again.
 import hashlib
 import hmac
 import http.client
@@ -40,8 +40,8 @@ def checkout(order, code):
     }
     body = json.dumps({"credential": {"type": "redeem_code", "value": code}, "reference": order})
     try:
-        with urllib.request.urlopen(urllib.request.Request(URL, body.encode(), headers), timeout=2) as answer:
-            json.loads(answer.read())
+        with urllib.request.urlopen(urllib.request.Request(URL, body.encode(), headers), timeout=2) as response:
+            json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError):
         return 502
     orders[order] = "paid"

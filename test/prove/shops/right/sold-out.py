@@ -1,4 +1,4 @@
-# A till in Python: takes the customer's voucher for one order, finds the goods sold out, and reverses the redemption.
+# A till in Python: redeems the customer's voucher, finds the goods sold out, and reverses the redemption.
 import http.client
 import json
 import os
@@ -32,17 +32,17 @@ def send(path, body, key):
 
 def call(path, body, key):
     for attempt in range(1, 5):
-        status, answer, wait = send(path, body, key)
-        if status in (200, 201) and answer.get("success") is True:
-            return answer["data"]
+        status, reply, wait = send(path, body, key)
+        if status in (200, 201) and reply.get("success") is True:
+            return reply["data"]
         is_transient = status == 0 or status == 429 or status >= 500
-        if not is_transient and answer.get("code") != "IDEMPOTENCY_KEY_IN_PROGRESS":
+        if not is_transient and reply.get("code") != "IDEMPOTENCY_KEY_IN_PROGRESS":
             break
         if wait > 10:
             break
         if attempt < 4:
             time.sleep(max(wait, 0.2 * attempt) + 0.05)
-    sys.exit(f"{ORDER}: still open at {path.split('/')[-1]}, {answer.get('code')}")
+    sys.exit(f"{ORDER}: still open at {path.split('/')[-1]}, {reply.get('code')}")
 
 
 credential = {"type": "redeem_code", "value": os.environ["VOUCHERCTL_CODE"]}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A shell loop ended with the status of its last row, so the pipeline was green although an earlier row had issued nothing.
+# A shell loop ended with the status of its last row: the pipeline was green although a row had issued nothing.
 set -u
 
 issue() {

@@ -1,4 +1,4 @@
-# After an answer that it could not read, a checkout took the next coupon of the customer's wallet, and one order used up two coupons.
+# After a response that it could not read, a checkout took the customer's next coupon: one order used up two.
 import http.client
 import json
 import os
@@ -21,8 +21,8 @@ def call(path, body, key):
     url = f"{os.environ['VOUCHERCTL_BASE_URL']}/api/v1/open-platform/vouchers/{path}"
     for _ in range(3):
         try:
-            with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=2) as answer:
-                return json.loads(answer.read())["data"]
+            with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=2) as response:
+                return json.loads(response.read())["data"]
         except urllib.error.HTTPError as refusal:
             if refusal.code not in (429, 503):
                 sys.exit(f"{ORDER}: not paid, status {refusal.code}")
@@ -31,7 +31,7 @@ def call(path, body, key):
             return UNREADABLE
         except (OSError, http.client.HTTPException):
             time.sleep(0.2)
-    sys.exit(f"{ORDER}: not paid, no answer")
+    sys.exit(f"{ORDER}: not paid, no response")
 
 
 def issue(name):

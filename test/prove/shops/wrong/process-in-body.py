@@ -1,4 +1,4 @@
-# A till wrote the number of its process into the reference; after a restart the same key came with another body and was refused.
+# A till put its process id into the reference; after a restart the same key came with another body and was refused.
 import http.client
 import json
 import os
@@ -24,8 +24,8 @@ def redeem():
     for attempt in range(1, 5):
         wait = 0
         try:
-            with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as answer:
-                return json.loads(answer.read())["success"]
+            with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(BODY).encode(), HEADERS), timeout=2) as response:
+                return json.loads(response.read())["success"]
         except urllib.error.HTTPError as refusal:
             if refusal.code not in (429, 503):
                 return False

@@ -1,4 +1,4 @@
-// A shop gave credits for each delivery; the platform sent one again after a slow answer, and the customer got them twice.
+// A shop gave credits for each delivery; the platform repeated one, and the customer got the credits twice.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A till took "already redeemed" for the success of its own retry, and accepted vouchers that another till had redeemed.
+// A till took "already redeemed" for its own success, and accepted vouchers that another till had redeemed.
 import { createClient, createHttpTransport } from 'voucherctl/client'
 
 const { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_TOKEN: token, VOUCHERCTL_CODE: code } = process.env
