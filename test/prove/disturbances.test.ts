@@ -89,7 +89,7 @@ describe('variants of a run', () => {
 describe('ids of variants', () => {
   test('each variant can be read back from its id', () => {
     const all = variantsOf([verify, redeem, call('vouchers.issue', 12)], 2, both)
-    const pairs = all.flatMap((it) => pairsOf(it, [call('vouchers.redeem', 2)]))
+    const pairs = all.flatMap((it) => pairsOf(it, [call('vouchers.redeem', 2)], true))
     expect(pairs.length).toBeGreaterThan(0)
     for (const it of [...all, ...pairs]) expect(variantIn(it.id)).toEqual(it)
   })
@@ -118,14 +118,25 @@ describe('pairs of disturbances', () => {
 
   test.each(paired)('%s is followed by a second disturbance of each later call', (kind) => {
     const first = variantOf({ ...redeem, kind: kind as DisturbanceName })
-    expect(pairsOf(first, later).map((it) => it.id)).toEqual(
+    expect(pairsOf(first, later, true).map((it) => it.id)).toEqual(
       ['vouchers.redeem#2', 'vouchers.reverse#1'].flatMap((it) => paired.map((next) => `${first.id}+${it}/${next}`)),
     )
   })
 
+  test('a pair begins no further pair', () => {
+    const [pair] = pairsOf(variantOf({ ...redeem, kind: 'error' }), later, true)
+    expect(pair && pairsOf(pair, later, true)).toEqual([])
+  })
+
+  test('functions are not killed by the second disturbance', () => {
+    const pairs = pairsOf(variantOf({ ...redeem, kind: 'error' }), later, false)
+    expect(pairs.length).toBe(6)
+    expect(pairs.filter((it) => it.id.includes('kill'))).toEqual([])
+  })
+
   test('no other disturbance begins a pair', () => {
     const others = names.filter((it) => !paired.includes(it))
-    expect(others.flatMap((kind) => pairsOf(variantOf({ ...redeem, kind }), later))).toEqual([])
+    expect(others.flatMap((kind) => pairsOf(variantOf({ ...redeem, kind }), later, true))).toEqual([])
   })
 })
 

@@ -8,8 +8,8 @@ import { delivered, facts, outcome, run, sent, voucher } from '../support/prove/
 const found = (it: Outcome, known: Facts) => findingsIn(it, known).map(([name]) => name)
 
 type Members = Partial<Outcome>
-type RightCase = readonly [about: string, id: string, members: Members, known?: Partial<Facts>]
-type WrongCase = readonly [finding: FindingName, about: string, id: string, members: Members, known?: Partial<Facts>]
+type RightCase = [about: string, id: string, members: Members, known?: Partial<Facts>]
+type WrongCase = [finding: FindingName, about: string, id: string, members: Members, known?: Partial<Facts>]
 
 const redeem = (members?: Parameters<typeof sent>[1]) => sent('vouchers.redeem', members)
 const issue = (members?: Parameters<typeof sent>[1]) => sent('vouchers.issue', members)

@@ -86,7 +86,10 @@ describe('a command that leaves a process', () => {
     ['that ignores hangups', 'nohup sleep 1003 > /dev/null 2>&1 & exit 0'],
   ])('%s is a daemon, named with its id, and ended', async (_about, script) => {
     const exit = await run(script)
-    expect(exit).toMatchObject({ code: 0, trouble: { kind: 'daemon', processes: expect.stringMatching(/^sleep \(process \d+\)$/) } })
+    expect(exit).toMatchObject({
+      code: 0,
+      trouble: { kind: 'daemon', processes: expect.stringMatching(/^sleep \(process \d+\)$/) },
+    })
     const id = /\d+/.exec(exit.trouble?.kind === 'daemon' ? exit.trouble.processes : '')?.[0]
     await vi.waitUntil(() => !isAlive(Number(id)))
   })
