@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { buildPackage } from '../../support/build/bundle.js'
@@ -16,7 +15,7 @@ const PLAIN = /\/(?:refuse_connection|error|status_429|drop_response|cut_body|re
 export function measureProve({ rounds, say }) {
   buildPackage()
   return withProcesses(async ({ folder, start }) => {
-    const server = await startServer(start, join(folder, 'data'))
+    const server = await startServer(start, folder)
     const application = await prepareApplication(server)
     const code = await issueCode(server, application, 'order-1')
     const home = homeIn(folder)
