@@ -6,6 +6,7 @@ import type { StartedServer } from '../server/listen.js'
 import type { RequestItem } from '../server/observe/activity.js'
 import type { Seed } from '../server/seed/schema.js'
 import { asMembers, parseJson } from '../values/json.js'
+import { CannotProve } from './cannot-prove.js'
 import { canBeDisturbed } from './disturbances.js'
 import type { Ledger, Maker, Sent } from './record.js'
 
@@ -183,7 +184,13 @@ export class Ground {
     const application = applications.find((it) => it.tokens?.length)
     const template = application?.templates?.find(({ status = 'active' }) => status === 'active')
     const bot = hook === undefined ? bots[0] : bots.find((it) => [it.id, it.name, it.username].includes(hook.bot))
-    if (hook !== undefined && bot === undefined) throw new RangeError(`The seed has no bot ${hook.bot}.`)
+    if (hook !== undefined && bot === undefined) {
+      const names = bots.map((it) => it.username ?? it.id)
+      throw new CannotProve(
+        `--webhook names no bot of the seed: ${hook.bot}.`,
+        `Its bots: ${names.join(', ') || 'none'}.`,
+      )
+    }
     const set = (name: string, value: string | undefined) =>
       value !== undefined && Object.assign(env, { [name]: value })
     const setSecret = (name: string, value: string | undefined, what: string) =>

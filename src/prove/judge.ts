@@ -1,8 +1,7 @@
 import { subjectOf } from './disturbances.js'
 import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
+import type { Weight } from './result.js'
 import { callKey } from './same-call.js'
-
-export type Weight = 'money' | 'secrets' | 'manners'
 
 /** What the undisturbed runs show. */
 export interface Facts {

@@ -1,6 +1,7 @@
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
 import type { Voucher } from '../contract/vouchers.js'
 import type { Exit } from './process.js'
+import type { ProveReport } from './result.js'
 
 /** Who made a call: the action, or the app beside it. */
 export type Maker = 'action' | 'app'
@@ -69,7 +70,7 @@ export interface Leak {
 export interface Moment {
   /** Ms since the start of the variant. */
   readonly at: number
-  readonly who: 'program' | 'call' | 'delivery' | 'prove'
+  readonly who: ProveReport['findings'][number]['timeline'][number]['who']
   readonly text: string
 }
 

@@ -1,5 +1,5 @@
 import type { Exit, Start } from '../prove/process.js'
-import type { ProveReport } from '../prove/report.js'
+import type { ProveReport } from '../prove/result.js'
 import { readInteger, requireMembers, TestingError, wrongType } from './arguments.js'
 import { readSeedOption } from './options.js'
 import type { ProveOptions } from './types.js'

@@ -5,12 +5,12 @@ import type { NewFault as AnyFault, HoldPlace } from '../contract/platform/fault
 import type { RateLimit, RateLimitName } from '../contract/rate-limits.js'
 import type { UpdateOf, UpdateType } from '../contract/updates.js'
 import type { Voucher } from '../contract/vouchers.js'
-import type { ProveReport } from '../prove/report.js'
+import type { ProveReport } from '../prove/result.js'
 import type { Seed } from '../server/seed/schema.js'
 import type { Match } from './match.js'
 
 export type { Client } from '../client/index.js'
-export type { ProveReport } from '../prove/report.js'
+export type { ProveReport } from '../prove/result.js'
 export type { Seed } from '../server/seed/schema.js'
 export type { Match } from './match.js'
 

@@ -13,6 +13,7 @@ import { measureListener } from './measurements/listener.js'
 import { measureMock } from './measurements/mock.js'
 import { measurePage } from './measurements/page.js'
 import { measurePostgres } from './measurements/postgres.js'
+import { measureProve } from './measurements/prove.js'
 import { measureSize } from './measurements/size.js'
 import { measureStartup } from './measurements/startup.js'
 import { measureStored } from './measurements/stored.js'
@@ -49,6 +50,7 @@ const measurements = [
   ['P11', measureStored, { engine: 'PostgreSQL' }],
   ['P12', measurePostgres],
   ['P18', measureMock],
+  ['P19', measureProve],
   ['P13', measureSize],
   ['P13b', measureInstall],
   ['P14', measureListener],

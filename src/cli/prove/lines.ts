@@ -1,4 +1,5 @@
-import { type Finding, type ProveReport, tableOf } from '../../prove/report.js'
+import { tableOf } from '../../prove/report.js'
+import type { Finding, ProveReport } from '../../prove/result.js'
 import type { Paint } from '../output/colour.js'
 import type { JunitSuite } from '../output/junit.js'
 import { plain, plainLine, wrap } from '../output/text.js'

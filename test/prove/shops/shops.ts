@@ -35,10 +35,8 @@ export interface Shop {
   readonly webhook?: string
   /** First finding of the report; null for a right program. */
   readonly finding: ShopFinding | null
-  /** A call or delivery at which the mistake shows; absent if every run shows it. */
-  readonly at?: string
-  /** Disturbances there that show the mistake, the finding being the first of each. */
-  readonly disturbances?: readonly string[]
+  /** Variants that show the mistake, the finding being the first of each; absent for a right program. */
+  readonly variants?: readonly string[]
 }
 
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -79,17 +77,18 @@ const formWithCode = 'order=order-1&code=$VOUCHERCTL_CODE'
 
 const right = { kind: 'right', finding: null } as const
 
-const wrong = (finding: ShopFinding, at?: string, disturbances?: readonly string[]) => ({
+/** A program with a planted mistake. @param kinds disturbances of `at` that show it, the finding being the first of each */
+const wrong = (finding: ShopFinding, at: string, kinds: readonly string[]) => ({
   ...({ kind: 'wrong', finding } as const),
-  ...(at === undefined ? {} : { at }),
-  ...(disturbances === undefined ? {} : { disturbances }),
+  variants: kinds.map((it) => `${at}/${it}`),
 })
 
 const redeem = 'vouchers.redeem#1'
 const issue = 'vouchers.issue#1'
+const delivery = 'deliveries#1'
 const lost = ['drop_response', 'cut_body', 'silence']
-const refused = ['refused', 'revoked']
-const kills = ['kill']
+const refused = ['refused_404', 'refused_409', 'revoked']
+const kills = ['kill_committed', 'kill_answered']
 
 /** Six right programs, and 24 with one planted mistake each, which the first line of each file describes. */
 export const shops: readonly Shop[] = [
@@ -101,15 +100,18 @@ export const shops: readonly Shop[] = [
   { ...script('right/import.py'), ...right },
 
   { ...script('wrong/timeout-is-success.py'), ...wrong('goods_given_away', redeem, ['hang']) },
-  { ...script('wrong/redeemed-is-success.mjs'), ...wrong('goods_given_away', redeem, ['refused', 'taken']) },
+  { ...script('wrong/redeemed-is-success.mjs'), ...wrong('goods_given_away', redeem, ['refused_409', 'taken']) },
   {
     ...script('wrong/status-unchecked.sh'),
-    ...wrong('goods_given_away', redeem, ['error', 'status', ...refused, 'taken']),
+    ...wrong('goods_given_away', redeem, ['error', 'status_429', ...refused, 'taken']),
   },
   { ...script('wrong/key-per-run.mjs'), ...wrong('voucher_lost', redeem, kills) },
   { ...script('wrong/verify-first.py'), ...wrong('voucher_lost', redeem, [...lost, ...kills]) },
   { ...script('wrong/failed-row-logged.mjs'), ...wrong('issue_missing', issue, refused) },
-  { ...script('wrong/last-row-decides.sh'), ...wrong('issue_missing', issue, ['error', 'status', 'refused']) },
+  {
+    ...script('wrong/last-row-decides.sh'),
+    ...wrong('issue_missing', issue, ['error', 'status_429', 'refused_404', 'refused_409']),
+  },
   { ...scriptWithFiles('wrong/failed-forever.py'), ...wrong('issue_orphaned', issue, lost) },
   { ...script('wrong/next-coupon.py'), ...wrong('redeemed_twice', redeem, ['cut_body']) },
   { ...scriptWithFiles('wrong/remembered-too-late.mjs'), ...wrong('issued_twice', issue, [...kills, 'twins']) },
@@ -117,30 +119,33 @@ export const shops: readonly Shop[] = [
   { ...script('wrong/key-of-time.sh'), ...wrong('new_key', redeem, lost) },
   { ...script('wrong/sent-at.mjs'), ...wrong('changed_body', redeem, lost) },
   { ...script('wrong/process-in-body.py'), ...wrong('changed_body', redeem, kills) },
-  { ...script('wrong/retries-early.py'), ...wrong('retry_storm', issue, ['error', 'status']) },
+  { ...script('wrong/retries-early.py'), ...wrong('retry_storm', issue, ['error', 'status_429']) },
   { ...script('wrong/retries-refusals.pl'), ...wrong('retried_refusal', redeem, ['revoked', 'taken']) },
-  { ...script('wrong/traced.sh'), ...wrong('secret_shown') },
-  { ...script('wrong/request-in-log.mjs'), ...wrong('secret_shown', redeem, ['error', 'status', ...lost, ...refused]) },
+  { ...script('wrong/traced.sh'), ...wrong('secret_shown', redeem, ['drop_response']) },
+  {
+    ...script('wrong/request-in-log.mjs'),
+    ...wrong('secret_shown', redeem, ['error', 'status_429', ...lost, ...refused]),
+  },
   { ...script('wrong/no-time-limit.mjs'), ...wrong('stuck', redeem, ['silence']) },
   {
     ...shopWithWebhook('wrong/stale-accepted.mjs', formWithCode),
-    ...wrong('forged_accepted', 'voucher_redeemed#1', ['stale']),
+    ...wrong('forged_accepted', delivery, ['stale']),
   },
   {
     ...shopWithWebhook('wrong/signature-logged.py', formWithCode),
-    ...wrong('forged_accepted', 'voucher_redeemed#1', ['forged']),
+    ...wrong('forged_accepted', delivery, ['forged']),
   },
   {
     ...shopWithWebhook('wrong/ids-ignored.mjs', formWithCode),
-    ...wrong('delivery_counted_twice', 'voucher_redeemed#1', ['duplicate']),
+    ...wrong('delivery_counted_twice', delivery, ['duplicate']),
   },
   {
     ...shopWithWebhook('wrong/last-update-wins.py', 'order=order-1'),
-    ...wrong('delivery_counted_twice', 'voucher_issued#1', ['late']),
+    ...wrong('delivery_counted_twice', delivery, ['late']),
   },
   {
     ...shopWithWebhook('wrong/never-flushed.py', formWithCode),
-    ...wrong('delivery_dropped', 'voucher_redeemed#1', kills),
+    ...wrong('delivery_dropped', delivery, ['kill']),
   },
 ]
 

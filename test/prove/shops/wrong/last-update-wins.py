@@ -9,15 +9,13 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 BASE = os.environ["VOUCHERCTL_BASE_URL"] + "/api/v1/open-platform/vouchers/"
 SECRET = os.environ["VOUCHERCTL_WEBHOOK_SECRET"].encode()
 FILE = pathlib.Path(os.environ["SHOP_DIR"], "shop", "shop.json")
 FILE.parent.mkdir(parents=True, exist_ok=True)
 shop = json.loads(FILE.read_text()) if FILE.exists() else {"orders": {}, "vouchers": {}, "updates": []}
-lock = Lock()
 
 
 def save():
@@ -49,9 +47,8 @@ def checkout(order):
         call("redeem", {"credential": code, "reference": order}, "redeem-" + order)
     except (OSError, http.client.HTTPException, ValueError):
         return 502
-    with lock:
-        shop["orders"][order] = "paid"
-        save()
+    shop["orders"][order] = "paid"
+    save()
     return 200
 
 
@@ -65,12 +62,11 @@ def receive(headers, body):
     update = json.loads(body)
     payload = update[update["type"]]
     voucher = (payload.get("voucher") if update["type"] == "voucher_issued" else payload.get("redemption")) or {}
-    with lock:
-        if update["update_id"] not in shop["updates"]:
-            shop["updates"].append(update["update_id"])
-            if "externalIssueId" in voucher:
-                shop["vouchers"][voucher["externalIssueId"]] = update["type"]
-            save()
+    if update["update_id"] not in shop["updates"]:
+        shop["updates"].append(update["update_id"])
+        if "externalIssueId" in voucher:
+            shop["vouchers"][voucher["externalIssueId"]] = update["type"]
+        save()
     return 204
 
 
@@ -95,4 +91,4 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["SHOP_PORT"])), Handler).serve_forever()
+HTTPServer(("127.0.0.1", int(os.environ["SHOP_PORT"])), Handler).serve_forever()

@@ -1,4 +1,4 @@
-# A shop took a time-out for success and handed out the goods; the platform had never carried out the redemption.
+# A shop took a timeout for success and handed out the goods; the platform had never carried out the redemption.
 import http.client
 import json
 import os
