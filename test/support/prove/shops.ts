@@ -1,33 +1,23 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DisturbanceName, disturbances, type Variant, variantIn } from '../../../src/prove/disturbances.js'
+import type { ProvedByCommand } from '../../../src/cli/prove/lines.js'
+import { type Variant, variantIn } from '../../../src/prove/disturbances.js'
 import { commandOf } from '../../../src/prove/process.js'
 import { factsOf } from '../../../src/prove/prove.js'
 import type { Outcome } from '../../../src/prove/record.js'
 import { Runner } from '../../../src/prove/runner.js'
 import { wordsOf } from '../../../src/prove/words.js'
 import { placeShop, type Shop } from '../../prove/shops/shops.js'
+import { built } from '../cli/built-cli.js'
 import { closedPort } from '../closed-port.js'
 
-/** Disturbances that the list of shops names by one word. */
-const groups: Readonly<Record<string, readonly DisturbanceName[]>> = {
-  status: ['status_429'],
-  refused: ['refused_404', 'refused_409'],
-  kill: ['kill_committed', 'kill_answered'],
-}
-
-/** The variants in which the list of shops expects the mistake of a shop; none if every run shows it. */
-export function variantsOfShop({ at, disturbances: kinds = [] }: Shop): Variant[] {
-  if (at === undefined) return []
-  // A shop has one delivery of the type that the list names.
-  const subject = at.startsWith('vouchers.') ? at : 'deliveries#1'
-  const names = kinds.flatMap((it) => (subject.startsWith('deliveries') ? [it] : (groups[it] ?? [it])))
-  return names.map((it) => variantIn(`${subject}/${it}`)).filter((it) => it !== undefined)
-}
+/** The variants in which the list of shops expects the mistake of a shop. */
+export const variantsOfShop = ({ variants = [] }: Shop): Variant[] =>
+  variants.map((it) => variantIn(it)).filter((it) => it !== undefined)
 
 /** Does something with a shop that has a folder and a port of its own. */
-export async function withPlacedShop<T>(
+async function withPlacedShop<T>(
   shop: Shop,
   work: (placed: Shop, dir: string, env: Record<string, string>) => Promise<T>,
 ): Promise<T> {
@@ -42,14 +32,23 @@ export async function withPlacedShop<T>(
 }
 
 /** Flags of `voucherctl prove` for a shop, and its action. */
-export function argumentsOf(shop: Shop, ...flags: readonly string[]): string[] {
+function argumentsOf(shop: Shop, ...flags: readonly string[]): string[] {
   const names = ['app', 'ready', 'state', 'reset', 'webhook'] as const
   const own = names.flatMap((name) => (shop[name] === undefined ? [] : [`--${name}`, shop[name]]))
   return ['prove', ...own, ...flags, '--', ...shop.command]
 }
 
+/** Runs the built command with a shop; fails if it prints no report. */
+export function proveShop(shop: Shop, ...flags: readonly string[]) {
+  return withPlacedShop(shop, async (placed, dir, env) => {
+    const { exit, stdout, stderr } = await built.run(argumentsOf(placed, '--json', ...flags), dir, env)
+    if (stdout === '') throw new Error(`prove printed no report of ${shop.name}, exit code ${exit}: ${stderr}`)
+    return { exit, report: JSON.parse(stdout) as ProvedByCommand }
+  })
+}
+
 /** Runs a shop undisturbed twice, then each variant; returns the outcomes and what the judge knows. */
-export function recordShop(shop: Shop, variants: readonly Variant[], signal: AbortSignal) {
+export function recordShop(shop: Shop, variants: readonly Variant[]) {
   return withPlacedShop(shop, async (placed, dir, env) => {
     const start = (line: string | undefined) =>
       line === undefined ? undefined : commandOf(wordsOf(line) ?? [], dir, env)
@@ -62,7 +61,7 @@ export function recordShop(shop: Shop, variants: readonly Variant[], signal: Abo
       reset: start(placed.reset),
       webhook: url === '' ? undefined : { bot, url: new URL(url) },
       variables: {},
-      signal,
+      signal: new AbortController().signal,
     })
     try {
       const settings = { again: 1, patienceMs: 60_000 }
