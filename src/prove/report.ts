@@ -166,7 +166,7 @@ function notProved(
     ...failed.map(({ id, reason }) => `Not judged: ${id}. ${reason}`),
     ...(kinds.size === 0
       ? []
-      : [`Beyond the budget: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ')}.`]),
+      : [`Not run, for lack of time: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ')}.`]),
   ]
 }
 
