@@ -49,6 +49,10 @@ export class App {
     }
   }
 
+  freeze(): void {
+    this.#started?.freeze?.()
+  }
+
   kill(): void {
     this.#isKilled = true
     this.#started?.kill?.()

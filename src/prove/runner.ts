@@ -33,6 +33,8 @@ export interface RunnerOptions {
 export interface RunSettings {
   readonly again: number
   readonly patienceMs: number
+  /** True to run an action once more although it is done. */
+  readonly runsTwice?: boolean
   /** True to deliver other bytes of the same value. */
   readonly changesBytes?: boolean
 }
@@ -165,16 +167,23 @@ export class Runner {
         if (maker === 'app') this.#app?.kill()
         else for (const it of this.#actions) it.kill?.()
       },
+      freeze: (maker: Maker) => {
+        if (maker === 'app') this.#app?.freeze()
+        else for (const it of this.#actions) it.freeze?.()
+      },
       restartApp: () => this.#startApp(trial),
       note,
     }
   }
 
   /** Repeats an action that is not done, as a person would; one that was killed at least once. */
-  async #repeat(trial: Trial, variant: Variant | undefined, { again, patienceMs }: RunSettings): Promise<void> {
+  async #repeat(trial: Trial, variant: Variant | undefined, settings: RunSettings): Promise<void> {
+    const { again, patienceMs, runsTwice = false } = settings
+    if (runsTwice) await this.#act(trial, 1, 1, patienceMs)
     const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
-    for (let number = 1; number <= repeats && !believesDone(trial); number += 1) {
+    const { signal } = this.#options
+    for (let number = 1; number <= repeats && !believesDone(trial) && !signal.aborted; number += 1) {
       this.#ground.faults.clear()
       await this.#act(trial, number, 1, patienceMs)
     }
@@ -211,8 +220,12 @@ export class Runner {
       for (const it of this.#actions) it.kill?.()
     }
     overdue.addEventListener('abort', end)
+    // An interrupt may come while the app starts.
+    if (signal.aborted) end()
     const left = new Promise<Exit>((resolve) => {
-      overdue.addEventListener('abort', () => resolve({ code: null, stdout: '', stderr: '' }))
+      const leave = () => resolve({ code: null, stdout: '', stderr: '' })
+      overdue.addEventListener('abort', leave)
+      if (signal.aborted) leave()
     })
     try {
       return await Promise.all(
@@ -234,6 +247,7 @@ export class Runner {
       if (ms > 0) this.#ground.advanceClock(ms)
       await pause(SETTLE_POLL_MS, this.#options.signal)
     }
+    trial.unjudged = `its deliveries did not settle within ${SETTLE_MS_MAX / 1000} s`
   }
 
   /** Reads the program's own state, and once more after a stale delivery. */
@@ -249,7 +263,9 @@ export class Runner {
   /** Starts the app unless it runs. After a disturbance it may fail to start: its action then fails too. */
   async #startApp(trial: Trial): Promise<void> {
     const result = (await this.#app?.start(() => this.#envOf('app'), this.#options.signal)) ?? true
-    if (result !== true && !trial.isDisturbed) throw this.#app?.refusal(result, this.secrets)
+    if (result === true) return
+    if (!trial.isDisturbed) throw this.#app?.refusal(result, this.secrets)
+    if (trial.runs.length > 0) trial.unjudged = 'the app was not ready again'
   }
 
   async #stopApp(trial: Trial): Promise<void> {

@@ -114,7 +114,7 @@ export const shops: readonly Shop[] = [
   },
   { ...scriptWithFiles('wrong/failed-forever.py'), ...wrong('issue_orphaned', issue, lost) },
   { ...script('wrong/next-coupon.py'), ...wrong('redeemed_twice', redeem, ['cut_body']) },
-  { ...scriptWithFiles('wrong/remembered-too-late.mjs'), ...wrong('issued_twice', issue, kills) },
+  { ...scriptWithFiles('wrong/remembered-too-late.mjs'), ...wrong('issued_twice', issue, [...kills, 'twins']) },
   { ...script('wrong/key-per-attempt.mjs'), ...wrong('new_key', redeem, lost) },
   { ...script('wrong/key-of-time.sh'), ...wrong('new_key', redeem, lost) },
   { ...script('wrong/sent-at.mjs'), ...wrong('changed_body', redeem, lost) },

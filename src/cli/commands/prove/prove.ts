@@ -104,7 +104,10 @@ export const prove = leaf({
 })
 
 /** Checks the files of the report before the run. */
-async function checkFiles(host: Host, { junit, scenario }: { junit: string | undefined; scenario: string | undefined }) {
+async function checkFiles(
+  host: Host,
+  { junit, scenario }: { junit: string | undefined; scenario: string | undefined },
+) {
   const unwritable = await writeJunit(host, junit, [])
   return unwritable ?? (scenario === undefined ? undefined : checkWritable(host, scenario))
 }
