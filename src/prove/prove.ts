@@ -292,9 +292,9 @@ const orderIds = ({ calls }: Outcome) =>
 
 /** Says in which members the calls of two undisturbed runs differ, apart from ids, times and secrets. */
 function differencesOf([one, two]: Trials): string[] {
-  const endpoints = [...new Set([...one.calls, ...two.calls].map((it) => it.endpoint ?? it.path))].sort()
+  const endpoints = [...new Set([...recorded(one), ...recorded(two)].map((it) => it.endpoint))].sort()
   const differences = endpoints.flatMap((name) => {
-    const [before, after] = [one, two].map(({ calls }) => calls.filter((it) => (it.endpoint ?? it.path) === name))
+    const [before, after] = [one, two].map(({ calls }) => calls.filter((it) => it.endpoint === name))
     if (before?.length !== after?.length) return [`${name}: ${before?.length} calls, then ${after?.length}`]
     const members = before?.flatMap(({ body }, at) => differingMembers(body, after?.[at]?.body)) ?? []
     return members.length === 0 ? [] : [`${name}: ${[...new Set(members)].join(', ')}`]
