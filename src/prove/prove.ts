@@ -256,7 +256,8 @@ function laterCalls({ strikes: [strike] }: Variant, outcome: Outcome) {
   return calls.slice(at + 1)
 }
 
-function factsOf([one, two]: Trials, outcomes: readonly Outcome[], ordersDiffer: boolean): Facts {
+/** What the judge knows of the undisturbed runs, and of whether the program goes on after a refusal. */
+export function factsOf([one, two]: Trials, outcomes: readonly Outcome[], ordersDiffer: boolean): Facts {
   const refusal = outcomes.find(({ id }) => /^[^+]+#1\/(?:taken|refused_\d+)$/.test(id) && hasLater(one, id))
   const goesOn = refusal && hasLater({ ...refusal, calls: refusal.calls.filter((it) => it.run === 0) }, refusal.id)
   return {

@@ -160,7 +160,7 @@ function notProved(
       unjudged === undefined ? [] : [`Not judged: ${id}, because ${unjudged}.`],
     ),
     ...failed.map(({ id, reason }) => `Not judged: ${id}. ${reason}`),
-    ...(notRun.length === 0 ? [] : [`Beyond the budget: ${countsOf(notRun)}.`]),
+    ...(notRun.length === 0 ? [] : [`Not run, for lack of time: ${countsOf(notRun)}.`]),
   ]
 }
 

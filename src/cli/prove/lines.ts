@@ -37,7 +37,7 @@ function counts({ runs: { variants, held, no_effect: noEffect, not_run: notRun }
   const parts = [
     `${held} of ${variants} variants held`,
     noEffect > 0 && `${noEffect} had no effect`,
-    notRun > 0 && `${notRun} did not fit into the budget`,
+    notRun > 0 && `${notRun} did not run`,
   ]
   return parts.filter((it) => it !== false).join(', ')
 }
