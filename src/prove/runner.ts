@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { pause } from '../files/pause.js'
 import type { Seed } from '../server/seed/schema.js'
 import { parseJson } from '../values/json.js'
@@ -67,7 +68,6 @@ export class Runner {
 
   static async open(options: RunnerOptions): Promise<Runner> {
     const { seed, webhook } = options
-    const { randomBytes } = await import('node:crypto')
     const secret = randomBytes(24).toString('base64url')
     const relay = webhook && (await Relay.open(webhook.url, secret))
     try {
