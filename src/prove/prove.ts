@@ -123,10 +123,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
     )
   }
   if (outcome.unjudged !== undefined) {
-    throw new CannotProve(
-      `The program did not end: ${outcome.unjudged}.`,
-      'Give it more time with --patience, or an end.',
-    )
+    throw new CannotProve(outcome.unjudged, 'Let the program end, or give it more time with --patience.')
   }
   const [run] = outcome.runs
   if (exit !== undefined && run?.believesDone !== true) {

@@ -156,12 +156,20 @@ function notProved(
   return [
     ...[...untouched].map((it) => `Calls of ${it} cannot be disturbed.`),
     ...(without.length === 0 ? [] : [`Without effect: ${without.join(', ')}.`]),
-    ...outcomes.flatMap(({ id, unjudged }) =>
-      unjudged === undefined ? [] : [`Not judged: ${id}, because ${unjudged}.`],
-    ),
-    ...failed.map(({ id, reason }) => `Not judged: ${id}. ${reason}`),
+    ...unjudged(outcomes, failed),
     ...(notRun.length === 0 ? [] : [`Not run, for lack of time: ${countsOf(notRun)}.`]),
   ]
+}
+
+/** Names the variants that could not be judged, by their reasons. */
+function unjudged(outcomes: readonly Outcome[], failed: Judged['failed']): string[] {
+  const ids = new Map<string, string[]>()
+  const all = [...outcomes.map((it) => ({ id: it.id, reason: it.unjudged })), ...failed]
+  for (const { id, reason } of all) if (reason !== undefined) ids.set(reason, [...(ids.get(reason) ?? []), id])
+  return [...ids].map(([reason, [id, ...more]]) => {
+    const others = more.length === 0 ? '' : ` and ${more.length} more`
+    return `Not judged: ${id}${others}. ${reason}`
+  })
 }
 
 /** Counts variants by the call or delivery that they disturb; pairs together. */
