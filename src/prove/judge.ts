@@ -1,3 +1,4 @@
+import { asMembers } from '../values/json.js'
 import { subjectOf } from './disturbances.js'
 import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
 import type { Weight } from './result.js'
@@ -232,7 +233,8 @@ export const rows = {
     weight: 'money',
     cure: 'Repeat the issue with the same key and external_issue_id, and hand out the voucher that the replay returns.',
     find: (outcome, facts) => {
-      const [orphan] = issuedBy(outcome)
+      const known = new Set(outcome.calls.filter((it) => it.run > 0).map(({ data }) => asMembers(data)?.id))
+      const orphan = issuedBy(outcome).find(({ id }) => !known.has(id))
       const isLeft = outcome.taken === undefined || facts.goesOn === false
       if (believesDone(outcome) || orphan === undefined || !isLeft) return undefined
       return {

@@ -123,10 +123,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
     )
   }
   if (outcome.unjudged !== undefined) {
-    throw new CannotProve(
-      `The program did not end: ${outcome.unjudged}.`,
-      'Give it more time with --patience, or an end.',
-    )
+    throw new CannotProve(outcome.unjudged, 'Let the program end, or give it more time with --patience.')
   }
   const [run] = outcome.runs
   if (exit !== undefined && run?.believesDone !== true) {
@@ -177,12 +174,11 @@ function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveO
 }
 
 /** A run in which nothing was disturbed and judged proves nothing. */
-function requireEffect({ results, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
-  const isJudged = ({ result }: ProveReport['results'][number]) => result !== 'no effect' && result !== 'not judged'
-  if (findings.length > 0 || results.some(isJudged) || only === UNDISTURBED) return
+function requireEffect({ runs, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
+  if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED) return
   if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
   const unjudged = not_proved.find((it) => it.startsWith('Not judged: '))
-  const why = results.length === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
+  const why = runs.variants === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
   throw new CannotProve(
     `Nothing was disturbed. ${unjudged ?? why}`,
     'Give it more time with --budget and --patience, or list the variants with --list.',
@@ -300,9 +296,9 @@ const orderIds = ({ calls }: Outcome) =>
 
 /** Says in which members the calls of two undisturbed runs differ, apart from ids, times and secrets. */
 function differencesOf([one, two]: Trials): string[] {
-  const endpoints = [...new Set([...one.calls, ...two.calls].map((it) => it.endpoint ?? it.path))].sort()
+  const endpoints = [...new Set([...recorded(one), ...recorded(two)].map((it) => it.endpoint))].sort()
   const differences = endpoints.flatMap((name) => {
-    const [before, after] = [one, two].map(({ calls }) => calls.filter((it) => (it.endpoint ?? it.path) === name))
+    const [before, after] = [one, two].map(({ calls }) => calls.filter((it) => it.endpoint === name))
     if (before?.length !== after?.length) return [`${name}: ${before?.length} calls, then ${after?.length}`]
     const members = before?.flatMap(({ body }, at) => differingMembers(body, after?.[at]?.body)) ?? []
     return members.length === 0 ? [] : [`${name}: ${[...new Set(members)].join(', ')}`]

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { pause } from '../files/pause.js'
 import type { Seed } from '../server/seed/schema.js'
 import { parseJson } from '../values/json.js'
@@ -67,7 +68,6 @@ export class Runner {
 
   static async open(options: RunnerOptions): Promise<Runner> {
     const { seed, webhook } = options
-    const { randomBytes } = await import('node:crypto')
     const secret = randomBytes(24).toString('base64url')
     const relay = webhook && (await Relay.open(webhook.url, secret))
     try {
@@ -216,7 +216,8 @@ export class Runner {
     const { signal } = this.#options
     const overdue = AbortSignal.any([signal, AbortSignal.timeout(Math.min(Math.round(patienceMs), 2 ** 31 - 1))])
     const end = () => {
-      if (!signal.aborted && !this.#ground.isWaiting) trial.unjudged = `it ran longer than ${patienceMs / 1000} s`
+      if (!signal.aborted && !this.#ground.isWaiting)
+        trial.unjudged = `It ran longer than ${Math.round(patienceMs / 100) / 10} s, without waiting for a call.`
       for (const it of this.#actions) it.kill?.()
     }
     overdue.addEventListener('abort', end)
@@ -247,7 +248,7 @@ export class Runner {
       if (ms > 0) this.#ground.advanceClock(ms)
       await pause(SETTLE_POLL_MS, this.#options.signal)
     }
-    trial.unjudged = `its deliveries did not settle within ${SETTLE_MS_MAX / 1000} s`
+    trial.unjudged = `Its deliveries did not settle within ${SETTLE_MS_MAX / 1000} s.`
   }
 
   /** Reads the program's own state, and once more after a stale delivery. */
@@ -265,7 +266,7 @@ export class Runner {
     const result = (await this.#app?.start(() => this.#envOf('app'), this.#options.signal)) ?? true
     if (result === true) return
     if (!trial.isDisturbed) throw this.#app?.refusal(result, this.secrets)
-    if (trial.runs.length > 0) trial.unjudged = 'the app was not ready again'
+    if (trial.runs.length > 0) trial.unjudged = 'The app was not ready again.'
   }
 
   async #stopApp(trial: Trial): Promise<void> {
