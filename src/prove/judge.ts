@@ -307,8 +307,9 @@ export const rows = {
         ? undefined
         : first(sendsOf(outcome), (sends) => {
             const early = sends.find(({ startedAt }, at) => {
-              const { endedAt = 0, retryAfterMs = 0 } = sends[at - 1] ?? {}
-              return at > 0 && retryAfterMs > 0 && startedAt - endedAt < retryAfterMs - EARLY_MS
+              // Not since its end: a busy machine notes the end of a response after the program has it.
+              const { startedAt: before = 0, retryAfterMs = 0 } = sends[at - 1] ?? {}
+              return at > 0 && retryAfterMs > 0 && startedAt - before < retryAfterMs - EARLY_MS
             })
             const many = sends.find(
               ({ startedAt }, at) =>

@@ -67,6 +67,11 @@ describe('a till that redeems one voucher', () => {
     ],
     ['waits for Retry-After of a 503', id('error'), { ...base, calls: [redeem(failed), redeem({ at: 1010 })] }],
     [
+      'waits for Retry-After of a response whose end a busy machine noted late',
+      id('error'),
+      { ...base, calls: [redeem({ ...failed, endedAt: 300 }), redeem({ at: 1050 })] },
+    ],
+    [
       'waits for Retry-After with an inexact timer',
       id('error'),
       { ...base, calls: [redeem(failed), redeem({ at: 970 })] },

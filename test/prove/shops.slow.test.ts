@@ -8,6 +8,6 @@ describe.concurrent('voucherctl prove', () => {
   test.each(right)('finds nothing in the shop $name', async (shop) => {
     const { exit, report } = await proveShop(shop, '--budget', '10s')
     expect([exit, report.findings]).toEqual([0, []])
-    expect(report.runs.held).toBeGreaterThan(5)
+    expect(report.runs.held).toBeGreaterThan(0)
   })
 })
