@@ -3,31 +3,16 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { cli, type Ran, temporaryDir } from '../../../support/cli/cli.js'
+import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen } from '../../../support/listen.js'
 import { processesWith, until } from '../../../support/prove/processes.js'
+import { listTemplates, type ProvedScript, proveScript, redeemVoucher } from '../../../support/prove/scripts.js'
 
-const api = '"$VOUCHERCTL_BASE_URL/api/v1/open-platform/vouchers'
-const curl = 'curl -fsS --max-time 5 -H "Authorization: Bearer $VOUCHERCTL_TOKEN"'
-const list = `${curl} -o /dev/null ${api}/templates"`
-const redeem =
-  `${curl} -o /dev/null -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1' ` +
-  `-d "{\\"credential\\":{\\"type\\":\\"redeem_code\\",\\"value\\":\\"$VOUCHERCTL_CODE\\"}}" ${api}/redeem"`
 const receiver = fileURLToPath(new URL('../../../support/prove/receiver.js', import.meta.url))
 
-interface Proved extends Ran {
-  readonly home: string
-}
-
-/** Runs `voucherctl prove` with a shell script as the action; its processes inherit PROVE_HOME. */
-async function prove(script: string, flags: readonly string[] = [], home = temporaryDir()): Promise<Proved> {
-  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
-  return { ...(await cli(['prove', ...flags, '--', 'sh', '-c', script], { home, env })), home }
-}
-
 /** Expects exit code 2 with a sentence and a cure, nothing on stdout, and no process left. */
-async function expectRefusal({ exit, stdout, stderr, home }: Proved, sentence: RegExp, cure: RegExp) {
+async function expectRefusal({ exit, stdout, stderr, home }: ProvedScript, sentence: RegExp, cure: RegExp) {
   expect(stderr).toMatch(sentence)
   expect(stderr).toMatch(cure)
   expect([exit, stdout]).toEqual([2, ''])
@@ -59,17 +44,23 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     /Nothing to disturb/,
     /VOUCHERCTL_BASE_URL|--env/,
   ],
-  ['never ends', `${list}; exec sleep 1000`, '--patience 1s', /did not end: it ran longer than 1 s/, /--patience/],
+  [
+    'never ends',
+    `${listTemplates}; exec sleep 1000`,
+    '--patience 1s',
+    /It ran longer than 1 s, without waiting for a call\./,
+    /--patience/,
+  ],
   [
     'leaves a process',
-    `${list}; sleep 1000 & exit 0`,
+    `${listTemplates}; sleep 1000 & exit 0`,
     '',
     /ended and left running: sleep \(process \d+\)\./,
     /start it with --app/,
   ],
   [
     'leaves a process that ignores hangups',
-    `${list}; nohup sleep 1000 > /dev/null 2>&1 & exit 0`,
+    `${listTemplates}; nohup sleep 1000 > /dev/null 2>&1 & exit 0`,
     '',
     /ended and left running: .*\(process \d+\)/,
     /start it with --app/,
@@ -82,38 +73,44 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     /It has no terminal and no input\./,
   ],
   ['needs input', 'read answer', '', /fails undisturbed: exit code 1/, /It has no terminal and no input\./],
-  ['prints 1 GB', `${list}; yes | head -c 1000000000`, '', /printed more than 16 MiB, and was ended/, /into a file/],
+  [
+    'prints 1 GB',
+    `${listTemplates}; yes | head -c 1000000000`,
+    '',
+    /printed more than 16 MiB, and was ended/,
+    /into a file/,
+  ],
   [
     'changes its behaviour',
-    `if [ -e done ]; then ${list}; else touch done; ${redeem}; fi`,
+    `if [ -e done ]; then ${listTemplates}; else touch done; ${redeemVoucher}; fi`,
     '',
     /Two undisturbed runs ended differently: the vouchers have other states/,
     /--reset puts/,
   ],
   [
     'has a state that cannot be read',
-    list,
+    listTemplates,
     '--state false',
     /--state ended with exit code 1\. It printed nothing\./,
     /Check the command of --state/,
   ],
   [
     'has a reset that does not exist',
-    list,
+    listTemplates,
     '--reset no-such-reset',
     /--reset ended with the error ENOENT/,
     /Check the command of --reset/,
   ],
   [
     'is disturbed by an unknown variant',
-    redeem,
+    redeemVoucher,
     '--only vouchers.redeem#1/drop_respnse',
     /--only names no variant: vouchers\.redeem#1\/drop_respnse/,
     /Did you mean vouchers\.redeem#1\/drop_response\? List them with --list\./,
   ],
   [
     'has a webhook of an unknown bot',
-    redeem,
+    redeemVoucher,
     '--webhook tea_bot=http://127.0.0.1:1/',
     /--webhook names no bot of the seed: tea_bot\./,
     /Its bots: coffee_bot\./,
@@ -122,7 +119,7 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
 
 test.each(actions)('prove refuses a program that %s', async (_about, script, flags, sentence, cure) => {
   const given = flags === '' ? [] : flags.split(' ')
-  await expectRefusal(await prove(script, given), sentence, cure)
+  await expectRefusal(await proveScript(script, given), sentence, cure)
 })
 
 test('prove refuses a command that does not exist', async () => {
@@ -157,7 +154,7 @@ const usages: readonly (readonly [about: string, flags: readonly string[], sente
 ]
 
 test.each(usages)('prove refuses %s before it starts anything', async (_about, flags, sentence) => {
-  const { exit, stdout, stderr, home } = await prove('touch started', flags)
+  const { exit, stdout, stderr, home } = await proveScript('touch started', flags)
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(sentence)
   expect(existsSync(join(home, 'started'))).toBe(false)
@@ -169,7 +166,7 @@ test.each([
 ])('prove refuses a seed that %s', async (_about, seed, sentence) => {
   const home = temporaryDir()
   writeFileSync(join(home, 'seed.yaml'), seed)
-  const { exit, stdout, stderr } = await prove(list, ['--seed', 'seed.yaml'], home)
+  const { exit, stdout, stderr } = await proveScript(listTemplates, ['--seed', 'seed.yaml'], { home })
   expect([exit, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(sentence)
 })
@@ -177,7 +174,7 @@ test.each([
 test('prove refuses an app that ends before it is ready, with what it printed', async () => {
   const ready = `http://127.0.0.1:${await closedPort()}/`
   const app = `sh -c 'echo "port in use" >&2; exit 4'`
-  const ran = await prove(list, ['--app', app, '--ready', ready])
+  const ran = await proveScript(listTemplates, ['--app', app, '--ready', ready])
   await expectRefusal(
     ran,
     /The app ended with exit code 4 \(http:.*It printed: \(NOTHING_PROVED\)\n {2}port in use\n/,
@@ -188,7 +185,7 @@ test('prove refuses an app that ends before it is ready, with what it printed', 
 test('prove refuses an app whose address something else has', async () => {
   const port = await listen(createServer((_request, response) => response.end()))
   const ready = `http://127.0.0.1:${port}/health`
-  const ran = await prove(list, ['--app', 'touch started', '--ready', ready])
+  const ran = await proveScript(listTemplates, ['--app', 'touch started', '--ready', ready])
   await expectRefusal(
     ran,
     /Something else responds at http:.*health, before the app was started/,
@@ -200,7 +197,7 @@ test('prove refuses an app whose address something else has', async () => {
 const withReceiver = async (app: (port: number) => string) => {
   const url = `http://127.0.0.1:${await closedPort()}/`
   const flags = ['--app', app(Number(new URL(url).port)), '--ready', url, '--webhook', `coffee_bot=${url}`]
-  return prove(redeem, flags)
+  return proveScript(redeemVoucher, flags)
 }
 
 test('prove refuses a receiver that refuses a genuine delivery', async () => {
@@ -219,29 +216,46 @@ test('prove refuses a receiver that verifies JSON that it has written anew', asy
   await expectRefusal(ran, /signature over a body that it has written anew/, /over the raw bytes/)
 })
 
-test('an interrupted prove ends its programs, prints what was judged and exits with 130', async () => {
-  const home = temporaryDir()
-  const stop = new AbortController()
-  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
-  // The fifth run never ends: two undisturbed ones, and the first variant with its repeat, come before it.
-  const script = `echo >> runs; [ $(wc -l < runs) -lt 5 ] || { touch fifth; exec sleep 1000; }; ${redeem}`
-  const running = cli(['prove', '--', 'sh', '-c', script], { home, env, signal: stop.signal })
-  await until(() => existsSync(join(home, 'fifth')))
-  stop.abort()
-  const { exit, stdout } = await running
-  expect(exit).toBe(130)
-  expect(stdout).toMatch(/^. (Nothing found|\w+: |One finding)/)
-  expect(stdout).toContain('vouchers.redeem#1')
-  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
+test('prove with a disturbance that has no effect proves nothing', async () => {
+  const ran = await proveScript(redeemVoucher, ['--only', 'vouchers.redeem#1/error+vouchers.redeem#9/error'])
+  await expectRefusal(ran, /Nothing was disturbed\. No variant had an effect\./, /--list/)
 })
 
-test('prove interrupted during the first run exits with 130 and ends its program', async () => {
+test('prove with a reset that fails in each variant proves nothing, and says why', async () => {
+  const reset = `sh -c 'echo >> resets; test $(wc -l < resets) -lt 3'`
+  const ran = await proveScript(redeemVoucher, ['--reset', reset, '--only', 'vouchers.redeem#1/error'])
+  await expectRefusal(ran, /Not judged: vouchers\.redeem#1\/error\. --reset ended with exit code 1\./, /--list/)
+})
+
+/** Interrupts a script when it has created a file. */
+async function interruptAt(file: string, script: string) {
   const home = temporaryDir()
   const stop = new AbortController()
-  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
-  const running = cli(['prove', '--', 'sh', '-c', 'touch first; exec sleep 1000'], { home, env, signal: stop.signal })
-  await until(() => existsSync(join(home, 'first')))
+  const running = proveScript(script, [], { home, signal: stop.signal })
+  await until(() => existsSync(join(home, file)))
   stop.abort()
-  expect((await running).exit).toBe(130)
+  const ran = await running
   await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
+  return ran
+}
+
+test('an interrupted prove ends its programs, prints what was judged and exits with 130', async () => {
+  // The fifth run never ends: two undisturbed ones, and the first variant with its repeat, come before it.
+  const script = `echo >> runs; [ $(wc -l < runs) -lt 5 ] || { touch fifth; exec sleep 1000; }; ${redeemVoucher}`
+  const { exit, stdout } = await interruptAt('fifth', script)
+  expect(exit).toBe(130)
+  expect(stdout).toMatch(/^✓ Nothing found: 1 of 1 variants held, 13 did not run\.\n/)
+  expect(stdout).toMatch(/\nvouchers\.redeem#1 +held/)
+})
+
+test.each([
+  ['the first run', 'touch here; exec sleep 1000'],
+  [
+    'the first variant',
+    `echo >> runs; [ $(wc -l < runs) -lt 3 ] || { touch here; exec sleep 1000; }; ${redeemVoucher}`,
+  ],
+])('prove interrupted in %s ends its program and exits with 130', async (_about, script) => {
+  const { exit, stdout, stderr } = await interruptAt('here', script)
+  expect([exit, stdout]).toEqual([130, ''])
+  expect(stderr).toMatch(/^error: Interrupted before anything was judged\. \(ABORTED\)\n/)
 })
