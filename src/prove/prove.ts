@@ -173,13 +173,15 @@ function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveO
   throw new CannotProve(`--only names no variant: ${only}.`, `${hint}List them with --list.`)
 }
 
-/** A run in which nothing was disturbed proves nothing. */
-function requireEffect({ runs, findings }: ProveReport, { only, signal }: ProveOptions): void {
-  if (findings.length > 0 || runs.variants > runs.no_effect || only === UNDISTURBED || signal.aborted) return
-  const why = runs.variants === 0 ? 'no variant fitted into the budget' : 'no variant had an effect'
+/** A run in which nothing was disturbed and judged proves nothing. */
+function requireEffect({ runs, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
+  if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED) return
+  if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+  const unjudged = not_proved.find((it) => it.startsWith('Not judged: '))
+  const why = runs.variants === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
   throw new CannotProve(
-    `Nothing was disturbed: ${why}.`,
-    'Give it more time with --budget, or list the variants with --list.',
+    `Nothing was disturbed. ${unjudged ?? why}`,
+    'Give it more time with --budget and --patience, or list the variants with --list.',
   )
 }
 
@@ -191,7 +193,7 @@ async function scenarioOf(runner: Runner, report: ProveReport, trials: Trials, o
   return runner.recording()
 }
 
-const patienceOf = (trials: Trials, { patienceMs }: ProveOptions) =>
+const patienceOf = (trials: Trials, { patienceMs }: Pick<ProveOptions, 'patienceMs'>) =>
   patienceMs ?? PATIENCE.times * Math.max(...trials.map((it) => it.durationMs)) + PATIENCE.ms
 
 /** Runs variants until all are done or the budget is spent, then pairs of disturbances. */
@@ -274,7 +276,11 @@ export function factsOf([one, two]: Trials, outcomes: readonly Outcome[], orders
  * True if each run of the action is an order of its own: its order ids are new in each run, and a run after one that is
  * done issues again, or is refused. A program that remembers its order does neither.
  */
-async function eachRunIsAnOrder(runner: Runner, [one, two]: Trials, options: ProveOptions): Promise<boolean> {
+export async function eachRunIsAnOrder(
+  runner: Runner,
+  [one, two]: Trials,
+  options: Pick<ProveOptions, 'patienceMs'>,
+): Promise<boolean> {
   if (orderIds(one) === orderIds(two)) return false
   const twice = await runner.run(undefined, { again: 0, patienceMs: patienceOf([one, two], options), runsTwice: true })
   return twice.after.length > one.after.length || twice.runs.some((it) => !it.believesDone)

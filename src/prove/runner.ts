@@ -182,7 +182,8 @@ export class Runner {
     if (runsTwice) await this.#act(trial, 1, 1, patienceMs)
     const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
-    for (let number = 1; number <= repeats && !believesDone(trial); number += 1) {
+    const { signal } = this.#options
+    for (let number = 1; number <= repeats && !believesDone(trial) && !signal.aborted; number += 1) {
       this.#ground.faults.clear()
       await this.#act(trial, number, 1, patienceMs)
     }
@@ -220,8 +221,12 @@ export class Runner {
       for (const it of this.#actions) it.kill?.()
     }
     overdue.addEventListener('abort', end)
+    // An interrupt may come while the app starts.
+    if (signal.aborted) end()
     const left = new Promise<Exit>((resolve) => {
-      overdue.addEventListener('abort', () => resolve({ code: null, stdout: '', stderr: '' }))
+      const leave = () => resolve({ code: null, stdout: '', stderr: '' })
+      overdue.addEventListener('abort', leave)
+      if (signal.aborted) leave()
     })
     try {
       return await Promise.all(
