@@ -65,10 +65,10 @@ const timeline = ['0.001', '0.154', '3.170']
 /** Proves the first program of the guide on a terminal of 80 columns; returns the command with its coloured output. */
 async function runProve(): Promise<string> {
   const guide = readFileSync('src/guides/prove.md', 'utf8')
-  const [, program = ''] = /^```python\n(# pay-wrong\.py\n.*?)^```$/ms.exec(guide) ?? []
+  const [, program = ''] = /^```python\n(# wrong\.py\n.*?)^```$/ms.exec(guide) ?? []
   const home = temporaryDir()
-  writeFileSync(join(home, 'pay-wrong.py'), program)
-  const line = 'prove -- python3 pay-wrong.py order-1'
+  writeFileSync(join(home, 'wrong.py'), program)
+  const line = 'prove -- python3 wrong.py order-1'
   // A terminal of `script` has 0 columns, which count as 80. The progress on stderr is no part of the picture.
   const command = `${process.execPath} ${built.bin} ${line} 2>/dev/null`
   const terminal = onTerminal(command, home, built.environment(home, { TERM: 'xterm' }))

@@ -12,7 +12,13 @@ const styles: Readonly<Record<string, string>> = {
 }
 const endedStyles: Readonly<Record<string, readonly string[]>> = { '22': ['1', '2'], '39': ['31', '32', '33', '36'] }
 
-const escapeText = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** Escapes a text for XML. Browsers collapse spaces, so several become no-break spaces. */
+const escapeText = (text: string) =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(/ {2,}/g, (it) => '\u00a0'.repeat(it.length))
 
 /** Draws coloured output as SVG; a longer line continues on the next one, as in a terminal. */
 export function drawTerminal(session: string, columns: number): string {
@@ -45,7 +51,7 @@ export function drawTerminal(session: string, columns: number): string {
   }
   const [width, height] = [Math.ceil(2 * margin + columns * charWidth), 2 * margin + (row + 1) * lineHeight]
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"
-  font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" fill="#e6edf3" xml:space="preserve">
+  font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" fill="#e6edf3">
 <rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="#0d1117" stroke="#6e7681"/>
 ${drawn.filter((it) => !it.endsWith('></text>')).join('\n')}
 </svg>
