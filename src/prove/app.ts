@@ -18,16 +18,24 @@ export class App {
   readonly #options: AppOptions
   #started: Started | undefined
   #isKilled = false
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: AppOptions) {
     this.#options = options
   }
 
-  /** Starts the app unless it runs; resolves to false if it is not ready in time. @param env made for each start */
-  async start(env: () => Record<string, string>, signal: AbortSignal): Promise<boolean | Exit> {
+  /**
+   * Starts the app unless it runs; resolves to false if it is not ready in time, to its end if it has ended.
+   * @param env made for each start
+   */
+  start(env: () => Record<string, string>, signal: AbortSignal): Promise<boolean | Exit> {
+    return this.#afterOthers(() => this.#start(env, signal))
+  }
+
+  async #start(env: () => Record<string, string>, signal: AbortSignal): Promise<boolean | Exit> {
     if (this.#started !== undefined && !this.#isKilled) return true
     const { start, ready } = this.#options
-    await this.stop()
+    await this.#stop()
     if ((await statusOf(ready)) !== undefined) {
       const hint = 'End the program that uses this port, or choose another port for the app.'
       throw new CannotProve(`Something else responds at ${ready.href}, before the app was started.`, hint)
@@ -49,17 +57,32 @@ export class App {
     }
   }
 
+  freeze(): void {
+    this.#started?.freeze?.()
+  }
+
   kill(): void {
     this.#isKilled = true
     this.#started?.kill?.()
   }
 
   /** Ends the app; resolves to what it printed, or undefined if it did not run. */
-  async stop(): Promise<Exit | undefined> {
+  stop(): Promise<Exit | undefined> {
+    return this.#afterOthers(() => this.#stop())
+  }
+
+  async #stop(): Promise<Exit | undefined> {
     const started = this.#started
     this.#started = undefined
     started?.kill?.()
     return started?.ended
+  }
+
+  /** Starts and stops one after the other: a killed app is started again while the run goes on. */
+  #afterOthers<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
   }
 
   /** The failure of a first start. */

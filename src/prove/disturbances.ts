@@ -110,7 +110,7 @@ export const disturbances = {
     ...hold('program', 'committed', 'kill', 'was carried out, and its program was killed before the response'),
     isPaired: true,
   },
-  kill_answered: alone('program', 'kill after', 'was answered, and its program was killed'),
+  kill_answered: hold('program', 'committed', 'kill after', 'was answered, and its program was killed'),
   twins: hold('program', 'received', 'twins', 'was made by two programs at once'),
   duplicate: delivery('duplicate', 'twice', 'arrived twice'),
   late: delivery('late', 'late', 'arrived after the next one'),

@@ -1,14 +1,19 @@
+import { randomBytes } from 'node:crypto'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type Client, createClient, unwrap } from '../client/index.js'
-import type { TestClock } from '../server/clock.js'
+import { updateTypes } from '../contract/updates.js'
+import { type IdPrefix, newId } from '../domain/ids.js'
+import { TestClock } from '../server/clock.js'
 import type { FaultedCall, Faults } from '../server/faults.js'
-import type { StartedServer } from '../server/listen.js'
+import { type StartedServer, startInProcess } from '../server/listen.js'
 import type { RequestItem } from '../server/observe/activity.js'
+import { exampleSeed } from '../server/seed/example.js'
 import type { Seed } from '../server/seed/schema.js'
 import { asMembers, parseJson } from '../values/json.js'
 import { CannotProve } from './cannot-prove.js'
 import { canBeDisturbed } from './disturbances.js'
 import type { Ledger, Maker, Sent } from './record.js'
+import { WatchedFaults } from './watched-faults.js'
 
 const SNAPSHOT = 'prove'
 /** Marks the redemption by which another till comes first. */
@@ -73,16 +78,8 @@ export class Ground {
 
   /** Starts the server, plants what is there before the action, and saves it. */
   static async open(seed: Seed | undefined, hook: Hook | undefined): Promise<Ground> {
-    const [{ startInProcess }, { TestClock }, { WatchedFaults }, { newId }, { exampleSeed }] = await Promise.all([
-      import('../server/listen.js'),
-      import('../server/clock.js'),
-      import('./watched-faults.js'),
-      import('../domain/ids.js'),
-      import('../server/seed/example.js'),
-    ])
-    const { randomBytes } = await import('node:crypto')
     const clock = new TestClock()
-    const id = (prefix: Parameters<typeof newId>[0]) => newId(prefix, clock.now(), randomBytes)
+    const id = (prefix: IdPrefix) => newId(prefix, clock.now(), randomBytes)
     const planted = seed ?? exampleSeed({ newId: id, random: randomBytes })
     const faults = new WatchedFaults({ newId: id, now: () => clock.now(), random: randomBytes })
     const server = await startInProcess({ clock, listens: true, rateLimits: 'off', seed: planted, parts: { faults } })
@@ -217,7 +214,6 @@ export class Ground {
   async #setWebhook(botId: string, accountId: string, { url, secret }: Hook): Promise<void> {
     const { jwt } = await unwrap(this.#operator.platform.issueAccountToken({ accountId }))
     const owner = createClient({ baseUrl: this.#server.baseUrl ?? '', token: jwt })
-    const { updateTypes } = await import('../contract/updates.js')
     const types = { allowed_updates: [...updateTypes], drop_pending_updates: true }
     await unwrap(owner.webhook.set({ botId, url, secret_token: secret, ...types }))
     this.env.VOUCHERCTL_WEBHOOK_SECRET = secret

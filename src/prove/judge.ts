@@ -1,3 +1,4 @@
+import { asMembers } from '../values/json.js'
 import { subjectOf } from './disturbances.js'
 import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
 import type { Weight } from './result.js'
@@ -97,6 +98,16 @@ function sendsOf({ calls }: Outcome): Sent[][] {
 const isUnknown = (it: Sent) =>
   unknownAfter.has(it.fault ?? '') || (it.status >= 500 && it.fault !== 'refuse_connection')
 
+/** True if a response says what became of the call. */
+const isSettled = (it: Sent) =>
+  !isUnknown(it) && it.fault !== 'refuse_connection' && it.status !== 429 && it.code !== 'IDEMPOTENCY_KEY_IN_PROGRESS'
+
+/** True if another key follows before the outcome of a call is known. */
+function hasNewKey({ key }: Sent, later: readonly Sent[]): boolean {
+  const next = later.find((it) => it.key !== undefined && (it.key !== key || isSettled(it)))
+  return next !== undefined && next.key !== key
+}
+
 const first = <T>(items: readonly T[], find: (it: T) => Shown | undefined): Shown | undefined => {
   for (const it of items) {
     const found = find(it)
@@ -123,10 +134,10 @@ export const rows = {
       isTwin(outcome)
         ? undefined
         : first(sendsOf(outcome), (sends) => {
-            const at = sends.findIndex((it) => isUnknown(it) && it.key !== undefined)
-            const again = sends.slice(at + 1).find((it) => it.key !== undefined && it.key !== sends[at]?.key)
-            if (at === -1 || again === undefined) return undefined
-            const call = sends[at] as Sent
+            const call = sends.find(
+              (it, at) => isUnknown(it) && it.key !== undefined && hasNewKey(it, sends.slice(at + 1)),
+            )
+            if (call === undefined) return undefined
             const sentence = `${ofPlatform(call)} had an unknown outcome, and your program sent the same call again under another idempotency key.`
             return { subject: nameOf(call), sentence }
           }),
@@ -222,7 +233,8 @@ export const rows = {
     weight: 'money',
     cure: 'Repeat the issue with the same key and external_issue_id, and hand out the voucher that the replay returns.',
     find: (outcome, facts) => {
-      const [orphan] = issuedBy(outcome)
+      const known = new Set(outcome.calls.filter((it) => it.run > 0).map(({ data }) => asMembers(data)?.id))
+      const orphan = issuedBy(outcome).find(({ id }) => !known.has(id))
       const isLeft = outcome.taken === undefined || facts.goesOn === false
       if (believesDone(outcome) || orphan === undefined || !isLeft) return undefined
       return {

@@ -27,6 +27,8 @@ export interface Started {
   readonly ended: Promise<Exit>
   /** Ends the program with all its processes; absent for a function. */
   readonly kill?: () => void
+  /** Stops all its processes until they are killed; absent for a function. */
+  readonly freeze?: () => void
 }
 
 /** An action or app that can be started: a command, or a function of a test. */
@@ -53,7 +55,7 @@ export function commandOf(
     running.add(child)
     if (!endsWithProcess) process.once('exit', () => running.forEach(killGroup))
     endsWithProcess = true
-    return { ended: endOf(child), kill: () => killGroup(child) }
+    return { ended: endOf(child), kill: () => killGroup(child), freeze: () => signalGroup(child, 'SIGSTOP') }
   }
 }
 
@@ -115,13 +117,14 @@ function processesOf({ pid }: ChildProcess): string {
 }
 
 function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return
-  if (!platform.hasProcessGroups) {
-    if (child.exitCode === null) spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'], { stdio: 'ignore' })
-    return
-  }
+  if (platform.hasProcessGroups) signalGroup(child, 'SIGKILL')
+  else if (child.exitCode === null) spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'], { stdio: 'ignore' })
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined || !platform.hasProcessGroups) return
   try {
-    process.kill(-child.pid, 'SIGKILL')
+    process.kill(-pid, signal)
   } catch {
     // The group has ended.
   }

@@ -1,8 +1,9 @@
 import { closest } from '../values/closest.js'
+import { asMembers } from '../values/json.js'
 import { CannotProve, endingOf, shownOutput } from './cannot-prove.js'
 import { canBeDisturbed, isSlow, pairsOf, UNANSWERED_MS, type Variant, variantIn, variantsOf } from './disturbances.js'
 import type { Facts } from './judge.js'
-import type { Outcome, Sent } from './record.js'
+import type { Outcome } from './record.js'
 import { reportOf } from './report.js'
 import type { ProveReport } from './result.js'
 import { Runner, type RunnerOptions } from './runner.js'
@@ -51,11 +52,12 @@ export async function prove(options: ProveOptions): Promise<Proved> {
   try {
     runner = await Runner.open(options)
     const trials = await runUndisturbed(runner, options)
+    const ordersDiffer = await eachRunIsAnOrder(runner, trials, options)
     const variants = chosenVariants(trials, options)
     if (options.list) return { ok: true, variants: variants.map((it) => it.id) }
     for (let job = 1; job < options.jobs; job += 1) others.push(await Runner.open(options))
     const done = await runVariants([runner, ...others], variants, trials, options)
-    const facts = factsOf(trials, done.outcomes)
+    const facts = factsOf(trials, done.outcomes, ordersDiffer)
     const report = reportOf({ ...done, trials, facts, lacks: [...lacksOf(options), ...differencesOf(trials)] })
     requireEffect(report, options)
     const interrupted = options.signal.aborted
@@ -121,10 +123,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
     )
   }
   if (outcome.unjudged !== undefined) {
-    throw new CannotProve(
-      `The program did not end: ${outcome.unjudged}.`,
-      'Give it more time with --patience, or an end.',
-    )
+    throw new CannotProve(outcome.unjudged, 'Let the program end, or give it more time with --patience.')
   }
   const [run] = outcome.runs
   if (exit !== undefined && run?.believesDone !== true) {
@@ -254,15 +253,26 @@ function laterCalls({ strikes: [strike] }: Variant, outcome: Outcome) {
   return calls.slice(at + 1)
 }
 
-function factsOf([one, two]: Trials, outcomes: readonly Outcome[]): Facts {
+/** What the judge knows of the undisturbed runs, and of whether the program goes on after a refusal. */
+export function factsOf([one, two]: Trials, outcomes: readonly Outcome[], ordersDiffer: boolean): Facts {
   const refusal = outcomes.find(({ id }) => /^[^+]+#1\/(?:taken|refused_\d+)$/.test(id) && hasLater(one, id))
   const goesOn = refusal && hasLater({ ...refusal, calls: refusal.calls.filter((it) => it.run === 0) }, refusal.id)
   return {
     undisturbed: one,
-    ordersDiffer: orderIds(one) !== orderIds(two),
+    ordersDiffer,
     stateRepeats: one.state === two.state,
     goesOn,
   }
+}
+
+/**
+ * True if each run of the action is an order of its own: its order ids are new in each run, and a run after one that is
+ * done issues again, or is refused. A program that remembers its order does neither.
+ */
+async function eachRunIsAnOrder(runner: Runner, [one, two]: Trials, options: ProveOptions): Promise<boolean> {
+  if (orderIds(one) === orderIds(two)) return false
+  const twice = await runner.run(undefined, { again: 0, patienceMs: patienceOf([one, two], options), runsTwice: true })
+  return twice.after.length > one.after.length || twice.runs.some((it) => !it.believesDone)
 }
 
 /** True if a run has further calls of the endpoint whose first call a variant disturbs. */
@@ -280,15 +290,31 @@ const orderIds = ({ calls }: Outcome) =>
 
 /** Says in which members the calls of two undisturbed runs differ, apart from ids, times and secrets. */
 function differencesOf([one, two]: Trials): string[] {
-  const shapes = [one, two].map(({ calls }) => calls.map(shapeOf).sort())
-  if (canonical(shapes[0]) === canonical(shapes[1])) return []
-  return ['Its calls differ between two undisturbed runs, so it is judged by their effects only.']
+  const endpoints = [...new Set([...recorded(one), ...recorded(two)].map((it) => it.endpoint))].sort()
+  const differences = endpoints.flatMap((name) => {
+    const [before, after] = [one, two].map(({ calls }) => calls.filter((it) => it.endpoint === name))
+    if (before?.length !== after?.length) return [`${name}: ${before?.length} calls, then ${after?.length}`]
+    const members = before?.flatMap(({ body }, at) => differingMembers(body, after?.[at]?.body)) ?? []
+    return members.length === 0 ? [] : [`${name}: ${[...new Set(members)].join(', ')}`]
+  })
+  if (differences.length === 0) return []
+  return [`That its calls are always alike: they differ between two undisturbed runs (${differences.join('; ')}).`]
 }
+
+function differingMembers(one: unknown, two: unknown): string[] {
+  const [before, after] = [asMembers(one) ?? {}, asMembers(two) ?? {}]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const isFree = (name: string) => FREE.test(name) || FREE_VALUE.test(String(before[name]))
+  return names.filter((it) => !isFree(it) && canonical(before[it]) !== canonical(after[it]))
+}
+
+/** Ids and credentials, which may differ. */
+const FREE = /(?:^|_)(?:id|reference|credential|key|time|at)$/
+/** Instants, UUIDs and long numbers, which are times and ids. */
+const FREE_VALUE = /^(?:\d{4}-\d\d-\d\dT|[\da-f]{8}-[\da-f]{4}-|\d{9,}$)/i
 
 /** What cannot be judged for lack of an option. */
 function lacksOf({ state, webhook }: ProveOptions): string[] {
   if (webhook === undefined) return ['Deliveries, because there is no --webhook.']
   return state === undefined ? ['What deliveries do to the program, because there is no --state.'] : []
 }
-
-const shapeOf = ({ endpoint, body }: Sent) => `${endpoint} ${Object.keys((body ?? {}) as object).sort()}`

@@ -41,6 +41,7 @@ export function reportOf({ trials, outcomes, facts, failed, notRun, lacks }: Jud
     result: [...(byOutcome.get(it) ?? [])].join(', ') || resultOf(it),
     duration_ms: Math.round(it.durationMs),
   }))
+  const left = notRun.filter((it) => it.strikes.length === 1)
   const count = (result: string) => results.filter((it) => it.result === result).length
   const [one] = trials
   return {
@@ -56,7 +57,7 @@ export function reportOf({ trials, outcomes, facts, failed, notRun, lacks }: Jud
       delivery: subjectOf({ endpoint: DELIVERIES, nth: it.nth }),
       type: it.type,
     })),
-    results,
+    results: [...results, ...left.map(({ id }) => ({ variant: id, result: 'not run', duration_ms: 0 }))],
     findings,
     remarks: remarksOf([...trials, ...outcomes]),
     not_proved: [...lacks, ...notProved(one, outcomes, failed, notRun)],
@@ -152,22 +153,34 @@ function notProved(
     calls.filter((it) => !canBeDisturbed(it.endpoint) || it.nth === 0).map((it) => it.endpoint ?? it.path),
   )
   const without = outcomes.filter((it) => resultOf(it) === 'no effect').map((it) => it.id)
-  const kinds = new Map<string, number>()
-  for (const { id } of notRun) {
-    const kind = id.includes('+') ? 'pairs of disturbances' : id.replace(/^.*\//, '')
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-  }
   return [
     ...[...untouched].map((it) => `Calls of ${it} cannot be disturbed.`),
     ...(without.length === 0 ? [] : [`Without effect: ${without.join(', ')}.`]),
-    ...outcomes.flatMap(({ id, unjudged }) =>
-      unjudged === undefined ? [] : [`Not judged: ${id}, because ${unjudged}.`],
-    ),
-    ...failed.map(({ id, reason }) => `Not judged: ${id}. ${reason}`),
-    ...(kinds.size === 0
-      ? []
-      : [`Beyond the budget: ${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(', ')}.`]),
+    ...unjudged(outcomes, failed),
+    ...(notRun.length === 0 ? [] : [`Not run, for lack of time: ${countsOf(notRun)}.`]),
   ]
+}
+
+/** Names the variants that could not be judged, by their reasons. */
+function unjudged(outcomes: readonly Outcome[], failed: Judged['failed']): string[] {
+  const ids = new Map<string, string[]>()
+  const all = [...outcomes.map((it) => ({ id: it.id, reason: it.unjudged })), ...failed]
+  for (const { id, reason } of all) if (reason !== undefined) ids.set(reason, [...(ids.get(reason) ?? []), id])
+  return [...ids].map(([reason, [id, ...more]]) => {
+    const others = more.length === 0 ? '' : ` and ${more.length} more`
+    return `Not judged: ${id}${others}. ${reason}`
+  })
+}
+
+/** Counts variants by the call or delivery that they disturb; pairs together. */
+function countsOf(variants: readonly Variant[]): string {
+  const counts = new Map<string, number>()
+  for (const { strikes } of variants) {
+    const [strike] = strikes
+    const what = strikes.length > 1 || strike === undefined ? 'pairs' : subjectOf(strike)
+    counts.set(what, (counts.get(what) ?? 0) + 1)
+  }
+  return [...counts].map(([what, count]) => (what === 'pairs' ? `${count} pairs` : `${count} of ${what}`)).join(', ')
 }
 
 /** Rows and columns of the table: the subject of each variant, and the headings of its disturbances. */

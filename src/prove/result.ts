@@ -26,7 +26,7 @@ export interface ProveReport {
   }
   readonly calls: readonly { readonly call: string; readonly status: number }[]
   readonly deliveries: readonly { readonly delivery: string; readonly type: string }[]
-  /** Result of each variant that ran: `held`, `no effect`, `not judged`, or the names of findings. */
+  /** Result of each variant: `held`, `no effect`, `not judged`, `not run`, or the names of findings. */
   readonly results: readonly { readonly variant: string; readonly result: string; readonly duration_ms: number }[]
   /** In the order of their weight. */
   readonly findings: readonly Finding[]

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { pause } from '../files/pause.js'
 import type { Seed } from '../server/seed/schema.js'
 import { parseJson } from '../values/json.js'
@@ -33,6 +34,8 @@ export interface RunnerOptions {
 export interface RunSettings {
   readonly again: number
   readonly patienceMs: number
+  /** True to run an action once more although it is done. */
+  readonly runsTwice?: boolean
   /** True to deliver other bytes of the same value. */
   readonly changesBytes?: boolean
 }
@@ -65,7 +68,6 @@ export class Runner {
 
   static async open(options: RunnerOptions): Promise<Runner> {
     const { seed, webhook } = options
-    const { randomBytes } = await import('node:crypto')
     const secret = randomBytes(24).toString('base64url')
     const relay = webhook && (await Relay.open(webhook.url, secret))
     try {
@@ -165,13 +167,19 @@ export class Runner {
         if (maker === 'app') this.#app?.kill()
         else for (const it of this.#actions) it.kill?.()
       },
+      freeze: (maker: Maker) => {
+        if (maker === 'app') this.#app?.freeze()
+        else for (const it of this.#actions) it.freeze?.()
+      },
       restartApp: () => this.#startApp(trial),
       note,
     }
   }
 
   /** Repeats an action that is not done, as a person would; one that was killed at least once. */
-  async #repeat(trial: Trial, variant: Variant | undefined, { again, patienceMs }: RunSettings): Promise<void> {
+  async #repeat(trial: Trial, variant: Variant | undefined, settings: RunSettings): Promise<void> {
+    const { again, patienceMs, runsTwice = false } = settings
+    if (runsTwice) await this.#act(trial, 1, 1, patienceMs)
     const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
     for (let number = 1; number <= repeats && !believesDone(trial); number += 1) {
@@ -207,7 +215,8 @@ export class Runner {
     const { signal } = this.#options
     const overdue = AbortSignal.any([signal, AbortSignal.timeout(Math.min(Math.round(patienceMs), 2 ** 31 - 1))])
     const end = () => {
-      if (!signal.aborted && !this.#ground.isWaiting) trial.unjudged = `it ran longer than ${patienceMs / 1000} s`
+      if (!signal.aborted && !this.#ground.isWaiting)
+        trial.unjudged = `It ran longer than ${Math.round(patienceMs / 100) / 10} s, without waiting for a call.`
       for (const it of this.#actions) it.kill?.()
     }
     overdue.addEventListener('abort', end)
@@ -234,6 +243,7 @@ export class Runner {
       if (ms > 0) this.#ground.advanceClock(ms)
       await pause(SETTLE_POLL_MS, this.#options.signal)
     }
+    trial.unjudged = `Its deliveries did not settle within ${SETTLE_MS_MAX / 1000} s.`
   }
 
   /** Reads the program's own state, and once more after a stale delivery. */
@@ -249,7 +259,9 @@ export class Runner {
   /** Starts the app unless it runs. After a disturbance it may fail to start: its action then fails too. */
   async #startApp(trial: Trial): Promise<void> {
     const result = (await this.#app?.start(() => this.#envOf('app'), this.#options.signal)) ?? true
-    if (result !== true && !trial.isDisturbed) throw this.#app?.refusal(result, this.secrets)
+    if (result === true) return
+    if (!trial.isDisturbed) throw this.#app?.refusal(result, this.secrets)
+    if (trial.runs.length > 0) trial.unjudged = 'The app was not ready again.'
   }
 
   async #stopApp(trial: Trial): Promise<void> {

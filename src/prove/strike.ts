@@ -12,6 +12,8 @@ export interface Stage {
   readonly ground: Ground
   readonly relay: Relay | undefined
   kill(maker: Maker): void
+  /** Stops a program from running, until it is killed. */
+  freeze(maker: Maker): void
   /** Starts the app again after a kill. */
   restartApp(): Promise<void>
   note(text: string): void
@@ -120,14 +122,13 @@ function revoke(strike: Strike, stage: Stage): Planted {
   return { tookEffect: () => isDone, stop }
 }
 
-function killAfterAnswer({ endpoint, nth }: Strike, { ground, kill }: Stage): Planted {
-  let isKilled = false
-  ground.onEnd = (call) => {
-    if (isKilled || call.endpoint !== endpoint || call.nth !== nth) return
-    isKilled = true
-    kill(call.maker)
+/** Kills a program that has its response, and did nothing with it yet: it is frozen before the response is sent. */
+function killAfterAnswer(strike: Strike, stage: Stage): Planted {
+  const { endpoint, nth } = strike
+  stage.ground.onEnd = (call) => {
+    if (call.endpoint === endpoint && call.nth === nth) stage.kill(call.maker)
   }
-  return { tookEffect: () => isKilled, stop() {} }
+  return atHold(strike, stage, async (call) => stage.freeze(call?.maker ?? 'action'))
 }
 
 /** Kills the app after its 2xx, and starts it again before the platform gets the 2xx. */

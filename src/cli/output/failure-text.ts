@@ -16,6 +16,7 @@ const inWords: Readonly<Partial<Record<string, string>>> = {
   INPUT_REQUIRED: 'missing',
   CREDENTIAL_REQUIRED: 'kind',
   UNKNOWN_FIELD: 'fields',
+  NOTHING_PROVED: 'output',
 }
 
 /** Finds the flag or argument that supplied a member of a call, by JSON pointer or name of a query member. */

@@ -37,7 +37,7 @@ function counts({ runs: { variants, held, no_effect: noEffect, not_run: notRun }
   const parts = [
     `${held} of ${variants} variants held`,
     noEffect > 0 && `${noEffect} had no effect`,
-    notRun > 0 && `${notRun} did not fit into the budget`,
+    notRun > 0 && `${notRun} did not run`,
   ]
   return parts.filter((it) => it !== false).join(', ')
 }
@@ -83,13 +83,11 @@ function tableLines(report: ProvedByCommand, width: number, paint: Paint): strin
   })
 }
 
+const without = new Set(['no effect', 'not judged', 'not run'])
+
 const cellOf = (text: string, paint: Paint) => {
   const word = text.trim()
-  return word === 'held'
-    ? paint.done(text)
-    : word === 'no effect' || word === '' || word === 'not judged'
-      ? paint.quiet(text)
-      : paint.error(text)
+  return word === 'held' ? paint.done(text) : word === '' || without.has(word) ? paint.quiet(text) : paint.error(text)
 }
 
 /** The last moments of a variant: a long import has thousands. */
@@ -137,7 +135,7 @@ export function suitesOf({ results, findings }: ProvedByCommand): JunitSuite[] {
       .filter((it) => subjectOf(it.variant) === name)
       .map(({ variant, result, duration_ms }) => {
         const shown = findings.filter((it) => it.variants.includes(variant))
-        const isSkipped = result === 'no effect' || result === 'not judged'
+        const isSkipped = without.has(result)
         return {
           name: variant,
           status: shown.length > 0 ? ('failed' as const) : isSkipped ? ('skipped' as const) : ('passed' as const),

@@ -77,13 +77,23 @@ export async function runProve(
     jobs,
     ...limits,
   })
-  if (!proved.ok) return fail('NOTHING_PROVED', proved.message, proved.hint)
+  if (!proved.ok) {
+    if (limits.signal.aborted) return fail('ABORTED', 'Interrupted before anything was judged.')
+    return nothingProved(proved.message, proved.hint)
+  }
   if ('variants' in proved) return proved
   const { report, ...others } = proved
   const repeat = (only: string) =>
     `voucherctl prove ${flagsOf(programs)}--only ${shellWord(only)} -- ${command.map(shellWord).join(' ')}`
   const findings = report.findings.map(({ only, ...it }) => ({ ...it, repeat: repeat(only) }))
   return { ...others, report: { ...report, findings } }
+}
+
+/** The lines of a message after the first one are output of a program. */
+function nothingProved(text: string, hint: string): Failure {
+  const [message = '', ...output] = text.split('\n')
+  if (output.length === 0) return fail('NOTHING_PROVED', message, hint)
+  return { ...fail('NOTHING_PROVED', message, hint, { output }), about: output }
 }
 
 /** Splits the command lines of --app, --state and --reset into words. */

@@ -121,7 +121,7 @@ export const shops: readonly Shop[] = [
   { ...script('wrong/process-in-body.py'), ...wrong('changed_body', redeem, kills) },
   { ...script('wrong/retries-early.py'), ...wrong('retry_storm', issue, ['error', 'status_429']) },
   { ...script('wrong/retries-refusals.pl'), ...wrong('retried_refusal', redeem, ['revoked', 'taken']) },
-  { ...script('wrong/traced.sh'), ...wrong('secret_shown', redeem, ['drop_response']) },
+  { ...script('wrong/traced.sh'), ...wrong('secret_shown', issue, ['drop_response']) },
   {
     ...script('wrong/request-in-log.mjs'),
     ...wrong('secret_shown', redeem, ['error', 'status_429', ...lost, ...refused]),
