@@ -170,6 +170,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
   page: 'Guide: the page of a local server or a listener, in the browser',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
+  prove: 'Guide: whether a program redeems twice, loses a voucher or gives goods away',
   'client-library': 'Guide: make calls from a program',
   'client-methods': 'Guide: input, result and scope of each method of the client',
   testing: 'Guide: the server inside a test, on node:test, Vitest or Jest',

@@ -11,8 +11,8 @@ import { canonical } from './same-call.js'
 
 /** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
 const PATIENCE = { times: 5, ms: 30_000 }
-/** Time that a variant without a response may take. */
-const SLOW_MS = UNANSWERED_MS + 5_000
+/** Time before the start of a last variant without a response. */
+const SPARE_MS = 5_000
 /** Patience with the first run, whose length nobody knows. */
 const FIRST_PATIENCE_MS = 60_000
 
@@ -210,8 +210,11 @@ async function runVariants(
   const failed: { readonly id: string; readonly reason: string }[] = []
   const queue = [...variants]
   const seen = new Set([sequenceOf(trials[0])])
+  /** The longest variant without a response, and whether one has yet to run. */
+  let slow = { ms: UNANSWERED_MS, isDue: budgetMs > 2 * UNANSWERED_MS }
   const take = (variant: Variant, outcome: Outcome) => {
     outcomes.push(outcome)
+    if (isSlow(variant)) slow = { ms: Math.max(slow.isDue ? 0 : slow.ms, outcome.durationMs), isDue: false }
     const sequence = sequenceOf(outcome)
     if (only === undefined && !seen.has(sequence)) {
       queue.push(...pairsOf(variant, laterCalls(variant, outcome), !options.isFunction))
@@ -220,7 +223,7 @@ async function runVariants(
   }
   const work = async (runner: Runner) => {
     while (!signal.aborted && performance.now() < deadline) {
-      const variant = takeNext(queue, deadline - performance.now(), budgetMs)
+      const variant = takeNext(queue, deadline - performance.now(), slow)
       if (variant === undefined) return
       try {
         const outcome = await runner.run(variant, { again, patienceMs })
@@ -237,11 +240,13 @@ async function runVariants(
   return { outcomes, failed, notRun: queue }
 }
 
-/** Takes the next variant; a slow one, if the time left of a long budget just suffices for one. */
-function takeNext(queue: Variant[], msLeft: number, budgetMs: number): Variant | undefined {
-  const isLast = msLeft <= SLOW_MS && budgetMs >= 2 * SLOW_MS
-  const at = isLast ? Math.max(0, queue.findIndex(isSlow)) : 0
-  return queue.splice(at, 1)[0]
+/** Takes the next variant that fits into the time left; of a long budget, the end belongs to one without a response. */
+function takeNext(queue: Variant[], msLeft: number, slow: { readonly ms: number; readonly isDue: boolean }) {
+  const fits = (it: Variant) => !isSlow(it) || msLeft >= slow.ms
+  const isLast = slow.isDue && msLeft < slow.ms + SPARE_MS
+  const chosen = (isLast ? queue.find((it) => isSlow(it) && fits(it)) : undefined) ?? queue.find(fits)
+  if (chosen !== undefined) queue.splice(queue.indexOf(chosen), 1)
+  return chosen
 }
 
 /** What the platform did with each call: two variants with one sequence differ in nothing that a second disturbance could show. */

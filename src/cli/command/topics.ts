@@ -18,7 +18,7 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load --assert`',
+  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load --assert`, findings of `prove`',
   2: 'wrong usage, local validation; also an unusable template or bot of `conform`',
   3: 'input or confirmation needed, none possible',
   4: 'not authenticated or not allowed (401, 403); also `conform` without an accepted credential',
@@ -67,6 +67,7 @@ const topicTexts = {
   'local-webhooks': guide('src/guides/local-webhooks.md'),
   page: guide('src/guides/page.md'),
   'webhook-library': guide('src/guides/webhook-library.md'),
+  prove: guide('src/guides/prove.md'),
   'client-library': guide('src/guides/client-library.md'),
   'client-methods': guide('src/guides/client-methods.md'),
   testing: guide('src/guides/testing.md'),

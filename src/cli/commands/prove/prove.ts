@@ -41,6 +41,7 @@ const flags = {
   junit: text('FILE', 'Write a JUnit report'),
   scenario: text('FILE', 'Write the calls of the first finding as a scenario'),
 }
+/** Exit codes and judgements: rules/cli.md#prove. */
 export const prove = leaf({
   name: 'prove',
   summary: 'Try whether a program redeems twice, loses a voucher or gives goods away',
