@@ -19,7 +19,8 @@ const SHOWN_LINES = 15
 export function endingOf({ code, trouble }: Exit): string {
   if (trouble?.kind === 'not_started') return `the error ${trouble.code}: it could not be started`
   if (trouble?.kind === 'too_much_output') return 'more than 16 MiB of output'
-  return code === null ? 'a signal' : `exit code ${code}`
+  const ending = code === null ? 'a signal' : `exit code ${code}`
+  return trouble?.kind === 'daemon' ? `${ending}, and left running: ${trouble.processes}` : ending
 }
 
 /** The last lines that a program printed, without secrets. */

@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { codeOf } from '../files/error-code.js'
 import { platform } from '../files/platform.js'
+import { type FoundProcess, processesByVariable } from '../files/processes-by-variable.js'
 
 /** Maximum bytes of output that are kept and searched for secrets; a program that prints more is ended. */
 export const OUTPUT_MAX = 16 * 1024 * 1024
@@ -34,8 +36,10 @@ export interface Started {
 /** An action or app that can be started: a command, or a function of a test. */
 export type Start = (env: Readonly<Record<string, string>>) => Started
 
-/** Process groups that run now, for the end of this process. */
-const running = new Set<ChildProcess>()
+/** By its value in their environment, processes are found that a program started outside of its group. */
+const MARK = 'VOUCHERCTL_PROVE_RUN'
+/** Programs that run now with their marks, for the end of this process. */
+const running = new Map<ChildProcess, string>()
 let endsWithProcess = false
 
 /** Returns the start of a command in a process group of its own, without a terminal. */
@@ -45,21 +49,22 @@ export function commandOf(
   inherited: NodeJS.ProcessEnv,
 ): Start {
   return (env) => {
+    const mark = randomUUID()
     const child = spawn(program, args, {
       cwd,
-      env: { ...inherited, ...env },
+      env: { ...inherited, ...env, [MARK]: mark },
       detached: platform.hasProcessGroups,
       stdio: ['ignore', 'pipe', 'pipe'],
       windowsHide: true,
     })
-    running.add(child)
-    if (!endsWithProcess) process.once('exit', () => running.forEach(killGroup))
+    running.set(child, mark)
+    if (!endsWithProcess) process.once('exit', () => running.forEach((it, started) => killAll(started, it)))
     endsWithProcess = true
-    return { ended: endOf(child), kill: () => killGroup(child), freeze: () => signalGroup(child, 'SIGSTOP') }
+    return { ended: endOf(child, mark), kill: () => killGroup(child), freeze: () => signalGroup(child, 'SIGSTOP') }
   }
 }
 
-async function endOf(child: ChildProcess): Promise<Exit> {
+async function endOf(child: ChildProcess, mark: string): Promise<Exit> {
   const texts = { stdout: '', stderr: '' }
   let bytes = 0
   for (const name of ['stdout', 'stderr'] as const) {
@@ -72,21 +77,21 @@ async function endOf(child: ChildProcess): Promise<Exit> {
   const closed = once(child, 'close').catch(() => {})
   try {
     const [code] = (await once(child, 'exit')) as [number | null]
-    const left = bytes > OUTPUT_MAX ? undefined : await leftOver(child, closed)
+    const left = bytes > OUTPUT_MAX ? undefined : await leftOver(child, mark, closed)
     if (bytes > OUTPUT_MAX) return { code: null, ...texts, trouble: { kind: 'too_much_output' } }
     return { code, ...texts, ...(left !== undefined && { trouble: { kind: 'daemon', processes: left } }) }
   } catch (error) {
     return { code: null, ...texts, trouble: { kind: 'not_started', code: codeOf(error) } }
   } finally {
-    killGroup(child)
+    killAll(child, mark)
     running.delete(child)
     child.stdout?.destroy()
     child.stderr?.destroy()
   }
 }
 
-/** Names the processes that a program left: in its group, or outside of it with its output open. */
-async function leftOver(child: ChildProcess, closed: Promise<unknown>): Promise<string | undefined> {
+/** Names the processes that a program left: in its group, or outside of it. */
+async function leftOver(child: ChildProcess, mark: string, closed: Promise<unknown>): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<true>((resolve) => {
     timer = setTimeout(resolve, DRAIN_MS, true)
@@ -94,8 +99,10 @@ async function leftOver(child: ChildProcess, closed: Promise<unknown>): Promise<
   const isOpen = (await Promise.race([closed, late])) === true
   clearTimeout(timer)
   if (child.killed || child.signalCode === 'SIGKILL') return undefined
-  const names = groupHasProcess(child) ? processesOf(child) : ''
-  return names || (isOpen ? 'a process outside of its group' : undefined)
+  const found = [...(groupHasProcess(child) ? processesOf(child) : []), ...processesByVariable(MARK, mark)]
+  const names = new Map(found.map(({ id, name }) => [id, `${name} (process ${id})`]))
+  if (names.size > 0) return [...names.values()].join(', ')
+  return isOpen ? 'a process that holds its output open' : undefined
 }
 
 function groupHasProcess({ pid }: ChildProcess): boolean {
@@ -107,13 +114,19 @@ function groupHasProcess({ pid }: ChildProcess): boolean {
   }
 }
 
-/** Lists the live processes of a group; empty if there are none, or only such that have ended and wait for their parent. */
-function processesOf({ pid }: ChildProcess): string {
+/** Lists the live processes of a group, without those that have ended and wait for their parent. */
+function processesOf({ pid }: ChildProcess): FoundProcess[] {
   const rows = execFileSync('ps', ['-A', '-o', 'pgid=,pid=,stat=,comm='], { encoding: 'utf8' }).split('\n')
-  const found = rows
+  return rows
     .map((it) => it.trim().split(/\s+/))
     .filter(([group, , stat]) => group === String(pid) && !stat?.startsWith('Z'))
-  return found.map(([, id, , name]) => `${name} (process ${id})`).join(', ')
+    .map(([, id, , name = '']) => ({ id: Number(id), name }))
+}
+
+/** Ends the group of a program, and what it started outside of it. */
+function killAll(child: ChildProcess, mark: string): void {
+  killGroup(child)
+  for (const { id } of processesByVariable(MARK, mark)) signal(id, 'SIGKILL')
 }
 
 function killGroup(child: ChildProcess): void {
@@ -121,11 +134,14 @@ function killGroup(child: ChildProcess): void {
   else if (child.exitCode === null) spawnSync('taskkill', ['/pid', String(child.pid), '/t', '/f'], { stdio: 'ignore' })
 }
 
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined || !platform.hasProcessGroups) return
+function signalGroup({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  if (pid !== undefined && platform.hasProcessGroups) signal(-pid, name)
+}
+
+function signal(id: number, name: NodeJS.Signals): void {
   try {
-    process.kill(-pid, signal)
+    process.kill(id, name)
   } catch {
-    // The group has ended.
+    // It has ended.
   }
 }

@@ -84,6 +84,8 @@ describe('a command that leaves a process', () => {
     ['in the background with its output open', 'sleep 1001 & exit 0'],
     ['in the background with its output closed', 'sleep 1002 > /dev/null 2>&1 & exit 0'],
     ['that ignores hangups', 'nohup sleep 1003 > /dev/null 2>&1 & exit 0'],
+    ['in a session of its own', 'setsid sleep 1004 > /dev/null 2>&1 & sleep 0.1'],
+    ['in a session of its own with its output open', 'setsid sleep 1005 & sleep 0.1'],
   ])('%s is a daemon, named with its id, and ended', async (_about, script) => {
     const exit = await run(script)
     expect(exit).toMatchObject({
@@ -92,13 +94,6 @@ describe('a command that leaves a process', () => {
     })
     const id = /\d+/.exec(exit.trouble?.kind === 'daemon' ? exit.trouble.processes : '')?.[0]
     await until(() => !isAlive(Number(id)))
-  })
-
-  test('in a session of its own with its output open is a daemon outside of its group', async () => {
-    const mark = `1004.${process.pid}`
-    const exit = await run(`setsid sleep ${mark} & sleep 0.1`)
-    expect(exit.trouble).toEqual({ kind: 'daemon', processes: 'a process outside of its group' })
-    for (const id of processesWith(mark)) process.kill(id)
   })
 
   test('that has ended is no daemon', async () => {
