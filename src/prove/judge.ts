@@ -246,9 +246,10 @@ export const rows = {
   forged_accepted: {
     weight: 'money',
     cure: 'Verify X-Platform-Signature-V2 over timestamp, dot and raw body, and the age of the timestamp, before anything else; answer 401 otherwise.',
-    find: ({ deliveries, staleChanged }) => {
+    find: ({ id, deliveries, copyChanged }) => {
+      const hasStale = id.includes('/stale') && copyChanged
       const accepted = deliveries.find(
-        (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && staleChanged)),
+        (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && hasStale)),
       )
       if (accepted === undefined) return undefined
       const what = accepted.isCopy ? 'signed 10 minutes ago, and its state changed' : 'with a wrong signature'
@@ -262,8 +263,15 @@ export const rows = {
     weight: 'money',
     cure: 'Store the update id in the same transaction as its effect, and ignore an id that is stored; do not rely on the order of arrival.',
     find: (outcome, facts) => {
-      if (!/\/(?:duplicate|late)/.test(outcome.id) || !stateDiffers(outcome, facts)) return undefined
-      const what = outcome.id.includes('/late') ? 'arrived after its successor' : 'arrived twice'
+      const [, kind = ''] = /\/(duplicate|late|kill)$/.exec(outcome.id) ?? []
+      const what = {
+        duplicate: 'arrived twice',
+        late: 'arrived after its successor',
+        kill: 'arrived again after a restart of the app',
+      }[kind]
+      const isCounted =
+        kind === 'kill' ? outcome.copyChanged && !stateDiffers(outcome, facts) : stateDiffers(outcome, facts)
+      if (what === undefined || !isCounted) return undefined
       return {
         subject: 'deliveries',
         sentence: `A delivery ${what}, and the state of your program differs from the undisturbed one.`,
