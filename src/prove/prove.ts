@@ -158,7 +158,11 @@ const recorded = ({ calls }: Outcome) =>
   calls.flatMap(({ endpoint, nth }) => (nth > 0 && canBeDisturbed(endpoint) ? [{ endpoint, nth }] : []))
 
 function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveOptions): Variant[] {
-  const all = variantsOf(recorded(one), one.deliveries.length, { programs: !isFunction, app: app !== undefined })
+  const all = variantsOf(
+    recorded(one),
+    one.deliveries.map((it) => it.type),
+    { programs: !isFunction, app: app !== undefined },
+  )
   if (only === undefined) return all
   if (only === UNDISTURBED) return []
   const variant = variantIn(only)

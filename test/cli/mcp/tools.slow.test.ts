@@ -56,7 +56,7 @@ describe('tools on the server of the session', () => {
       expect(text, tool).not.toBe('')
     }
     const { tools } = await client.listTools()
-    expect(tools.length).toBeLessThanOrEqual(20)
+    expect(tools.length).toBeLessThanOrEqual(21)
     const tried = new Set([...successes, ...refusals].map(([tool]) => tool))
     expect(tools.map((it) => it.name).filter((it) => !tried.has(it))).toEqual([])
   })
