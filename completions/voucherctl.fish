@@ -20,6 +20,7 @@ function __voucherctl_commands
                 api 'Any route by method and path, as JSON or as curl; api routes lists them' \
                 scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 conform 'Whether a platform behaves like the reference, rule by rule' \
+                prove 'Whether a program redeems twice, loses a voucher or gives goods away' \
                 load 'Calls at a rate against a platform: latencies, errors, assertions' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 open 'The page of a local server, in the browser' \

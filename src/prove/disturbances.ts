@@ -161,13 +161,14 @@ const namesOf = (of: Disturbance['of'][]) =>
   (Object.keys(disturbances) as DisturbanceName[]).filter((it) => of.includes(disturbances[it].of))
 
 /**
- * Lists the variants of a recorded run in the order in which a budget spends: all disturbances of the first call of each
- * endpoint and of the deliveries, then of the last calls, then of the rest. In each step, the slow ones come last.
+ * Lists the variants of a recorded run in the order in which a budget spends: all disturbances of the first delivery of each
+ * type and of the first call of each endpoint, then of the last calls, then of the rest. The slow ones of a step come last.
+ * @param deliveries types of the deliveries
  * @param kills what can be killed: programs that made a call, and the app after a delivery
  */
 export function variantsOf(
   calls: readonly Numbered[],
-  deliveries: number,
+  deliveries: readonly string[],
   kills: { readonly programs: boolean; readonly app: boolean },
 ): Variant[] {
   const lasts = new Map(calls.map(({ endpoint, nth }) => [endpoint, nth]))
@@ -185,11 +186,14 @@ export function variantsOf(
         .map((kind) => variantOf({ endpoint, nth, kind })),
     )
   const kinds = namesOf(['delivery']).filter((it) => it !== 'kill' || kills.app)
-  const ofDeliveries = Array.from({ length: deliveries }, (_, index) =>
-    kinds.map((kind) => variantOf({ endpoint: DELIVERIES, nth: index + 1, kind })),
-  ).flat()
-  const steps = [first, last, rest].map((some) => [...ofCalls(some, false), ...ofCalls(some, true)])
-  return [...ofCalls(first, false), ...ofDeliveries, ...ofCalls(first, true), ...steps.slice(1).flat()]
+  const ofDeliveries = (isFirst: boolean) =>
+    deliveries.flatMap((type, at) =>
+      (deliveries.indexOf(type) === at) === isFirst
+        ? kinds.map((kind) => variantOf({ endpoint: DELIVERIES, nth: at + 1, kind }))
+        : [],
+    )
+  const steps = [first, last, rest].flatMap((some) => [...ofCalls(some, false), ...ofCalls(some, true)])
+  return [...ofDeliveries(true), ...steps, ...ofDeliveries(false)]
 }
 
 /**

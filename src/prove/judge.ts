@@ -1,5 +1,4 @@
 import { asMembers } from '../values/json.js'
-import { subjectOf } from './disturbances.js'
 import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
 import type { Weight } from './result.js'
 import { callKey } from './same-call.js'
@@ -15,7 +14,7 @@ export interface Facts {
   readonly goesOn: boolean | undefined
 }
 
-/** What shows a finding: its subject, a call such as `vouchers.redeem#1` or the program, and a sentence. */
+/** What shows a finding: its subject, such as `vouchers.redeem`, by which it is reported once, and a sentence. */
 interface Shown {
   readonly subject: string
   readonly sentence: string
@@ -35,7 +34,6 @@ const REFUSED_SENDS_MAX = 3
 const final = new Set([400, 401, 403, 404, 409])
 const unknownAfter = new Set(['drop_response', 'cut_connection', 'cut_body', 'silence', 'hang'])
 
-const nameOf = (it: Sent) => subjectOf({ endpoint: it.endpoint ?? it.path, nth: it.nth })
 const ofPlatform = (it: Sent) => it.endpoint ?? it.path
 const isTwin = ({ id }: Outcome) => id.includes('/twins')
 const said = (it: Outcome) => (believesDone(it) ? 'Your program said done' : 'Your program said not done to the end')
@@ -139,7 +137,7 @@ export const rows = {
             )
             if (call === undefined) return undefined
             const sentence = `${ofPlatform(call)} had an unknown outcome, and your program sent the same call again under another idempotency key.`
-            return { subject: nameOf(call), sentence }
+            return { subject: ofPlatform(call), sentence }
           }),
   },
   changed_body: {
@@ -149,7 +147,7 @@ export const rows = {
       const call = calls.find((it) => it.code === 'IDEMPOTENCY_KEY_REUSED')
       return (
         call && {
-          subject: nameOf(call),
+          subject: ofPlatform(call),
           sentence: `Your program sent ${ofPlatform(call)} again under the same idempotency key with another body, and got 409 IDEMPOTENCY_KEY_REUSED.`,
         }
       )
@@ -246,9 +244,10 @@ export const rows = {
   forged_accepted: {
     weight: 'money',
     cure: 'Verify X-Platform-Signature-V2 over timestamp, dot and raw body, and the age of the timestamp, before anything else; answer 401 otherwise.',
-    find: ({ deliveries, staleChanged }) => {
+    find: ({ id, deliveries, copyChanged }) => {
+      const hasStale = id.includes('/stale') && copyChanged
       const accepted = deliveries.find(
-        (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && staleChanged)),
+        (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && hasStale)),
       )
       if (accepted === undefined) return undefined
       const what = accepted.isCopy ? 'signed 10 minutes ago, and its state changed' : 'with a wrong signature'
@@ -262,8 +261,15 @@ export const rows = {
     weight: 'money',
     cure: 'Store the update id in the same transaction as its effect, and ignore an id that is stored; do not rely on the order of arrival.',
     find: (outcome, facts) => {
-      if (!/\/(?:duplicate|late)/.test(outcome.id) || !stateDiffers(outcome, facts)) return undefined
-      const what = outcome.id.includes('/late') ? 'arrived after its successor' : 'arrived twice'
+      const [, kind = ''] = /\/(duplicate|late|kill)$/.exec(outcome.id) ?? []
+      const what = {
+        duplicate: 'arrived twice',
+        late: 'arrived after its successor',
+        kill: 'arrived again after a restart of the app',
+      }[kind]
+      const isCounted =
+        kind === 'kill' ? outcome.copyChanged && !stateDiffers(outcome, facts) : stateDiffers(outcome, facts)
+      if (what === undefined || !isCounted) return undefined
       return {
         subject: 'deliveries',
         sentence: `A delivery ${what}, and the state of your program differs from the undisturbed one.`,

@@ -11,8 +11,8 @@ import { canonical } from './same-call.js'
 
 /** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
 const PATIENCE = { times: 5, ms: 30_000 }
-/** Time that a variant without a response may take. */
-const SLOW_MS = UNANSWERED_MS + 5_000
+/** Time before the start of a last variant without a response. */
+const SPARE_MS = 5_000
 /** Patience with the first run, whose length nobody knows. */
 const FIRST_PATIENCE_MS = 60_000
 
@@ -158,7 +158,11 @@ const recorded = ({ calls }: Outcome) =>
   calls.flatMap(({ endpoint, nth }) => (nth > 0 && canBeDisturbed(endpoint) ? [{ endpoint, nth }] : []))
 
 function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveOptions): Variant[] {
-  const all = variantsOf(recorded(one), one.deliveries.length, { programs: !isFunction, app: app !== undefined })
+  const all = variantsOf(
+    recorded(one),
+    one.deliveries.map((it) => it.type),
+    { programs: !isFunction, app: app !== undefined },
+  )
   if (only === undefined) return all
   if (only === UNDISTURBED) return []
   const variant = variantIn(only)
@@ -173,13 +177,15 @@ function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveO
   throw new CannotProve(`--only names no variant: ${only}.`, `${hint}List them with --list.`)
 }
 
-/** A run in which nothing was disturbed proves nothing. */
-function requireEffect({ runs, findings }: ProveReport, { only, signal }: ProveOptions): void {
-  if (findings.length > 0 || runs.variants > runs.no_effect || only === UNDISTURBED || signal.aborted) return
-  const why = runs.variants === 0 ? 'no variant fitted into the budget' : 'no variant had an effect'
+/** A run in which nothing was disturbed and judged proves nothing. */
+function requireEffect({ runs, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
+  if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED) return
+  if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+  const unjudged = not_proved.find((it) => it.startsWith('Not judged: '))
+  const why = runs.variants === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
   throw new CannotProve(
-    `Nothing was disturbed: ${why}.`,
-    'Give it more time with --budget, or list the variants with --list.',
+    `Nothing was disturbed. ${unjudged ?? why}`,
+    'Give it more time with --budget and --patience, or list the variants with --list.',
   )
 }
 
@@ -191,7 +197,7 @@ async function scenarioOf(runner: Runner, report: ProveReport, trials: Trials, o
   return runner.recording()
 }
 
-const patienceOf = (trials: Trials, { patienceMs }: ProveOptions) =>
+const patienceOf = (trials: Trials, { patienceMs }: Pick<ProveOptions, 'patienceMs'>) =>
   patienceMs ?? PATIENCE.times * Math.max(...trials.map((it) => it.durationMs)) + PATIENCE.ms
 
 /** Runs variants until all are done or the budget is spent, then pairs of disturbances. */
@@ -208,8 +214,11 @@ async function runVariants(
   const failed: { readonly id: string; readonly reason: string }[] = []
   const queue = [...variants]
   const seen = new Set([sequenceOf(trials[0])])
+  /** The longest variant without a response, and whether one has yet to run. */
+  let slow = { ms: UNANSWERED_MS, isDue: budgetMs > 2 * UNANSWERED_MS }
   const take = (variant: Variant, outcome: Outcome) => {
     outcomes.push(outcome)
+    if (isSlow(variant)) slow = { ms: Math.max(slow.isDue ? 0 : slow.ms, outcome.durationMs), isDue: false }
     const sequence = sequenceOf(outcome)
     if (only === undefined && !seen.has(sequence)) {
       queue.push(...pairsOf(variant, laterCalls(variant, outcome), !options.isFunction))
@@ -218,7 +227,7 @@ async function runVariants(
   }
   const work = async (runner: Runner) => {
     while (!signal.aborted && performance.now() < deadline) {
-      const variant = takeNext(queue, deadline - performance.now(), budgetMs)
+      const variant = takeNext(queue, deadline - performance.now(), slow)
       if (variant === undefined) return
       try {
         const outcome = await runner.run(variant, { again, patienceMs })
@@ -235,11 +244,13 @@ async function runVariants(
   return { outcomes, failed, notRun: queue }
 }
 
-/** Takes the next variant; a slow one, if the time left of a long budget just suffices for one. */
-function takeNext(queue: Variant[], msLeft: number, budgetMs: number): Variant | undefined {
-  const isLast = msLeft <= SLOW_MS && budgetMs >= 2 * SLOW_MS
-  const at = isLast ? Math.max(0, queue.findIndex(isSlow)) : 0
-  return queue.splice(at, 1)[0]
+/** Takes the next variant that fits into the time left; of a long budget, the end belongs to one without a response. */
+function takeNext(queue: Variant[], msLeft: number, slow: { readonly ms: number; readonly isDue: boolean }) {
+  const fits = (it: Variant) => !isSlow(it) || msLeft >= slow.ms
+  const isLast = slow.isDue && msLeft < slow.ms + SPARE_MS
+  const chosen = (isLast ? queue.find((it) => isSlow(it) && fits(it)) : undefined) ?? queue.find(fits)
+  if (chosen !== undefined) queue.splice(queue.indexOf(chosen), 1)
+  return chosen
 }
 
 /** What the platform did with each call: two variants with one sequence differ in nothing that a second disturbance could show. */
@@ -269,7 +280,11 @@ export function factsOf([one, two]: Trials, outcomes: readonly Outcome[], orders
  * True if each run of the action is an order of its own: its order ids are new in each run, and a run after one that is
  * done issues again, or is refused. A program that remembers its order does neither.
  */
-async function eachRunIsAnOrder(runner: Runner, [one, two]: Trials, options: ProveOptions): Promise<boolean> {
+export async function eachRunIsAnOrder(
+  runner: Runner,
+  [one, two]: Trials,
+  options: Pick<ProveOptions, 'patienceMs'>,
+): Promise<boolean> {
   if (orderIds(one) === orderIds(two)) return false
   const twice = await runner.run(undefined, { again: 0, patienceMs: patienceOf([one, two], options), runsTwice: true })
   return twice.after.length > one.after.length || twice.runs.some((it) => !it.believesDone)

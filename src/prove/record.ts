@@ -43,7 +43,7 @@ export interface Delivered {
   /** Null if the receiver did not answer. */
   readonly status: number | null
   readonly fault: string | undefined
-  /** True for the stale copy of a delivery that `prove` itself sends. */
+  /** True for a copy of a delivery that `prove` itself sends: a stale one, or one after a restart of the app. */
   readonly isCopy: boolean
 }
 
@@ -89,8 +89,8 @@ export interface Outcome {
   readonly after: Ledger
   /** Output of `--state`: null without the command. */
   readonly state: string | null
-  /** True if a stale delivery changed the state. */
-  readonly staleChanged: boolean
+  /** True if a copy of a delivery changed the state. */
+  readonly copyChanged: boolean
   /** Calls that still waited when the platform ended their wait. */
   readonly waited: readonly Sent[]
   readonly leaks: readonly Leak[]

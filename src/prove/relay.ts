@@ -60,14 +60,17 @@ export class Relay {
     this.#count = 0
   }
 
-  /** Sends a copy of a delivery under a new update id, signed rightly for a time of long ago; false if there is none. */
-  async sendStale(nth: number): Promise<boolean> {
+  /**
+   * Sends a delivery once more; false if there is none. A stale copy has a new update id, and is signed rightly for a
+   * time of long ago; any other one is as the platform sends after its 2xx was lost.
+   */
+  async sendCopy(nth: number, isStale: boolean): Promise<boolean> {
     const sent = this.#bodies.get(nth)
     if (sent === undefined) return false
     const update = parseObject(sent.body.toString())
-    const updateId = COPY + Number(update?.update_id)
-    const rawBody = Buffer.from(JSON.stringify({ ...update, update_id: updateId }))
-    const timestamp = Math.floor(Date.now() / 1000) - STALE_SECONDS
+    const updateId = Number(update?.update_id) + (isStale ? COPY : 0)
+    const rawBody = isStale ? Buffer.from(JSON.stringify({ ...update, update_id: updateId })) : sent.body
+    const timestamp = Math.floor(Date.now() / 1000) - (isStale ? STALE_SECONDS : 0)
     const headers = { ...sent.headers, ...signWebhook({ rawBody, secrets: [this.#secret], timestamp, updateId }) }
     await this.#forward(nth, headers, rawBody, true)
     return true

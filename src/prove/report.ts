@@ -133,7 +133,7 @@ function remarksOf(outcomes: readonly Outcome[]): string[] {
   const all = outcomes.flatMap((it) => [
     ...it.leaks.filter(({ isFinding }) => !isFinding).map(({ what, where }) => `It printed ${what} in ${where}.`),
     ...it.deliveries
-      .filter(({ isCopy, status }) => isCopy && !it.staleChanged && status !== null && status < 300)
+      .filter(({ isCopy, status }) => isCopy && !it.copyChanged && status !== null && status < 300)
       .map(
         () =>
           'It answered 2xx to a delivery that was signed 10 minutes ago; its state did not change, or is not known.',

@@ -121,12 +121,12 @@ export class Runner {
       const tookEffect = planted.map((it) => it.tookEffect())
       endAll(planted)
       await this.#repeat(trial, variant, settings)
-      const { state, staleChanged, staleSent } = await this.#readState(trial, variant)
+      const { state, copyChanged, copySent } = await this.#readState(trial, variant)
       await this.#stopApp(trial)
       const calls = ground.calls.toSorted((a, b) => a.startedAt - b.startedAt)
       return {
         id: variant?.id ?? 'undisturbed',
-        tookEffect: strikes.every(({ kind }, index) => (kind === 'stale' ? staleSent : tookEffect[index])),
+        tookEffect: strikes.every(({ kind }, index) => (kind === 'stale' ? copySent : tookEffect[index])),
         runs: trial.runs,
         calls,
         deliveries: this.#relay?.delivered ?? [],
@@ -134,7 +134,7 @@ export class Runner {
         taken: planted.map((it) => it.taken?.()).find((it) => it !== undefined),
         after: await ground.ledger(),
         state,
-        staleChanged,
+        copyChanged,
         waited: calls.filter((it) => waited.has(it.requestId)),
         leaks: leaksOf(trial.exits, state, calls, ground.secrets),
         moments: trial.moments,
@@ -182,7 +182,8 @@ export class Runner {
     if (runsTwice) await this.#act(trial, 1, 1, patienceMs)
     const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
-    for (let number = 1; number <= repeats && !believesDone(trial); number += 1) {
+    const { signal } = this.#options
+    for (let number = 1; number <= repeats && !believesDone(trial) && !signal.aborted; number += 1) {
       this.#ground.faults.clear()
       await this.#act(trial, number, 1, patienceMs)
     }
@@ -220,8 +221,12 @@ export class Runner {
       for (const it of this.#actions) it.kill?.()
     }
     overdue.addEventListener('abort', end)
+    // An interrupt may come while the app starts.
+    if (signal.aborted) end()
     const left = new Promise<Exit>((resolve) => {
-      overdue.addEventListener('abort', () => resolve({ code: null, stdout: '', stderr: '' }))
+      const leave = () => resolve({ code: null, stdout: '', stderr: '' })
+      overdue.addEventListener('abort', leave)
+      if (signal.aborted) leave()
     })
     try {
       return await Promise.all(
@@ -246,14 +251,14 @@ export class Runner {
     trial.unjudged = `Its deliveries did not settle within ${SETTLE_MS_MAX / 1000} s.`
   }
 
-  /** Reads the program's own state, and once more after a stale delivery. */
+  /** Reads the program's own state, and once more after a copy of a delivery. */
   async #readState(trial: Trial, variant: Variant | undefined) {
     await this.#startApp(trial)
     const state = await this.#command('state')
-    const stale = variant?.strikes.find((it) => it.kind === 'stale')
-    if (stale === undefined) return { state, staleSent: false, staleChanged: false }
-    const staleSent = (await this.#relay?.sendStale(stale.nth)) ?? false
-    return { state, staleSent, staleChanged: (await this.#command('state')) !== state }
+    const copied = variant?.strikes.find(({ kind }) => kind === 'stale' || kind === 'kill')
+    if (copied === undefined) return { state, copySent: false, copyChanged: false }
+    const copySent = (await this.#relay?.sendCopy(copied.nth, copied.kind === 'stale')) ?? false
+    return { state, copySent, copyChanged: (await this.#command('state')) !== state }
   }
 
   /** Starts the app unless it runs. After a disturbance it may fail to start: its action then fails too. */

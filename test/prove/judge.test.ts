@@ -568,7 +568,7 @@ describe('a receiver of deliveries', () => {
       'forged_accepted',
       'changes its state by a stale delivery',
       id('stale'),
-      { deliveries: [delivered(), copy], staleChanged: true },
+      { deliveries: [delivered(), copy], copyChanged: true },
     ],
     ['delivery_counted_twice', 'has another state after a duplicate', id('duplicate'), { state: other }],
     ['delivery_counted_twice', 'has another state after a late delivery', id('late'), { state: other }],

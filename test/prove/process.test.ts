@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { commandOf, OUTPUT_MAX } from '../../src/prove/process.js'
 import { temporaryDir } from '../support/cli/cli.js'
-import { isAlive, processesWith } from '../support/prove/processes.js'
+import { isAlive, processesWith, until } from '../support/prove/processes.js'
 
 const env = { PATH: process.env.PATH }
 const start = (script: string, variables: Record<string, string> = {}, cwd = '.') =>
@@ -57,7 +57,7 @@ describe('a killed command', () => {
   test('keeps what it printed before, and has no exit code', async () => {
     const file = join(temporaryDir(), 'printed')
     const started = start(`echo begun; touch ${file}; exec sleep 1000`)
-    await vi.waitUntil(() => existsSync(file))
+    await until(() => existsSync(file))
     started.kill?.()
     expect(await started.ended).toEqual({ code: null, stdout: 'begun\n', stderr: '' })
   })
@@ -65,11 +65,11 @@ describe('a killed command', () => {
   test('ends with all processes of its group', async () => {
     const file = join(temporaryDir(), 'child')
     const started = start(`sleep 1000 & echo $! > ${file}.new; mv ${file}.new ${file}; wait`)
-    await vi.waitUntil(() => existsSync(file))
+    await until(() => existsSync(file))
     started.kill?.()
     expect(await started.ended).toEqual({ code: null, stdout: '', stderr: '' })
     const child = Number(readFileSync(file, 'utf8'))
-    await vi.waitUntil(() => !isAlive(child))
+    await until(() => !isAlive(child))
   })
 
   test('can be killed again after its end', async () => {
@@ -91,7 +91,7 @@ describe('a command that leaves a process', () => {
       trouble: { kind: 'daemon', processes: expect.stringMatching(/^sleep \(process \d+\)$/) },
     })
     const id = /\d+/.exec(exit.trouble?.kind === 'daemon' ? exit.trouble.processes : '')?.[0]
-    await vi.waitUntil(() => !isAlive(Number(id)))
+    await until(() => !isAlive(Number(id)))
   })
 
   test('in a session of its own with its output open is a daemon outside of its group', async () => {
@@ -116,6 +116,6 @@ describe('a command that prints more than 16 MiB', () => {
   test('is ended with all of its group', async () => {
     const mark = `1005.${process.pid}`
     await run(`sleep ${mark} & yes`)
-    await vi.waitUntil(() => processesWith(mark).length === 0)
+    await until(() => processesWith(mark).length === 0)
   })
 })

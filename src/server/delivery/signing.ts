@@ -2,7 +2,7 @@ import { FAULT_HEADER, type FaultKind } from '../../contract/platform/fault-kind
 import type { WebhookRow } from '../../domain/bot/rows.js'
 import type { Keyring } from '../../domain/keyring.js'
 import { unseal } from '../../domain/sealing.js'
-import { DEFAULT_TOLERANCE_SECONDS, signWebhook } from '../../webhook/signature.js'
+import { DEFAULT_TOLERANCE_SECONDS, signWebhook, webhookHeaders } from '../../webhook/signature.js'
 
 /** Age of a stale signature: twice the tolerance of a receiver. */
 const STALE_SECONDS = 2 * DEFAULT_TOLERANCE_SECONDS
@@ -40,15 +40,21 @@ export function deliveryHeaders(
   timestamp: number,
   fault?: FaultKind,
 ): Record<string, string> {
+  const signed = signWebhook({
+    rawBody,
+    secrets,
+    timestamp: fault === 'stale' ? timestamp - STALE_SECONDS : timestamp,
+    updateId,
+  })
   return {
     'Content-Type': 'application/json',
     'User-Agent': 'voucherctl',
-    ...signWebhook({
-      rawBody,
-      secrets: fault === 'forged' ? secrets.map((it) => `${it} forged`) : secrets,
-      timestamp: fault === 'stale' ? timestamp - STALE_SECONDS : timestamp,
-      updateId,
-    }),
+    ...signed,
+    ...(fault === 'forged' && { [webhookHeaders.signature]: almostRight(signed[webhookHeaders.signature]) }),
     ...(fault && { [FAULT_HEADER]: fault }),
   }
 }
+
+/** Changes only the last digit of each signature, so that a receiver that compares a part of it accepts the delivery. */
+const almostRight = (signatures: string) =>
+  signatures.replaceAll(/[\da-f](?=,|$)/g, (digit) => (digit === '0' ? '1' : '0'))

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { temporaryDir } from '../../support/cli/cli.js'
 import { mcpClient } from '../../support/cli/mcp.js'
@@ -37,11 +38,13 @@ const refusals: readonly (readonly [tool: string, input: Record<string, unknown>
   ['snapshot_restore', { name: 'none' }, 'SNAPSHOT_NOT_FOUND'],
   ['run_scenario', { yaml: 'steps: 1' }, 'INVALID_INPUT'],
   ['conform', { group: 'none' }, 'USAGE'],
+  ['prove', { command: 'node shop.js' }, 'WRITE_NOT_ALLOWED'],
+  ['prove', {}, 'WRITE_NOT_ALLOWED'],
   ['rule', { anchor: 'retry-shedule' }, 'USAGE'],
 ]
 
 /** Tools that need no server. */
-const own = ['describe_endpoint', 'explain_code', 'rule', 'run_scenario']
+const own = ['describe_endpoint', 'explain_code', 'prove', 'rule', 'run_scenario']
 
 describe('tools on the server of the session', () => {
   test('every tool succeeds and returns text and data of its schema', async () => {
@@ -53,7 +56,7 @@ describe('tools on the server of the session', () => {
       expect(text, tool).not.toBe('')
     }
     const { tools } = await client.listTools()
-    expect(tools.length).toBeLessThanOrEqual(20)
+    expect(tools.length).toBeLessThanOrEqual(21)
     const tried = new Set([...successes, ...refusals].map(([tool]) => tool))
     expect(tools.map((it) => it.name).filter((it) => !tried.has(it))).toEqual([])
   })
@@ -166,5 +169,25 @@ describe('tools on a server of the environment', () => {
     const { data } = await call('conform', { group: 'lists', changes: true })
     expect((data as { holds: number }).holds).toBeGreaterThan(5)
     await server.close()
+  })
+})
+
+describe('the tool prove', () => {
+  const shop = fileURLToPath(new URL('../../prove/shops/wrong/key-per-attempt.mjs', import.meta.url))
+  const command = `node '${shop}' order-1`
+  const variant = 'vouchers.redeem#1/drop_response'
+
+  test('runs a command that the user permitted, and returns what it found', async () => {
+    const { call } = await mcpClient(['--prove', command], { home: temporaryDir() })
+    const { data, text } = await call('prove', { only: variant })
+    expect(text).toContain('Findings: 2.')
+    expect(data).toMatchObject({ findings: [{ finding: 'new_key', variants: [variant] }, { finding: 'voucher_lost' }] })
+  })
+
+  test('refuses another command, and names the permitted one that is close', async () => {
+    const { call } = await mcpClient(['--prove', 'node shop.js'], { home: temporaryDir() })
+    const { isError, text } = await call('prove', { command: 'node shop.mjs' })
+    expect(isError).toBe(true)
+    expect(text).toContain('Did you mean node shop.js?')
   })
 })

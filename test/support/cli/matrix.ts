@@ -106,6 +106,8 @@ const others: Readonly<Record<string, MatrixRow>> = {
     verdict: true,
     exits: { ok: 12, '4xx': 12, 'broken pipe': 12 },
   },
+  // Exits 2 because the program makes no call.
+  prove: { args: 'true', local: true, exits: { ok: 2, bare: 3 } },
   // Exits 9 because the response has not the external id of the call.
   load: { args: '--template tpl_01 --duration 10ms', data: issuedVoucher, exits: { ok: 9, 'broken pipe': 9, bare: 3 } },
   // Exits 2 because nothing was recorded.

@@ -74,7 +74,7 @@ export const outcome = (id: string, members: Partial<Outcome> = {}): Outcome => 
   taken: undefined,
   after: [],
   state: null,
-  staleChanged: false,
+  copyChanged: false,
   waited: [],
   leaks: [],
   moments: [],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ProvedByCommand } from '../../../src/cli/prove/lines.js'
 import { type Variant, variantIn } from '../../../src/prove/disturbances.js'
 import { commandOf } from '../../../src/prove/process.js'
-import { factsOf } from '../../../src/prove/prove.js'
+import { eachRunIsAnOrder, factsOf } from '../../../src/prove/prove.js'
 import type { Outcome } from '../../../src/prove/record.js'
 import { Runner } from '../../../src/prove/runner.js'
 import { wordsOf } from '../../../src/prove/words.js'
@@ -68,7 +68,8 @@ export function recordShop(shop: Shop, variants: readonly Variant[]) {
       const trials = [await runner.run(undefined, settings), await runner.run(undefined, settings)] as const
       const outcomes: Outcome[] = []
       for (const it of variants) outcomes.push(await runner.run(it, settings))
-      return { trials, outcomes, facts: factsOf(trials, outcomes, false) }
+      const ordersDiffer = await eachRunIsAnOrder(runner, trials, settings)
+      return { outcomes, facts: factsOf(trials, outcomes, ordersDiffer) }
     } finally {
       await runner.close()
     }

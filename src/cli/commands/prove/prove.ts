@@ -15,7 +15,7 @@ import { seedFlag } from '../../server/seed-file.js'
 const flags = {
   ...seedFlag,
   app: text('COMMAND', 'Program beside the action, started for each variant'),
-  ready: matching('URL', 'Address of the app, 2xx when it is ready', URL.canParse, 'must be a URL'),
+  ready: matching('URL', 'Address of the app, 2xx when ready', URL.canParse, 'must be a URL'),
   webhook: matching(
     'BOT=URL',
     'Receiver of the updates of a bot, a loopback address',
@@ -27,27 +27,27 @@ const flags = {
   shell: toggle('Run --app, --state and --reset with sh -c'),
   env: listOf(
     'NAME=TEXT',
-    'Variable such as SHOP_URL={base_url}',
+    'Variable, such as SHOP_URL={base_url}',
     (it) => /^[A-Za-z_]\w*=/.test(it),
     'must be NAME=TEXT',
   ),
   again: integer('N', 'Repeats of an action that was not done, default 1', 0, 100),
-  patience: duration('Longest variant, default 30s and 5 undisturbed runs', 1),
+  patience: duration('Longest variant, default 5 undisturbed runs and 30s', 1),
   budget: duration('Time for all variants, default 60s', 1),
   only: text('VARIANT', 'Only this variant'),
   list: toggle('List the variants without running them'),
-  jobs: integer('N', 'Variants side by side, each on its server, default 1', 1, 16),
+  jobs: integer('N', 'Variants at the same time, default 1', 1, 16),
   'fail-on': choice(['money', 'any'], 'Findings that fail the run, default any'),
   junit: text('FILE', 'Write a JUnit report'),
-  scenario: text('FILE', 'Write the first finding as a scenario'),
+  scenario: text('FILE', 'Write the calls of the first finding as a scenario'),
 }
 /** Exit codes and judgements: rules/cli.md#prove. */
 export const prove = leaf({
   name: 'prove',
   summary: 'Try whether a program redeems twice, loses a voucher or gives goods away',
   notes: [
-    'COMMAND is one business action: one purchase, one till receipt, one import. Exit code 0 means done, another one not done. It finds a server in memory at VOUCHERCTL_BASE_URL with VOUCHERCTL_TOKEN, and an issued voucher in VOUCHERCTL_CODE.',
-    'It runs twice undisturbed, then once for each disturbance of each call. Exit codes: 0 nothing found, 1 findings, 2 the program cannot be tried. All variables, disturbances and findings: `voucherctl help proving`.',
+    'COMMAND is one business action: one purchase, one till receipt, one import. Exit code 0 means done, another one not done. It finds a server in VOUCHERCTL_BASE_URL, VOUCHERCTL_TOKEN, VOUCHERCTL_TEMPLATE_ID, VOUCHERCTL_CODE (an issued voucher), VOUCHERCTL_RECIPIENT, VOUCHERCTL_BOT_TOKEN, VOUCHERCTL_CHAT_ID and VOUCHERCTL_WEBHOOK_SECRET. It is in memory.',
+    'The command runs the action twice undisturbed, then once for each disturbance of each call, and compares what the program believes with what the platform has. Exit codes: 0 nothing found, 1 findings, 2 the program cannot be tried. The guide: `voucherctl help proving`.',
   ],
   positional: {
     name: 'COMMAND',

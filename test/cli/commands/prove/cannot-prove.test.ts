@@ -1,0 +1,247 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { cli, type Ran, temporaryDir } from '../../../support/cli/cli.js'
+import { closedPort } from '../../../support/closed-port.js'
+import { listen } from '../../../support/listen.js'
+import { processesWith, until } from '../../../support/prove/processes.js'
+
+const api = '"$VOUCHERCTL_BASE_URL/api/v1/open-platform/vouchers'
+const curl = 'curl -fsS --max-time 5 -H "Authorization: Bearer $VOUCHERCTL_TOKEN"'
+const list = `${curl} -o /dev/null ${api}/templates"`
+const redeem =
+  `${curl} -o /dev/null -H 'Content-Type: application/json' -H 'Idempotency-Key: order-1' ` +
+  `-d "{\\"credential\\":{\\"type\\":\\"redeem_code\\",\\"value\\":\\"$VOUCHERCTL_CODE\\"}}" ${api}/redeem"`
+const receiver = fileURLToPath(new URL('../../../support/prove/receiver.js', import.meta.url))
+
+interface Proved extends Ran {
+  readonly home: string
+}
+
+/** Runs `voucherctl prove` with a shell script as the action; its processes inherit PROVE_HOME. */
+async function prove(script: string, flags: readonly string[] = [], home = temporaryDir()): Promise<Proved> {
+  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
+  return { ...(await cli(['prove', ...flags, '--', 'sh', '-c', script], { home, env })), home }
+}
+
+/** Expects exit code 2 with a sentence and a cure, nothing on stdout, and no process left. */
+async function expectRefusal({ exit, stdout, stderr, home }: Proved, sentence: RegExp, cure: RegExp) {
+  expect(stderr).toMatch(sentence)
+  expect(stderr).toMatch(cure)
+  expect([exit, stdout]).toEqual([2, ''])
+  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
+}
+
+const actions: readonly (readonly [about: string, script: string, flags: string, sentence: RegExp, cure: RegExp])[] = [
+  [
+    'fails undisturbed',
+    'echo "no till"; echo "no drawer" >&2; exit 3',
+    '',
+    /^error: The program fails undisturbed: exit code 3\. It printed: \(NOTHING_PROVED\)\n {2}no till\n {2}no drawer\n/,
+    /It must end with exit code 0/,
+  ],
+  ['fails without output', 'exit 1', '', /fails undisturbed: exit code 1\. It printed nothing\./, /exit code 0/],
+  ['ends by a signal', 'kill -9 $$', '', /fails undisturbed: a signal\./, /exit code 0/],
+  [
+    'prints a secret when it fails',
+    'echo "$VOUCHERCTL_TOKEN $VOUCHERCTL_CODE"; exit 1',
+    '',
+    /\n {2}\[the application token\] \[the code of the voucher\]\n/,
+    /exit code 0/,
+  ],
+  ['makes no call', 'echo paid', '', /Nothing to disturb: it did not call the server/, /--env SHOP_URL='\{base_url\}'/],
+  [
+    'calls another server',
+    'curl -s --max-time 1 http://127.0.0.1:9/ || true',
+    '',
+    /Nothing to disturb/,
+    /VOUCHERCTL_BASE_URL|--env/,
+  ],
+  ['never ends', `${list}; exec sleep 1000`, '--patience 1s', /did not end: it ran longer than 1 s/, /--patience/],
+  [
+    'leaves a process',
+    `${list}; sleep 1000 & exit 0`,
+    '',
+    /ended and left running: sleep \(process \d+\)\./,
+    /start it with --app/,
+  ],
+  [
+    'leaves a process that ignores hangups',
+    `${list}; nohup sleep 1000 > /dev/null 2>&1 & exit 0`,
+    '',
+    /ended and left running: .*\(process \d+\)/,
+    /start it with --app/,
+  ],
+  [
+    'needs a terminal',
+    'read answer < /dev/tty',
+    '',
+    /fails undisturbed: exit code \d+/,
+    /It has no terminal and no input\./,
+  ],
+  ['needs input', 'read answer', '', /fails undisturbed: exit code 1/, /It has no terminal and no input\./],
+  ['prints 1 GB', `${list}; yes | head -c 1000000000`, '', /printed more than 16 MiB, and was ended/, /into a file/],
+  [
+    'changes its behaviour',
+    `if [ -e done ]; then ${list}; else touch done; ${redeem}; fi`,
+    '',
+    /Two undisturbed runs ended differently: the vouchers have other states/,
+    /--reset puts/,
+  ],
+  [
+    'has a state that cannot be read',
+    list,
+    '--state false',
+    /--state ended with exit code 1\. It printed nothing\./,
+    /Check the command of --state/,
+  ],
+  [
+    'has a reset that does not exist',
+    list,
+    '--reset no-such-reset',
+    /--reset ended with the error ENOENT/,
+    /Check the command of --reset/,
+  ],
+  [
+    'is disturbed by an unknown variant',
+    redeem,
+    '--only vouchers.redeem#1/drop_respnse',
+    /--only names no variant: vouchers\.redeem#1\/drop_respnse/,
+    /Did you mean vouchers\.redeem#1\/drop_response\? List them with --list\./,
+  ],
+  [
+    'has a webhook of an unknown bot',
+    redeem,
+    '--webhook tea_bot=http://127.0.0.1:1/',
+    /--webhook names no bot of the seed: tea_bot\./,
+    /Its bots: coffee_bot\./,
+  ],
+]
+
+test.each(actions)('prove refuses a program that %s', async (_about, script, flags, sentence, cure) => {
+  const given = flags === '' ? [] : flags.split(' ')
+  await expectRefusal(await prove(script, given), sentence, cure)
+})
+
+test('prove refuses a command that does not exist', async () => {
+  const ran = await cli('prove -- no-such-program order-1', { env: { PATH: process.env.PATH ?? '' } })
+  expect(ran).toMatchObject({ exit: 2, stdout: '' })
+  expect(ran.stderr).toMatch(/The command could not be started \(ENOENT\)\..*\nhint: Check its name and path/)
+})
+
+test('prove without a command asks for one', async () => {
+  expect(await cli('prove', {})).toMatchObject({ exit: 3, stdout: '' })
+})
+
+const usages: readonly (readonly [about: string, flags: readonly string[], sentence: RegExp])[] = [
+  [
+    'an open quote in --app',
+    ['--app', 'node "shop.js', '--ready', 'http://127.0.0.1:1/'],
+    /--app holds no command, or a quote in it is open/,
+  ],
+  ['an open quote in --state', ['--state', "cat 'a"], /--state holds no command, or a quote/],
+  ['an empty --reset', ['--reset', ' '], /--reset holds no command/],
+  ['--app without --ready', ['--app', 'node shop.js'], /--app needs --ready URL/],
+  ['--ready without --app', ['--ready', 'http://127.0.0.1:1/'], /--app/],
+  ['--ready without a URL', ['--app', 'node', '--ready', 'health'], /must be a URL/],
+  [
+    'a webhook on another machine',
+    ['--webhook', 'coffee_bot=https://shop.example/hook'],
+    /BOT=http:\/\/127\.0\.0\.1:PORT\/PATH/,
+  ],
+  ['a variable without a name', ['--env', '1=x'], /must be NAME=TEXT/],
+  ['no jobs', ['--jobs', '0'], /--jobs/],
+  ['a budget without unit', ['--budget', 'soon'], /--budget/],
+]
+
+test.each(usages)('prove refuses %s before it starts anything', async (_about, flags, sentence) => {
+  const { exit, stdout, stderr, home } = await prove('touch started', flags)
+  expect([exit, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(sentence)
+  expect(existsSync(join(home, 'started'))).toBe(false)
+})
+
+test.each([
+  ['does not parse', 'bots: [', /seed\.yaml/],
+  ['has an unknown member', 'shops: []', /shops/],
+])('prove refuses a seed that %s', async (_about, seed, sentence) => {
+  const home = temporaryDir()
+  writeFileSync(join(home, 'seed.yaml'), seed)
+  const { exit, stdout, stderr } = await prove(list, ['--seed', 'seed.yaml'], home)
+  expect([exit, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(sentence)
+})
+
+test('prove refuses an app that ends before it is ready, with what it printed', async () => {
+  const ready = `http://127.0.0.1:${await closedPort()}/`
+  const app = `sh -c 'echo "port in use" >&2; exit 4'`
+  const ran = await prove(list, ['--app', app, '--ready', ready])
+  await expectRefusal(
+    ran,
+    /The app ended with exit code 4 \(http:.*It printed: \(NOTHING_PROVED\)\n {2}port in use\n/,
+    /Check --app, its port/,
+  )
+})
+
+test('prove refuses an app whose address something else has', async () => {
+  const port = await listen(createServer((_request, response) => response.end()))
+  const ready = `http://127.0.0.1:${port}/health`
+  const ran = await prove(list, ['--app', 'touch started', '--ready', ready])
+  await expectRefusal(
+    ran,
+    /Something else responds at http:.*health, before the app was started/,
+    /another port for the app/,
+  )
+  expect(existsSync(join(ran.home, 'started'))).toBe(false)
+})
+
+const withReceiver = async (app: (port: number) => string) => {
+  const url = `http://127.0.0.1:${await closedPort()}/`
+  const flags = ['--app', app(Number(new URL(url).port)), '--ready', url, '--webhook', `coffee_bot=${url}`]
+  return prove(redeem, flags)
+}
+
+test('prove refuses a receiver that refuses a genuine delivery', async () => {
+  const ran = await withReceiver(
+    (port) => `env VOUCHERCTL_WEBHOOK_SECRET=${'0'.repeat(32)} node ${receiver} ${port} raw`,
+  )
+  await expectRefusal(
+    ran,
+    /The receiver answered 401 to a genuine delivery/,
+    /Its secret must be VOUCHERCTL_WEBHOOK_SECRET/,
+  )
+})
+
+test('prove refuses a receiver that verifies JSON that it has written anew', async () => {
+  const ran = await withReceiver((port) => `node ${receiver} ${port} parsed`)
+  await expectRefusal(ran, /signature over a body that it has written anew/, /over the raw bytes/)
+})
+
+test('an interrupted prove ends its programs, prints what was judged and exits with 130', async () => {
+  const home = temporaryDir()
+  const stop = new AbortController()
+  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
+  // The fifth run never ends: two undisturbed ones, and the first variant with its repeat, come before it.
+  const script = `echo >> runs; [ $(wc -l < runs) -lt 5 ] || { touch fifth; exec sleep 1000; }; ${redeem}`
+  const running = cli(['prove', '--', 'sh', '-c', script], { home, env, signal: stop.signal })
+  await until(() => existsSync(join(home, 'fifth')))
+  stop.abort()
+  const { exit, stdout } = await running
+  expect(exit).toBe(130)
+  expect(stdout).toMatch(/^. (Nothing found|\w+: |One finding)/)
+  expect(stdout).toContain('vouchers.redeem#1')
+  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
+})
+
+test('prove interrupted during the first run exits with 130 and ends its program', async () => {
+  const home = temporaryDir()
+  const stop = new AbortController()
+  const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
+  const running = cli(['prove', '--', 'sh', '-c', 'touch first; exec sleep 1000'], { home, env, signal: stop.signal })
+  await until(() => existsSync(join(home, 'first')))
+  stop.abort()
+  expect((await running).exit).toBe(130)
+  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
+})
