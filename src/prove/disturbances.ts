@@ -6,122 +6,78 @@ export const UNANSWERED_MS = 20_000
 /** A fault for every further call. */
 const ALWAYS = 1_000_000
 
-/** What the platform does to a call or delivery: faults of the server, or what the runner does at a held call. */
+type PlantedFault = Omit<NewFault, 'endpoint'>
+
+/** What happens to a call or delivery. */
 interface Disturbance {
   readonly of: 'call' | 'program' | 'delivery'
-  /** Heading of its column. */
-  readonly heading: string
-  /** What happened, after the subject "the call" or "the delivery". */
-  readonly words: string
-  /** The fault of the server; null for what the runner does alone, undefined if the endpoint has no such disturbance. */
-  fault(endpoint: string): Omit<NewFault, 'endpoint'> | null | undefined
+  /** The fault of the server; absent for what the runner does alone. */
+  readonly fault?: PlantedFault
+  /** Codes of the fault by endpoint: only these have the disturbance. */
+  readonly codes?: Readonly<Record<string, string>>
   /** True if it may last as long as the time limit of the program. */
   readonly isSlow?: true
   /** True for one that pairs begin or end with. */
   readonly isPaired?: true
 }
 
-/** The refusals of a record that exists, or belongs to another till, by endpoint. */
-const refusals: Readonly<Record<string, { readonly 404?: string; readonly 409?: string }>> = {
-  'vouchers.issue': { 404: 'TEMPLATE_NOT_FOUND', 409: 'TEMPLATE_QUOTA_EXHAUSTED' },
-  'bots.issue': { 404: 'TEMPLATE_NOT_FOUND', 409: 'TEMPLATE_QUOTA_EXHAUSTED' },
-  'vouchers.verify': { 404: 'VOUCHER_NOT_FOUND' },
-  'vouchers.redeem': { 404: 'VOUCHER_NOT_FOUND', 409: 'VOUCHER_ALREADY_REDEEMED' },
-  'vouchers.redemption': { 404: 'REDEMPTION_NOT_FOUND' },
-  'vouchers.reverse': { 404: 'REDEMPTION_NOT_FOUND' },
+const hold = (at: 'received' | 'committed') => ({ kind: 'hold', at }) as const
+
+const missing = {
+  'vouchers.issue': 'TEMPLATE_NOT_FOUND',
+  'bots.issue': 'TEMPLATE_NOT_FOUND',
+  'vouchers.verify': 'VOUCHER_NOT_FOUND',
+  'vouchers.redeem': 'VOUCHER_NOT_FOUND',
+  'vouchers.redemption': 'REDEMPTION_NOT_FOUND',
+  'vouchers.reverse': 'REDEMPTION_NOT_FOUND',
 }
-
-const call = (
-  heading: string,
-  words: string,
-  fault: Omit<NewFault, 'endpoint'>,
-  more: Pick<Disturbance, 'isSlow' | 'isPaired'> = {},
-): Disturbance => ({ of: 'call', heading, words, fault: () => fault, ...more })
-
-const refused = (status: 404 | 409, words: string): Disturbance => ({
-  of: 'call',
-  heading: String(status),
-  words,
-  fault: (endpoint) => {
-    const code = refusals[endpoint]?.[status]
-    return code === undefined ? undefined : { kind: 'status', status, code }
-  },
-})
-
-const hold = (of: 'call' | 'program', at: 'received' | 'committed', heading: string, words: string) =>
-  ({ of, heading, words, fault: () => ({ kind: 'hold', at }) }) satisfies Disturbance
-
-const delivery = (kind: NewFault['kind'], heading: string, words: string): Disturbance => ({
-  of: 'delivery',
-  heading,
-  words,
-  fault: () => ({ kind }),
-})
-
-const alone = (of: 'program' | 'delivery', heading: string, words: string): Disturbance => ({
-  of,
-  heading,
-  words,
-  fault: () => null,
-})
+/** A redemption that another till made, or a quota that is used up. */
+const conflicting = {
+  'vouchers.issue': 'TEMPLATE_QUOTA_EXHAUSTED',
+  'bots.issue': 'TEMPLATE_QUOTA_EXHAUSTED',
+  'vouchers.redeem': 'VOUCHER_ALREADY_REDEEMED',
+}
 
 /** All disturbances, in the order of the columns. */
 export const disturbances = {
-  refuse_connection: call('refuse', 'was refused its connection', { kind: 'refuse_connection' }, { isPaired: true }),
-  error: call('503', 'failed with 503 and Retry-After', { kind: 'error' }, { isPaired: true }),
-  status_429: call('429', 'was refused with 429 and Retry-After', {
-    kind: 'status',
-    status: 429,
-    code: 'RATE_LIMITED',
-    retry_after: 1,
-  }),
-  drop_response: call(
-    'drop',
-    'was carried out, and its response was lost',
-    { kind: 'drop_response' },
-    { isPaired: true },
-  ),
-  cut_body: call('cut', 'was carried out, and half of its response was lost', { kind: 'cut_body' }),
-  revoked: call('revoked', 'and all later ones were refused as if the token had been revoked', {
-    kind: 'status',
-    status: 401,
-    code: 'TOKEN_REVOKED',
-    times: ALWAYS,
-  }),
-  refused_404: refused(404, 'was refused with 404'),
-  refused_409: refused(409, 'was refused with 409, as if another one had come first'),
-  taken: {
-    ...hold('call', 'received', 'taken', 'came after another till had redeemed the voucher'),
-    fault: (endpoint) => (endpoint === 'vouchers.redeem' ? { kind: 'hold', at: 'received' } : undefined),
-  },
-  silence: call(
-    'silence',
-    'was carried out, and got no response',
-    { kind: 'silence', hold_ms: UNANSWERED_MS },
-    { isSlow: true },
-  ),
-  hang: call(
-    'hang',
-    'was not carried out, and got no response',
-    { kind: 'hang', hold_ms: UNANSWERED_MS },
-    { isSlow: true },
-  ),
-  kill_committed: {
-    ...hold('program', 'committed', 'kill', 'was carried out, and its program was killed before the response'),
-    isPaired: true,
-  },
-  kill_answered: hold('program', 'committed', 'kill after', 'was answered, and its program was killed'),
-  twins: hold('program', 'received', 'twins', 'was made by two programs at once'),
-  duplicate: delivery('duplicate', 'twice', 'arrived twice'),
-  late: delivery('late', 'late', 'arrived after the next one'),
-  lost: delivery('lost', 'lost', 'was lost, and sent again'),
-  forged: delivery('forged', 'forged', 'had a wrong signature'),
-  stale: alone('delivery', 'stale', 'arrived once more, signed 10 minutes ago'),
-  kill: alone('delivery', 'kill', 'was accepted, and the app was killed'),
+  refuse_connection: { of: 'call', fault: { kind: 'refuse_connection' }, isPaired: true },
+  error: { of: 'call', fault: { kind: 'error' }, isPaired: true },
+  status_429: { of: 'call', fault: { kind: 'status', status: 429, code: 'RATE_LIMITED', retry_after: 1 } },
+  drop_response: { of: 'call', fault: { kind: 'drop_response' }, isPaired: true },
+  cut_body: { of: 'call', fault: { kind: 'cut_body' } },
+  revoked: { of: 'call', fault: { kind: 'status', status: 401, code: 'TOKEN_REVOKED', times: ALWAYS } },
+  refused_404: { of: 'call', fault: { kind: 'status', status: 404 }, codes: missing },
+  refused_409: { of: 'call', fault: { kind: 'status', status: 409 }, codes: conflicting },
+  // Another till redeems the voucher while the call is held.
+  taken: { of: 'call', fault: hold('received'), codes: { 'vouchers.redeem': '' } },
+  hang: { of: 'call', fault: { kind: 'hang', hold_ms: UNANSWERED_MS }, isSlow: true },
+  silence: { of: 'call', fault: { kind: 'silence', hold_ms: UNANSWERED_MS }, isSlow: true },
+  kill_committed: { of: 'program', fault: hold('committed'), isPaired: true },
+  kill_answered: { of: 'program', fault: hold('committed') },
+  twins: { of: 'program', fault: hold('received') },
+  duplicate: { of: 'delivery', fault: { kind: 'duplicate' } },
+  late: { of: 'delivery', fault: { kind: 'late' } },
+  lost: { of: 'delivery', fault: { kind: 'lost' } },
+  forged: { of: 'delivery', fault: { kind: 'forged' } },
+  stale: { of: 'delivery' },
+  kill: { of: 'delivery' },
 } as const satisfies Record<string, Disturbance>
 export type DisturbanceName = keyof typeof disturbances
 
 export const disturbanceOf = (name: DisturbanceName): Disturbance => disturbances[name]
+
+/** The fault of a disturbance; undefined if the server has none for it. */
+export function faultOf({ endpoint, kind }: Pick<Strike, 'endpoint' | 'kind'>): PlantedFault | undefined {
+  const { fault, codes } = disturbanceOf(kind)
+  const code = codes?.[endpoint]
+  return fault && code ? { ...fault, code } : fault
+}
+
+/** True if an endpoint has a disturbance. */
+const has = (endpoint: string, kind: DisturbanceName) => {
+  const { codes } = disturbanceOf(kind)
+  return codes === undefined || Object.hasOwn(codes, endpoint)
+}
 
 /** One disturbance of one call or delivery; `endpoint` is `deliveries` for a delivery. */
 export interface Strike {
@@ -180,9 +136,7 @@ export function variantsOf(
     some.flatMap(({ endpoint, nth }) =>
       namesOf(['call', 'program'])
         .filter((kind) => kills.programs || !isKill(kind))
-        .filter(
-          (kind) => (disturbanceOf(kind).isSlow ?? false) === slow && disturbanceOf(kind).fault(endpoint) !== undefined,
-        )
+        .filter((kind) => (disturbanceOf(kind).isSlow ?? false) === slow && has(endpoint, kind))
         .map((kind) => variantOf({ endpoint, nth, kind })),
     )
   const kinds = namesOf(['delivery']).filter((it) => it !== 'kill' || kills.app)

@@ -12,7 +12,7 @@ import type { Seed } from '../server/seed/schema.js'
 import { asMembers, parseJson } from '../values/json.js'
 import { CannotProve } from './cannot-prove.js'
 import { canBeDisturbed } from './disturbances.js'
-import type { Ledger, Maker, Sent } from './record.js'
+import { type Ledger, type Maker, mayBeRepeated, PLANTED_ID, type Sent } from './record.js'
 import { WatchedFaults } from './watched-faults.js'
 
 const SNAPSHOT = 'prove'
@@ -22,6 +22,9 @@ const OTHER_TILL = 'another-till'
 const RECIPIENT = 'prove-user'
 /** Longest wait for connections of a program that has ended, ms. */
 const CLOSING_MS_MAX = 2_000
+
+/** Time in which an app repeats a call whose outcome it does not know: longer than the Retry-After of a fault. */
+const RETRY_MS = 1_500
 
 /** A call from its arrival on. */
 export interface Arrived {
@@ -140,7 +143,11 @@ export class Ground {
   async settled(hasProcess: boolean, quietMs: number): Promise<void> {
     const startedAt = performance.now()
     const isOpen = () => this.#sockets.size > 0 && performance.now() < startedAt + (hasProcess ? CLOSING_MS_MAX : 0)
-    const isQuiet = () => performance.now() - Math.max(startedAt, this.#calledAt) >= quietMs
+    const isQuiet = () => {
+      const last = this.calls.findLast((it) => it.maker === 'app')
+      const ms = last !== undefined && mayBeRepeated(last) ? RETRY_MS : quietMs
+      return performance.now() - Math.max(startedAt, this.#calledAt) >= ms
+    }
     while (this.isWaiting || isOpen() || !isQuiet()) await new Promise((resolve) => setTimeout(resolve, 2))
   }
 
@@ -203,7 +210,7 @@ export class Ground {
     set('VOUCHERCTL_TEMPLATE_ID', template?.id)
     set('VOUCHERCTL_PROVE', '1')
     if (template !== undefined) {
-      const input = { template_id: template.id, external_issue_id: 'prove-1', recipient_user_id: RECIPIENT }
+      const input = { template_id: template.id, external_issue_id: PLANTED_ID, recipient_user_id: RECIPIENT }
       const issued = await this.#app.vouchers.issue(input)
       const code = issued.ok && issued.data.credentials.find((it) => it.type === 'redeem_code')?.value
       if (code) setSecret('VOUCHERCTL_CODE', code, 'the code of the voucher')

@@ -1,5 +1,5 @@
 import { asMembers } from '../values/json.js'
-import { believesDone, type Ledger, type Outcome, type Sent } from './record.js'
+import { believesDone, isUnknown, type Ledger, mayBeRepeated, type Outcome, PLANTED_ID, type Sent } from './record.js'
 import type { Weight } from './result.js'
 import { callKey } from './same-call.js'
 
@@ -32,11 +32,9 @@ const EARLY_MS = 50
 const SENDS_PER_SECOND_MAX = 10
 const REFUSED_SENDS_MAX = 3
 const final = new Set([400, 401, 403, 404, 409])
-const unknownAfter = new Set(['drop_response', 'cut_connection', 'cut_body', 'silence', 'hang'])
 
 const ofPlatform = (it: Sent) => it.endpoint ?? it.path
 const isTwin = ({ id }: Outcome) => id.includes('/twins')
-const said = (it: Outcome) => (believesDone(it) ? 'Your program said done' : 'Your program said not done to the end')
 
 /** Vouchers that the program redeemed itself. */
 function redeemedBy({ before, after, taken }: Outcome): Ledger {
@@ -47,7 +45,13 @@ function issuedBy({ before, after }: Outcome): Ledger {
   const earlier = new Set(before.map((it) => it.id))
   return after.filter((it) => !earlier.has(it.id))
 }
-const isPlanted = ({ before }: Outcome, id: string) => before.some((it) => it.id === id)
+/** True for a voucher from before the action. Its own id tells it apart: servers of --jobs have vouchers of their own. */
+const isPlanted = ({ before }: Outcome, { externalIssueId }: Ledger[number]) =>
+  before.some((it) => it.externalIssueId === externalIssueId)
+const isSame = (one: Ledger[number]) => (it: Ledger[number]) => it.externalIssueId === one.externalIssueId
+/** Names a voucher for the author of the program. */
+const voucherName = ({ externalIssueId }: Ledger[number]) =>
+  externalIssueId === PLANTED_ID ? 'the voucher of VOUCHERCTL_CODE' : `voucher ${externalIssueId}`
 
 /** The number of orders that the program believes done; one if each run is the same order. */
 const orders = (outcome: Outcome, { ordersDiffer }: Facts) =>
@@ -56,10 +60,10 @@ const orders = (outcome: Outcome, { ordersDiffer }: Facts) =>
 /** The vouchers that the program was to redeem, and did not. */
 function missingRedemptions(outcome: Outcome, facts: Facts): number {
   const [expected, actual] = [redeemedBy(facts.undisturbed), redeemedBy(outcome)]
-  const planted = expected.filter((it) => isPlanted(facts.undisturbed, it.id))
+  const planted = expected.filter((it) => isPlanted(facts.undisturbed, it))
   const own = expected.length - planted.length
-  const ownNow = actual.filter((it) => !isPlanted(outcome, it.id)).length
-  const missing = planted.filter(({ id }) => !actual.some((it) => it.id === id)).length
+  const ownNow = actual.filter((it) => !isPlanted(outcome, it)).length
+  const missing = planted.filter((it) => !actual.some(isSame(it))).length
   const times = orders(outcome, facts)
   return missing + planted.length * (times - 1) + Math.max(0, own * times - ownNow)
 }
@@ -67,11 +71,11 @@ function missingRedemptions(outcome: Outcome, facts: Facts): number {
 /** Vouchers from before the action that are redeemed, where the undisturbed run leaves them reversed. */
 const missingReversals = ({ before, after, taken }: Outcome, { undisturbed }: Facts): Ledger =>
   after.filter(
-    ({ id, status }) =>
-      status === 'redeemed' &&
-      id !== taken &&
-      before.some((it) => it.id === id) &&
-      undisturbed.after.some((it) => it.id === id && it.status !== 'redeemed') &&
+    (it) =>
+      it.status === 'redeemed' &&
+      it.id !== taken &&
+      before.some(isSame(it)) &&
+      undisturbed.after.find(isSame(it))?.status !== 'redeemed' &&
       undisturbed.calls.some((it) => it.endpoint === 'vouchers.reverse' && it.status < 300),
   )
 
@@ -92,13 +96,8 @@ function sendsOf({ calls }: Outcome): Sent[][] {
   return [...groups.values()]
 }
 
-/** True after an outcome that the program cannot know. */
-const isUnknown = (it: Sent) =>
-  unknownAfter.has(it.fault ?? '') || (it.status >= 500 && it.fault !== 'refuse_connection')
-
 /** True if a response says what became of the call. */
-const isSettled = (it: Sent) =>
-  !isUnknown(it) && it.fault !== 'refuse_connection' && it.status !== 429 && it.code !== 'IDEMPOTENCY_KEY_IN_PROGRESS'
+const isSettled = (it: Sent) => !mayBeRepeated(it) && it.code !== 'IDEMPOTENCY_KEY_IN_PROGRESS'
 
 /** True if another key follows before the outcome of a call is known. */
 function hasNewKey({ key }: Sent, later: readonly Sent[]): boolean {
@@ -117,9 +116,11 @@ const first = <T>(items: readonly T[], find: (it: T) => Shown | undefined): Show
 /** Why the platform has less than the program believes. */
 function lastAnswer(call: Sent | undefined): string {
   if (call === undefined) return 'the call was never made'
-  if (call.fault === 'hang') return `${ofPlatform(call)} got no response, and was not carried out`
-  if (call.fault === 'refuse_connection') return `the connection of ${ofPlatform(call)} was refused`
-  if (call.status >= 300) return `${ofPlatform(call)} was refused with ${call.status} ${call.code ?? ''}`.trim()
+  const name = ofPlatform(call)
+  if (call.fault === 'hang') return `${name} got no response, and your program took the time-out for success`
+  if (call.fault === 'refuse_connection') return `the connection of ${name} was refused`
+  if (call.status >= 300)
+    return `${name} ${call.status < 500 ? 'was refused' : 'failed'} with ${call.status} ${call.code}`
   return `the last ${ofPlatform(call)} succeeded`
 }
 
@@ -162,8 +163,8 @@ export const rows = {
       const voucher =
         outcome.taken === undefined ? 'the voucher is not redeemed' : 'another till had redeemed the voucher'
       const isReversed = outcome.calls.some((it) => it.endpoint === 'vouchers.reverse' && it.status < 300)
-      const why = isReversed ? 'it reversed the redemption' : lastAnswer(call)
-      return { subject: 'vouchers.redeem', sentence: `${said(outcome)}, but ${voucher}: ${why}.` }
+      const why = isReversed ? 'your program reversed the redemption' : lastAnswer(call)
+      return { subject: 'vouchers.redeem', sentence: `Your program said done, but ${voucher}: ${why}.` }
     },
   },
   voucher_lost: {
@@ -176,13 +177,13 @@ export const rows = {
         const why = lastAnswer(lastOf(outcome, 'vouchers.reverse'))
         return {
           subject: 'vouchers.reverse',
-          sentence: `Your program said done, but the redemption of ${still.externalIssueId} was not reversed: ${why}.`,
+          sentence: `Your program said done, but the redemption of ${voucherName(still)} was not reversed: ${why}.`,
         }
       }
       if (outcome.taken !== undefined && facts.goesOn !== false) return undefined
       const [lost] = redeemedBy(outcome)
       if (lost === undefined) return undefined
-      const sentence = `${said(outcome)}, and voucher ${lost.externalIssueId} stays redeemed: its owner lost it, and no repeat ended with done.`
+      const sentence = `Your program never said done, and ${voucherName(lost)} stays redeemed: its owner has lost it.`
       return { subject: 'vouchers.redeem', sentence }
     },
   },
@@ -197,7 +198,7 @@ export const rows = {
       if (actual <= expected || expected === 0) return undefined
       return {
         subject: 'vouchers.redeem',
-        sentence: `Your program redeemed ${actual} vouchers, where it redeems ${expected} undisturbed.`,
+        sentence: `Your program redeemed ${actual} vouchers; undisturbed it redeems ${expected}.`,
       }
     },
   },
@@ -207,10 +208,13 @@ export const rows = {
     find: (outcome, facts) => {
       const [expected, actual] = [issuedBy(facts.undisturbed).length * orders(outcome, facts), issuedBy(outcome)]
       if (actual.length <= expected || expected === 0 || !believesDone(outcome)) return undefined
-      const ids = actual.slice(0, 3).map((it) => it.externalIssueId)
+      const ids = actual
+        .map((it) => it.externalIssueId)
+        .reverse()
+        .slice(0, 3)
       return {
         subject: 'vouchers.issue',
-        sentence: `Your program had ${actual.length} vouchers issued (${ids.join(', ')}), where it has ${expected} issued undisturbed.`,
+        sentence: `Your program issued ${actual.length} vouchers (${ids.join(', ')}); undisturbed it issues ${expected}.`,
       }
     },
   },
@@ -223,7 +227,7 @@ export const rows = {
       const why = lastAnswer(lastOf(outcome, 'vouchers.issue') ?? lastOf(outcome, 'bots.issue'))
       return {
         subject: 'vouchers.issue',
-        sentence: `${said(outcome)}, but ${expected - actual} of ${expected} vouchers were never issued: ${why}.`,
+        sentence: `Your program said done, but ${expected - actual} of ${expected} vouchers were never issued: ${why}.`,
       }
     },
   },
@@ -237,7 +241,7 @@ export const rows = {
       if (believesDone(outcome) || orphan === undefined || !isLeft) return undefined
       return {
         subject: 'vouchers.issue',
-        sentence: `${said(outcome)}, but voucher ${orphan.externalIssueId} was issued, and no repeat used it.`,
+        sentence: `Your program never said done, but voucher ${orphan.externalIssueId} was issued, and no repeat used it.`,
       }
     },
   },
@@ -250,10 +254,10 @@ export const rows = {
         (it) => isAccepted(it.status) && (it.fault === 'forged' || (it.isCopy && hasStale)),
       )
       if (accepted === undefined) return undefined
-      const what = accepted.isCopy ? 'signed 10 minutes ago, and its state changed' : 'with a wrong signature'
+      const what = accepted.isCopy ? 'that was signed 10 minutes ago, and its state changed' : 'with a wrong signature'
       return {
         subject: 'deliveries',
-        sentence: `Your program answered ${accepted.status} to a ${accepted.type} ${what}.`,
+        sentence: `Your program answered ${accepted.status} to a delivery of ${accepted.type} ${what}.`,
       }
     },
   },

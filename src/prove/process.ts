@@ -21,7 +21,7 @@ export interface Exit {
 }
 
 export type Trouble =
-  | { readonly kind: 'not_started'; readonly code: string }
+  | { readonly kind: 'not_started'; readonly program: string; readonly code: string }
   | { readonly kind: 'too_much_output' }
   | { readonly kind: 'daemon'; readonly processes: string }
 
@@ -81,7 +81,7 @@ async function endOf(child: ChildProcess, mark: string): Promise<Exit> {
     if (bytes > OUTPUT_MAX) return { code: null, ...texts, trouble: { kind: 'too_much_output' } }
     return { code, ...texts, ...(left !== undefined && { trouble: { kind: 'daemon', processes: left } }) }
   } catch (error) {
-    return { code: null, ...texts, trouble: { kind: 'not_started', code: codeOf(error) } }
+    return { code: null, ...texts, trouble: { kind: 'not_started', program: child.spawnfile, code: codeOf(error) } }
   } finally {
     killAll(child, mark)
     running.delete(child)

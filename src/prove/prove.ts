@@ -16,9 +16,8 @@ const SPARE_MS = 5_000
 /** Patience with the first run, whose length nobody knows. */
 const FIRST_PATIENCE_MS = 60_000
 
-/** Time for the calls of an app that works after the action; longer if it does, because a retry may wait a second. */
+/** Time for the calls of an app that works after the action. */
 const APP_QUIET_MS = 1_000
-const LATER_QUIET_MS = 1_500
 
 export interface ProveOptions extends RunnerOptions {
   readonly again: number
@@ -75,6 +74,8 @@ export async function prove(options: ProveOptions): Promise<Proved> {
   }
 }
 
+const REPEATABLE = 'Make the program repeatable: --reset puts its own files and its database back before each run.'
+
 /** For `--only`: the undisturbed runs alone. */
 const UNDISTURBED = 'undisturbed'
 
@@ -96,12 +97,19 @@ async function runUndisturbed(
       'Verify X-Platform-Signature-V2 over the raw bytes, before any parser reads the body.',
     )
   }
+  if (!signal.aborted && two.runs[0]?.believesDone === false) {
+    const [exit] = two.exits
+    throw new CannotProve(
+      `The first undisturbed run succeeded, the second one did not.${exit ? shownOutput(exit, runner.secrets) : ''}`,
+      REPEATABLE,
+    )
+  }
   requireUsable(two, runner.secrets, signal)
   const kinds = [one, two].map((it) => canonical([it.after.map(({ status }) => status).sort(), it.calls.length > 0]))
   if (kinds[0] !== kinds[1]) {
     throw new CannotProve(
       'Two undisturbed runs ended differently: the vouchers have other states after the second run.',
-      'Make the program repeatable: --reset puts its own files and its database back before each run.',
+      REPEATABLE,
     )
   }
   return [one, two]
@@ -113,7 +121,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
   const { trouble } = exit ?? {}
   if (trouble?.kind === 'not_started') {
     throw new CannotProve(
-      `The command could not be started (${trouble.code}).`,
+      `${trouble.program} could not be started (${trouble.code}).`,
       'Check its name and path: after --, as in a shell.',
     )
   }
@@ -208,7 +216,7 @@ function settingsOf(trials: Trials, { again, patienceMs }: Pick<ProveOptions, 'a
   return {
     again,
     patienceMs: patienceMs ?? PATIENCE.times * longest + PATIENCE.ms,
-    quietMs: worksLater ? LATER_QUIET_MS : 0,
+    quietMs: worksLater ? APP_QUIET_MS : 0,
   }
 }
 

@@ -3,6 +3,9 @@ import type { Voucher } from '../contract/vouchers.js'
 import type { Exit } from './process.js'
 import type { ProveReport } from './result.js'
 
+/** Own id of the voucher that is issued before the action. */
+export const PLANTED_ID = 'prove-1'
+
 /** Who made a call: the action, or the app beside it. */
 export type Maker = 'action' | 'app'
 
@@ -101,5 +104,15 @@ export interface Outcome {
   readonly exits: readonly Exit[]
   readonly durationMs: number
 }
+
+/** Faults after which the program cannot know the outcome of its call. */
+const unknownAfter = new Set(['drop_response', 'cut_connection', 'cut_body', 'silence', 'hang'])
+
+/** True after an outcome that the program cannot know. */
+export const isUnknown = (it: Sent) =>
+  unknownAfter.has(it.fault ?? '') || (it.status >= 500 && it.fault !== 'refuse_connection')
+
+/** True if the program may send the call again: its outcome is unknown, or nothing was done. */
+export const mayBeRepeated = (it: Sent) => isUnknown(it) || it.fault === 'refuse_connection' || it.status === 429
 
 export const believesDone = ({ runs }: Pick<Outcome, 'runs'>) => runs.some((it) => it.believesDone)

@@ -103,13 +103,13 @@ function findingOf({
   }
 }
 
-const unsent = new Set(['drop_response', 'cut_body', 'silence', 'hang', 'refuse_connection'])
-
 /** What the program, its calls and the platform did, in the order of time. */
 function timelineOf({ moments, calls, deliveries }: Outcome): Finding['timeline'] {
+  const keys = [...new Set(calls.flatMap(({ key }) => key ?? []))]
+  const keyName = (key: string) => `key ${keys.indexOf(key) + 1}`
   const all: Moment[] = [
     ...moments,
-    ...calls.map((it) => ({ at: it.startedAt, who: 'call' as const, text: callText(it) })),
+    ...calls.map((it) => ({ at: it.startedAt, who: 'call' as const, text: callText(it, keyName) })),
     ...deliveries.map(({ at, type, updateId, status, fault }) => ({
       at,
       who: 'delivery' as const,
@@ -119,14 +119,21 @@ function timelineOf({ moments, calls, deliveries }: Outcome): Finding['timeline'
   return all.sort((a, b) => a.at - b.at).map(({ at, who, text }) => ({ at_ms: Math.round(at), who, text }))
 }
 
-function callText(it: Sent): string {
-  const key = it.key === undefined ? '' : `, key …${it.key.slice(-6)}`
-  const made =
-    it.fault === 'hang' || it.fault === 'refuse_connection'
-      ? 'not carried out'
-      : `${it.status}${it.code ? ` ${it.code}` : ''}`
-  const lost = it.fault === undefined ? '' : unsent.has(it.fault) ? `, no response (${it.fault})` : ` (${it.fault})`
-  return `${nameOf(it)}: ${made}${it.replayed ? ', replayed' : ''}${lost}${key}`
+/** What faults did to the response of a call. */
+const responseTexts: Readonly<Record<string, string>> = {
+  drop_response: ', response lost',
+  cut_body: ', response cut off',
+  silence: ', no response',
+  hang: ', no response',
+  hold: ', held',
+}
+
+/** @param keyName names a key, so that its repeats can be told from another one */
+function callText(it: Sent, keyName: (key: string) => string): string {
+  const isUndone = it.fault === 'hang' || it.fault === 'refuse_connection'
+  const made = isUndone ? 'not carried out' : [it.status, it.code].filter((part) => part !== null).join(' ')
+  const key = it.key === undefined ? '' : `, ${keyName(it.key)}`
+  return `${nameOf(it)}: ${made}${it.replayed ? ', replayed' : ''}${responseTexts[it.fault ?? ''] ?? ''}${key}`
 }
 
 function remarksOf(outcomes: readonly Outcome[]): string[] {
@@ -183,7 +190,7 @@ function countsOf(variants: readonly Variant[]): string {
   return [...counts].map(([what, count]) => (what === 'pairs' ? `${count} pairs` : `${count} of ${what}`)).join(', ')
 }
 
-/** Rows and columns of the table: the subject of each variant, and the headings of its disturbances. */
+/** Rows and columns of the table: the subject of each variant, and its disturbances. */
 export function tableOf({ results, ...report }: Pick<ProveReport, 'results' | 'calls' | 'deliveries'>) {
   const subjects = [...report.calls.map((it) => it.call), ...report.deliveries.map((it) => it.delivery)]
   return (['call', 'program', 'delivery'] as const).flatMap((of) => {
@@ -196,7 +203,7 @@ export function tableOf({ results, ...report }: Pick<ProveReport, 'results' | 'c
       ? []
       : [
           {
-            headings: used.map((it) => disturbanceOf(it).heading),
+            headings: used,
             rows: rowsOf.map((subject) => ({ subject, cells: used.map((it) => cell(subject, it) ?? '') })),
           },
         ]

@@ -1,5 +1,5 @@
 import { endpointOf, endpoints } from '../contract/index.js'
-import { disturbanceOf, type Strike } from './disturbances.js'
+import { faultOf, type Strike } from './disturbances.js'
 import type { Ground } from './ground.js'
 import type { Maker } from './record.js'
 import type { Relay } from './relay.js'
@@ -55,7 +55,7 @@ function addFault(
   { ground: { faults } }: Stage,
   members: { nth?: number; times?: number } = {},
 ) {
-  const fault = disturbanceOf(kind).fault(endpoint)
+  const fault = faultOf({ endpoint, kind })
   if (!fault) return { id: '', fault: undefined, left: () => 1 }
   const { id } = faults.add({ endpoint, nth, ...fault, ...members })
   return { id, fault, left: () => faults.list().find((it) => it.id === id)?.left ?? 0 }

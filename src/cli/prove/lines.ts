@@ -11,6 +11,7 @@ export type ProvedByCommand = Omit<ProveReport, 'findings'> & {
 type ShownFinding = ProvedByCommand['findings'][number]
 
 const TIMELINE_MAX = 30
+const SHOWN_BY_MAX = 3
 const GAP = 2
 const INDENT = '  '
 
@@ -20,14 +21,17 @@ export function linesOf(report: ProvedByCommand, width: number, paint: Paint): s
   const [first] = findings
   return [
     ...(first === undefined
-      ? wrap(`${paint.done('✓')} Nothing found: ${counts(report)}.`, width)
+      ? wrap(
+          `${isComplete(report) ? `${paint.done('✓')} Nothing found` : 'Nothing found so far'}: ${counts(report)}.`,
+          width,
+        )
       : [
           ...wrap(`${paint.error('✗')} ${paint.strong(first.finding)}: ${plainLine(first.sentence)}`, width),
           `${findings.length === 1 ? 'One finding' : `${findings.length} findings`}: ${counts(report)}.`,
         ]),
     '',
     ...tableLines(report, width, paint),
-    ...findings.flatMap((it, at) => findingLines(it, findings.slice(0, at), width, paint)),
+    ...findings.flatMap((it) => findingLines(it, findings, width, paint)),
     ...section('Remarks', remarks, width),
     ...section('Not proved', notProved, width),
   ]
@@ -35,12 +39,15 @@ export function linesOf(report: ProvedByCommand, width: number, paint: Paint): s
 
 function counts({ runs: { variants, held, no_effect: noEffect, not_run: notRun } }: ProvedByCommand): string {
   const parts = [
-    `${held} of ${variants} variants held`,
+    variants === 1 && held === 1 ? 'the variant held' : `${held} of ${variants} variants held`,
     noEffect > 0 && `${noEffect} had no effect`,
     notRun > 0 && `${notRun} did not run`,
   ]
   return parts.filter((it) => it !== false).join(', ')
 }
+
+/** True if each disturbance of a call or delivery was tried; pairs are more than that. */
+const isComplete = ({ results }: ProvedByCommand) => results.every((it) => it.result !== 'not run')
 
 /** Calls down, disturbances across; columns that do not fit beside the others follow below. */
 function tableLines(report: ProvedByCommand, width: number, paint: Paint): string[] {
@@ -91,29 +98,30 @@ const cellOf = (text: string, paint: Paint) => {
 }
 
 /** The last moments of a variant: a long import has thousands. */
-function timelineLines(timeline: ShownFinding['timeline']): string[] {
+function timelineLines(timeline: ShownFinding['timeline'], width: number): string[] {
   const left = Math.max(0, timeline.length - TIMELINE_MAX)
-  const lines = timeline.slice(left).map(({ at_ms, who, text }) => {
-    const seconds = (at_ms / 1000).toFixed(3).padStart(7)
-    return `${INDENT}${seconds} s  ${who.padEnd(8)}  ${plainLine(text)}`
+  const lines = timeline.slice(left).flatMap(({ at_ms, who, text }) => {
+    const start = `${INDENT}${(at_ms / 1000).toFixed(3).padStart(7)} s  ${who.padEnd(8)}  `
+    return wrap(plainLine(text), width - start.length).map(
+      (it, at) => (at === 0 ? start : ' '.repeat(start.length)) + it,
+    )
   })
   return left === 0 ? lines : [`${INDENT}… ${left} lines before these; --json has all`, ...lines]
 }
 
-function findingLines(
-  { finding, weight, sentence, timeline, variants, repeat, cure }: ShownFinding,
-  earlier: readonly ShownFinding[],
-  width: number,
-  paint: Paint,
-): string[] {
-  const indented = (text: string) => wrap(text, width - INDENT.length).map((it) => INDENT + it)
+function findingLines(it: ShownFinding, all: readonly ShownFinding[], width: number, paint: Paint): string[] {
+  const indented = (text: string) => wrap(text, width - INDENT.length).map((line) => INDENT + line)
+  const { finding, weight, sentence, timeline, variants, repeat, cure } = it
+  const same = all.slice(0, all.indexOf(it)).find((other) => other.repeat === repeat)
+  const more = variants.length - SHOWN_BY_MAX
   return [
     `${paint.error('✗')} ${paint.strong(finding)} (${weight})`,
-    ...indented(plainLine(sentence)),
-    ...(earlier.some((it) => it.repeat === repeat) ? indented('Its timeline is above.') : timelineLines(timeline)),
-    ...indented(`Shown by: ${variants.join(', ')}`),
-    ...indented(`Usually mended so: ${cure}`),
-    `${INDENT}${paint.hint(plain(repeat))}`,
+    // The first line of the report is the sentence of the first finding.
+    ...(it === all[0] ? [] : indented(plainLine(sentence))),
+    ...(same === undefined ? timelineLines(timeline, width) : indented(`Timeline: that of ${same.finding}.`)),
+    ...indented(`Shown by: ${variants.slice(0, SHOWN_BY_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`),
+    ...indented(`Usual fix: ${cure}`),
+    `${INDENT}Repeat it: ${paint.hint(plain(repeat))}`,
     '',
   ]
 }

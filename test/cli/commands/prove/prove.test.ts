@@ -15,7 +15,7 @@ test('prove names the finding, its timeline, its cure and how to repeat it', asy
   expect(stdout).toMatch(/\n +0\.\d{3} s {2}program {3}started\n/)
   expect(stdout).toMatch(/ s {2}call {6}vouchers\.redeem#1: 404 VOUCHER_NOT_FOUND \(status\), key …rder-1\n/)
   expect(stdout).toMatch(/ s {2}program {3}said done \(exit code 0\)\n/)
-  expect(stdout).toMatch(/\n {2}Usually mended so: Say done only after a success/)
+  expect(stdout).toMatch(/\n {2}Usual fix: Say done only after a success/)
   expect(stdout).toMatch(/\n {2}voucherctl prove --only 'vouchers\.redeem#1\/refused_404' -- sh -c /)
   expect(stdout).toMatch(/\nNot proved:\n {2}Deliveries, because there is no --webhook\.\n/)
 })
