@@ -342,7 +342,7 @@ describe('a till that redeems one voucher', () => {
     expect(shown).toEqual({
       subject: 'vouchers.redeem',
       sentence:
-        'Your program said done, but the voucher is not redeemed: vouchers.redeem got no response, and was not carried out.',
+        'Your program said done, but the voucher is not redeemed: vouchers.redeem got no response, and your program took the time-out for success.',
     })
   })
 })
@@ -518,7 +518,7 @@ describe('an action that reverses a redemption', () => {
         {
           subject: 'vouchers.reverse',
           sentence:
-            'Your program said done, but the redemption of order-of-v1 was not reversed: vouchers.reverse got no response, and was not carried out.',
+            'Your program said done, but the redemption of voucher order-of-v1 was not reversed: vouchers.reverse got no response, and your program took the time-out for success.',
         },
       ],
     ])

@@ -44,7 +44,7 @@ describe('a command', () => {
     ['cannot be executed', '/etc/passwd', 'EACCES'],
   ])('that %s is reported as not started', async (_about, program, code) => {
     const exit = await commandOf([program], '.', env)({}).ended
-    expect(exit).toEqual({ code: null, stdout: '', stderr: '', trouble: { kind: 'not_started', code } })
+    expect(exit).toEqual({ code: null, stdout: '', stderr: '', trouble: { kind: 'not_started', program, code } })
   })
 
   test('in a folder that does not exist is reported as not started', async () => {

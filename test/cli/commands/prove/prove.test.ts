@@ -11,12 +11,12 @@ test('prove names the finding, its timeline, its cure and how to repeat it', asy
   const { exit, stdout, stderr } = await proveScript(unchecked, ['--only', refused])
   expect([exit, stderr]).toEqual([1, ''])
   expect(stdout).toMatch(/^✗ goods_given_away: Your program said done, but the voucher is not redeemed: /)
-  expect(stdout).toMatch(/\n +404\nvouchers\.redeem#1 +goods_given_away\n/)
+  expect(stdout).toMatch(/\n +refused_404\nvouchers\.redeem#1 +goods_given_away\n/)
   expect(stdout).toMatch(/\n +0\.\d{3} s {2}program {3}started\n/)
-  expect(stdout).toMatch(/ s {2}call {6}vouchers\.redeem#1: 404 VOUCHER_NOT_FOUND \(status\), key …rder-1\n/)
+  expect(stdout).toMatch(/ s {2}call {6}vouchers\.redeem#1: 404 VOUCHER_NOT_FOUND, key 1\n/)
   expect(stdout).toMatch(/ s {2}program {3}said done \(exit code 0\)\n/)
   expect(stdout).toMatch(/\n {2}Usual fix: Say done only after a success/)
-  expect(stdout).toMatch(/\n {2}voucherctl prove --only 'vouchers\.redeem#1\/refused_404' -- sh -c /)
+  expect(stdout).toMatch(/\n {2}Repeat it: voucherctl prove --only 'vouchers\.redeem#1\/refused_404' -- sh -c /)
   expect(stdout).toMatch(/\nNot proved:\n {2}Deliveries, because there is no --webhook\.\n/)
 })
 
@@ -35,7 +35,7 @@ test('prove --json prints one document with the same', async () => {
 test('prove exits with 0 if nothing is found', async () => {
   const { exit, stdout } = await proveScript(redeemVoucher, ['--only', refused])
   expect(exit).toBe(0)
-  expect(stdout).toMatch(/^✓ Nothing found: 1 of 1 variants held\.\n/)
+  expect(stdout).toMatch(/^✓ Nothing found: the variant held\.\n/)
 })
 
 test('prove --fail-on money reports a secret, and exits with 0', async () => {
