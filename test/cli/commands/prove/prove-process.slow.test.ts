@@ -30,12 +30,15 @@ test('Ctrl-C ends prove with 130, and its program with all of its processes', as
   await untilNoneRuns(home)
 })
 
-test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends prove, and its program with all of its processes', async (signal) => {
-  const { child, home } = await inThirdRun()
-  child.kill(signal)
-  await once(child, 'close')
-  await untilNoneRuns(home)
-})
+test.each(['SIGTERM', 'SIGHUP'] as const)(
+  '%s ends prove, and its program with all of its processes',
+  async (signal) => {
+    const { child, home } = await inThirdRun()
+    child.kill(signal)
+    await once(child, 'close')
+    await untilNoneRuns(home)
+  },
+)
 
 test('a second Ctrl-C leaves no process either', async () => {
   const { child, home } = await inThirdRun()
