@@ -166,14 +166,15 @@ export const topics: Readonly<Record<Topic, string>> = {
   environment: 'Variables that are read',
   output: 'Formats, fields, colour',
   config: 'Profiles, and what wins',
+  rules: 'The rules of the platform, which conform tests',
   'first-steps': 'Guide: a first voucher, many vouchers, a bot, scripts, CI, completion',
   'local-webhooks': 'Guide: receive, inspect, replay and forward deliveries on this machine',
   page: 'Guide: the page of a local server or a listener, in the browser',
   'webhook-library': 'Guide: verify deliveries in node:http, Express or Fastify',
-  prove: 'Guide: whether a program redeems twice, loses a voucher or gives goods away',
   'client-library': 'Guide: make calls from a program',
   'client-methods': 'Guide: input, result and scope of each method of the client',
   testing: 'Guide: the server inside a test, on node:test, Vitest or Jest',
+  proving: 'Guide: whether a program redeems twice, loses a voucher or gives goods away',
   encryption: 'Guide: the encrypted transport',
   agents: 'Guide: for agents that build or test with voucherctl',
   'quickstart.yaml': 'The steps of quickstart as a scenario file, to copy',
@@ -181,7 +182,6 @@ export const topics: Readonly<Record<Topic, string>> = {
   'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
   conformance: 'Guide: test whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
-  rules: 'The rules of the platform, which conform tests',
 }
 
 const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))

@@ -63,6 +63,8 @@ export class Ground {
   readonly #counts = new Map<string, number>()
   #running = 0
   #silences = 0
+  /** When the last call arrived or ended. */
+  #calledAt = 0
   #startedAt = 0
 
   private constructor(server: StartedServer, token: string) {
@@ -131,11 +133,15 @@ export class Ground {
     return this.#running > 0 || this.#silences > 0
   }
 
-  /** Resolves when no call is open, and no connection of an action that was a process. */
-  async settled(hasProcess: boolean): Promise<void> {
-    const deadline = performance.now() + (hasProcess ? CLOSING_MS_MAX : 0)
-    const isBusy = () => this.#running > 0 || (this.#sockets.size > 0 && performance.now() < deadline)
-    while (isBusy()) await new Promise((resolve) => setTimeout(resolve, 2))
+  /**
+   * Resolves when no call is open, and no connection of an action that was a process.
+   * @param quietMs time without a call of an app that works after the action
+   */
+  async settled(hasProcess: boolean, quietMs: number): Promise<void> {
+    const startedAt = performance.now()
+    const isOpen = () => this.#sockets.size > 0 && performance.now() < startedAt + (hasProcess ? CLOSING_MS_MAX : 0)
+    const isQuiet = () => performance.now() - Math.max(startedAt, this.#calledAt) >= quietMs
+    while (this.isWaiting || isOpen() || !isQuiet()) await new Promise((resolve) => setTimeout(resolve, 2))
   }
 
   async ledger(): Promise<Ledger> {
@@ -242,10 +248,12 @@ export class Ground {
     const arrived = { requestId: call.requestId, endpoint, nth, maker, run: this.run, body: call.body }
     this.arrived.set(call.requestId, arrived)
     this.#running += 1
+    this.#calledAt = performance.now()
     try {
       return await work()
     } finally {
       this.#running -= 1
+      this.#calledAt = performance.now()
     }
   }
 

@@ -6,7 +6,7 @@ import type { Facts } from './judge.js'
 import type { Outcome } from './record.js'
 import { reportOf } from './report.js'
 import type { ProveReport } from './result.js'
-import { Runner, type RunnerOptions } from './runner.js'
+import { Runner, type RunnerOptions, type RunSettings } from './runner.js'
 import { canonical } from './same-call.js'
 
 /** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
@@ -15,6 +15,10 @@ const PATIENCE = { times: 5, ms: 30_000 }
 const SPARE_MS = 5_000
 /** Patience with the first run, whose length nobody knows. */
 const FIRST_PATIENCE_MS = 60_000
+
+/** Time for the calls of an app that works after the action; longer if it does, because a retry may wait a second. */
+const APP_QUIET_MS = 1_000
+const LATER_QUIET_MS = 1_500
 
 export interface ProveOptions extends RunnerOptions {
   readonly again: number
@@ -79,9 +83,9 @@ type Trials = readonly [Outcome, Outcome]
 /** Runs the program twice without disturbance. @throws CannotProve unless it succeeds, calls and behaves alike */
 async function runUndisturbed(
   runner: Runner,
-  { signal, patienceMs = FIRST_PATIENCE_MS }: ProveOptions,
+  { app, signal, patienceMs = FIRST_PATIENCE_MS }: ProveOptions,
 ): Promise<Trials> {
-  const settings = { again: 0, patienceMs }
+  const settings = { again: 0, patienceMs, quietMs: app === undefined ? 0 : APP_QUIET_MS }
   const one = await runner.run(undefined, settings)
   requireUsable(one, runner.secrets, signal)
   const two = await runner.run(undefined, { ...settings, changesBytes: true })
@@ -193,12 +197,20 @@ function requireEffect({ runs, findings, not_proved }: ProveReport, { only, sign
 async function scenarioOf(runner: Runner, report: ProveReport, trials: Trials, options: ProveOptions) {
   const [finding] = report.findings
   if (!options.records || finding === undefined || options.signal.aborted) return null
-  await runner.run(variantIn(finding.only), { again: options.again, patienceMs: patienceOf(trials, options) })
+  await runner.run(variantIn(finding.only), settingsOf(trials, options))
   return runner.recording()
 }
 
-const patienceOf = (trials: Trials, { patienceMs }: Pick<ProveOptions, 'patienceMs'>) =>
-  patienceMs ?? PATIENCE.times * Math.max(...trials.map((it) => it.durationMs)) + PATIENCE.ms
+/** Settings of the variants, by what the undisturbed runs took. */
+function settingsOf(trials: Trials, { again, patienceMs }: Pick<ProveOptions, 'again' | 'patienceMs'>): RunSettings {
+  const worksLater = trials.some(({ calls, runs: [run] }) => calls.some((it) => it.startedAt > (run?.endedAt ?? 0)))
+  const longest = Math.max(...trials.map((it) => it.durationMs))
+  return {
+    again,
+    patienceMs: patienceMs ?? PATIENCE.times * longest + PATIENCE.ms,
+    quietMs: worksLater ? LATER_QUIET_MS : 0,
+  }
+}
 
 /** Runs variants until all are done or the budget is spent, then pairs of disturbances. */
 async function runVariants(
@@ -207,9 +219,9 @@ async function runVariants(
   trials: Trials,
   options: ProveOptions,
 ) {
-  const { again, budgetMs, only, signal, onProgress } = options
+  const { budgetMs, only, signal, onProgress } = options
   const deadline = only === undefined ? performance.now() + budgetMs : Number.POSITIVE_INFINITY
-  const patienceMs = patienceOf(trials, options)
+  const settings = settingsOf(trials, options)
   const outcomes: Outcome[] = []
   const failed: { readonly id: string; readonly reason: string }[] = []
   const queue = [...variants]
@@ -230,7 +242,7 @@ async function runVariants(
       const variant = takeNext(queue, deadline - performance.now(), slow)
       if (variant === undefined) return
       try {
-        const outcome = await runner.run(variant, { again, patienceMs })
+        const outcome = await runner.run(variant, settings)
         if (signal.aborted) queue.unshift(variant)
         else take(variant, outcome)
       } catch (error) {
@@ -286,7 +298,7 @@ export async function eachRunIsAnOrder(
   options: Pick<ProveOptions, 'patienceMs'>,
 ): Promise<boolean> {
   if (orderIds(one) === orderIds(two)) return false
-  const twice = await runner.run(undefined, { again: 0, patienceMs: patienceOf([one, two], options), runsTwice: true })
+  const twice = await runner.run(undefined, { ...settingsOf([one, two], { ...options, again: 0 }), runsTwice: true })
   return twice.after.length > one.after.length || twice.runs.some((it) => !it.believesDone)
 }
 

@@ -34,6 +34,8 @@ export interface RunnerOptions {
 export interface RunSettings {
   readonly again: number
   readonly patienceMs: number
+  /** Time without a call after which an app is still. */
+  readonly quietMs: number
   /** True to run an action once more although it is done. */
   readonly runsTwice?: boolean
   /** True to deliver other bytes of the same value. */
@@ -105,7 +107,7 @@ export class Runner {
 
   /** Runs the action from the saved state, disturbed by a variant, and repeats it until it is done. */
   async run(variant: Variant | undefined, settings: RunSettings): Promise<Outcome> {
-    const { changesBytes = false, patienceMs } = settings
+    const { changesBytes = false } = settings
     const ground = this.#ground
     const startedAt = performance.now()
     const trial: Trial = { isDisturbed: variant !== undefined, runs: [], exits: [], moments: [] }
@@ -117,7 +119,7 @@ export class Runner {
       if (kind !== 'hold' && end === 'time') waited.add(requestId)
     })
     try {
-      await this.#act(trial, 0, strikes.some((it) => it.kind === 'twins') ? 2 : 1, patienceMs)
+      await this.#act(trial, 0, strikes.some((it) => it.kind === 'twins') ? 2 : 1, settings)
       const tookEffect = planted.map((it) => it.tookEffect())
       endAll(planted)
       await this.#repeat(trial, variant, settings)
@@ -178,19 +180,20 @@ export class Runner {
 
   /** Repeats an action that is not done, as a person would; one that was killed at least once. */
   async #repeat(trial: Trial, variant: Variant | undefined, settings: RunSettings): Promise<void> {
-    const { again, patienceMs, runsTwice = false } = settings
-    if (runsTwice) await this.#act(trial, 1, 1, patienceMs)
+    const { again, runsTwice = false } = settings
+    if (runsTwice) await this.#act(trial, 1, 1, settings)
     const isKilled = variant?.strikes.some((it) => isKill(it.kind)) ?? false
     const repeats = variant === undefined ? 0 : isKilled ? Math.max(1, again) : again
     const { signal } = this.#options
     for (let number = 1; number <= repeats && !believesDone(trial) && !signal.aborted; number += 1) {
       this.#ground.faults.clear()
-      await this.#act(trial, number, 1, patienceMs)
+      await this.#act(trial, number, 1, settings)
     }
   }
 
   /** Runs the action, or two at once, until it has ended and all that it caused has settled. */
-  async #act(trial: Trial, number: number, count: number, patienceMs: number): Promise<void> {
+  async #act(trial: Trial, number: number, count: number, settings: RunSettings): Promise<void> {
+    const { patienceMs, quietMs } = settings
     const ground = this.#ground
     await this.#startApp(trial)
     ground.run = number
@@ -207,7 +210,7 @@ export class Runner {
       trial.runs.push({ number, believesDone: isDone, ending, startedAt, endedAt: ground.now() })
       trial.moments.push({ at: ground.now(), who: 'program', text: `said ${isDone ? 'done' : 'not done'} (${ending})` })
     }
-    await ground.settled(hasProcess)
+    await ground.settled(hasProcess, quietMs)
     await this.#settleDeliveries(trial)
   }
 

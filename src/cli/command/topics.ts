@@ -63,14 +63,15 @@ const topicTexts = {
   environment,
   output,
   config,
+  rules: guide(RULES, rulesText),
   'first-steps': guide('src/guides/first-steps.md'),
   'local-webhooks': guide('src/guides/local-webhooks.md'),
   page: guide('src/guides/page.md'),
   'webhook-library': guide('src/guides/webhook-library.md'),
-  prove: guide('src/guides/prove.md'),
   'client-library': guide('src/guides/client-library.md'),
   'client-methods': guide('src/guides/client-methods.md'),
   testing: guide('src/guides/testing.md'),
+  proving: guide('src/guides/proving.md'),
   encryption: guide('src/guides/encryption.md'),
   agents: guide('src/guides/agents.md'),
   'quickstart.yaml': guide('src/guides/quickstart.yaml'),
@@ -78,7 +79,6 @@ const topicTexts = {
   'reference-server': guide('src/guides/reference-server.md'),
   conformance: guide('src/guides/conformance.md'),
   'load-tests': guide('src/guides/load-tests.md'),
-  rules: guide(RULES, rulesText),
 }
 /** The topic `flags` has no document: help renders it from the global flags. */
 export type Topic = keyof typeof topicTexts | 'flags'

@@ -64,7 +64,7 @@ export function recordShop(shop: Shop, variants: readonly Variant[]) {
       signal: new AbortController().signal,
     })
     try {
-      const settings = { again: 1, patienceMs: 60_000 }
+      const settings = { again: 1, patienceMs: 60_000, quietMs: 0 }
       const trials = [await runner.run(undefined, settings), await runner.run(undefined, settings)] as const
       const outcomes: Outcome[] = []
       for (const it of variants) outcomes.push(await runner.run(it, settings))

@@ -47,7 +47,7 @@ export const prove = leaf({
   summary: 'Try whether a program redeems twice, loses a voucher or gives goods away',
   notes: [
     'COMMAND is one business action: one purchase, one till receipt, one import. Exit code 0 means done, another one not done. It finds a server in VOUCHERCTL_BASE_URL, VOUCHERCTL_TOKEN, VOUCHERCTL_TEMPLATE_ID, VOUCHERCTL_CODE (an issued voucher), VOUCHERCTL_RECIPIENT, VOUCHERCTL_BOT_TOKEN, VOUCHERCTL_CHAT_ID and VOUCHERCTL_WEBHOOK_SECRET. It is in memory.',
-    'The command runs the action twice undisturbed, then once for each disturbance of each call, and compares what the program believes with what the platform has. Exit codes: 0 nothing found, 1 findings, 2 the program cannot be tried. The guide: `voucherctl help prove`.',
+    'The command runs the action twice undisturbed, then once for each disturbance of each call, and compares what the program believes with what the platform has. Exit codes: 0 nothing found, 1 findings, 2 the program cannot be tried. The guide: `voucherctl help proving`.',
   ],
   positional: {
     name: 'COMMAND',
