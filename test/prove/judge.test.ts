@@ -459,15 +459,15 @@ describe('an import that redeems two vouchers and issues one', () => {
   }
   const id = 'vouchers.redeem#1/taken'
 
-  test('may go on with its next rows after a refusal, and say not done', () => {
+  test('may continue with its next rows after a refusal, and say not done', () => {
     expect(found(outcome(id, taken), { ...batch, goesOn: true })).toEqual([])
   })
 
-  test('is not judged by later rows if it is unknown whether it goes on', () => {
+  test('is not judged by later rows if nobody knows whether it continues', () => {
     expect(found(outcome(id, taken), batch)).toEqual([])
   })
 
-  test('that is known to stop at a refusal must not have changed anything after it', () => {
+  test('that stops at a refusal must not have changed anything after it', () => {
     expect(found(outcome(id, taken), { ...batch, goesOn: false })).toEqual(['voucher_lost', 'issue_orphaned'])
   })
 

@@ -71,7 +71,7 @@ test('a secret that several runs print is one leak', () => {
   expect(leaksOf([one, one], null, [], secrets)).toHaveLength(1)
 })
 
-test('an error shows the name of each secret in its place', () => {
+test('an error shows the name of a secret instead of the secret', () => {
   const text = `token ${secrets['the application token']}, code m9s346q3d25vt4fj, M9S3-46Q3-D25V-T4FJ, key-1`
   expect(redactAll(text, secrets)).toBe(
     'token [the application token], code [the code of the voucher], [the code of the voucher], key-1',

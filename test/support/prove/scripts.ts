@@ -1,4 +1,6 @@
+import { expect } from 'vitest'
 import { cli, type Given, type Ran, temporaryDir } from '../cli/cli.js'
+import { processesWith, until } from './processes.js'
 
 const api = '"$VOUCHERCTL_BASE_URL/api/v1/open-platform/vouchers'
 const curl = 'curl -fsS --max-time 5 -o /dev/null -H "Authorization: Bearer $VOUCHERCTL_TOKEN"'
@@ -24,4 +26,12 @@ export async function proveScript(
   const home = given.home ?? temporaryDir()
   const env = { PATH: process.env.PATH ?? '', PROVE_HOME: home }
   return { ...(await cli(['prove', ...flags, '--', 'sh', '-c', script], { ...given, home, env })), home }
+}
+
+/** Expects exit code 2 with a sentence and a cure, nothing on stdout, and no process left. */
+export async function expectRefusal({ exit, stdout, stderr, home }: ProvedScript, sentence: RegExp, cure: RegExp) {
+  expect(stderr).toMatch(sentence)
+  expect(stderr).toMatch(cure)
+  expect([exit, stdout]).toEqual([2, ''])
+  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
 }

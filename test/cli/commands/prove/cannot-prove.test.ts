@@ -1,23 +1,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { cli, temporaryDir } from '../../../support/cli/cli.js'
 import { closedPort } from '../../../support/closed-port.js'
 import { listen } from '../../../support/listen.js'
 import { processesWith, until } from '../../../support/prove/processes.js'
-import { listTemplates, type ProvedScript, proveScript, redeemVoucher } from '../../../support/prove/scripts.js'
-
-const receiver = fileURLToPath(new URL('../../../support/prove/receiver.js', import.meta.url))
-
-/** Expects exit code 2 with a sentence and a cure, nothing on stdout, and no process left. */
-async function expectRefusal({ exit, stdout, stderr, home }: ProvedScript, sentence: RegExp, cure: RegExp) {
-  expect(stderr).toMatch(sentence)
-  expect(stderr).toMatch(cure)
-  expect([exit, stdout]).toEqual([2, ''])
-  await until(() => processesWith(`PROVE_HOME=${home}`).length === 0)
-}
+import { expectRefusal, listTemplates, proveScript, redeemVoucher } from '../../../support/prove/scripts.js'
 
 const actions: readonly (readonly [about: string, script: string, flags: string, sentence: RegExp, cure: RegExp])[] = [
   [
@@ -27,8 +16,6 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     /^error: The program fails undisturbed: exit code 3\. It printed: \(NOTHING_PROVED\)\n {2}no till\n {2}no drawer\n/,
     /It must end with exit code 0/,
   ],
-  ['fails without output', 'exit 1', '', /fails undisturbed: exit code 1\. It printed nothing\./, /exit code 0/],
-  ['ends by a signal', 'kill -9 $$', '', /fails undisturbed: a signal\./, /exit code 0/],
   [
     'prints a secret when it fails',
     'echo "$VOUCHERCTL_TOKEN $VOUCHERCTL_CODE"; exit 1',
@@ -37,13 +24,6 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     /exit code 0/,
   ],
   ['makes no call', 'echo paid', '', /Nothing to disturb: it did not call the server/, /--env SHOP_URL='\{base_url\}'/],
-  [
-    'calls another server',
-    'curl -s --max-time 1 http://127.0.0.1:9/ || true',
-    '',
-    /Nothing to disturb/,
-    /VOUCHERCTL_BASE_URL|--env/,
-  ],
   [
     'never ends',
     `${listTemplates}; exec sleep 1000`,
@@ -59,20 +39,12 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     /start it with --app/,
   ],
   [
-    'leaves a process that ignores hangups',
-    `${listTemplates}; nohup sleep 1000 > /dev/null 2>&1 & exit 0`,
-    '',
-    /ended and left running: .*\(process \d+\)/,
-    /start it with --app/,
-  ],
-  [
     'needs a terminal',
     'read answer < /dev/tty',
     '',
     /fails undisturbed: exit code \d+/,
     /It has no terminal and no input\./,
   ],
-  ['needs input', 'read answer', '', /fails undisturbed: exit code 1/, /It has no terminal and no input\./],
   [
     'prints 1 GB',
     `${listTemplates}; yes | head -c 1000000000`,
@@ -93,13 +65,6 @@ const actions: readonly (readonly [about: string, script: string, flags: string,
     '--state false',
     /--state ended with exit code 1\. It printed nothing\./,
     /Check the command of --state/,
-  ],
-  [
-    'has a reset that does not exist',
-    listTemplates,
-    '--reset no-such-reset',
-    /--reset ended with the error ENOENT/,
-    /Check the command of --reset/,
   ],
   [
     'is disturbed by an unknown variant',
@@ -194,37 +159,9 @@ test('prove refuses an app whose address something else has', async () => {
   expect(existsSync(join(ran.home, 'started'))).toBe(false)
 })
 
-const withReceiver = async (app: (port: number) => string) => {
-  const url = `http://127.0.0.1:${await closedPort()}/`
-  const flags = ['--app', app(Number(new URL(url).port)), '--ready', url, '--webhook', `coffee_bot=${url}`]
-  return proveScript(redeemVoucher, flags)
-}
-
-test('prove refuses a receiver that refuses a genuine delivery', async () => {
-  const ran = await withReceiver(
-    (port) => `env VOUCHERCTL_WEBHOOK_SECRET=${'0'.repeat(32)} node ${receiver} ${port} raw`,
-  )
-  await expectRefusal(
-    ran,
-    /The receiver answered 401 to a genuine delivery/,
-    /Its secret must be VOUCHERCTL_WEBHOOK_SECRET/,
-  )
-})
-
-test('prove refuses a receiver that verifies JSON that it has written anew', async () => {
-  const ran = await withReceiver((port) => `node ${receiver} ${port} parsed`)
-  await expectRefusal(ran, /signature over a body that it has written anew/, /over the raw bytes/)
-})
-
 test('prove with a disturbance that has no effect proves nothing', async () => {
   const ran = await proveScript(redeemVoucher, ['--only', 'vouchers.redeem#1/error+vouchers.redeem#9/error'])
   await expectRefusal(ran, /Nothing was disturbed\. No variant had an effect\./, /--list/)
-})
-
-test('prove with a reset that fails in each variant proves nothing, and says why', async () => {
-  const reset = `sh -c 'echo >> resets; test $(wc -l < resets) -lt 3'`
-  const ran = await proveScript(redeemVoucher, ['--reset', reset, '--only', 'vouchers.redeem#1/error'])
-  await expectRefusal(ran, /Not judged: vouchers\.redeem#1\/error\. --reset ended with exit code 1\./, /--list/)
 })
 
 /** Interrupts a script when it has created a file. */
