@@ -91,8 +91,8 @@ export function testDocuments(documents: Documents): void {
       const [port, appPort] = [await closedPort(), await closedPort()]
       const script = scriptOf(document)
         .replaceAll(/server start(?!.*--port)/g, 'server start --port 0')
-        // A busy machine needs more than the default budget of 60 s.
-        .replaceAll('prove -- ', 'prove --budget 5m -- ')
+        // All variants would take most of a minute.
+        .replaceAll('prove -- ', "prove --only 'vouchers.redeem#1/hang' -- ")
         .replaceAll('8787', String(port))
         .replaceAll(/3000|9100/g, String(appPort))
       const { stdout, stderr, exitCode } = await bash(script)

@@ -21,7 +21,16 @@ it('fault with a share affects the calls whose random number is below it, and is
   const unused = () => {
     throw new Error('the kind error does nothing to the connection')
   }
-  const request = { requestId: 'req_1', host: '', path: '', body: {}, cut: unused, hold: unused, gone: unused, note: () => {} }
+  const request = {
+    requestId: 'req_1',
+    host: '',
+    path: '',
+    body: {},
+    cut: unused,
+    hold: unused,
+    gone: unused,
+    note: () => {},
+  }
   const call = async () => {
     const result = await faults.run(
       'apps.list',
