@@ -5,7 +5,7 @@ import { updateTypes } from '../contract/updates.js'
 import { type IdPrefix, newId } from '../domain/ids.js'
 import { TestClock } from '../server/clock.js'
 import type { FaultedCall, Faults } from '../server/faults.js'
-import { type StartedServer, startInProcess } from '../server/listen.js'
+import type { StartedServer } from '../server/listen.js'
 import type { RequestItem } from '../server/observe/activity.js'
 import { exampleSeed } from '../server/seed/example.js'
 import type { Seed } from '../server/seed/schema.js'
@@ -87,6 +87,7 @@ export class Ground {
     const id = (prefix: IdPrefix) => newId(prefix, clock.now(), randomBytes)
     const planted = seed ?? exampleSeed({ newId: id, random: randomBytes })
     const faults = new WatchedFaults({ newId: id, now: () => clock.now(), random: randomBytes })
+    const { startInProcess } = await import('../server/listen.js')
     const server = await startInProcess({ clock, listens: true, rateLimits: 'off', seed: planted, parts: { faults } })
     const application = planted.applications?.find((it) => it.tokens?.length)
     const ground = new Ground(server, application?.tokens?.[0]?.token ?? '')

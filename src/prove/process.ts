@@ -75,34 +75,42 @@ async function endOf(child: ChildProcess, mark: string): Promise<Exit> {
     })
   }
   const closed = once(child, 'close').catch(() => {})
+  let outside: readonly FoundProcess[] | undefined
   try {
     const [code] = (await once(child, 'exit')) as [number | null]
-    const left = bytes > OUTPUT_MAX ? undefined : await leftOver(child, mark, closed)
+    const isOpen = await staysOpen(closed)
+    outside = processesByVariable(MARK, mark)
     if (bytes > OUTPUT_MAX) return { code: null, ...texts, trouble: { kind: 'too_much_output' } }
-    return { code, ...texts, ...(left !== undefined && { trouble: { kind: 'daemon', processes: left } }) }
+    const left = child.signalCode === 'SIGKILL' ? '' : leftOver(child, outside, isOpen)
+    return { code, ...texts, ...(left !== '' && { trouble: { kind: 'daemon', processes: left } }) }
   } catch (error) {
     return { code: null, ...texts, trouble: { kind: 'not_started', program: child.spawnfile, code: codeOf(error) } }
   } finally {
-    killAll(child, mark)
+    killGroup(child)
+    for (const { id } of outside ?? []) signal(id, 'SIGKILL')
     running.delete(child)
     child.stdout?.destroy()
     child.stderr?.destroy()
   }
 }
 
-/** Names the processes that a program left: in its group, or outside of it. */
-async function leftOver(child: ChildProcess, mark: string, closed: Promise<unknown>): Promise<string | undefined> {
+/** True if the output of a program that has ended stays open, because another process holds it. */
+async function staysOpen(closed: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<true>((resolve) => {
     timer = setTimeout(resolve, DRAIN_MS, true)
   })
   const isOpen = (await Promise.race([closed, late])) === true
   clearTimeout(timer)
-  if (child.killed || child.signalCode === 'SIGKILL') return undefined
-  const found = [...(groupHasProcess(child) ? processesOf(child) : []), ...processesByVariable(MARK, mark)]
+  return isOpen
+}
+
+/** Names the processes that a program left: in its group, or outside of it; empty for none. */
+function leftOver(child: ChildProcess, outside: readonly FoundProcess[], isOpen: boolean): string {
+  const found = [...(groupHasProcess(child) ? processesOf(child) : []), ...outside]
   const names = new Map(found.map(({ id, name }) => [id, `${name} (process ${id})`]))
   if (names.size > 0) return [...names.values()].join(', ')
-  return isOpen ? 'a process that holds its output open' : undefined
+  return isOpen ? 'a process that holds its output open' : ''
 }
 
 function groupHasProcess({ pid }: ChildProcess): boolean {
@@ -116,11 +124,20 @@ function groupHasProcess({ pid }: ChildProcess): boolean {
 
 /** Lists the live processes of a group, without those that have ended and wait for their parent. */
 function processesOf({ pid }: ChildProcess): FoundProcess[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pgid=,pid=,stat=,comm='], { encoding: 'utf8' }).split('\n')
-  return rows
+  return listed(['-A', '-o', 'pgid=,pid=,stat=,comm='])
+    .split('\n')
     .map((it) => it.trim().split(/\s+/))
     .filter(([group, , stat]) => group === String(pid) && !stat?.startsWith('Z'))
     .map(([, id, , name = '']) => ({ id: Number(id), name }))
+}
+
+/** Output of ps; empty where there is none, as in small containers. */
+function listed(flags: readonly string[]): string {
+  try {
+    return execFileSync('ps', flags, { encoding: 'utf8' })
+  } catch {
+    return ''
+  }
 }
 
 /** Ends the group of a program, and what it started outside of it. */

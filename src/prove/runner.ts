@@ -217,26 +217,29 @@ export class Runner {
   /** Waits for the actions until the end of patience. A function cannot be ended, only left alone. */
   async #waitFor(trial: Trial, patienceMs: number): Promise<readonly Exit[]> {
     const { signal } = this.#options
-    const overdue = AbortSignal.any([signal, AbortSignal.timeout(Math.min(Math.round(patienceMs), 2 ** 31 - 1))])
+    let leave = () => {}
+    const left = new Promise<Exit>((resolve) => {
+      leave = () => resolve({ code: null, stdout: '', stderr: '' })
+    })
     const end = () => {
-      if (!signal.aborted && !this.#ground.isWaiting)
-        trial.unjudged = `It ran longer than ${Math.round(patienceMs / 100) / 10} s, without waiting for a call.`
       for (const it of this.#actions) it.kill?.()
+      leave()
     }
-    overdue.addEventListener('abort', end)
+    const overdue = () => {
+      if (!this.#ground.isWaiting)
+        trial.unjudged = `It ran longer than ${Math.round(patienceMs / 100) / 10} s, without waiting for a call.`
+      end()
+    }
+    const timer = setTimeout(overdue, Math.min(Math.round(patienceMs), 2 ** 31 - 1))
+    signal.addEventListener('abort', end)
     // An interrupt may come while the app starts.
     if (signal.aborted) end()
-    const left = new Promise<Exit>((resolve) => {
-      const leave = () => resolve({ code: null, stdout: '', stderr: '' })
-      overdue.addEventListener('abort', leave)
-      if (signal.aborted) leave()
-    })
     try {
-      return await Promise.all(
-        this.#actions.map((it) => (it.kill === undefined ? Promise.race([it.ended, left]) : it.ended)),
-      )
+      const ends = this.#actions.map((it) => (it.kill === undefined ? Promise.race([it.ended, left]) : it.ended))
+      return await Promise.all(ends)
     } finally {
-      overdue.removeEventListener('abort', end)
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
     }
   }
 

@@ -612,8 +612,11 @@ describe('detail of a delivery with a planted fault', () => {
     receiver.respond = () => (receiver.calls.length === 2 ? login : 401)
     await plant(scene, { kind: 'duplicate' })
     await plant(scene, { kind: 'forged', nth: 2 })
-    const [duplicate, forged] = [await scene.ping(), await scene.ping()]
-    for (const updateId of [duplicate, forged]) await scene.untilStatus(updateId, 'failed')
+    // One after the other, so that the second sending of the first comes before the next.
+    const duplicate = await scene.ping()
+    await scene.untilStatus(duplicate, 'failed')
+    const forged = await scene.ping()
+    await scene.untilStatus(forged, 'failed')
     expect((await detailOf(scene, duplicate)).hints.map((it) => it.code)).toEqual(['other_secret', 'raw_body'])
     const { id: deliveryId } = await scene.delivery(forged)
     const replay = async (mode: 'as_sent' | 'resigned') =>
