@@ -78,7 +78,7 @@ export class App {
     return started?.ended
   }
 
-  /** Starts and stops one after the other: a killed app is started again while the run goes on. */
+  /** Starts and stops one after the other: a killed app is started again during the run. */
   #afterOthers<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => {})

@@ -10,7 +10,7 @@ export interface Facts {
   readonly ordersDiffer: boolean
   /** True if the program's own state is the same after each undisturbed run. */
   readonly stateRepeats: boolean
-  /** True if the program goes on with later calls of an endpoint after one was refused for good, as an import does. */
+  /** True if the program continues with later calls of an endpoint after one was refused for good, as an import does. */
   readonly goesOn: boolean | undefined
 }
 
@@ -247,7 +247,7 @@ export const rows = {
   },
   forged_accepted: {
     weight: 'money',
-    cure: 'Verify X-Platform-Signature-V2 over timestamp, dot and raw body, and the age of the timestamp, before anything else; answer 401 otherwise.',
+    cure: 'Verify X-Platform-Signature-V2 over timestamp, dot and raw body, and the age of the timestamp, before anything else; respond 401 otherwise.',
     find: ({ id, deliveries, copyChanged }) => {
       const hasStale = id.includes('/stale') && copyChanged
       const accepted = deliveries.find(
@@ -257,7 +257,7 @@ export const rows = {
       const what = accepted.isCopy ? 'that was signed 10 minutes ago, and its state changed' : 'with a wrong signature'
       return {
         subject: 'deliveries',
-        sentence: `Your program answered ${accepted.status} to a delivery of ${accepted.type} ${what}.`,
+        sentence: `Your program responded ${accepted.status} to a delivery of ${accepted.type} ${what}.`,
       }
     },
   },
@@ -288,7 +288,7 @@ export const rows = {
         ? {
             subject: 'deliveries',
             sentence:
-              'Your app answered 2xx to a delivery, was killed and started again, and its state lacks the delivery.',
+              'Your app responded 2xx to a delivery, was killed and started again, and its state lacks the delivery.',
           }
         : undefined,
   },

@@ -93,7 +93,7 @@ async function runUndisturbed(
   const refused = refusedDelivery(two)
   if (refused !== undefined && refusedDelivery(one) === undefined) {
     throw new CannotProve(
-      `The receiver answered ${refused} to a delivery whose JSON has spaces and escapes: it computes the signature over a body that it has written anew.`,
+      `The receiver responded ${refused} to a delivery whose JSON has spaces and escapes: it computes the signature over a body that it has written anew.`,
       'Verify X-Platform-Signature-V2 over the raw bytes, before any parser reads the body.',
     )
   }
@@ -153,7 +153,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
   const refused = refusedDelivery(outcome)
   if (refused !== undefined) {
     throw new CannotProve(
-      `The receiver answered ${refused} to a genuine delivery, whose signature is right.`,
+      `The receiver responded ${refused} to a genuine delivery, whose signature is right.`,
       'Its secret must be VOUCHERCTL_WEBHOOK_SECRET. `voucherctl webhook listen` shows why a receiver refuses.',
     )
   }
@@ -284,7 +284,7 @@ function laterCalls({ strikes: [strike] }: Variant, outcome: Outcome) {
   return calls.slice(at + 1)
 }
 
-/** What the judge knows of the undisturbed runs, and of whether the program goes on after a refusal. */
+/** What the judge knows of the undisturbed runs, and of whether the program continues after a refusal. */
 export function factsOf([one, two]: Trials, outcomes: readonly Outcome[], ordersDiffer: boolean): Facts {
   const refusal = outcomes.find(({ id }) => /^[^+]+#1\/(?:taken|refused_\d+)$/.test(id) && hasLater(one, id))
   const goesOn = refusal && hasLater({ ...refusal, calls: refusal.calls.filter((it) => it.run === 0) }, refusal.id)

@@ -36,14 +36,14 @@ export interface Sent {
   readonly data: unknown
 }
 
-/** One delivery as the receiver answered it. */
+/** One delivery with the response of the receiver. */
 export interface Delivered {
   readonly nth: number
   readonly type: string
   readonly updateId: number
   /** Ms since the start of the variant. */
   readonly at: number
-  /** Null if the receiver did not answer. */
+  /** Null if the receiver did not respond. */
   readonly status: number | null
   readonly fault: string | undefined
   /** True for a copy of a delivery that `prove` itself sends: a stale one, or one after a restart of the app. */

@@ -15,10 +15,10 @@ const COPY = 1_000_000_000
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Passes the deliveries of the platform to the receiver of the program, and records its answers. */
+/** Passes the deliveries of the platform to the receiver of the program, and records its responses. */
 export class Relay {
   delivered: Delivered[] = []
-  /** Called after the receiver has answered a delivery, and before the platform gets the answer. */
+  /** Called after the receiver has responded to a delivery, and before the platform gets the response. */
   onAnswer: (delivered: Delivered) => Promise<void> = async () => {}
   readonly #server: Server
   readonly #target: URL
@@ -129,11 +129,11 @@ export class Relay {
         headers: { ...headers, 'content-length': String(body.length) },
         agent: false as const,
       }
-      const outgoing = request(this.#target, { ...options, timeout: ATTEMPT_MS_MAX }, (answer) => {
-        answer
+      const outgoing = request(this.#target, { ...options, timeout: ATTEMPT_MS_MAX }, (response) => {
+        response
           .resume()
           .once('error', () => resolve(null))
-          .once('end', () => resolve(answer.statusCode ?? null))
+          .once('end', () => resolve(response.statusCode ?? null))
       })
       outgoing.once('timeout', () => outgoing.destroy()).once('error', () => resolve(null))
       outgoing.end(body)

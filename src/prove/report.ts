@@ -128,7 +128,7 @@ const responseTexts: Readonly<Record<string, string>> = {
   hold: ', held',
 }
 
-/** @param keyName names a key, so that its repeats can be told from another one */
+/** @param keyName names a key, so that its repeats differ from another one */
 function callText(it: Sent, keyName: (key: string) => string): string {
   const isUndone = it.fault === 'hang' || it.fault === 'refuse_connection'
   const made = isUndone ? 'not carried out' : [it.status, it.code].filter((part) => part !== null).join(' ')
@@ -143,7 +143,7 @@ function remarksOf(outcomes: readonly Outcome[]): string[] {
       .filter(({ isCopy, status }) => isCopy && !it.copyChanged && status !== null && status < 300)
       .map(
         () =>
-          'It answered 2xx to a delivery that was signed 10 minutes ago; its state did not change, or is not known.',
+          'It responded 2xx to a delivery that was signed 10 minutes ago; its state did not change, or is not known.',
       ),
   ])
   return [...new Set(all)]

@@ -8,6 +8,6 @@ export const canonical = (value: unknown): string =>
       : it,
   ) ?? ''
 
-/** Identity of a call: endpoint, path and body. An import that goes on with its next row repeats nothing. */
+/** Identity of a call: endpoint, path and body. An import that continues with its next row repeats nothing. */
 export const callKey = ({ endpoint, path, body }: Pick<Sent, 'endpoint' | 'path' | 'body'>) =>
   `${endpoint} ${path} ${canonical(body)}`

@@ -61,7 +61,7 @@ function addFault(
   return { id, fault, left: () => faults.list().find((it) => it.id === id)?.left ?? 0 }
 }
 
-/** Does something while a call is held, then lets the call go on. */
+/** Does something while a call is held, then releases the call. */
 function atHold(
   strike: Strike,
   stage: Stage,

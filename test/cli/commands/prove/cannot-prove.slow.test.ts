@@ -49,7 +49,7 @@ test('prove refuses a receiver that refuses a genuine delivery', async () => {
   )
   await expectRefusal(
     ran,
-    /The receiver answered 401 to a genuine delivery/,
+    /The receiver responded 401 to a genuine delivery/,
     /Its secret must be VOUCHERCTL_WEBHOOK_SECRET/,
   )
 })
