@@ -26,7 +26,7 @@ const layers: Readonly<Record<string, { readonly rooms: readonly string[]; reado
   recorder: { rooms: ['contract', 'files', 'values'], packages: ['yaml'] },
   conform: { rooms: ['client', 'contract', 'secure', 'webhook', 'values'], packages: ['node:'] },
   prove: {
-    rooms: ['server', 'client', 'webhook', 'domain', 'contract', 'files', 'values'],
+    rooms: ['server', 'client', 'domain', 'contract', 'files', 'values'],
     packages: ['node:'],
   },
   files: { rooms: [], packages: ['node:', 'yaml'] },

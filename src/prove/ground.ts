@@ -5,6 +5,7 @@ import { updateTypes } from '../contract/updates.js'
 import { type IdPrefix, newId } from '../domain/ids.js'
 import { TestClock } from '../server/clock.js'
 import type { FaultedCall, Faults } from '../server/faults.js'
+import { headerValues } from '../server/http/api-call.js'
 import type { StartedServer } from '../server/listen.js'
 import type { RequestItem } from '../server/observe/activity.js'
 import { exampleSeed } from '../server/seed/example.js'
@@ -268,10 +269,7 @@ export class Ground {
   #ended({ entry, captured }: RequestItem): void {
     const arrived = this.arrived.get(entry.request_id)
     const call = captured !== null && 'rawHeaders' in captured ? captured : undefined
-    const header = (name: string) => {
-      const at = call?.rawHeaders.findIndex((it, index) => index % 2 === 0 && it.toLowerCase() === name) ?? -1
-      return at === -1 ? undefined : call?.rawHeaders[at + 1]
-    }
+    const header = (name: string) => call && headerValues(call, name)[0]
     const maker = arrived?.maker ?? this.#ports.get(header('host')?.split(':').at(-1) ?? '')
     if (call === undefined || maker === undefined) return
     const endedAt = this.now()

@@ -1,5 +1,14 @@
 import { asMembers } from '../values/json.js'
-import { believesDone, isUnknown, type Ledger, mayBeRepeated, type Outcome, PLANTED_ID, type Sent } from './record.js'
+import {
+  believesDone,
+  isAccepted,
+  isUnknown,
+  type Ledger,
+  mayBeRepeated,
+  type Outcome,
+  PLANTED_ID,
+  type Sent,
+} from './record.js'
 import type { Weight } from './result.js'
 import { callKey } from './same-call.js'
 
@@ -78,8 +87,6 @@ const missingReversals = ({ before, after, taken }: Outcome, { undisturbed }: Fa
       undisturbed.after.find(isSame(it))?.status !== 'redeemed' &&
       undisturbed.calls.some((it) => it.endpoint === 'vouchers.reverse' && it.status < 300),
   )
-
-const isAccepted = (status: number | null) => status !== null && status >= 200 && status < 300
 
 const stateDiffers = (outcome: Outcome, { undisturbed, stateRepeats }: Facts) =>
   stateRepeats && believesDone(outcome) && outcome.state !== null && outcome.state !== undisturbed.state

@@ -1,13 +1,13 @@
+import { canonicalJson } from '../domain/idempotency.js'
 import { closest } from '../values/closest.js'
 import { asMembers } from '../values/json.js'
 import { CannotProve, endingOf, shownOutput } from './cannot-prove.js'
 import { canBeDisturbed, isSlow, pairsOf, UNANSWERED_MS, type Variant, variantIn, variantsOf } from './disturbances.js'
 import type { Facts } from './judge.js'
-import type { Outcome } from './record.js'
+import { isAccepted, type Outcome } from './record.js'
 import { reportOf } from './report.js'
 import type { ProveReport } from './result.js'
 import { Runner, type RunnerOptions, type RunSettings } from './runner.js'
-import { canonical } from './same-call.js'
 
 /** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
 const PATIENCE = { times: 5, ms: 30_000 }
@@ -74,6 +74,8 @@ export async function prove(options: ProveOptions): Promise<Proved> {
   }
 }
 
+const interrupted = () => new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+
 const REPEATABLE = 'Make the program repeatable: --reset puts its own files and its database back before each run.'
 
 /** For `--only`: the undisturbed runs alone. */
@@ -105,7 +107,9 @@ async function runUndisturbed(
     )
   }
   requireUsable(two, runner.secrets, signal)
-  const kinds = [one, two].map((it) => canonical([it.after.map(({ status }) => status).sort(), it.calls.length > 0]))
+  const kinds = [one, two].map((it) =>
+    canonicalJson([it.after.map(({ status }) => status).sort(), it.calls.length > 0]),
+  )
   if (kinds[0] !== kinds[1]) {
     throw new CannotProve(
       'Two undisturbed runs ended differently: the vouchers have other states after the second run.',
@@ -116,7 +120,7 @@ async function runUndisturbed(
 }
 
 function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string>>, signal: AbortSignal): void {
-  if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+  if (signal.aborted) throw interrupted()
   const exit = outcome.exits.find((it) => it.trouble !== undefined) ?? outcome.exits[0]
   const { trouble } = exit ?? {}
   if (trouble?.kind === 'not_started') {
@@ -161,7 +165,7 @@ function requireUsable(outcome: Outcome, secrets: Readonly<Record<string, string
 
 /** Status of a delivery that the receiver refused undisturbed. */
 function refusedDelivery({ deliveries }: Outcome): string | undefined {
-  const refused = deliveries.find((it) => it.status === null || it.status >= 300)
+  const refused = deliveries.find((it) => !isAccepted(it.status))
   return refused && (refused.status === null ? 'nothing' : String(refused.status))
 }
 
@@ -192,7 +196,7 @@ function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveO
 /** A run in which nothing was disturbed and judged proves nothing. */
 function requireEffect({ runs, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
   if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED) return
-  if (signal.aborted) throw new CannotProve('Interrupted before anything was judged.', 'Run the command again.')
+  if (signal.aborted) throw interrupted()
   const unjudged = not_proved.find((it) => it.startsWith('Not judged: '))
   const why = runs.variants === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
   throw new CannotProve(
@@ -340,7 +344,7 @@ function differingMembers(one: unknown, two: unknown): string[] {
   const [before, after] = [asMembers(one) ?? {}, asMembers(two) ?? {}]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const isFree = (name: string) => FREE.test(name) || FREE_VALUE.test(String(before[name]))
-  return names.filter((it) => !isFree(it) && canonical(before[it]) !== canonical(after[it]))
+  return names.filter((it) => !isFree(it) && canonicalJson(before[it]) !== canonicalJson(after[it]))
 }
 
 /** Ids and credentials, which may differ. */

@@ -60,7 +60,7 @@ export interface Run {
   readonly endedAt: number
 }
 
-export type Ledger = readonly Pick<Voucher, 'id' | 'status' | 'redemptionId' | 'externalIssueId' | 'recipientUserId'>[]
+export type Ledger = readonly Pick<Voucher, 'id' | 'status' | 'redemptionId' | 'externalIssueId'>[]
 
 /** Where a program printed a secret. */
 export interface Leak {
@@ -86,8 +86,9 @@ export interface Outcome {
   readonly runs: readonly Run[]
   readonly calls: readonly Sent[]
   readonly deliveries: readonly Delivered[]
-  /** Ids of the vouchers before the first run, of those redeemed then, and of the one that another till redeemed. */
+  /** The vouchers before the first run. */
   readonly before: Ledger
+  /** Id of the voucher that another till redeemed. */
   readonly taken: string | undefined
   readonly after: Ledger
   /** Output of `--state`: null without the command. */
@@ -114,5 +115,8 @@ export const isUnknown = (it: Sent) =>
 
 /** True if the program may send the call again: its outcome is unknown, or nothing was done. */
 export const mayBeRepeated = (it: Sent) => isUnknown(it) || it.fault === 'refuse_connection' || it.status === 429
+
+/** True if a receiver responded with 2xx; null stands for no response. */
+export const isAccepted = (status: number | null) => status !== null && status >= 200 && status < 300
 
 export const believesDone = ({ runs }: Pick<Outcome, 'runs'>) => runs.some((it) => it.believesDone)

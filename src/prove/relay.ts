@@ -2,14 +2,12 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { FAULT_HEADER } from '../contract/platform/fault-kinds.js'
+import { deliveryHeaders } from '../server/delivery/signing.js'
 import { parseObject } from '../values/json.js'
-import { signWebhook } from '../webhook/index.js'
 import type { Delivered } from './record.js'
 
 /** Time limit of an attempt, as of the platform. */
 const ATTEMPT_MS_MAX = 15_000
-/** Twice the tolerance of a receiver. */
-const STALE_SECONDS = 600
 /** Added to the id of an update for the id of its stale copy. */
 const COPY = 1_000_000_000
 
@@ -23,7 +21,7 @@ export class Relay {
   readonly #server: Server
   readonly #target: URL
   readonly #secret: string
-  readonly #bodies = new Map<number, { readonly headers: Headers; readonly body: Buffer }>()
+  readonly #bodies = new Map<number, Buffer>()
   #count = 0
   #changesBytes = false
   #now = () => 0
@@ -67,12 +65,10 @@ export class Relay {
   async sendCopy(nth: number, isStale: boolean): Promise<boolean> {
     const sent = this.#bodies.get(nth)
     if (sent === undefined) return false
-    const update = parseObject(sent.body.toString())
+    const update = parseObject(sent.toString())
     const updateId = Number(update?.update_id) + (isStale ? COPY : 0)
-    const rawBody = isStale ? Buffer.from(JSON.stringify({ ...update, update_id: updateId })) : sent.body
-    const timestamp = Math.floor(Date.now() / 1000) - (isStale ? STALE_SECONDS : 0)
-    const headers = { ...sent.headers, ...signWebhook({ rawBody, secrets: [this.#secret], timestamp, updateId }) }
-    await this.#forward(nth, headers, rawBody, true)
+    const rawBody = isStale ? Buffer.from(JSON.stringify({ ...update, update_id: updateId })) : sent
+    await this.#forward(nth, this.#headersOf(rawBody, updateId, isStale ? 'stale' : undefined), rawBody, true)
     return true
   }
 
@@ -90,20 +86,23 @@ export class Relay {
     const body = await buffer(incoming)
     const nth = ++this.#count
     const { host: _host, connection: _connection, ...headers } = incoming.headers
-    this.#bodies.set(nth, { headers, body })
+    this.#bodies.set(nth, body)
     const delivered = this.#changesBytes
-      ? await this.#forward(nth, ...this.#withOtherBytes(headers, body))
+      ? await this.#forward(nth, ...this.#withOtherBytes(body))
       : await this.#forward(nth, headers, body)
     await this.onAnswer(delivered)
     return delivered.status
   }
 
-  #withOtherBytes(headers: Headers, body: Buffer): [Headers, Buffer] {
+  #withOtherBytes(body: Buffer): [Headers, Buffer] {
     const update = parseObject(body.toString())
     const rawBody = Buffer.from(JSON.stringify(update, null, 1).replaceAll('/', '\\/'))
-    const timestamp = Math.floor(Date.now() / 1000)
-    const signed = signWebhook({ rawBody, secrets: [this.#secret], timestamp, updateId: Number(update?.update_id) })
-    return [{ ...headers, ...signed }, rawBody]
+    return [this.#headersOf(rawBody, Number(update?.update_id)), rawBody]
+  }
+
+  /** Headers as the platform sends them now. */
+  #headersOf(body: Buffer, updateId: number, fault?: 'stale'): Headers {
+    return deliveryHeaders(body, updateId, [this.#secret], Math.floor(Date.now() / 1000), fault)
   }
 
   async #forward(nth: number, headers: Headers, body: Buffer, isCopy = false): Promise<Delivered> {
@@ -114,7 +113,7 @@ export class Relay {
       type: String(update?.type),
       updateId: Number(update?.update_id),
       at: this.#now(),
-      status: await this.#post(namedOnce(headers), body),
+      status: await this.#post(forReceiver(headers), body),
       fault: typeof named === 'string' ? named : undefined,
       isCopy,
     }
@@ -141,12 +140,10 @@ export class Relay {
   }
 }
 
-/** Lower-case names, so that a new signature replaces the old one. The fault is no secret of the receiver's. */
-const namedOnce = (headers: Headers): Record<string, string> =>
+/** Headers for the receiver: not the fault, from which a program could tell that it is tried. */
+const forReceiver = (headers: Headers): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' && name.toLowerCase() !== FAULT_HEADER.toLowerCase()
-        ? [[name.toLowerCase(), value]]
-        : [],
+      typeof value === 'string' && name.toLowerCase() !== FAULT_HEADER.toLowerCase() ? [[name, value]] : [],
     ),
   )

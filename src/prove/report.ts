@@ -8,7 +8,7 @@ import {
   type Variant,
 } from './disturbances.js'
 import { type Facts, type FindingName, rows } from './judge.js'
-import type { Moment, Outcome, Sent } from './record.js'
+import { isAccepted, type Moment, type Outcome, type Sent } from './record.js'
 import type { Finding, ProveReport } from './result.js'
 
 interface Judged {
@@ -140,7 +140,8 @@ function remarksOf(outcomes: readonly Outcome[]): string[] {
   const all = outcomes.flatMap((it) => [
     ...it.leaks.filter(({ isFinding }) => !isFinding).map(({ what, where }) => `It printed ${what} in ${where}.`),
     ...it.deliveries
-      .filter(({ isCopy, status }) => isCopy && !it.copyChanged && status !== null && status < 300)
+      // The copy of a kill is as right as the delivery itself.
+      .filter(({ isCopy, status }) => isCopy && it.id.includes('/stale') && !it.copyChanged && isAccepted(status))
       .map(
         () =>
           'It responded 2xx to a delivery that was signed 10 minutes ago; its state did not change, or is not known.',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { canonicalJson } from '../domain/idempotency.js'
 import { pause } from '../files/pause.js'
 import type { Seed } from '../server/seed/schema.js'
 import { parseJson } from '../values/json.js'
@@ -10,7 +11,6 @@ import { leaksOf } from './leaks.js'
 import type { Exit, Start, Started } from './process.js'
 import { believesDone, type Ledger, type Maker, type Moment, type Outcome, type Run } from './record.js'
 import { Relay } from './relay.js'
-import { canonical } from './same-call.js'
 import { type Planted, plant } from './strike.js'
 
 /** Time for the deliveries of a variant to settle. */
@@ -289,7 +289,7 @@ export class Runner {
       throw new CannotProve(message, `Check the command of --${name}: it must succeed each time.`)
     }
     const json = parseJson(exit.stdout)
-    return json === undefined ? exit.stdout : canonical(json)
+    return json === undefined ? exit.stdout : canonicalJson(json)
   }
 
   #envOf(maker: Maker): Record<string, string> {

@@ -1,7 +1,7 @@
 import { endpointOf, endpoints } from '../contract/index.js'
 import { faultOf, type Strike } from './disturbances.js'
 import type { Ground } from './ground.js'
-import type { Maker } from './record.js'
+import { isAccepted, type Maker } from './record.js'
 import type { Relay } from './relay.js'
 
 /** Longest wait of a twin for the other one. */
@@ -91,7 +91,7 @@ function meet(strike: Strike, stage: Stage): Planted {
     if (held === 0) return
     timer ??= setTimeout(letGo, TWIN_MS_MAX)
     if (held < 2) return
-    stage.note('both programs had sent the call, and went on together')
+    stage.note('both programs had sent the call, and continued together')
     clearTimeout(timer)
     // After all who listen have seen both calls.
     queueMicrotask(letGo)
@@ -136,8 +136,7 @@ function killAfterDelivery({ nth }: Strike, { relay, kill, restartApp }: Stage):
   let isKilled = false
   if (relay !== undefined) {
     relay.onAnswer = async (delivered) => {
-      const { status } = delivered
-      if (isKilled || delivered.nth !== nth || status === null || status >= 300) return
+      if (isKilled || delivered.nth !== nth || !isAccepted(delivered.status)) return
       isKilled = true
       kill('app')
       await restartApp()

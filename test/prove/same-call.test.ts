@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { callKey, canonical } from '../../src/prove/same-call.js'
+import { canonicalJson as canonical } from '../../src/domain/idempotency.js'
+import { callKey } from '../../src/prove/same-call.js'
 
 const call = { endpoint: 'vouchers.issue', path: '/api/v1/open-platform/vouchers/issue', body: { a: 1, b: 2 } }
 

@@ -1,5 +1,12 @@
 import type { CredentialKind } from '../../contract/endpoint.js'
-import { credentialVariables, hideKnown, redact, redactCode, replaceSecretForms } from '../../contract/secrets.js'
+import {
+  credentialVariables,
+  hideKnown,
+  looksSecret,
+  redact,
+  redactCode,
+  replaceSecretForms,
+} from '../../contract/secrets.js'
 import { mapTexts } from '../../values/json.js'
 import type { Host } from './host.js'
 
@@ -13,6 +20,15 @@ export const credentialNames: Readonly<Record<CredentialKind, string>> = {
 export { credentialVariables }
 
 export const webhookSecretVariable = 'VOUCHERCTL_WEBHOOK_SECRET'
+
+/**
+ * Removes credentials from the environment: a program that is started does not need them,
+ * and other processes may read them there.
+ */
+export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
+  const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
+}
 
 /** Removes one line end, which a file with CR LF leaves in a variable. */
 export const withoutLineEnd = (text = '') => text.replace(/(?:\r\n|\r|\n)$/, '')

@@ -110,30 +110,25 @@ function timelineLines(timeline: ShownFinding['timeline'], width: number): strin
 }
 
 function findingLines(it: ShownFinding, all: readonly ShownFinding[], width: number, paint: Paint): string[] {
-  const indented = (text: string) => wrap(text, width - INDENT.length).map((line) => INDENT + line)
   const { finding, weight, sentence, timeline, variants, repeat, cure } = it
   const same = all.slice(0, all.indexOf(it)).find((other) => other.repeat === repeat)
   const more = variants.length - SHOWN_BY_MAX
   return [
     `${paint.error('✗')} ${paint.strong(finding)} (${weight})`,
     // The first line of the report is the sentence of the first finding.
-    ...(it === all[0] ? [] : indented(plainLine(sentence))),
-    ...(same === undefined ? timelineLines(timeline, width) : indented(`Timeline: that of ${same.finding}.`)),
-    ...indented(`Shown by: ${variants.slice(0, SHOWN_BY_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`),
-    ...indented(`Usual fix: ${cure}`),
+    ...(it === all[0] ? [] : indented(plainLine(sentence), width)),
+    ...(same === undefined ? timelineLines(timeline, width) : indented(`Timeline: that of ${same.finding}.`, width)),
+    ...indented(`Shown by: ${variants.slice(0, SHOWN_BY_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`, width),
+    ...indented(`Usual fix: ${cure}`, width),
     `${INDENT}Repeat it: ${paint.hint(plain(repeat))}`,
     '',
   ]
 }
 
+const indented = (text: string, width: number) => wrap(text, width - INDENT.length).map((line) => INDENT + line)
+
 const section = (heading: string, items: readonly string[], width: number) =>
-  items.length === 0
-    ? []
-    : [
-        `${heading}:`,
-        ...items.flatMap((it) => wrap(plainLine(it), width - INDENT.length).map((line) => INDENT + line)),
-        '',
-      ]
+  items.length === 0 ? [] : [`${heading}:`, ...items.flatMap((it) => indented(plainLine(it), width)), '']
 
 /** One suite a call, one case a disturbance. */
 export function suitesOf({ results, findings }: ProvedByCommand): JunitSuite[] {

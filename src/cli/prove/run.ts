@@ -1,8 +1,9 @@
 import type { ProveOptions } from '../../prove/prove.js'
+import { isLoopbackHost } from '../../values/loopback.js'
 import { shellWord } from '../../values/shell-word.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
-import { credentialVariables, webhookSecretVariable } from '../host/secrets.js'
+import { withoutSecrets } from '../host/secrets.js'
 import { readSeedFile } from '../server/seed-file.js'
 import type { ProvedByCommand } from './lines.js'
 
@@ -32,12 +33,11 @@ interface Proved {
 }
 
 const BUDGET_MS = 60_000
-const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
 /** True for BOT=URL with a loopback address. */
 export function isWebhook(value: string): boolean {
   const url = value.slice(value.indexOf('=') + 1)
-  return /^[^=]+=http:/.test(value) && URL.canParse(url) && LOOPBACK.includes(new URL(url).hostname)
+  return /^[^=]+=http:/.test(value) && URL.canParse(url) && isLoopbackHost(new URL(url).hostname)
 }
 
 /** Runs a program against disturbances; the result says how to repeat each finding. */
@@ -60,7 +60,7 @@ export async function runProve(
   ])
   const lines = await linesIn(programs)
   if ('code' in lines) return lines
-  const env = withoutCredentials(host.env)
+  const env = withoutSecrets(host.env)
   const start = (words: readonly string[] | undefined) => words && commandOf(words, host.cwd, env)
   const app = start(lines.app)
   const [bot = '', url = ''] = webhook?.split(/=(.*)/s) ?? []
@@ -111,12 +111,6 @@ async function linesIn(programs: Programs): Promise<Partial<Record<'app' | 'stat
     lines[name] = words
   }
   return lines
-}
-
-/** The environment without credentials of other platforms, which a program under test must not use. */
-function withoutCredentials(env: Host['env']): NodeJS.ProcessEnv {
-  const secret = new Set([...Object.values(credentialVariables), webhookSecretVariable])
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)))
 }
 
 /** The flags with which a finding is repeated, each with a space behind it. */

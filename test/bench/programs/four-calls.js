@@ -1,4 +1,4 @@
-// A program of four calls for P19, which goes on after each failure, so that every disturbed run is as long as another.
+// A program of four calls for P19, which continues after each failure, so that every disturbed run is as long as another.
 import process from 'node:process'
 
 const { VOUCHERCTL_BASE_URL: base, VOUCHERCTL_TOKEN: token, VOUCHERCTL_CODE: code } = process.env

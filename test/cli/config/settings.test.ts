@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, w
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { withoutSecrets } from '../../../src/cli/commands/server/detach.js'
+import { withoutSecrets } from '../../../src/cli/host/secrets.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { homeWithConfig, homeWithProfiles, profileFile, storedProfiles } from '../../support/cli/profiles.js'
 import { pageOf, token, verification } from '../../support/cli/samples.js'

@@ -49,7 +49,6 @@ export const voucher = (id: string, redemptionId: string | null = null): Ledger[
   status: redemptionId === null ? 'issued' : 'redeemed',
   redemptionId,
   externalIssueId: `order-of-${id}`,
-  recipientUserId: 'user-1',
 })
 
 export const delivered = (members: Partial<Delivered> = {}): Delivered => ({

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { type Platform, platform } from '../../../files/platform.js'
 import type { Host } from '../../host/host.js'
-import { withoutSecrets } from '../server/detach.js'
+import { withoutSecrets } from '../../host/secrets.js'
 
 type Command = readonly [program: string, ...args: string[]]
 

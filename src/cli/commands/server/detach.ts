@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { looksSecret } from '../../../contract/secrets.js'
 import { codeOf } from '../../../files/error-code.js'
 import { type Members, parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
+import { withoutSecrets } from '../../host/secrets.js'
 import { keepLog, LOG_FILE } from './log-rotation.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
@@ -66,12 +66,6 @@ export async function startDetached(
   const failure = ready === undefined ? failureOf(endOf(log), logFile) : undefined
   closeSync(log)
   return failure ?? { ok: true, data: { ...(ready as Members & ReadyLine), log_file: logFile } }
-}
-
-/** Removes credentials from the environment: the server does not need them, and other processes may read them there. */
-export function withoutSecrets(env: Host['env']): NodeJS.ProcessEnv {
-  const isSecret = (name: string) => name.startsWith('VOUCHERCTL_') && looksSecret(name, '')
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)))
 }
 
 /** Resolves to the server's ready line; undefined if the process ended without printing one. */
