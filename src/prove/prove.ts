@@ -11,6 +11,7 @@ import { Runner, type RunnerOptions, type RunSettings } from './runner.js'
 
 /** Patience with a variant: a multiple of the undisturbed run, and time beyond it for calls that get no response. */
 const PATIENCE = { times: 5, ms: 30_000 }
+const BUDGET_MS = 60_000
 /** Time before the start of a last variant without a response. */
 const SPARE_MS = 5_000
 /** Patience with the first run, whose length nobody knows. */
@@ -20,13 +21,16 @@ const FIRST_PATIENCE_MS = 60_000
 const APP_QUIET_MS = 1_000
 
 export interface ProveOptions extends RunnerOptions {
-  readonly again: number
+  /** Repeats of an action that is not done; default 1. */
+  readonly again?: number | undefined
   readonly patienceMs?: number | undefined
-  readonly budgetMs: number
+  /** Default 60 s. */
+  readonly budgetMs?: number | undefined
   readonly only?: string | undefined
-  /** True to list the variants without running them. */
+  /** True to report the variants as not run. */
   readonly list?: boolean | undefined
-  readonly jobs: number
+  /** Default 1. */
+  readonly jobs?: number | undefined
   /** True to record the platform's side of the first finding as a scenario. */
   readonly records?: boolean | undefined
   /** Called after each variant. */
@@ -41,7 +45,6 @@ export type Proved =
       /** The platform's side of the first finding, YAML; null without a finding or `records`. */
       readonly scenario: string | null
     }
-  | { readonly ok: true; readonly variants: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly hint: string }
 
 /** Disturbs each call and delivery of a program, and judges what it does. */
@@ -57,9 +60,10 @@ export async function prove(options: ProveOptions): Promise<Proved> {
     const trials = await runUndisturbed(runner, options)
     const ordersDiffer = await eachRunIsAnOrder(runner, trials, options)
     const variants = chosenVariants(trials, options)
-    if (options.list) return { ok: true, variants: variants.map((it) => it.id) }
-    for (let job = 1; job < options.jobs; job += 1) others.push(await Runner.open(options))
-    const done = await runVariants([runner, ...others], variants, trials, options)
+    for (let job = 1; job < (options.jobs ?? 1); job += 1) others.push(await Runner.open(options))
+    const done = options.list
+      ? { outcomes: [], failed: [], notRun: variants }
+      : await runVariants([runner, ...others], variants, trials, options)
     const facts = factsOf(trials, done.outcomes, ordersDiffer)
     const report = reportOf({ ...done, trials, facts, lacks: [...lacksOf(options), ...differencesOf(trials)] })
     requireEffect(report, options)
@@ -194,8 +198,8 @@ function chosenVariants([one]: Trials, { only, app, isFunction = false }: ProveO
 }
 
 /** A run in which nothing was disturbed and judged proves nothing. */
-function requireEffect({ runs, findings, not_proved }: ProveReport, { only, signal }: ProveOptions): void {
-  if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED) return
+function requireEffect({ runs, findings, not_proved }: ProveReport, { only, list, signal }: ProveOptions): void {
+  if (findings.length > 0 || runs.held > 0 || only === UNDISTURBED || list) return
   if (signal.aborted) throw interrupted()
   const unjudged = not_proved.find((it) => it.startsWith('Not judged: '))
   const why = runs.variants === 0 ? 'No variant fitted into the budget.' : 'No variant had an effect.'
@@ -208,13 +212,16 @@ function requireEffect({ runs, findings, not_proved }: ProveReport, { only, sign
 /** Repeats the first finding, and records what the platform got. */
 async function scenarioOf(runner: Runner, report: ProveReport, trials: Trials, options: ProveOptions) {
   const [finding] = report.findings
-  if (!options.records || finding === undefined || options.signal.aborted) return null
+  if (!options.records || options.list || finding === undefined || options.signal.aborted) return null
   await runner.run(variantIn(finding.only), settingsOf(trials, options))
   return runner.recording()
 }
 
 /** Settings of the variants, by what the undisturbed runs took. */
-function settingsOf(trials: Trials, { again, patienceMs }: Pick<ProveOptions, 'again' | 'patienceMs'>): RunSettings {
+function settingsOf(
+  trials: Trials,
+  { again = 1, patienceMs }: Pick<ProveOptions, 'again' | 'patienceMs'>,
+): RunSettings {
   const worksLater = trials.some(({ calls, runs: [run] }) => calls.some((it) => it.startedAt > (run?.endedAt ?? 0)))
   const longest = Math.max(...trials.map((it) => it.durationMs))
   return {
@@ -231,7 +238,7 @@ async function runVariants(
   trials: Trials,
   options: ProveOptions,
 ) {
-  const { budgetMs, only, signal, onProgress } = options
+  const { budgetMs = BUDGET_MS, only, signal, onProgress } = options
   const deadline = only === undefined ? performance.now() + budgetMs : Number.POSITIVE_INFINITY
   const settings = settingsOf(trials, options)
   const outcomes: Outcome[] = []

@@ -4,7 +4,6 @@ import { readInteger, requireMembers, TestingError, wrongType } from './argument
 import { readSeedOption } from './options.js'
 import type { ProveOptions } from './types.js'
 
-const BUDGET_MS = 60_000
 const BUDGET_MS_MAX = 2 ** 31 - 1
 
 /** Runs functions of a test as `voucherctl prove` runs programs; they cannot be killed. */
@@ -12,8 +11,8 @@ export async function proveFunctions(options: ProveOptions): Promise<ProveReport
   requireMembers('options', options, ['action', 'state', 'reset', 'seed', 'webhook', 'again', 'budget', 'only'])
   const { action, state, reset, seed, webhook, only } = options
   if (typeof action !== 'function') throw wrongType('options.action', 'a function', action)
-  const again = readInteger('options.again', options.again, 0, 100) ?? 1
-  const budgetMs = readInteger('options.budget', options.budget, 1, BUDGET_MS_MAX) ?? BUDGET_MS
+  const again = readInteger('options.again', options.again, 0, 100)
+  const budgetMs = readInteger('options.budget', options.budget, 1, BUDGET_MS_MAX)
   const { prove } = await import('../prove/prove.js')
   const proved = await prove({
     action: startOf(action),
@@ -26,11 +25,10 @@ export async function proveFunctions(options: ProveOptions): Promise<ProveReport
     again,
     budgetMs,
     only,
-    jobs: 1,
     signal: new AbortController().signal,
   })
-  if (proved.ok && 'report' in proved) return proved.report
-  throw new TestingError('NOTHING_PROVED', 'message' in proved ? `${proved.message} ${proved.hint}` : 'Nothing ran.')
+  if (proved.ok) return proved.report
+  throw new TestingError('NOTHING_PROVED', `${proved.message} ${proved.hint}`)
 }
 
 /** A function that resolves is done; one that throws, or resolves to false, is not. */

@@ -37,7 +37,6 @@ export const proveProgram = tool({
     const limits = { budgetMs: seconds * 1000, only, signal: host.signal }
     const proved = await runProve(host, wordsOf(line) ?? [line], { seed }, limits, readAgentFile)
     if (!proved.ok) return seed === undefined ? proved : withoutQuotes(proved)
-    if ('variants' in proved) return succeed('Nothing ran.', { findings: [], not_proved: [], runs: {} })
     const { findings, not_proved, runs } = proved.report
     const text = findings.length === 0 ? 'Nothing was found.' : `Findings: ${findings.length}.`
     return succeed(text, {

@@ -20,10 +20,10 @@ export interface Programs {
   readonly again?: number | undefined
 }
 
-type Limits = Pick<ProveOptions, 'patienceMs' | 'only' | 'list' | 'records' | 'signal' | 'onProgress'> & {
-  readonly budgetMs?: number | undefined
-  readonly jobs?: number | undefined
-}
+type Limits = Pick<
+  ProveOptions,
+  'patienceMs' | 'budgetMs' | 'only' | 'list' | 'jobs' | 'records' | 'signal' | 'onProgress'
+>
 
 interface Proved {
   readonly ok: true
@@ -31,8 +31,6 @@ interface Proved {
   readonly interrupted: boolean
   readonly scenario: string | null
 }
-
-const BUDGET_MS = 60_000
 
 /** True for BOT=URL with a loopback address. */
 export function isWebhook(value: string): boolean {
@@ -45,10 +43,10 @@ export async function runProve(
   host: Host,
   command: readonly string[],
   programs: Programs,
-  { budgetMs = BUDGET_MS, jobs = 1, ...limits }: Limits,
+  limits: Limits,
   readText?: Parameters<typeof readSeedFile>[2],
-): Promise<Proved | { readonly ok: true; readonly variants: readonly string[] } | Failure> {
-  const { ready, webhook, again = 1 } = programs
+): Promise<Proved | Failure> {
+  const { ready, webhook, again } = programs
   if (programs.app !== undefined && ready === undefined) {
     return usage('--app needs --ready URL, an address that responds with 2xx when the app is ready.')
   }
@@ -73,15 +71,12 @@ export async function runProve(
     webhook: webhook === undefined ? undefined : { bot, url: new URL(url) },
     variables: Object.fromEntries((programs.env ?? []).map((it) => it.split(/=(.*)/s) as [string, string])),
     again,
-    budgetMs,
-    jobs,
     ...limits,
   })
   if (!proved.ok) {
     if (limits.signal.aborted) return fail('ABORTED', 'Interrupted before anything was judged.')
     return nothingProved(proved.message, proved.hint)
   }
-  if ('variants' in proved) return proved
   const { report, ...others } = proved
   const repeat = (only: string) =>
     `voucherctl prove ${flagsOf(programs)}--only ${shellWord(only)} -- ${command.map(shellWord).join(' ')}`

@@ -88,12 +88,13 @@ export const prove = leaf({
       },
     }).finally(endProgress)
     if (!proved.ok) return proved
-    if ('variants' in proved) {
-      if (!output.isForPeople) return { ok: true, data: proved }
-      output.say(proved.variants.join('\n'))
+    const { report, interrupted, scenario } = proved
+    if (flags.list) {
+      const variants = report.results.map((it) => it.variant)
+      if (!output.isForPeople) return { ok: true, data: { ok: true, variants } }
+      output.say(variants.join('\n'))
       return { ok: true, printed: true }
     }
-    const { report, interrupted, scenario } = proved
     const unwritten = await writeJunit(host, flags.junit, suitesOf(report))
     const failure = unwritten ?? writeScenario(host, flags.scenario, scenario)
     const fails = report.findings.some((it) => flags['fail-on'] !== 'money' || it.weight === 'money')
