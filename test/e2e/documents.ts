@@ -8,9 +8,8 @@ import { folder, installed, node } from './installed.js'
 /** Documents of the package, with patterns that the output of their code blocks must match. */
 type Documents = Readonly<Record<string, readonly RegExp[]>>
 
-const workflows = ['.github/workflows/test.yaml', '.github/workflows/vouchers.yaml']
-/** Run by webhook-servers.test.ts (programs that import other packages, and their module), ci.test.ts, action.test.ts. */
-const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', ...workflows]
+/** Run by webhook-servers.test.ts (programs that import other packages, and their module) and ci.test.ts. */
+const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', '.github/workflows/test.yaml']
 /** Languages of samples without a file name, which test/webhook/guide-samples.slow.test.ts runs. */
 const samples = ['python', 'go']
 
