@@ -234,7 +234,7 @@ function replyOf(
   clock: Clock,
 ): Result {
   const { data } = result
-  // A reader compares the times of the records with this one. Node adds the true time.
+  // Clients count from this time to those of the records; the header that Node adds has the true time.
   if (clock instanceof TestClock) exchange.replyHeaders.date = new Date(clock.now()).toUTCString()
   if (endpoint.streams) return streamReply(data as Readable)
   if (result.replayed) {

@@ -55,7 +55,7 @@ export const updates = leaf({
     const seconds = goesOn ? longest : Math.ceil((asked ?? 0) / 1000)
     if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
     const { globals, settings, output, line } = context
-    // At the time limit the command ends as after Ctrl-C, but with 0.
+    // At the time limit the command ends as after Ctrl-C, but with 0. The timer keeps no process alive.
     const ending = new AbortController()
     if (asked !== undefined) setTimeout(() => ending.abort(), asked).unref()
     const host = { ...context.host, signal: AbortSignal.any([context.host.signal, ending.signal]) }
