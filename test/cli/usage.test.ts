@@ -48,6 +48,12 @@ test.each([
   ['project allow --dry-run', 'It was removed, and a voucherctl.json is no longer read.'],
   ['-p shop project show --unknown', 'It was removed, and a voucherctl.json is no longer read.'],
   ['help project', 'It was removed, and a voucherctl.json is no longer read.'],
+  [
+    'vouchers issue --template t --curl',
+    '`voucherctl api POST /api/v1/open-platform/vouchers/issue --curl` prints the call as curl',
+  ],
+  ['apps get app_01 --curl', '`voucherctl api GET /api/v1/open-platform/applications/app_01 --curl` prints the call'],
+  ['login --curl', 'See `voucherctl login --help`.'],
   ['constructor', 'See `voucherctl --help`.'],
   ['vouchers constructor', 'See `voucherctl vouchers --help`.'],
   ['--json', 'It takes one of quickstart, doctor, login, logout'],

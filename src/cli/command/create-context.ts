@@ -78,6 +78,7 @@ class CommandContext implements Context {
     const work = sendPrepared<OutputOf<typeof endpoint>>(await this.#transportTo(baseUrl), prepared)
     const text = `${options.progress ?? endpoint.summary} …`
     const result = await (quiet || debug ? work : withProgress(this.host, text, work))
+    this.output.noteServerTime(result.headers.date)
     if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
     const used = usedCredential(this.globals, endpoint.caller, { value: credential, source }, baseUrl)
     return this.#failureOf(result, baseUrl, { check: options.check, input: members, credential: used })

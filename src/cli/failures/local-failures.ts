@@ -46,7 +46,7 @@ export const localFailures = {
   DATA_FOLDER_IN_USE: local(
     1,
     'Another process uses the data folder.',
-    'Use the one that runs: `voucherctl server status`; or choose another folder with --data.',
+    'Use the server that runs (`voucherctl server status`), stop it (`voucherctl server stop`), or choose another folder with --data.',
     'A server runs on it, or an export or import.',
   ),
   STORE_UNUSABLE: local(

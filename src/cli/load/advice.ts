@@ -15,7 +15,8 @@ export function limitOf({ limited_by, generator }: LoadReport): string | undefin
 }
 
 /** Advice for a 429 of a server that the user runs. */
-export const rateLimitAdvice = 'A local server has no limits with `voucherctl server start --rate-limit off`.'
+export const rateLimitAdvice =
+  'A local server limits nothing after `voucherctl server stop` and `voucherctl server start --rate-limit off`.'
 
 /** Explains failures that say nothing about the speed of the server; undefined without such failures. */
 export function adviceOf({ all }: LoadReport): string | undefined {

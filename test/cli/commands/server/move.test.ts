@@ -25,7 +25,8 @@ import { rowLinesOf } from '../../../support/store/move.js'
 
 let home: string
 const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })
-const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
+const errorOf = (stderr: string) =>
+  (JSON.parse(stderr) as { error: { code: string; hint: string; message: string } }).error
 
 /** Creates the data folder of a stopped server with some applications. */
 async function makeStore(name: string, applications = 3): Promise<string> {
@@ -185,7 +186,7 @@ describe('server export', () => {
     const { exit, stderr } = await inHome(`server export --data ${source} --json`)
     await store.close()
     expect([exit, errorOf(stderr).code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
-    expect(errorOf(stderr).message).toContain('voucherctl server stop')
+    expect(errorOf(stderr).hint).toContain(`\`voucherctl server stop --data ${source}\``)
   })
 
   test.each(['{home}/nowhere/x', '{home}', '/dev/null'])(
