@@ -138,7 +138,7 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
 export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents> = {}): TestApp {
   const deps = testDeps(overrides)
   const errors: unknown[] = []
-  const app = buildApp(deps, createMetrics(deps.store.name), {
+  const app = buildApp(deps, createMetrics(deps), {
     onRequestDone: () => {},
     onError: (_requestId, error) => errors.push(error),
     ...events,
