@@ -82,8 +82,8 @@ it('metrics count attempts by result, and the deliveries of the store that wait 
   const { families } = await scrape(scene.server)
   const attempts = (result: string) => valueOf(families, 'voucherctl_delivery_attempts_total', { result })
   expect([attempts('delivered'), attempts('failed'), attempts('dead_letter')]).toEqual([1, 1, 0])
-  const deliveries = (state: string) => valueOf(families, 'voucherctl_deliveries', { state })
-  expect([deliveries('due'), deliveries('retry'), deliveries('dead_letter')]).toEqual([1, 1, 0])
+  const deliveries = (status: string) => valueOf(families, 'voucherctl_deliveries', { status })
+  expect([deliveries('pending'), deliveries('failed'), deliveries('dead_letter')]).toEqual([1, 1, 0])
   expect(valueOf(families, 'voucherctl_delivery_backlog_age_seconds')).toBe(90)
 })
 
@@ -108,7 +108,7 @@ it('metrics count the attempt that makes a delivery a dead letter', async () => 
   const { families } = await scrape(scene.server)
   const attempts = (result: string) => valueOf(families, 'voucherctl_delivery_attempts_total', { result })
   expect([attempts('dead_letter'), attempts('failed')]).toEqual([1, delivery.attempt_count])
-  expect(valueOf(families, 'voucherctl_deliveries', { state: 'dead_letter' })).toBe(1)
+  expect(valueOf(families, 'voucherctl_deliveries', { status: 'dead_letter' })).toBe(1)
 })
 
 it('metrics of a server whose store is closed lack its deliveries and say that it is down', async () => {
@@ -116,7 +116,7 @@ it('metrics of a server whose store is closed lack its deliveries and say that i
   await server.deps.store.close()
   const { families } = await scrape(server)
   expect(valueOf(families, 'voucherctl_store_up')).toBe(0)
-  expect(valueOf(families, 'voucherctl_deliveries', { state: 'due' })).toBe(undefined)
+  expect(valueOf(families, 'voucherctl_deliveries', { status: 'pending' })).toBe(undefined)
   expect(valueOf(families, 'voucherctl_delivery_backlog_age_seconds')).toBe(undefined)
   expect(valueOf(families, 'voucherctl_http_requests_total')).toBe(undefined)
   await server.close()

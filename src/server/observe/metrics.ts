@@ -118,7 +118,7 @@ const helps = {
   delivery_attempts_total: 'Ended delivery attempts of this server; dead_letter: the last one of a delivery failed.',
   commit_duration_seconds: 'Duration of the commits of this server: SQLite with fsync, PostgreSQL with the round trip.',
   store_up: 'Whether this scrape read the store; if 0, the deliveries of the store are missing.',
-  deliveries: 'Deliveries in the store: due, waiting for a retry, or dead letters.',
+  deliveries: 'Deliveries to the webhooks in the store that wait, will be tried again, or are dead letters.',
   delivery_backlog_age_seconds: 'Age of the oldest due delivery in the store, or 0.',
   secure_sessions: 'Encrypted sessions of this server; on PostgreSQL those in the store, counted each minute.',
   postgres_connections: 'Open connections of this server to PostgreSQL.',
@@ -148,7 +148,7 @@ function recordTo({ store, clock, secure }: Source, attempts: Attempts, library:
   const ended = new Counter(family('delivery_attempts_total', 'result'))
   const commits = new Histogram({ ...family('commit_duration_seconds'), buckets: [0.0001, 0.0005, ...SECONDS] })
   const up = new Gauge(family('store_up'))
-  const deliveries = new Gauge(family('deliveries', 'state'))
+  const deliveries = new Gauge(family('deliveries', 'status'))
   const age = new Gauge(family('delivery_backlog_age_seconds'))
   const sessions = new Gauge(family('secure_sessions'))
   const pools = store.metrics?.pools
@@ -175,7 +175,7 @@ function recordTo({ store, clock, secure }: Source, attempts: Attempts, library:
       age.remove()
       if (totals !== null) {
         const { oldest, ...counts } = totals
-        for (const [state, count] of Object.entries(counts)) deliveries.set({ state }, count)
+        for (const [status, count] of Object.entries(counts)) deliveries.set({ status }, count)
         age.set(Math.max(0, clock.now() - (oldest ?? clock.now())) / 1000)
       }
       sessions.set(secure.sessions.size())

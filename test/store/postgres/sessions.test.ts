@@ -83,7 +83,7 @@ it('above the limit of replay marks, the unsuccessful session with the most mark
   expect([await sessions.use('few', 'rid 0'), await sessions.use('worked', 'rid 0')]).toEqual(['replayed', 'replayed'])
 })
 
-it('size of shared sessions includes own additions immediately, and those of others after the next sweep', async () => {
+it('size of shared sessions includes those of other processes after the next expiry sweep', async () => {
   const store = openStore()
   const [own, other] = [sharedSessions(store, sealing), sharedSessions(store, sealing)]
   for (const sid of ['a', 'b']) await other.add({ sid, expiresAt: 100 })
