@@ -63,15 +63,22 @@ it('size of a pool has the open and idle connections and the calls that wait for
   const { config } = await connectionOf({ url: await database.url, env: {} })
   const connections = new Connections(config, new PrimaryGuard())
   onTestFinished(() => connections.close().finally(database.release))
-  const sizes = () => connections.metrics.pools?.()['longReads']
-  const empty = { connections: 0, connections_idle: 0, connections_max: 2, waiting: 0 }
-  expect(sizes()).toEqual(empty)
+  const seen: unknown[] = []
+  const look = () => seen.push(connections.metrics.pools?.().longReads)
+  look()
   const [first, second] = await Promise.all([connections.lend('longReads'), connections.lend('longReads')])
   const third = connections.lend('longReads')
-  expect(sizes()).toEqual({ ...empty, connections: 2, waiting: 1 })
+  look()
   first.release()
   ;(await third).release()
-  expect(sizes()).toEqual({ ...empty, connections: 2, connections_idle: 1 })
+  look()
   second.release()
-  expect(sizes()).toEqual({ ...empty, connections: 2, connections_idle: 2 })
+  look()
+  const size = { connections: 2, connections_idle: 0, connections_max: 2, waiting: 0 }
+  expect(seen).toEqual([
+    { ...size, connections: 0 },
+    { ...size, waiting: 1 },
+    { ...size, connections_idle: 1 },
+    { ...size, connections_idle: 2 },
+  ])
 })
