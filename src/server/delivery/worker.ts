@@ -18,7 +18,8 @@ import type { AttemptLog, MadeAttempt } from './attempt-log.js'
 import type { Sender } from './sender.js'
 import { deliveryHeaders, type OpenWebhook, openWebhook, signingSecrets } from './signing.js'
 
-export type AttemptResult = 'delivered' | 'failed' | 'dead_letter'
+/** Result of an attempt in the metrics; `dead_letter` if it failed as the last one of its delivery. */
+export type ResultLabel = 'delivered' | 'failed' | 'dead_letter'
 
 interface DeliveryWorkerOptions {
   readonly store: Store
@@ -34,8 +35,8 @@ interface DeliveryWorkerOptions {
   readonly faults?: Pick<Faults, 'ofDelivery'> | undefined
   /** Stores the latest attempts; absent if nobody may read them. */
   readonly attempts?: Pick<AttemptLog, 'add'> | undefined
-  /** Called with the result of each ended attempt; `dead_letter` if it was the last one of its delivery. */
-  readonly onAttempt?: ((result: AttemptResult) => void) | undefined
+  /** Called for each ended attempt, after the store has its result. */
+  readonly onAttempt?: ((result: ResultLabel) => void) | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void
 }
@@ -335,7 +336,7 @@ export class DeliveryWorker {
   /** Adds attempts to metrics and log after the store has their results, so that a reader of the log finds both. */
   #report(ended: readonly ReportedAttempt[]): void {
     const { attempts, onAttempt, onError } = this.#options
-    for (const it of ended) onAttempt?.(resultOf(it))
+    for (const it of ended) onAttempt?.(resultLabel(it))
     if (attempts === undefined) return
     for (const made of ended.flatMap((it) => it.made ?? [])) {
       try {
@@ -358,7 +359,7 @@ export class DeliveryWorker {
   }
 }
 
-function resultOf({ attempt, outcome, endedAt }: EndedAttempt): AttemptResult {
+function resultLabel({ attempt, outcome, endedAt }: EndedAttempt): ResultLabel {
   if (outcome.error === null) return 'delivered'
   const isLast = !attempt.manual && applyAttempt(attempt.claimed, attempt, outcome, endedAt)?.status === 'dead_letter'
   return isLast ? 'dead_letter' : 'failed'

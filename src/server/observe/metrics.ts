@@ -6,7 +6,7 @@ import { packageVersion } from '../../inspector/assets.js'
 import { type DeliveryTotals, deliveryTotals } from '../../store/delivery/totals.js'
 import { SCHEMA_VERSION } from '../../store/migrations/index.js'
 import type { PoolSize } from '../../store/store.js'
-import type { AttemptResult } from '../delivery/worker.js'
+import type { ResultLabel } from '../delivery/worker.js'
 import type { Deps } from '../deps.js'
 
 /** A completed request; its labels come from the contract, but the method of an unknown path is one that Node parses. */
@@ -15,7 +15,7 @@ type Observation = Pick<RequestLogEntry, 'endpoint' | 'method' | 'status' | 'cod
 export interface Metrics {
   readonly contentType: string
   observe(it: Observation): void
-  attemptEnded(result: AttemptResult): void
+  attemptEnded(result: ResultLabel): void
   /** Returns the metrics as text, rendered at most once a second. Concurrent callers share the result. */
   text(): Promise<Buffer>
 }
@@ -26,7 +26,7 @@ const BATCH_MAX = 256
 type Library = typeof import('prom-client')
 type Recorder = ReturnType<typeof recordTo>
 type Source = Pick<Deps, 'store' | 'clock' | 'secure'>
-type Attempts = Record<AttemptResult, number>
+type Attempts = Record<ResultLabel, number>
 
 /** Buckets of durations. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -108,18 +108,18 @@ function processMetricsOf(store: string, { Registry, collectDefaultMetrics }: Li
   return registry
 }
 
-/** Families of this server. `The store` says that all servers of one database show the same value. */
+/** Help of each family. Says whether a value belongs to this server, or to the store and so to all servers that share it. */
 const helps = {
   build_info: 'Version of voucherctl, and of the schema of its database.',
-  http_requests_total: 'Requests with a response, by contract endpoint, status and failure code.',
-  http_request_duration_seconds: 'Time from the request to the end of its response.',
+  http_requests_total: 'Requests to this server, by contract endpoint, status and failure code (empty: none).',
+  http_request_duration_seconds: 'Time from a request to this server to the end of its response.',
   redemptions_total: 'Redemptions by this server, without replays of an idempotency key.',
   redemption_refusals_total: 'Redeem calls that this server refused, by failure code.',
   delivery_attempts_total: 'Ended delivery attempts of this server; dead_letter: the last one of a delivery failed.',
   commit_duration_seconds: 'Duration of the commits of this server: SQLite with fsync, PostgreSQL with the round trip.',
-  store_up: 'Whether this scrape read the store; if 0, the deliveries of the store are missing.',
-  deliveries: 'Deliveries to the webhooks in the store that wait, will be tried again, or are dead letters.',
-  delivery_backlog_age_seconds: 'Age of the oldest due delivery in the store, or 0.',
+  store_up: 'Whether this server could read the store; if 0, the deliveries in the store are missing.',
+  deliveries: 'Deliveries in the store, the same on all its servers: waiting, to be tried again, or dead letters.',
+  delivery_backlog_age_seconds: 'Age of the oldest due delivery in the store, the same on all its servers, or 0.',
   secure_sessions: 'Encrypted sessions of this server; on PostgreSQL those in the store, counted each minute.',
   postgres_connections: 'Open connections of this server to PostgreSQL.',
   postgres_connections_idle: 'Open connections of this server to PostgreSQL that no operation uses.',
