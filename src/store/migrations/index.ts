@@ -31,6 +31,8 @@ create index deliveries_postponed on deliveries (bot_id, chat_key, update_id)
   },
 ]
 
+export const SCHEMA_VERSION = all.length
+
 /** Returns the migrations in the SQL of an engine. */
 export const migrationsFor = (dialect: Dialect): readonly Migration[] =>
   all.map(({ name, sql }) => ({ name, sql: sql(dialect) }))
