@@ -19,7 +19,7 @@ export async function helpOf(
 }
 
 const agentRows = [
-  ['voucherctl help agents', 'A platform on your machine: records, snapshots, webhooks'],
+  ['voucherctl help agents', 'A platform on your machine, from issue to webhook'],
   ['voucherctl … --json', 'One document: a result, or a failure on stderr'],
   ['voucherctl mcp tools', 'Tools of an MCP client; `mcp install` sets one up'],
 ] as const
