@@ -18,7 +18,7 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load --assert`, findings of `prove`',
+  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load`, findings of `prove`',
   2: 'wrong usage, local validation; also an unusable template or bot of `conform`',
   3: 'input or confirmation needed, none possible',
   4: 'not authenticated or not allowed (401, 403); also `conform` without an accepted credential',
