@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { built } from './support/cli/built-cli.js'
@@ -8,12 +7,14 @@ import { temporaryDir } from './support/cli/cli.js'
 /** Tests that no text tells readers to run what needs a published package: a registry does not have voucherctl yet. */
 
 const root = join(import.meta.dirname, '..')
-const documents = execFileSync('git', ['ls-files', '*.md', 'src/guides', 'package.json'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => /\.(?:md|yaml|json)$/.test(path) && !path.startsWith('test/vectors/') && path !== 'CHANGELOG.md')
+const documents = [
+  ...readdirSync(root).filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md'),
+  ...['src', 'test', '.github'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.(?:md|yaml)$/.test(path) && !path.startsWith('vectors'))
+      .map((path) => join(folder, path)),
+  ),
+]
 
 /** Words that run or install the package from a registry, such as `npx -y voucherctl` or `npm i -g voucherctl@1`. */
 const fromRegistry = [

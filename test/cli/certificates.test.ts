@@ -58,7 +58,7 @@ test.each([
   expect([exit, requests, JSON.parse(stdout).items]).toEqual([0, 1, []])
 })
 
-test('a change that an untrusted certificate stops says what to trust, not to repeat it with its key', async () => {
+test('a change that an untrusted certificate stops gets the advice to trust, not to repeat', async () => {
   const words = ['vouchers', 'issue', '--template', 'tpl_1', '--external-id', 'order-1', '--recipient', 'user-1']
   const { stderr, requests } = await callWith(selfSigned, undefined, words)
   expect([requests, stderr]).toEqual([0, expect.stringContaining('NODE_EXTRA_CA_CERTS')])

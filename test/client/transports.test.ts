@@ -85,7 +85,7 @@ describe.each([
     expect(error).toMatchObject({ kind: 'refused', maybeProcessed: false })
   })
 
-  test('a transport rejects with `untrusted` for a self-signed certificate before the request is sent', async () => {
+  test('a transport rejects with `untrusted` for a self-signed certificate, and sends nothing', async () => {
     let requests = 0
     const server = createTlsServer(selfSigned, (socket) => {
       socket.on('data', () => {
