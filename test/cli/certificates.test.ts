@@ -64,3 +64,9 @@ test('a change that an untrusted certificate stops gets the advice to trust, not
   expect([requests, stderr]).toEqual([0, expect.stringContaining('NODE_EXTRA_CA_CERTS')])
   expect(stderr).not.toContain('may have been done')
 })
+
+test('secure check names the cause of an untrusted certificate', async () => {
+  const { exit, stdout } = await callWith(selfSigned, undefined, ['secure', 'check', '--json'])
+  const [step] = JSON.parse(stdout).steps ?? JSON.parse(stdout).items
+  expect([exit, step.result]).toEqual([9, expect.stringContaining('the certificate is self-signed')])
+})

@@ -50,11 +50,8 @@ export const explainRefusal = tool({
     const cause = code === null ? undefined : explanationOf(code, call.context.host.env)
     const next = voucher_id === null ? [] : [suggest('voucher_history', { voucher_id }, 'what happened before')]
     const known = 'The request succeeded, or its code is unknown.'
-    return succeed(
-      cause ? `${cause.code}: ${cause.meaning}` : known,
-      { request, cause: cause ? { ...cause } : null },
-      next,
-    )
+    const data = { request, cause: cause ? { ...cause } : null }
+    return succeed(cause ? `${cause.code}: ${cause.meaning}` : known, data, next)
   },
 })
 
