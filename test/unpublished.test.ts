@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { built } from './support/cli/built-cli.js'
-import { temporaryDir } from './support/cli/cli.js'
+import { cli, temporaryDir } from './support/cli/cli.js'
 
 /** Tests that no text tells readers to run what needs a published package: a registry does not have voucherctl yet. */
 
@@ -68,10 +68,10 @@ test('no document names a command that needs a published package', () => {
 })
 
 test('no help page, topic or file of the build names a command that needs a published package', async () => {
-  const { stdout } = await built.run(['--help'], temporaryDir())
+  const { stdout } = await cli('--help')
   const names = /\nTopics.*:\n((?: {2}.*\n)+)/.exec(stdout)?.[1]?.trim().split(/\s+/) ?? []
   expect(names).toContain('agents')
-  const pages = await Promise.all(names.map(async (it) => (await built.run(['help', it], temporaryDir())).stdout))
+  const pages = await Promise.all(names.map(async (it) => (await cli(['help', it])).stdout))
   const stored = ['help.json', 'SKILL', 'llms.txt'].map((it) =>
     readFileSync(join(root, 'dist', it === 'SKILL' ? `SKILL${'.md'}` : it), 'utf8'),
   )
