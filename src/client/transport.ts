@@ -41,7 +41,7 @@ export interface SecureFault {
 
 interface TransportErrorOptions {
   readonly cause?: unknown
-  /** False for a timeout or abort before anything was sent. Default: true unless the kind is `refused` or `untrusted`. */
+  /** False for a timeout or abort before anything was sent. Default: false for `refused` and `untrusted`, else true. */
   readonly maybeProcessed?: boolean
   /** Details of a `secure` error. */
   readonly secure?: SecureFault | undefined

@@ -14,7 +14,7 @@ export function limitOf({ limited_by, generator }: LoadReport): string | undefin
 /** Advice for a 429 of a server that the user runs. */
 export const rateLimitAdvice = 'A local server has no limits with `voucherctl server start --rate-limit off`.'
 
-/** Says how to make a template that fits a load, if calls failed for the template. @param errors codes of failed calls */
+/** Says how to make a template that fits a load, if calls failed for the template. @param errors failed calls by code */
 export const templateAdvice = (errors: object): string | undefined =>
   failsForTemplate(errors)
     ? 'Quota or validity of the template refused calls. Make a template for load tests: `voucherctl templates create --external-id load --name Load --type gift --issuer-name Load --fulfiller-name Load --fulfillment-category offline_service --acquisition-source free_claim --valid-days 365 --issue-limit 1000000000 --submit`. On a local server, approve it: `voucherctl platform templates approve load`. Then use --template load.'

@@ -20,7 +20,7 @@ export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputM
 export const mayReachHandler = ({ failures }: Endpoint, { status, code }: StepExpectation) =>
   code === undefined ? (status ?? 0) < 400 : failures.some((it) => it === code)
 
-/** Creates a check by the schemas of the contract. It loads the validator of the server. @param root name of the input */
+/** Creates a check by the schemas of the contract, with the server's validator. @param root name of the input */
 export async function inputCheck(root = 'with'): Promise<InputCheck> {
   const { lazyValidator, oncePer } = await import('../../server/http/schema-validator.js')
   const validatorOf = oncePer((endpoint: Endpoint) => lazyValidator(inputSchema(endpoint)))

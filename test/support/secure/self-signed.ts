@@ -20,7 +20,7 @@ v50EtmBDnXBZobHJh7wj9rYpcLU/v3T5k+yvSr9blIoEN4T1cdNoZhYY
 `,
 }
 
-/** A certificate for 127.0.0.1 with the same key, signed by an authority that only `ca` makes known; valid until 2126. */
+/** A certificate for 127.0.0.1 with the same key, signed by the authority `ca`; valid until 2126. */
 export const signedByAuthority = {
   key: selfSigned.key,
   ca: `-----BEGIN CERTIFICATE-----
