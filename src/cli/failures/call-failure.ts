@@ -28,8 +28,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
     ok: false,
     code,
     // Add the full stop that messages of transport errors lack.
-    message:
-      codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
+    message: status === 0 || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:
@@ -66,6 +65,7 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
 /** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
 const clientCodes = [
   'NETWORK_ERROR',
+  'CERTIFICATE_UNTRUSTED',
   'TIMEOUT',
   'INVALID_RESPONSE',
   'SECURE_BOOTSTRAP_INVALID',

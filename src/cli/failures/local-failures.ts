@@ -277,6 +277,12 @@ export const localFailures = {
     'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
     'It does not run, the address is wrong, or a firewall, proxy or certificate is in the way.',
   ),
+  CERTIFICATE_UNTRUSTED: local(
+    9,
+    'The certificate of the server is not trusted. Nothing was sent.',
+    'If you trust it, name its file before the start: `export NODE_EXTRA_CA_CERTS="$PWD/server.pem"`. How to get the file, and what helps otherwise: `voucherctl doctor`.',
+    'It is self-signed, has an unknown authority, is for another host name, or has expired.',
+  ),
   TIMEOUT: local(
     9,
     'The server did not respond in time.',
