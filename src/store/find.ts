@@ -13,16 +13,17 @@ const newest = (table: string) => `(select * from ${table} order by created_at d
 
 /** SQL of the id, the name and the detail of a record. */
 const columns: Readonly<Record<Kind, string>> = {
-  voucher: 'v.id, t.name, v.recipient_user_id as detail',
+  // Not a join, for which PostgreSQL may read all templates.
+  voucher: `v.id, (select t.name from templates t where t.application_id = v.application_id and t.id = v.template_id)
+    as name, v.recipient_user_id as detail`,
   template: 't.id, t.name, t.external_template_id as detail',
   application: 'a.id, a.name, a.account_id as detail',
   bot: 'b.id, b.name, b.username as detail',
   chat: 'c.id, b.name, c.user_id as detail',
   delivery: 'd.id, d.update_type as name, b.name as detail',
 }
-const itsTemplate = 'join templates t on t.application_id = v.application_id and t.id = v.template_id'
 /** Keys of vouchers begin with the application. SQLite reads tables of a cross join in order, so it uses the key. */
-const vouchers = `applications a cross join vouchers v ${itsTemplate} where v.application_id = a.id and`
+const vouchers = 'applications a cross join vouchers v where v.application_id = a.id and'
 
 type Search = readonly [kind: Kind, from: string]
 
@@ -32,7 +33,7 @@ const exact: readonly Search[] = [
   [
     'voucher',
     `applications a cross join redemptions r
-     join vouchers v on v.application_id = r.application_id and v.id = r.voucher_id ${itsTemplate}
+     join vouchers v on v.application_id = r.application_id and v.id = r.voucher_id
      where r.application_id = a.id and r.id = $1`,
   ],
   ['template', 'templates t where t.id = $1'],
@@ -42,9 +43,9 @@ const exact: readonly Search[] = [
   ['chat', 'chats c join bots b on b.id = c.bot_id where c.id = $1'],
   ['delivery', 'deliveries d join bots b on b.id = d.bot_id where d.id = $1'],
   ['template', 'templates t where t.external_template_id = $1'],
-  ['voucher', `vouchers v ${itsTemplate} where v.external_issue_id = $1`],
+  ['voucher', 'vouchers v where v.external_issue_id = $1'],
   ['chat', 'chats c join bots b on b.id = c.bot_id where c.user_id = $1'],
-  ['voucher', `vouchers v ${itsTemplate} where v.recipient_user_id = $1 order by v.issued_at desc`],
+  ['voucher', 'vouchers v where v.recipient_user_id = $1 order by v.issued_at desc'],
 ]
 const byUsername: Search = ['bot', 'bots b where b.username = $1']
 /** Each bot counts its updates from 1, so most bots have an update with a small number. */
