@@ -1,4 +1,5 @@
-import type { FoundRecord } from '../contract/platform/acting.js'
+import type { OutputOf } from '../contract/endpoint.js'
+import type { FoundRecord, platformActing } from '../contract/platform/acting.js'
 import { SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, type Value } from './operation.js'
 import type { HashedCredential } from './vouchers.js'
@@ -67,10 +68,7 @@ const MORE_FOUND = `More records fit; these are the first ${FOUND_MAX}.`
  * @param hashed the text as a credential of each type, without hashes if it has another form
  * @returns the records, and a note for the user about records that may be missing
  */
-export function* find(
-  text: string,
-  hashed: readonly HashedCredential[],
-): Op<{ items: FoundRecord[]; note: string | null }> {
+export function* find(text: string, hashed: readonly HashedCredential[]): Op<OutputOf<typeof platformActing.find>> {
   const found = yield* interleave(
     ...hashed.flatMap(({ type, hashes }) =>
       hashes.map((hash) => records(['voucher', `${vouchers} v.${type}_hash = $1`], hash)),

@@ -33,9 +33,8 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
       ? undefined
       : yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
   // Indexes of external ids find an id, and a template's vouchers, but not in order: too slow for a large template.
-  const isSmall =
-    filter.external_issue_id !== undefined ||
-    (templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS)
+  const isSmallTemplate = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
+  const isSmall = isSmallTemplate || filter.external_issue_id !== undefined
   if (isSmall && templateId !== undefined) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
   for (const member of ['application_id', 'template_id', 'external_issue_id', 'recipient_user_id'] as const) {
     const value = filter[member]

@@ -1,6 +1,6 @@
 import { platformVouchers } from '../../contract/platform/voucher-history.js'
 import { kindOfId } from '../../contract/record-kinds.js'
-import { type Credential, vouchers } from '../../contract/vouchers.js'
+import { type Credential, type Voucher, vouchers } from '../../contract/vouchers.js'
 import { type Failure, suggested, usage } from '../failures/failure.js'
 import { credentialOf, readTyped } from '../prompts/credential-input.js'
 import type { Context, Ok } from './context.js'
@@ -18,12 +18,11 @@ export async function readVoucher(
 ): Promise<Ok<NamedVoucher> | Failure> {
   const typed = await readTyped(context, operand, flags, 'Id, redeem code or QR data', 'ID|CODE')
   if (!typed.ok) return typed
-  const { value } = typed
-  if (flags['external-id'] !== undefined) return { ok: true, value: { externalId: value } }
-  const isId = kindOfId(value) !== undefined && (flags.code ?? flags['qr-token']) === undefined
+  if (flags['external-id'] !== undefined) return { ok: true, value: { externalId: typed.value } }
+  const isId = kindOfId(typed.value) !== undefined && (flags.code ?? flags['qr-token']) === undefined
   // Redemption ids of another platform may look like codes, so they need a flag.
-  if (isId || flags.redemption !== undefined) return { ok: true, value: { id: value } }
-  const credential = credentialOf(context, value, flags)
+  if (isId || flags.redemption !== undefined) return { ok: true, value: { id: typed.value } }
+  const credential = credentialOf(context, typed.value, flags)
   if (credential.ok) return { ok: true, value: { credential: credential.value } }
   return { ...credential, hint: `${credential.hint} An external id, such as an order number, goes with --external-id.` }
 }
@@ -42,12 +41,11 @@ export async function idByExternalId(
     const why = 'Only the operator of a local server finds vouchers by external id; elsewhere pass an id or a code.'
     return { ...listed, about: [...(listed.about ?? []), why] }
   }
-  const { items } = listed.data
-  const [id, ...others] = items.flatMap((it) => it[member] ?? [])
+  const [id, ...others] = listed.data.items.flatMap((it) => it[member] ?? [])
   const all = [id, ...others].join(', ')
   if (others.length > 0) return usage(`Several vouchers have the external id ${externalId}: ${all}.`, 'Pass an id.')
   if (id !== undefined) return { ok: true, value: id }
-  const message = `No ${items.length === 0 ? '' : 'redeemed '}voucher has the external id ${externalId}.`
+  const message = `No ${listed.data.items.length === 0 ? '' : 'redeemed '}voucher has the external id ${externalId}.`
   const hint = 'The vouchers of this server: `voucherctl platform vouchers list`.'
   return { ...usage(message, hint), code: 'VOUCHER_NOT_FOUND' }
 }
@@ -60,10 +58,9 @@ export async function findRedemption(
 ): Promise<Ok<string> | Failure> {
   const read = await readVoucher(context, operand, flags)
   if (!read.ok) return read
-  const named = read.value
-  if ('id' in named) return { ok: true, value: named.id }
-  if ('externalId' in named) return idByExternalId(context, named.externalId, 'redemptionId')
-  const verified = await context.call(vouchers.verify, named)
+  if ('id' in read.value) return { ok: true, value: read.value.id }
+  if ('externalId' in read.value) return idByExternalId(context, read.value.externalId, 'redemptionId')
+  const verified = await context.call(vouchers.verify, read.value)
   if ('plan' in verified) {
     context.plan('take the redemption of that voucher')
     return { ok: true, value: 'REDEMPTION_ID' }
@@ -73,9 +70,10 @@ export async function findRedemption(
       'This call looks for the redemption of a code. An id needs none; one like a code goes with --redemption.'
     return { ...verified, about: [...(verified.about ?? []), why] }
   }
-  const { id, redemptionId, codeHint, status } = verified.data.voucher
+  // Another platform may leave members out.
+  const { id, redemptionId, status }: Partial<Voucher> = verified.data.voucher ?? {}
   if (typeof redemptionId === 'string') return { ok: true, value: redemptionId }
-  const message = `The voucher that ends in ${codeHint} has no redemption to reverse; its status is ${status}.`
-  const hint = `Its history, on a local server: ${suggested`platform vouchers show ${id}`}.`
+  const message = `The voucher of this code has no redemption to reverse; its status is ${status ?? 'unknown'}.`
+  const hint = id ? `Its history, on a local server: ${suggested`platform vouchers show ${id}`}.` : null
   return { ...usage(message, hint), code: 'REDEMPTION_NOT_FOUND' }
 }

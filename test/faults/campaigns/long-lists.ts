@@ -192,8 +192,8 @@ async function onEngine(run: Run, folder: string, url: string | undefined, broke
     const db = openDatabase(join(folder, 'voucherctl.db'))
     for (const sql of statements.slice(0, -1)) db.exec(sql)
     await requireIndexes(async (sql) => {
-      const plan = db.prepare(`explain query plan ${sql}`).all()
-      return plan.map((it) => String(it.detail))
+      const plan = db.prepare(`explain query plan ${sql}`).all() as readonly { readonly detail: string }[]
+      return plan.map((it) => it.detail)
     }, broken)
     db.close()
   } else {
