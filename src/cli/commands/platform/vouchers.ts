@@ -5,12 +5,12 @@ import {
 } from '../../../contract/platform/voucher-history.js'
 import { durationMs } from '../../../values/duration.js'
 import { defined } from '../../../values/json.js'
-import { idByExternalId, readVoucher } from '../../command/find-voucher.js'
 import { type Group, leaf, OPERATOR_NOTE } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { at, member } from '../../flags/flags.js'
 import { moment, parseTime } from '../../flags/time.js'
 import { anyVoucher } from '../../prompts/credential-input.js'
+import { idByExternalId, readVoucher } from '../../prompts/find-voucher.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that the message of an empty list can repeat it. */

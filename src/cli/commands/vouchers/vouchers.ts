@@ -115,7 +115,7 @@ export const vouchers: Group = {
         members: redemptionMembers,
       },
       run: async (context, { positional, flags, input }) => {
-        const { findRedemption } = await import('../../command/find-voucher.js')
+        const { findRedemption } = await import('../../prompts/find-voucher.js')
         const found = await findRedemption(context, positional, flags)
         if (!found.ok) return found
         const reversed = await context.call(contract.reverse, { ...input, redemptionId: found.value })

@@ -1,9 +1,9 @@
 import { platformVouchers } from '../../contract/platform/voucher-history.js'
 import { kindOfId } from '../../contract/record-kinds.js'
 import { type Credential, type Voucher, vouchers } from '../../contract/vouchers.js'
+import type { Context, Ok } from '../command/context.js'
 import { type Failure, suggested, usage } from '../failures/failure.js'
-import { credentialOf, readTyped } from '../prompts/credential-input.js'
-import type { Context, Ok } from './context.js'
+import { credentialOf, readTyped } from './credential-input.js'
 
 type Flags = Parameters<typeof readTyped>[2]
 
