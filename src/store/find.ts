@@ -60,7 +60,7 @@ const named: readonly Search[] = [
   ['bot', `${newest('bots')} b`],
 ]
 
-const NOTHING_FOUND = `Names, words in names and numbers of updates were looked for only in the newest ${SLICE_ROWS.toLocaleString('en')} applications, templates and bots; everything else in all records.`
+const NOTHING_FOUND = `Names and update ids were looked for only in the newest ${SLICE_ROWS.toLocaleString('en')} records.`
 const MORE_FOUND = `More records fit; these are the first ${FOUND_MAX}.`
 
 /**

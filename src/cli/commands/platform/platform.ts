@@ -115,13 +115,13 @@ export const platform: Group = {
     callLeaf({
       name: 'find',
       endpoint: platformActing.find,
-      notes: ['Names and words in names are looked for in the newest 1,000 records, everything else in all.'],
+      notes: ['Names and update ids are looked for in the newest 1,000 records, everything else in all.'],
       positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or word of a name', ask: 'What to find' },
       examples: ['voucherctl platform find user-42'],
       view: {
         headline: ({ items, note }) => (items.length > 0 ? (note ?? undefined) : undefined),
         members: ['kind', 'id', 'name', 'detail'],
-        body: ({ items, note }) => (items.length > 0 ? undefined : `Nothing was found. ${note ?? ''}`),
+        body: ({ items, note }) => (items.length > 0 ? undefined : `Nothing was found.\n${note ?? ''}`),
       },
     }),
     templates,

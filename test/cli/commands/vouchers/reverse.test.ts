@@ -156,6 +156,8 @@ describe('the built command', () => {
       expect((await run('platform', 'find', text)).items).toMatchObject([{ kind: 'voucher', id }])
     }
     const nothing = await built.run(['platform', 'find', 'nobody'], temporaryDir(), server.env)
-    expect(nothing.stdout).toMatch(/^Nothing was found\. Names, words in names .* in the newest 1,000 /)
+    expect(nothing.stdout).toMatch(
+      /^Nothing was found\.\nNames and update ids were looked for only in the newest 1,000 records\.\n/,
+    )
   })
 })
