@@ -46,7 +46,7 @@ export async function readCredential(
 /**
  * Reads a typed credential, or another value that the command accepts in the same place.
  * @param question asks for a missing value
- * @param instead what to pass on the command line in place of an answer
+ * @param instead what to pass on the command line, without a terminal
  */
 export async function readTyped(
   context: Context,

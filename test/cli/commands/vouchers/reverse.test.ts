@@ -53,7 +53,7 @@ describe('vouchers reverse', () => {
     expect(ran.stderr).toContain('An external id, such as an order number, goes with --external-id.')
   })
 
-  test('sends a text that is no id of this platform in a body, because it may be a code', async () => {
+  test('sends a text without the prefix of an id in a body, because it may be a code', async () => {
     const { baseUrl, received } = await platform()
     const text = 'v2.7c4e81aa9d414a6e8f0a5d0c5d3b2a11'
     expect((await cli(`vouchers reverse ${text} --base-url ${baseUrl}`, { env: secrets })).exit).toBe(0)
