@@ -4,7 +4,6 @@ import { formatInstant } from '../domain/time.js'
 import { hashToken } from '../domain/tokens.js'
 import { Inspector } from '../inspector/inspector.js'
 import type { SessionStorage } from '../inspector/page-sessions.js'
-import { hasNoKeys } from '../store/keys.js'
 import { memorySessions } from '../store/sessions.js'
 import { sharedSessions } from '../store/shared-sessions.js'
 import type { Store } from '../store/store.js'
@@ -30,6 +29,7 @@ import type { ServerOptions } from './options.js'
 import type { ServerPlace } from './place.js'
 import { Polls } from './polls.js'
 import { Snapshots } from './snapshots.js'
+import { followClock, loadClock } from './stored-clock.js'
 import { SharedSecureKeys, sessionSealing } from './transport/shared-keys.js'
 
 /** Options of a server inside another program's process. */
@@ -64,12 +64,17 @@ export type ServerParts = Awaited<ReturnType<typeof assemble>>
 /** Creates all parts of a server without starting them. */
 export async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
   const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
+  await loadClock(store, clock)
   const random = options.parts?.random ?? pooledRandom()
-  const keys = await place.loadKeys(random, () => store.read(hasNoKeys))
+  const keys = await place.loadKeys(random, store)
   await requireKeysOfFleet(store, keys.credentials, clock.now())
+  place.recordStore(store.database)
 
   const operatorKey = place.loadOperatorKey(random)
   const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
+  const isShared = options.databaseUrl !== undefined && options.schema === undefined
+  if (isShared)
+    followClock(store, clock, (error) => log.error({ err: error }, 'the clock of the store is not followed'))
   const isLoopback = isLoopbackHost(options.host ?? '127.0.0.1')
   const named = new Set(options.webhookLoopbackPorts)
   const onlyLoopback = { has: (port: number) => port >= 1_024 || named.has(port), only: true }
@@ -97,7 +102,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     autoApprove: options.autoApprove ?? false,
     stateAccess: {
       isAllowed: options.allowReset ?? isLoopback,
-      isShared: options.databaseUrl !== undefined && options.schema === undefined,
+      isShared,
     },
     isLoopback,
     ...options.parts,

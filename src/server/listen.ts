@@ -4,15 +4,18 @@ import { formatInstant } from '../domain/time.js'
 import { codeOf } from '../files/error-code.js'
 import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
+import { defined } from '../values/json.js'
 import { isLoopbackHost } from '../values/loopback.js'
 import type { App } from './app.js'
 import { assemble, type InProcessOptions, type ServerParts, type StartOptions } from './assemble.js'
 import { Upkeep } from './background/upkeep.js'
+import { TestClock } from './clock.js'
 import type { Deps } from './deps.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, registerServer, type ServerPlace } from './place.js'
 import { plantSeed } from './seed/plant.js'
 import type { Seed } from './seed/schema.js'
+import { aheadText } from './stored-clock.js'
 
 const DEFAULT_PORT = 8420
 /** Ports from the default one that a start without a port tries. */
@@ -37,10 +40,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const place = placeInFolder(options)
   const { dataDir, operatorKeyFile } = place
   try {
-    const { baseUrl, store, seed, deps, close } = await start(options, place)
+    const { baseUrl, store, seed, deps, testClock, close } = await start(options, place)
     const replant = (it: Seed) => deps.snapshots.reset(it)
     const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
-    return seed === undefined ? running : { ...running, seed }
+    return { ...running, ...defined({ database: deps.store.database, testClock, seed }) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
     const text = `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or use another --data.`
@@ -80,6 +83,7 @@ export interface StartedServer {
   readonly baseUrl: string | null
   readonly store: string
   readonly operatorKey: string | null
+  readonly testClock: string | undefined
   readonly seed?: 'planted' | 'present'
   close(): Promise<void>
 }
@@ -94,6 +98,8 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     undo.push(() => server.app.close())
     const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now(), server.deps))
     if (options.listens ?? true) await listen(server, options)
+    const { clock } = server.deps
+    const testClock = clock instanceof TestClock ? aheadText(clock.ahead) : undefined
     const running = describe(server, place, options.host)
     const withdraw = announce(server, place, options.registryDir, running)
     undo.push(withdraw)
@@ -101,7 +107,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     await server.deliveries.start({ alone: options.databaseUrl === undefined })
     undo.push(() => server.deliveries.stop(0))
     const upkeep = startUpkeep(server)
-    server.log.info(running, 'listening')
+    server.log.info({ ...running, ...defined({ test_clock: testClock }) }, 'listening')
 
     let closing: Promise<void> | undefined
     const close = async () => {
@@ -119,6 +125,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
       deps,
       baseUrl: running.base_url,
       store: deps.store.name,
+      testClock,
       operatorKey,
       close: () => {
         closing ??= close()
@@ -167,6 +174,7 @@ function describe({ app, deps }: ServerParts, place: ServerPlace, host: string |
     base_url: baseUrlOf(app, host),
     operator_key_file: place.operatorKeyFile,
     store: deps.store.name,
+    ...defined({ database: deps.store.database }),
   }
 }
 

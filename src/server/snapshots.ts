@@ -1,5 +1,6 @@
 import { plant } from '../store/seed.js'
 import { STATE_REPLACED, type StoredSnapshot } from '../store/snapshots.js'
+import { moveClock } from '../store/test-clock.js'
 import { TestClock, trueTime } from './clock.js'
 import type { Deps } from './deps.js'
 import type { ServerSnapshots } from './options.js'
@@ -72,7 +73,13 @@ export class Snapshots implements ServerSnapshots {
   }
 
   restore(name: string): Promise<StoredSnapshot | 'missing' | 'outdated'> {
-    return this.#replace(() => this.#deps.store.snapshots.restore(name))
+    const { store, clock } = this.#deps
+    return this.#replace(async () => {
+      const restored = await store.snapshots.restore(name)
+      if (typeof restored === 'object' && clock instanceof TestClock)
+        await store.write(() => moveClock(() => restored.clock - clock.trueNow()))
+      return restored
+    })
   }
 
   list(): Promise<StoredSnapshot[]> {

@@ -103,6 +103,7 @@ export class SimulatedServer {
       dataDir: null,
       operatorKeyFile: null,
       loadKeys: async () => ({ credentials: this.#keys, account: this.#random(32) }),
+      recordStore: () => {},
       loadOperatorKey: () => this.operatorKey,
       openTransportKeys: (source, clock) => lazyKeys(() => new SecureKeys(transportKeys, source, clock.now())),
       announce: () => () => {},

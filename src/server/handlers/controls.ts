@@ -1,6 +1,7 @@
 import { refuse } from '../../contract/errors.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import { forecast } from '../../store/forecast.js'
+import { moveClock } from '../../store/test-clock.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { issueOfFault } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
@@ -8,11 +9,21 @@ import { invalid, type MakeSome } from '../handler.js'
 /** The test clock (rules/operator.md#test-clock), faults (rules/operator.md#faults), and the interface's reference. */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
-  const moveTo = (target: ReturnType<typeof futureTime>) => {
+  /** Stores the move before the response, so that no crash sets the clock back. @param next the new time for the old one */
+  const move = async (target: ReturnType<typeof futureTime>, next: (now: number) => number) => {
     if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
     if (typeof target === 'object') return target
-    clock.advance(Math.max(0, target - clock.now()))
-    return clockState()
+    let reached = 0
+    const ahead = await store.write(() =>
+      moveClock((stored) => {
+        const trueNow = clock.trueNow()
+        // A program that embeds the server moves its clock without the store.
+        reached = next(trueNow + Math.max(stored, clock.ahead))
+        return reached - trueNow
+      }),
+    )
+    clock.advance(Math.max(0, ahead - clock.ahead))
+    return { ok: true, data: { now: formatInstant(reached), test_clock: true } } as const
   }
   /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {
@@ -31,8 +42,11 @@ export const controlHandlers = (({ clock, faults, store }) => {
   }
   return {
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
-    setClock: async ({ now }) => moveTo(futureTime('now', now)),
-    advanceClock: async ({ seconds }) => moveTo(afterSeconds(seconds)),
+    setClock: async ({ now }) => {
+      const target = futureTime('now', now)
+      return move(target, (current) => Math.max(current, Number(target)))
+    },
+    advanceClock: async ({ seconds }) => move(afterSeconds(seconds), (now) => now + seconds * 1000),
     forecast: async ({ until, seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
       if (until !== undefined && seconds !== undefined)

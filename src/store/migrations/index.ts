@@ -29,6 +29,12 @@ create index webhooks_leased on webhooks (lease_until) where lease_until is not 
 create index deliveries_postponed on deliveries (bot_id, chat_key, update_id)
   where status = 'failed' and ready = 0 and last_error_code = 'postponed';`,
   },
+  {
+    // Difference of the test clock from the true time, in its only row (rules/operator.md#test-clock).
+    name: '0006-test-clock',
+    sql: ({ int64, rows }) =>
+      `create table test_clock (place integer primary key check (place = 1), ahead_ms ${int64} not null)${rows};`,
+  },
 ]
 
 /** Returns the migrations in the SQL of an engine. */

@@ -41,7 +41,7 @@ export const status = leaf({
       status.running
         ? `The server of ${status.data_dir} runs on ${status.base_url}${status.ready ? '' : ', but it is not ready'}.`
         : noServer(status),
-    members: ['pid', 'store', 'operator_key_file', 'started_at'],
+    members: ['pid', 'store', 'database', 'operator_key_file', 'started_at'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {

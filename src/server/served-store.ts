@@ -1,0 +1,41 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { findText } from '../files/read-file.js'
+import { replaceFile } from '../files/replace-file.js'
+import { StoreUnusable } from '../store/store.js'
+import { parseObject } from '../values/json.js'
+
+// A data folder remembers the PostgreSQL database of its servers (rules/server.md#store-of-a-data-folder).
+
+const fileOf = (dataDir: string) => join(dataDir, 'store.json')
+
+/** Name of the database that the folder belongs to, without user and password; undefined for a SQLite folder. */
+function servedDatabase(dataDir: string): string | undefined {
+  const path = fileOf(dataDir)
+  if (!existsSync(path)) return undefined
+  const database = parseObject(findText(path) ?? '')?.database
+  return typeof database === 'string' ? database : 'postgres://…'
+}
+
+/** @param database name of a PostgreSQL database; undefined for the SQLite file of the folder */
+export function recordStore(dataDir: string, database: string | undefined): void {
+  if (!existsSync(dataDir) || servedDatabase(dataDir) === database) return
+  if (database === undefined) rmSync(fileOf(dataDir), { force: true })
+  else replaceFile(fileOf(dataDir), `${JSON.stringify({ engine: 'postgres', database })}\n`)
+}
+
+/** Refuses to use SQLite in a folder that belongs to PostgreSQL. @throws StoreUnusable */
+export function requireSqliteFolder(dataDir: string): void {
+  const served = servedDatabase(dataDir)
+  if (served === undefined) return
+  const how = `Without its URL the command would use another store with the same keys. To go on with it: export VOUCHERCTL_DATABASE_URL=${served}`
+  throw new StoreUnusable('STORE_ELSEWHERE', `${dataDir} belongs to the database ${served}. ${how}`)
+}
+
+/** Refuses a database without keys for a folder that belongs to another store. @throws StoreUnusable */
+export function requireNoOtherStore(dataDir: string, database: string): void {
+  const served = servedDatabase(dataDir) ?? (existsSync(join(dataDir, 'voucherctl.db')) ? 'SQLite' : database)
+  if (served === database) return
+  const how = 'An export of that store can be imported into this database.'
+  throw new StoreUnusable('STORE_ELSEWHERE', `${database} is empty, but ${dataDir} belongs to ${served}. ${how}`)
+}
