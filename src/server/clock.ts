@@ -56,12 +56,7 @@ export class TestClock implements Clock {
     return this.#base.now()
   }
 
-  /** Sets the clock to the time of a restored state, which may be in the past. */
-  restore(to: number): void {
-    this.#move(Math.round(to) - this.#base.now())
-  }
-
-  /** Sets the clock to the stored difference from the true time in ms. */
+  /** Sets the clock to the difference from the true time that the store has, in ms. */
   follow(ahead: number): void {
     if (ahead !== this.#offset) this.#move(ahead)
   }

@@ -40,9 +40,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const place = placeInFolder(options)
   const { dataDir, operatorKeyFile } = place
   try {
-    const { baseUrl, store, seed, deps, testClock, close } = await start(options, place)
+    const { baseUrl, store, seed, deps, close } = await start(options, place)
     const replant = (it: Seed) => deps.snapshots.reset(it)
     const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
+    const testClock = aheadText(deps.clock instanceof TestClock ? deps.clock.ahead : 0)
     return { ...running, ...defined({ database: deps.store.database, testClock, seed }) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
@@ -83,7 +84,6 @@ export interface StartedServer {
   readonly baseUrl: string | null
   readonly store: string
   readonly operatorKey: string | null
-  readonly testClock: string | undefined
   readonly seed?: 'planted' | 'present'
   close(): Promise<void>
 }
@@ -98,8 +98,6 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     undo.push(() => server.app.close())
     const seed = options.seed && (await plantSeed(store, options.seed, server.deps.clock.now(), server.deps))
     if (options.listens ?? true) await listen(server, options)
-    const { clock } = server.deps
-    const testClock = clock instanceof TestClock ? aheadText(clock.ahead) : undefined
     const running = describe(server, place, options.host)
     const withdraw = announce(server, place, options.registryDir, running)
     undo.push(withdraw)
@@ -107,7 +105,7 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
     await server.deliveries.start({ alone: options.databaseUrl === undefined })
     undo.push(() => server.deliveries.stop(0))
     const upkeep = startUpkeep(server)
-    server.log.info({ ...running, ...defined({ test_clock: testClock }) }, 'listening')
+    server.log.info(running, 'listening')
 
     let closing: Promise<void> | undefined
     const close = async () => {
@@ -125,7 +123,6 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
       deps,
       baseUrl: running.base_url,
       store: deps.store.name,
-      testClock,
       operatorKey,
       close: () => {
         closing ??= close()

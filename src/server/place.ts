@@ -9,13 +9,11 @@ import { readText } from '../files/read-file.js'
 import { refuseForeignFile, replaceFile } from '../files/replace-file.js'
 import { makeFolder } from '../files/sync-folder.js'
 import type { SessionStorage } from '../inspector/page-sessions.js'
-import { hasNoKeys } from '../store/keys.js'
-import type { Store } from '../store/store.js'
 import { isLoopbackHost } from '../values/loopback.js'
 import type { Clock } from './clock.js'
 import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
-import { recordStore, requireNoOtherStore, requireSqliteFolder } from './served-store.js'
+import { requireSqliteFolder } from './served-store.js'
 import { keyFileInMemory, lazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
 /** Place of the server's keys, and of the file that announces it: a folder, or only the process's memory. */
@@ -26,13 +24,8 @@ export interface ServerPlace {
   readonly dataDir: string | null
   /** Null without a folder, or when the operator API is off. */
   readonly operatorKeyFile: string | null
-  /**
-   * Makes keys for a new store only: vouchers of an existing store can be verified only with its own keys.
-   * @throws KeysUnusable, or StoreUnusable for a folder that belongs to another store
-   */
-  loadKeys(random: RandomBytes, store: Pick<Store, 'read' | 'database'>): Promise<ServerKeys>
-  /** Remembers the store to which the keys belong. */
-  recordStore(database: string | undefined): void
+  /** @param isNew whether the store is new; vouchers of an existing store can be verified only with its own keys */
+  loadKeys(random: RandomBytes, isNew: boolean): ServerKeys
   /** Returns null when the operator API is off. */
   loadOperatorKey(random: RandomBytes): string | null
   openTransportKeys(random: RandomBytes, clock: Clock): TransportKeys
@@ -46,30 +39,18 @@ export interface ServerPlace {
 
 /** Returns the place in the folder that the options name; with `memory`, in a temporary folder for the keys only. */
 export function placeInFolder(options: ServerOptions): ServerPlace & { readonly dataDir: string } {
-  const {
-    memory = false,
-    newStore = false,
-    databaseUrl,
-    keyFile,
-    host = '127.0.0.1',
-    operator = isLoopbackHost(host),
-  } = options
+  const { memory = false, keyFile, host = '127.0.0.1', operator = isLoopbackHost(host) } = options
   const dataDir = memory ? mkdtempSync(join(tmpdir(), 'voucherctl-')) : resolve(options.dataDir as string)
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
   // Create a new folder for this user only; leave an existing one unchanged.
   makeFolder(dataDir)
-  if (databaseUrl === undefined && !newStore) requireSqliteFolder(dataDir)
+  if (options.databaseUrl === undefined && !options.newStore) requireSqliteFolder(dataDir)
   return {
     database: memory ? ':memory:' : join(dataDir, 'voucherctl.db'),
     dataDir,
     operatorKeyFile,
-    loadKeys: async (random, store) => {
-      const isNew = await store.read(hasNoKeys)
-      if (isNew && store.database !== undefined && !newStore) requireNoOtherStore(dataDir, store.database)
-      const mayCreate = keyFile === undefined && isNew
-      return loadKeys(keyFile ?? join(dataDir, 'keys.json'), mayCreate, random, !memory)
-    },
-    recordStore: (database) => memory || recordStore(dataDir, database),
+    loadKeys: (random, isNew) =>
+      loadKeys(keyFile ?? join(dataDir, 'keys.json'), keyFile === undefined && isNew, random, !memory),
     loadOperatorKey: (random) => (operatorKeyFile === null ? null : loadOperatorKey(operatorKeyFile, random, !memory)),
     openTransportKeys: (random, clock) =>
       new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !memory), random, clock.now()),
@@ -90,8 +71,7 @@ export function placeInMemory(): ServerPlace {
     database: ':memory:',
     dataDir: null,
     operatorKeyFile: null,
-    loadKeys: async (random) => makeKeys(random),
-    recordStore: () => {},
+    loadKeys: (random) => makeKeys(random),
     loadOperatorKey: (random) => makeToken('opk_', random),
     openTransportKeys: (random, clock) => lazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
     announce: () => () => {},

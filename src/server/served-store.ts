@@ -11,15 +11,13 @@ const fileOf = (dataDir: string) => join(dataDir, 'store.json')
 
 /** Name of the database that the folder belongs to, without user and password; undefined for a SQLite folder. */
 function servedDatabase(dataDir: string): string | undefined {
-  const path = fileOf(dataDir)
-  if (!existsSync(path)) return undefined
-  const database = parseObject(findText(path) ?? '')?.database
-  return typeof database === 'string' ? database : 'postgres://…'
+  const text = findText(fileOf(dataDir))
+  return text === undefined ? undefined : String(parseObject(text)?.database)
 }
 
 /** @param database name of a PostgreSQL database; undefined for the SQLite file of the folder */
-export function recordStore(dataDir: string, database: string | undefined): void {
-  if (!existsSync(dataDir) || servedDatabase(dataDir) === database) return
+export function recordStore(dataDir: string | null, database: string | undefined): void {
+  if (dataDir === null || !existsSync(dataDir) || servedDatabase(dataDir) === database) return
   if (database === undefined) rmSync(fileOf(dataDir), { force: true })
   else replaceFile(fileOf(dataDir), `${JSON.stringify({ engine: 'postgres', database })}\n`)
 }
@@ -33,9 +31,10 @@ export function requireSqliteFolder(dataDir: string): void {
 }
 
 /** Refuses a database without keys for a folder that belongs to another store. @throws StoreUnusable */
-export function requireNoOtherStore(dataDir: string, database: string): void {
+export function requireNoOtherStore(dataDir: string | null, database: string | undefined): void {
+  if (dataDir === null || database === undefined) return
   const served = servedDatabase(dataDir) ?? (existsSync(join(dataDir, 'voucherctl.db')) ? 'SQLite' : database)
   if (served === database) return
-  const how = 'An export of that store can be imported into this database.'
+  const how = 'To move that store, export it and import it into this database.'
   throw new StoreUnusable('STORE_ELSEWHERE', `${database} is empty, but ${dataDir} belongs to ${served}. ${how}`)
 }

@@ -9,17 +9,3 @@ export function durationMs(text: string): number | undefined {
   if (match === null) return undefined
   return Math.round(Number(match[1]) * UNITS_MS[(match[2] ?? 's') as keyof typeof UNITS_MS])
 }
-
-const UNITS = [
-  ['day', DAY_MS],
-  ['hour', UNITS_MS.h],
-  ['minute', UNITS_MS.m],
-  ['second', UNITS_MS.s],
-] as const
-
-/** Describes a length in its largest whole unit, such as `31 days`. */
-export function durationWords(ms: number): string {
-  const [unit, length] = UNITS.find((it) => ms >= it[1]) ?? ['second', UNITS_MS.s]
-  const count = Math.round(ms / length)
-  return `${count} ${unit}${count === 1 ? '' : 's'}`
-}

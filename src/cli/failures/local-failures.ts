@@ -65,7 +65,6 @@ export const localFailures = {
     1,
     'The test clock of the store was moved.',
     'Start it on that clock: `voucherctl server start --test-clock`. `voucherctl platform reset` then empties it and returns to the true time.',
-    '--test-clock is missing.',
   ),
   DATABASE_UNREACHABLE: local(
     1,

@@ -8,22 +8,19 @@ import { invalid, type MakeSome } from '../handler.js'
 
 /** The test clock (rules/operator.md#test-clock), faults (rules/operator.md#faults), and the interface's reference. */
 export const controlHandlers = (({ clock, faults, store }) => {
-  const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
+  const clockState = (now = clock.now()) => ({ ok: true, data: { now: formatInstant(now), test_clock: true } }) as const
   /** Stores the move before the response, so that no crash sets the clock back. @param next the new time for the old one */
-  const move = async (target: ReturnType<typeof futureTime>, next: (now: number) => number) => {
+  const move = async (target: ReturnType<typeof futureTime>, next: (now: number, target: number) => number) => {
     if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
     if (typeof target === 'object') return target
-    let reached = 0
-    const ahead = await store.write(() =>
-      moveClock((stored) => {
-        const trueNow = clock.trueNow()
-        // A program that embeds the server moves its clock without the store.
-        reached = next(trueNow + Math.max(stored, clock.ahead))
-        return reached - trueNow
-      }),
-    )
-    clock.advance(Math.max(0, ahead - clock.ahead))
-    return { ok: true, data: { now: formatInstant(reached), test_clock: true } } as const
+    let now = 0
+    const ahead = (stored: number) => {
+      // A program that embeds the server moves its clock without the store.
+      now = next(clock.trueNow() + Math.max(stored, clock.ahead), target)
+      return now - clock.trueNow()
+    }
+    clock.advance(Math.max(0, (await store.write(() => moveClock(ahead))) - clock.ahead))
+    return clockState(now)
   }
   /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {
@@ -42,10 +39,7 @@ export const controlHandlers = (({ clock, faults, store }) => {
   }
   return {
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
-    setClock: async ({ now }) => {
-      const target = futureTime('now', now)
-      return move(target, (current) => Math.max(current, Number(target)))
-    },
+    setClock: async ({ now }) => move(futureTime('now', now), Math.max),
     advanceClock: async ({ seconds }) => move(afterSeconds(seconds), (now) => now + seconds * 1000),
     forecast: async ({ until, seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')

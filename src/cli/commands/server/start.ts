@@ -131,6 +131,7 @@ async function runHere(
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.${otherPort(context, flags, ready)}`,
     members: ['store', 'database', 'data_dir', 'operator_key_file', 'test_clock', 'seed'],
   }
+  host.endsWith?.('SIGTERM')
   await announce(context, ready, view, warnings)
   let failure: Failure | undefined
   if (flags.watch) {
