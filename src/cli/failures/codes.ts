@@ -52,5 +52,7 @@ function explain(code: string): Explanation | undefined {
 export function failureOfServer(error: unknown): Failure {
   const code = codeOf(error)
   if (!isLocalCode(code)) throw error
-  return fail(code, (error as Error).message)
+  // The messages of other codes say how to mend it.
+  const hint = code === 'STORE_ELSEWHERE' || code === 'STORE_CLOCK_MOVED' ? localFailures[code].fix : null
+  return fail(code, (error as Error).message, hint)
 }

@@ -71,7 +71,7 @@ export const list = leaf({
   notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
   examples: ['voucherctl server list', 'voucherctl server list --json --fields base_url,data_dir'],
   view: {
-    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir'],
+    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir', 'database'],
     next: ({ items }: RunningServers) =>
       items.length > 0 ? undefined : 'Start one: `voucherctl server start --detach`',
   },

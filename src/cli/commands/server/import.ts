@@ -40,7 +40,7 @@ export const importStore = leaf({
   view: {
     headline: ({ total, store, exported_at }: ImportReport) =>
       store === null
-        ? `The export of ${exported_at} is complete, and nothing stands against its import: ${numberText(total)} rows. Nothing was changed.`
+        ? `The export of ${exported_at} is complete and can be imported: ${numberText(total)} rows. Nothing was changed.`
         : `Imported ${numberText(total)} rows into ${store}.`,
     body: (it: ImportReport) => [...rows(Object.entries(it.checks ?? {})), countsOf(it)].join('\n'),
     next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
