@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
-  /** Starts a data folder on a store that it does not belong to (rules/server.md#store-of-a-data-folder). */
+  /** Starts a data folder on a store that it does not belong to (rules/server.md#data-folder). */
   readonly newStore?: boolean
   /** Records planted in an empty store before the first call; another store must have them (rules/server.md#seeds). */
   readonly seed?: Seed

@@ -5,7 +5,7 @@ import { replaceFile } from '../files/replace-file.js'
 import { StoreUnusable } from '../store/store.js'
 import { parseObject } from '../values/json.js'
 
-// A data folder remembers the PostgreSQL database of its servers (rules/server.md#store-of-a-data-folder).
+// A data folder remembers the PostgreSQL database of its servers (rules/server.md#data-folder).
 
 const fileOf = (dataDir: string) => join(dataDir, 'store.json')
 

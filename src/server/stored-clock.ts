@@ -14,15 +14,12 @@ export function aheadText(ms: number): string | undefined {
 /**
  * Opens the clock of a server, which goes on from the clock of its store (rules/operator.md#test-clock) and follows moves
  * by other servers of a database.
- * @param onError called if it cannot follow them
+ * @param isTest whether the clock can be moved
+ * @param onError called if it cannot follow a move
  * @throws StoreUnusable if the store's clock was moved and the server has no test clock
  */
-export async function openClock(
-  store: Store,
-  hasTestClock: boolean,
-  onError: (error: unknown) => void,
-): Promise<Clock> {
-  const clock = hasTestClock ? new TestClock() : systemClock
+export async function openClock(store: Store, isTest: boolean, onError: (error: unknown) => void): Promise<Clock> {
+  const clock = isTest ? new TestClock() : systemClock
   const load = async () => {
     const ahead = await store.read(clockAhead)
     if (clock instanceof TestClock) clock.follow(ahead)

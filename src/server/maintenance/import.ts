@@ -59,7 +59,7 @@ export function checkImport(place: MovePlace, chunks: Chunks, options: ImportOpt
     const checks = {
       target: `${source?.name ?? databaseFile(place)}, empty`,
       schema: `${schema}; this version has ${migrations.length}`,
-      keys: keys.map((it) => `${it.key_id}, equal`).join('; ') || 'none needed',
+      keys: keys.map((it) => `${it.key_id}, with equal check value`).join('; ') || 'none needed',
       transport_keys: transport === null ? 'none' : 'readable',
     }
     return { ...reportOf(read, null, next.value), checks }
