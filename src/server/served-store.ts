@@ -26,7 +26,7 @@ export function recordStore(dataDir: string | null, database: string | undefined
 export function requireSqliteFolder(dataDir: string): void {
   const served = servedDatabase(dataDir)
   if (served === undefined) return
-  const how = `Without its URL the command would use another store with the same keys. To go on with it: export VOUCHERCTL_DATABASE_URL=${served}`
+  const how = `Without its URL the command would use another store with the same keys. To go on with it: \`export VOUCHERCTL_DATABASE_URL=${served}\``
   throw new StoreUnusable('STORE_ELSEWHERE', `${dataDir} belongs to the database ${served}. ${how}`)
 }
 

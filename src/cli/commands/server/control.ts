@@ -4,6 +4,7 @@ import { leaf } from '../../command/leaf.js'
 import { findRunningServers, identify, isReady, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
+import { rows } from '../../output/text.js'
 import { dataFlag, findServer } from './folder.js'
 
 /** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
@@ -61,6 +62,8 @@ export const status = leaf({
   },
 })
 
+const lineOf = (it: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
+
 interface RunningServers {
   readonly items: readonly (ReturnType<typeof shownOf> & { readonly ready: boolean })[]
 }
@@ -71,7 +74,7 @@ export const list = leaf({
   notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
   examples: ['voucherctl server list', 'voucherctl server list --json --fields base_url,data_dir'],
   view: {
-    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir', 'database'],
+    body: ({ items }: RunningServers) => rows(items.map((it) => [it.base_url, lineOf(it)])).join('\n'),
     next: ({ items }: RunningServers) =>
       items.length > 0 ? undefined : 'Start one: `voucherctl server start --detach`',
   },

@@ -42,7 +42,7 @@ export const importStore = leaf({
       store === null
         ? `The export of ${exported_at} is complete and can be imported: ${numberText(total)} rows. Nothing was changed.`
         : `Imported ${numberText(total)} rows into ${store}.`,
-    body: (it: ImportReport) => [...rows(Object.entries(it.checks ?? {})), countsOf(it)].join('\n'),
+    body: (it: ImportReport) => (it.checks ? `${rows(Object.entries(it.checks)).join('\n')}\n\n` : '') + countsOf(it),
     next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
   },
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
