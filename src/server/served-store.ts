@@ -4,6 +4,7 @@ import { findText } from '../files/read-file.js'
 import { replaceFile } from '../files/replace-file.js'
 import { StoreUnusable } from '../store/store.js'
 import { parseObject } from '../values/json.js'
+import { shellWord } from '../values/shell-word.js'
 
 // A data folder remembers the PostgreSQL database of its servers (rules/server.md#data-folder).
 
@@ -12,10 +13,10 @@ const fileOf = (dataDir: string) => join(dataDir, 'store.json')
 /** Name of the database that the folder belongs to, without user and password; undefined for a SQLite folder. */
 function servedDatabase(dataDir: string): string | undefined {
   const text = findText(fileOf(dataDir))
-  return text === undefined ? undefined : String(parseObject(text)?.database)
+  return text === undefined ? undefined : String(parseObject(text)?.database ?? 'postgres://…')
 }
 
-/** @param database name of a PostgreSQL database; undefined for the SQLite file of the folder */
+/** Remembers the store of a folder. @param database name of a PostgreSQL database; undefined for the SQLite file of the folder */
 export function recordStore(dataDir: string | null, database: string | undefined): void {
   if (dataDir === null || !existsSync(dataDir) || servedDatabase(dataDir) === database) return
   if (database === undefined) rmSync(fileOf(dataDir), { force: true })
@@ -26,7 +27,7 @@ export function recordStore(dataDir: string | null, database: string | undefined
 export function requireSqliteFolder(dataDir: string): void {
   const served = servedDatabase(dataDir)
   if (served === undefined) return
-  const how = `Without its URL the command would use another store with the same keys. To go on with it: \`export VOUCHERCTL_DATABASE_URL=${served}\``
+  const how = `Without its URL the command would use another store with the same keys. To go on with it: \`export VOUCHERCTL_DATABASE_URL=${shellWord(served)}\``
   throw new StoreUnusable('STORE_ELSEWHERE', `${dataDir} belongs to the database ${served}. ${how}`)
 }
 

@@ -12,8 +12,8 @@ export function aheadText(ms: number): string | undefined {
 }
 
 /**
- * Opens the clock of a server, which goes on from the clock of its store (rules/operator.md#test-clock) and follows moves
- * by other servers of a database.
+ * Opens the clock of a server, which continues the clock of its store (rules/operator.md#test-clock) and follows moves by
+ * other servers of a database.
  * @param isTest whether the clock can be moved
  * @param onError called if it cannot follow a move
  * @throws StoreUnusable if the store's clock was moved and the server has no test clock

@@ -32,7 +32,7 @@ describe('a test clock that the store keeps', () => {
     ])
   })
 
-  it('a restart after a restore goes on from the time of the snapshot', async () => {
+  it('a restart after a restore continues from the time of the snapshot', async () => {
     const dataDir = temporaryDir()
     const first = await start(dataDir)
     await first.operator.advanceClock({ seconds: 3 * DAY_SECONDS })

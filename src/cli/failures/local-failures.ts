@@ -58,8 +58,7 @@ export const localFailures = {
   STORE_ELSEWHERE: local(
     1,
     'The data folder belongs to another store.',
-    'Name that store, or choose another folder with --data. `voucherctl server start --new-store` leaves it for another.',
-    'VOUCHERCTL_DATABASE_URL or --database-url is missing, or names a new database.',
+    'Use it as before, with or without VOUCHERCTL_DATABASE_URL, or choose another folder with --data. `voucherctl server start --new-store` leaves its store for another.',
   ),
   STORE_CLOCK_MOVED: local(
     1,

@@ -9,7 +9,7 @@ import { invalid, type MakeSome } from '../handler.js'
 /** The test clock (rules/operator.md#test-clock), faults (rules/operator.md#faults), and the interface's reference. */
 export const controlHandlers = (({ clock, faults, store }) => {
   const clockState = (now = clock.now()) => ({ ok: true, data: { now: formatInstant(now), test_clock: true } }) as const
-  /** Stores the move before the response, so that no crash sets the clock back. @param next the new time for the old one */
+  /** Stores the move before the response, so that no crash sets the clock back. @param next returns the new time */
   const move = async (target: ReturnType<typeof futureTime>, next: (now: number, target: number) => number) => {
     if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
     if (typeof target === 'object') return target

@@ -56,7 +56,7 @@ describe('a data folder that served PostgreSQL', () => {
     expect(readdirSync(data)).toEqual(files)
   })
 
-  it('goes on with the database, and leaves it with --new-store', async () => {
+  it('starts again on the database, and leaves it with --new-store', async () => {
     expect((await start('', onDatabase())).exit).toBe(0)
     expect((await start('--new-store')).exit).toBe(0)
     expect([existsSync(join(data, 'voucherctl.db')), existsSync(join(data, 'store.json'))]).toEqual([true, false])
@@ -124,7 +124,7 @@ describe('a data folder that served SQLite', () => {
   })
 })
 
-it('servers of one database have one test clock, and a later start goes on with it', async () => {
+it('servers of one database have one test clock, and a later start continues it', async () => {
   const options = { port: 0, logLevel: 'silent', databaseUrl: url, testClock: true } as const
   const [dataDir, other] = [join(home, 'one'), join(home, 'two')] as const
   const operatorOf = ({ baseUrl, operatorKeyFile }: RunningServer) =>

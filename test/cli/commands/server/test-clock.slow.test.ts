@@ -31,7 +31,7 @@ async function call(home: string, baseUrl: string, ...args: readonly string[]) {
   return JSON.parse(stdout)
 }
 
-test('a killed server goes on with its test clock: vouchers stay valid or expired', async () => {
+test('a killed server keeps its test clock: vouchers stay valid or expired', async () => {
   const home = temporaryDir()
   const validity = { type: 'relative', duration_days: 10 } as const
   const applications = (defaultSeed.applications ?? []).map((it) => ({
