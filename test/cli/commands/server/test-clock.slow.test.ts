@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { defaultSeed } from '../../../../src/testing/options.js'
 import { built, firstLine } from '../../../support/cli/built-cli.js'
@@ -50,8 +51,10 @@ test('a killed server keeps its test clock: vouchers stay valid or expired', asy
   await call(home, first.base_url, 'vouchers', 'issue-many', 'in.csv', '--template', 'tpl_coffee', '--out', 'out.csv')
   await first.kill()
 
-  const refused = await built.run(['server', 'start', '--data', 'data', '--port', '0', '--json'], home)
-  expect([refused.exit, JSON.parse(refused.stderr).error]).toMatchObject([
+  const refused = built.start(['server', 'start', '--data', 'data', '--port', '0', '--json'], home)
+  onTestFinished(() => void refused.kill('SIGKILL'))
+  const [stderr, [exit]] = await Promise.all([text(refused.stderr), once(refused, 'close')])
+  expect([exit, JSON.parse(stderr).error]).toMatchObject([
     1,
     {
       code: 'STORE_CLOCK_MOVED',
