@@ -26,6 +26,8 @@ export interface StoreMetrics {
 export interface Store {
   /** `sqlite`, `memory` or `postgres`, for the ready line and the metrics. */
   readonly name: string
+  /** `postgres://host:port/database`, without user and password; absent for SQLite. */
+  readonly database?: string
   /**
    * Runs an operation atomically and resolves after its commit. An operation that throws changes nothing. The store may
    * call `op` again to retry a transaction.
@@ -59,7 +61,13 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
+type StoreUnusableCode =
+  | 'STORE_UNUSABLE'
+  | 'STORE_CLOCK_MOVED'
+  | 'STORE_ELSEWHERE'
+  | 'DATA_FOLDER_IN_USE'
+  | 'SQLITE_MISSING'
+  | 'DATABASE_UNREACHABLE'
 
 /** The database cannot be opened; the message advises the user. */
 export class StoreUnusable extends Error {

@@ -25,6 +25,8 @@ export interface LocalServer {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
+  /** The PostgreSQL database, without user and password; absent for SQLite. */
+  readonly database?: string
   readonly started_at: string
   /** Boot id and start ticks of the server process, on Linux only. */
   readonly process_start?: string | null

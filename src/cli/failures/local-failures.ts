@@ -55,6 +55,16 @@ export const localFailures = {
     'Read the message, and restore a backup if the file is damaged: `voucherctl server import --help`.',
     'The database is damaged, is not a store of voucherctl, was written by a newer version, or its disk is full.',
   ),
+  STORE_ELSEWHERE: local(
+    1,
+    'The data folder belongs to another store.',
+    'Use it as before, with or without VOUCHERCTL_DATABASE_URL, or choose another folder with --data. `voucherctl server start --new-store` leaves its store for another.',
+  ),
+  STORE_CLOCK_MOVED: local(
+    1,
+    'The test clock of the store was moved.',
+    'Start it on that clock: `voucherctl server start --test-clock`. `voucherctl platform reset` then empties it and returns to the true time.',
+  ),
   DATABASE_UNREACHABLE: local(
     1,
     'PostgreSQL does not respond.',

@@ -4,6 +4,7 @@ import { leaf } from '../../command/leaf.js'
 import { findRunningServers, identify, isReady, type LocalServer } from '../../config/local-server.js'
 import { type Failure, fail } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
+import { rows } from '../../output/text.js'
 import { dataFlag, findServer } from './folder.js'
 
 /** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
@@ -41,7 +42,7 @@ export const status = leaf({
       status.running
         ? `The server of ${status.data_dir} runs on ${status.base_url}${status.ready ? '' : ', but it is not ready'}.`
         : noServer(status),
-    members: ['pid', 'store', 'operator_key_file', 'started_at'],
+    members: ['pid', 'store', 'database', 'operator_key_file', 'started_at'],
     next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
   },
   run: async (context, { flags }) => {
@@ -61,6 +62,8 @@ export const status = leaf({
   },
 })
 
+const lineOf = (it: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
+
 interface RunningServers {
   readonly items: readonly (ReturnType<typeof shownOf> & { readonly ready: boolean })[]
 }
@@ -71,7 +74,7 @@ export const list = leaf({
   notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
   examples: ['voucherctl server list', 'voucherctl server list --json --fields base_url,data_dir'],
   view: {
-    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir'],
+    body: ({ items }: RunningServers) => rows(items.map((it) => [it.base_url, lineOf(it)])).join('\n'),
     next: ({ items }: RunningServers) =>
       items.length > 0 ? undefined : 'Start one: `voucherctl server start --detach`',
   },

@@ -12,9 +12,12 @@ import { keepLog, LOG_FILE } from './log-rotation.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */
-export interface ReadyLine extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store'> {
+export interface ReadyLine
+  extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store' | 'database'> {
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
+  /** Such as `31 days ahead`; absent if no test clock was moved. */
+  readonly test_clock?: string
 }
 
 type DetachedServer = ReadyLine & { readonly log_file: string }

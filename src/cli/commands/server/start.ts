@@ -40,7 +40,7 @@ export const start = leaf({
     const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
     if (!database.ok) return database
     const { value: databaseUrl } = database
-    const refused = refuseFlags(flags, databaseUrl)
+    const refused = refuseFlags(flags)
     if (refused !== undefined) return refused
     const defaultDir = defaultDataDir(context.host)
     const place = memory ? { ok: true as const, dir: defaultDir } : serverFolder(context, flags.data, true)
@@ -66,11 +66,7 @@ export const start = leaf({
   },
 })
 
-function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failure | undefined {
-  if (databaseUrl !== undefined && flags['test-clock'])
-    return usage(
-      '--test-clock moves the time of one process; with --database-url other servers would have another time.',
-    )
+function refuseFlags(flags: StartFlags): Failure | undefined {
   if (flags.watch && (!flags.memory || flags.detach || flags.seed === undefined || flags.seed === '-'))
     return usage(
       '--watch replaces the whole state after each change, so it needs --memory and the file of a --seed, without --detach.',
@@ -99,7 +95,7 @@ async function runDetached(
   if (!started.ok) return started
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).${otherPort(context, flags, it)}`,
-    members: ['data_dir', 'log_file', 'seed'],
+    members: ['store', 'database', 'data_dir', 'log_file', 'test_clock', 'seed'],
     next: (it) => `Next: ${nextCommand(it, flags)}`,
   }
   await announce(context, started.data, view, warnings)
@@ -122,19 +118,20 @@ async function runHere(
   } catch (error) {
     return startFailure(error, flags)
   }
-  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed } = server
+  const { baseUrl, pid, dataDir, operatorKeyFile, store, database, testClock, seed } = server
   const ready: ReadyLine = {
     base_url: baseUrl,
     pid,
     data_dir: dataDir,
     operator_key_file: operatorKeyFile,
     store,
-    ...defined({ seed }),
+    ...defined({ database, test_clock: testClock, seed }),
   }
   const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.${otherPort(context, flags, ready)}`,
-    members: ['store', 'data_dir', 'operator_key_file', 'seed'],
+    members: ['store', 'database', 'data_dir', 'operator_key_file', 'test_clock', 'seed'],
   }
+  host.endsWith?.('SIGTERM')
   await announce(context, ready, view, warnings)
   let failure: Failure | undefined
   if (flags.watch) {

@@ -60,6 +60,16 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
+  test('server list names the PostgreSQL database of a server', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const database = 'postgres://db.example.com:5432/shop'
+    const { dir } = register(home, baseUrl, { store: 'postgres', database })
+    const { stdout } = await cli('server list', { home })
+    expect(stdout).toContain(`${baseUrl}  ${database} with`)
+    expect(stdout).toContain(`${dir} (process`)
+  })
+
   test('server list skips registry entries that are no servers or that it cannot remove', async () => {
     const home = temporaryDir()
     const { registry } = register(home, 'no URL')
