@@ -256,7 +256,7 @@ describe('server import', () => {
     expect(stdout).toMatch(/^The export of 2\d{3}-.* is complete and can be imported: 4 rows\. Nothing was changed\.\n/)
     expect(stdout).toContain(`target          ${join(target, 'voucherctl.db')}, empty`)
     expect(stdout).toMatch(
-      / schema {10}6; this version has 6\n {2}keys {12}key_\w+, with equal check value\n {2}transport_keys {2}readable\n/,
+      / schema {10}7; this version has 7\n {2}keys {12}key_\w+, with equal check value\n {2}transport_keys {2}readable\n/,
     )
     expect([readdirSync(home).sort(), readdirSync(target)]).toEqual([
       ['backup.ndjson', 'source', 'target'],
