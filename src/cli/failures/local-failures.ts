@@ -251,6 +251,7 @@ export const localFailures = {
     'No server ran with it yet, or --data is mistyped.',
   ),
   RESULTS_IN_USE: local(6, 'Another run writes to the results.', 'Wait for it, or choose another --out.'),
+  KEYS_IN_GRACE: local(6, 'The keys were rotated a moment ago.', 'Wait until the grace period ends, or add --force.'),
   STORE_NOT_EMPTY: local(6, notEmpty.message, notEmpty.cliFix, notEmpty.cause),
   RECEIVER_REFUSED: local(
     8,

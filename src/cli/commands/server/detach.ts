@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import { type Members, parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failures/failure.js'
+import { type Failure, fail, suggested } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { withoutSecrets } from '../../host/secrets.js'
 import { keepLog, LOG_FILE } from './log-rotation.js'
@@ -37,7 +37,7 @@ export async function startDetached(
     return fail(
       'DATA_FOLDER_IN_USE',
       `A server already runs in ${dir}: ${running.base_url} (process ${running.pid}).`,
-      'Use it, stop it with `voucherctl server stop`, or choose another folder with --data.',
+      `Use it, stop it with ${suggested`server stop --data ${dir}`}, or choose another folder with --data.`,
     )
   }
   const logFile = flags.memory ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')

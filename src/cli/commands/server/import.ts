@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { ImportReport } from '../../../server/maintenance/import.js'
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
@@ -6,6 +7,7 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
 import { failureOfServer } from '../../failures/codes.js'
+import { suggested } from '../../failures/failure.js'
 import { path } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import { numberText, rows } from '../../output/text.js'
@@ -43,7 +45,8 @@ export const importStore = leaf({
         ? `The export of ${exported_at} is complete and can be imported: ${numberText(total)} rows. Nothing was changed.`
         : `Imported ${numberText(total)} rows into ${store}.`,
     body: (it: ImportReport) => (it.checks ? `${rows(Object.entries(it.checks)).join('\n')}\n\n` : '') + countsOf(it),
-    next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
+    next: ({ store: it }) =>
+      it?.endsWith('.db') ? `Next: ${suggested`server start --data ${dirname(it)}`}` : undefined,
   },
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
     const found = placeOf(context, flags)
