@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { type Client, createClient, unwrap } from '../client/index.js'
 import { updateTypes } from '../contract/updates.js'
 import { type IdPrefix, newId } from '../domain/ids.js'
+import { listenOnLoopback } from '../files/loopback-port.js'
 import { TestClock } from '../server/clock.js'
 import type { FaultedCall, Faults } from '../server/faults.js'
 import { headerValues } from '../server/http/api-call.js'
@@ -242,11 +243,9 @@ export class Ground {
       socket.once('close', () => this.#sockets.delete(socket))
       this.#server.app.server.emit('connection', socket)
     })
-    await new Promise<void>((resolve, reject) => {
-      listener.once('error', reject).listen(0, '127.0.0.1', resolve)
-    })
+    const port = await listenOnLoopback(listener)
     this.#listeners.push(listener)
-    return String((listener.address() as AddressInfo).port)
+    return String(port)
   }
 
   async #watch<T>(endpoint: string, call: FaultedCall, work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { FAULT_HEADER } from '../contract/platform/fault-kinds.js'
+import { listenOnLoopback } from '../files/loopback-port.js'
 import { deliveryHeaders } from '../server/delivery/signing.js'
 import { parseObject } from '../values/json.js'
 import type { Delivered } from './record.js'
@@ -16,6 +16,8 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 /** Passes the deliveries of the platform to the receiver of the program, and records its responses. */
 export class Relay {
   delivered: Delivered[] = []
+  /** Address of the relay itself. */
+  url = ''
   /** Called after the receiver has responded to a delivery, and before the platform gets the response. */
   onAnswer: (delivered: Delivered) => Promise<void> = async () => {}
   readonly #server: Server
@@ -38,14 +40,8 @@ export class Relay {
 
   static async open(target: URL, secret: string): Promise<Relay> {
     const relay = new Relay(target, secret)
-    await new Promise<void>((resolve, reject) => {
-      relay.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
-    })
+    relay.url = `http://127.0.0.1:${await listenOnLoopback(relay.#server)}/`
     return relay
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`
   }
 
   /** @param changesBytes true to send each body with other bytes of the same value, signed anew */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { FAULT_HEADER } from '../contract/platform/fault-kinds.js'
 import { type UpdateType, updateTypes } from '../contract/updates.js'
+import { listenOnLoopback } from '../files/loopback-port.js'
 import type { Deps } from '../server/deps.js'
 import { deliverTo } from '../server/handlers/webhook.js'
 import type { Seed } from '../server/seed/schema.js'
@@ -155,13 +155,10 @@ export class Receiver {
         response.destroy()
       }
     })
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(0, '127.0.0.1', resolve)
-    })
+    const port = await listenOnLoopback(server)
     // The server under test, not this one, keeps the process alive.
     server.unref()
-    return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+    return { server, origin: `http://127.0.0.1:${port}` }
   }
 
   /** Verifies a delivery and resolves the first call that waits for it. Returns the status of the response. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { listenOnLoopback } from '../files/loopback-port.js'
 import {
   type VerifiedWebhook,
   verifyWebhook,
@@ -63,7 +64,6 @@ export interface Listener {
   close(): Promise<void>
 }
 
-const HOST = '127.0.0.1'
 const LIMITS = { headersMs: 10_000, requestMs: 15_000, checkMs: 2_000 }
 /** Milliseconds that `close` waits for responses that are being sent. */
 const LAST_MS = 2_000
@@ -110,14 +110,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       response.writeContinue()
     server.emit('request', request, response)
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, HOST, resolve)
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listenOnLoopback(server, options.port)
   return {
     port,
-    url: `http://${HOST}:${port}`,
+    url: `http://127.0.0.1:${port}`,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       await receiver.finish()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { refuse } from '../../contract/errors.js'
+import { listenOnLoopback } from '../../files/loopback-port.js'
 import { Inspector } from '../../inspector/inspector.js'
 import { servePage } from '../../inspector/node-http.js'
 import type { RequestEvent } from '../listener.js'
@@ -16,8 +16,6 @@ export interface ListenerPage {
   add(event: RequestEvent): void
   close(): Promise<void>
 }
-
-const HOST = '127.0.0.1'
 
 /**
  * Serves the page of a listener on a separate free port, because the listener accepts deliveries on every path
@@ -42,11 +40,7 @@ export async function startListenerPage(options: PageRouteOptions): Promise<List
       else response.destroy()
     }
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, HOST, resolve)
-  })
-  inspector.listen(`http://${HOST}:${(server.address() as AddressInfo).port}`)
+  inspector.listen(`http://127.0.0.1:${await listenOnLoopback(server)}`)
   return {
     newLink: () => inspector.newLink().url,
     add: (event) => feed.received(event),
