@@ -97,7 +97,7 @@ describe('a command that leaves a process', () => {
   })
 
   test('that has ended is no daemon', async () => {
-    expect(await run('true & sleep 0 & exit 3')).toEqual({ code: 3, stdout: '', stderr: '' })
+    expect(await run('true & sleep 0 & wait; exit 3')).toEqual({ code: 3, stdout: '', stderr: '' })
   })
 })
 
