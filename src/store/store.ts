@@ -46,7 +46,12 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-type StoreUnusableCode = 'STORE_UNUSABLE' | 'DATA_FOLDER_IN_USE' | 'SQLITE_MISSING' | 'DATABASE_UNREACHABLE'
+type StoreUnusableCode =
+  | 'STORE_UNUSABLE'
+  | 'STORE_POOLED'
+  | 'DATA_FOLDER_IN_USE'
+  | 'SQLITE_MISSING'
+  | 'DATABASE_UNREACHABLE'
 
 /** The database cannot be opened; the message advises the user. */
 export class StoreUnusable extends Error {

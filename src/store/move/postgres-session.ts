@@ -1,9 +1,10 @@
-import { Client, type QueryResult, type types } from 'pg'
+import type { Client, QueryResult, types } from 'pg'
 import type { Row, Value } from '../operation.js'
 import { parserOf } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
 import { LOCK_MIGRATIONS, unusable, versionOf, versionStep } from '../postgres/migrate.js'
 import { migrations } from '../postgres/migrations.js'
+import { FirstSession } from '../postgres/session.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
 import { StoreUnusable } from '../store.js'
 import { allTables, type ExportedTable } from '../tables.js'
@@ -83,7 +84,7 @@ async function connect(
   begin: string,
 ): Promise<{ client: Client; send: Send; source: MoveSource }> {
   const { config, name } = await connectionOf(settings)
-  const client = new Client({
+  const client = new FirstSession({
     ...config,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     lock_timeout: LOCK_MS_MAX,

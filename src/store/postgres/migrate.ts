@@ -1,9 +1,10 @@
-import { Client, type ClientConfig } from 'pg'
+import type { Client } from 'pg'
 import type { Migration } from '../migrations/index.js'
 import { StoreUnusable } from '../store.js'
 import { DatabaseFailure, withoutPasswords } from './errors.js'
 import { migrations } from './migrations.js'
 import { PrimaryGuard } from './primary.js'
+import { FirstSession, type SessionConfig } from './session.js'
 
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
 const LOCK_ID = BigInt('0x7663687276636872')
@@ -44,7 +45,7 @@ const RUNS_MAX = 5
  * @throws StoreUnusable
  */
 export async function migratePostgres(
-  config: ClientConfig,
+  config: SessionConfig,
   name: string,
   dryRun = false,
   known: Migrations = migrations,
@@ -61,13 +62,13 @@ export async function migratePostgres(
 }
 
 async function migrateOnce(
-  config: ClientConfig,
+  config: SessionConfig,
   name: string,
   dryRun: boolean,
   known: Migrations,
   guard: PrimaryGuard,
 ): Promise<MigrationRun> {
-  const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
+  const client = new FirstSession({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   client.on('error', () => {})
   // The commit would wait forever at a former primary that lost its standby.
   const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
@@ -123,9 +124,19 @@ const UNTRUSTED = [
 const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
+const OPTIONS_HINT = 'Correct PGOPTIONS, or options in the database URL.'
+/** The sum of the maxima in README.md, and one more for a look where the primary is. */
+export const POOL_HINT = 'Allow 14 connections of a pooler for each server: default_pool_size of pgbouncer.'
+
 /** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
   const { state, message } = error instanceof DatabaseFailure ? error : new DatabaseFailure(error)
+  if (state === 'STORE_POOLED') {
+    return new StoreUnusable(
+      state,
+      `${name} is behind a pooler that changes the session between statements. Time limits, locks and notices would be lost. Set pool_mode = session in pgbouncer.ini, or name the address of PostgreSQL itself.`,
+    )
+  }
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
     ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
@@ -138,6 +149,14 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '3D000': 'There is no such database: createdb makes one.',
     '42501': 'The user may not make tables there: grant create on the schema.',
     '25006': 'Connect to the current primary.',
+    '08P01':
+      'A pooler or another program in between refuses it: read its log, and check database, user and limits there.',
+    '22023': OPTIONS_HINT,
+    '42704': OPTIONS_HINT,
+    '55P02': OPTIONS_HINT,
+    '53300': 'All its connections are in use: raise max_connections, or end others.',
+    '57P03': 'It starts or stops at the moment: try again.',
+    NO_SESSION: `A pooler has no connection left, or PostgreSQL hangs. ${POOL_HINT}`,
     '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
   }
   const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'
