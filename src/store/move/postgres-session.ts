@@ -92,7 +92,6 @@ async function connect(
     keepAlive: true,
     types: { getTypeParser: parserOf as typeof types.getTypeParser },
   })
-  client.on('error', () => {})
   try {
     await client.connect()
     await client.query(begin)

@@ -24,7 +24,6 @@ const SETTINGS = `select pg_is_in_recovery() as "isStandby", current_setting('fs
 export async function readDurability(settings: PostgresSettings): Promise<Durability> {
   const { config, name } = await connectionOf(settings)
   const client = new FirstSession({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: CONNECT_MS_MAX })
-  client.on('error', () => {})
   try {
     await client.connect()
     const { rows } = await client.query<Omit<Durability, 'database'>>(SETTINGS)

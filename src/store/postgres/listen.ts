@@ -47,7 +47,6 @@ export class Listener {
   /** @throws when the database cannot be reached */
   async open(): Promise<void> {
     const client = new Session({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
-    client.on('error', () => {})
     client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()

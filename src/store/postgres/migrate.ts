@@ -69,7 +69,6 @@ async function migrateOnce(
   guard: PrimaryGuard,
 ): Promise<MigrationRun> {
   const client = new FirstSession({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
-  client.on('error', () => {})
   // The commit would wait forever at a former primary that lost its standby.
   const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
   try {
@@ -125,8 +124,6 @@ const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
 const OPTIONS_HINT = 'Correct PGOPTIONS, or options in the database URL.'
-/** The sum of the maxima in README.md, and one more for a look where the primary is. */
-export const POOL_HINT = 'Allow 14 connections of a pooler for each server: default_pool_size of pgbouncer.'
 
 /** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
@@ -156,7 +153,7 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '55P02': OPTIONS_HINT,
     '53300': 'All its connections are in use: raise max_connections, or end others.',
     '57P03': 'It starts or stops at the moment: try again.',
-    NO_SESSION: `A pooler has no connection left, or PostgreSQL hangs. ${POOL_HINT}`,
+    NO_SESSION: 'A pooler has no connection left: raise default_pool_size of pgbouncer. Or PostgreSQL hangs.',
     '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
   }
   const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'

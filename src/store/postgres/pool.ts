@@ -108,8 +108,6 @@ export class Connections {
       const pool = new Pool({ ...config, ...limits, Client: PoolMember, allowExitOnIdle: true })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // Ignore this event: statements of a connection that ends in use fail anyway.
-      pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }
     const { reads, longReads, writes } = CONNECTIONS_MAX

@@ -36,7 +36,6 @@ export class PrimaryGuard {
   /** Looks where a new connection leads: after a failover all others may still be connected to the former primary. */
   async look(config: SessionConfig): Promise<void> {
     const client = new Session({ ...config, connectionTimeoutMillis: ADMIT_MS_MAX })
-    client.on('error', () => {})
     try {
       await client.connect()
       await this.admit(client, (sql) => client.query(sql))

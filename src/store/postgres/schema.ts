@@ -21,7 +21,6 @@ export async function createSchema(settings: PostgresSettings) {
   const { connectionTimeoutMillis, lock_timeout } = timeouts
   const connection = async (use: (client: Client) => Promise<unknown>) => {
     const client = new FirstSession({ ...config, connectionTimeoutMillis, lock_timeout })
-    client.on('error', () => {})
     const end = () => client.end().catch(() => {})
     try {
       await client.connect()

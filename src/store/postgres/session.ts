@@ -23,6 +23,8 @@ export class Session extends Client {
   constructor(config: SessionConfig) {
     super(config)
     this.#config = config
+    // Statements of a connection that ends in use fail anyway.
+    this.on('error', () => {})
   }
 
   /** Replaces a method of pg, which would also send PGOPTIONS and the timeouts. */
@@ -89,7 +91,6 @@ const pidOf = async (client: Client) =>
  */
 async function isShared(client: Client, config: SessionConfig): Promise<boolean> {
   const other = new Session({ ...config, ...UNSET })
-  other.on('error', () => {})
   try {
     await other.connect()
     const [own, others] = [new Set<number | undefined>(), new Set<number | undefined>()]

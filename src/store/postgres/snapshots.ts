@@ -104,7 +104,6 @@ export class PostgresSnapshots implements StoreSnapshots {
     for (let attempt = 1; ; attempt++) {
       if (this.#closed) throw new StoreUnavailable('the database is closed')
       const client = new Session({ ...this.#connected.config, ...timeouts, statement_timeout: statementMs })
-      client.on('error', () => {})
       this.#open.add(client)
       try {
         await client.connect()
