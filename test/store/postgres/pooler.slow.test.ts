@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { one } from '../../../src/store/operation.js'
@@ -21,6 +22,18 @@ async function pooled(settings: Readonly<Record<string, string | number>> = {}) 
   const bouncer = await startPgBouncer(inject('postgresUrl'), settings)
   onTestFinished(() => bouncer.remove())
   return { bouncer, direct, url: bouncer.urlOf(new URL(direct).pathname.slice(1)) }
+}
+
+/** Makes the pooler open this number of sessions, which it then lends. */
+async function openSessions(direct: string, url: string, count: number): Promise<void> {
+  const holder = new Client({ connectionString: direct })
+  await holder.connect()
+  await holder.query('begin; select pg_advisory_xact_lock(1)')
+  const waiting = Array.from({ length: count }, () => query(url, 'select pg_advisory_xact_lock(1)'))
+  const isWaiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+  await until(async () => (await query(direct, isWaiting)).length === count)
+  await holder.end()
+  await Promise.all(waiting)
 }
 
 const errorOf = ({ stderr }: Pick<Finished, 'stderr'>) =>
@@ -102,14 +115,14 @@ describe('pooler in session mode', () => {
 
 describe.each(['transaction', 'statement'])('pooler in %s mode', (pool_mode) => {
   it.each([
-    ['the session returned last', {}],
-    ['one of several sessions in turn', { server_round_robin: 1, min_pool_size: 3 }],
-    ['its only session', { default_pool_size: 1 }],
-    ['any session, and ignores startup parameters', { ignore_startup_parameters: 'lock_timeout,options' }],
-  ])('a start is refused with STORE_POOLED by a pooler that lends %s', async (_which, settings) => {
+    ['its only session', 1, { default_pool_size: 1 }],
+    ['the session returned last', 3, {}],
+    ['two sessions in turn', 2, { server_round_robin: 1 }],
+    ['three sessions in turn', 3, { server_round_robin: 1 }],
+    ['any session, without startup parameters', 2, { ignore_startup_parameters: 'lock_timeout,options' }],
+  ])('a start is refused with STORE_POOLED by a pooler that lends %s', async (_which, sessions, settings) => {
     const { direct, url } = await pooled({ pool_mode, ...settings })
-    // Opens the first sessions of the pool.
-    for (let time = 0; time < 3; time++) await query(url, 'select 1')
+    await openSessions(direct, url, sessions)
     const refused = await start(url)
     expect([refused.exit, refused.stdout]).toEqual([1, ''])
     expect(errorOf(refused)).toMatchObject({
