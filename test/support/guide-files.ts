@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 
 /** Returns a file that a guide shows: the code block whose first line is a comment with this path. */
 export function fileOfGuide(guide: string, path: string): string {
-  const text = readFileSync(new URL(`../../src/guides/${guide}.md`, import.meta.url), 'utf8')
+  // Relative to the checkout: the campaigns are one bundled file elsewhere.
+  const text = readFileSync(`src/guides/${guide}.md`, 'utf8')
   const blocks = [...text.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, block = '']) => block)
   const found = blocks.find((it) => it.startsWith(`# ${path}\n`) || it.startsWith(`; ${path}\n`))
   if (found === undefined) throw new Error(`the guide ${guide} shows no ${path}`)
