@@ -179,7 +179,8 @@ export const topics: Readonly<Record<Topic, string>> = {
   agents: 'Guide: for agents that build or test with voucherctl',
   'quickstart.yaml': 'The steps of quickstart as a scenario file, to copy',
   'scenario-files': 'Guide: test files for CI',
-  'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
+  'reference-server': 'Guide: seeds, test clock, faults, snapshots, limits',
+  running: 'Guide: service, nginx, alerts, backups, PostgreSQL, poolers',
   conformance: 'Guide: test whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
 }
