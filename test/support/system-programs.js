@@ -25,6 +25,6 @@ function isProgram(path) {
 // As a program, for .ci/run: prints what is missing of the programs that its arguments name, and exits with 1.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const missing = process.argv.slice(2).filter((name) => findProgram(name) === undefined)
-  process.stdout.write(missing.map((name) => `${noProgram(name)}\n`).join(''))
+  process.stdout.write(`${missing.map(noProgram).join('; ')}\n`)
   process.exitCode = missing.length === 0 ? 0 : 1
 }

@@ -62,6 +62,7 @@ it('the alerts name metrics and labels that the server has', async () => {
   onTestFinished(() => void child.kill('SIGKILL'))
   const { base_url: baseUrl } = JSON.parse(await firstLine(child))
   const metrics = await (await fetch(`${baseUrl}/metrics`)).text()
+  expect(parse(fileOfGuide('running', 'prometheus.yaml'))).toMatchObject({ rule_files: ['alerts.yaml'] })
   const { groups } = parse(fileOfGuide('running', 'alerts.yaml')) as Alerts
   const rules = groups.flatMap((it) => it.rules)
   expect(rules.length).toBeGreaterThan(5)
