@@ -100,7 +100,7 @@ describe('pooler in session mode', () => {
     }
   })
 
-  it('a pool of one session migrates; a server that it cannot serve names the number of connections', async () => {
+  it('a pool of one session migrates, and a start names the number of connections that it needs', async () => {
     const { url } = await pooled({ default_pool_size: 1 })
     const migrated = await cli('server migrate', { env: { VOUCHERCTL_DATABASE_URL: url } })
     expect([migrated.exit, migrated.stderr]).toEqual([0, ''])

@@ -79,7 +79,7 @@ describe('server behind nginx with the configuration of the guide', () => {
     expect(await open('127.0.0.3', '198.51.100.1')).toBe(400)
   })
 
-  it('a poll waits for its update, up to the time limit of nginx, which is longer than that of polls', async () => {
+  it('a poll waits for its update, and nginx waits longer than any poll', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
     const [{ update_id: last = 0 } = {}] = (await pollOf(bot)).slice(-1)
