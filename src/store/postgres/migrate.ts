@@ -4,7 +4,7 @@ import { StoreUnusable } from '../store.js'
 import { DatabaseFailure, withoutPasswords } from './errors.js'
 import { migrations } from './migrations.js'
 import { PrimaryGuard } from './primary.js'
-import { FirstSession, type SessionConfig } from './session.js'
+import { Session, type SessionConfig } from './session.js'
 
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
 const LOCK_ID = BigInt('0x7663687276636872')
@@ -55,7 +55,6 @@ export async function migratePostgres(
     try {
       return await migrateOnce(config, name, dryRun, known, guard)
     } catch (error) {
-      if (error instanceof StoreUnusable) throw error
       if (new DatabaseFailure(error).problem !== 'conflict' || run === RUNS_MAX) throw unusable(error, name)
     }
   }
@@ -68,7 +67,7 @@ async function migrateOnce(
   known: Migrations,
   guard: PrimaryGuard,
 ): Promise<MigrationRun> {
-  const client = new FirstSession({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
+  const client = new Session({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   // The commit would wait forever at a former primary that lost its standby.
   const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
   try {
@@ -123,17 +122,10 @@ const UNTRUSTED = [
 const UNTRUSTED_HINT =
   'Its certificate is not signed by an authority that is trusted here: name the right one with sslrootcert=FILE or PGSSLROOTCERT.'
 
-const OPTIONS_HINT = 'Correct PGOPTIONS, or options in the database URL.'
-
 /** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
+  if (error instanceof StoreUnusable) return error
   const { state, message } = error instanceof DatabaseFailure ? error : new DatabaseFailure(error)
-  if (state === 'STORE_POOLED') {
-    return new StoreUnusable(
-      state,
-      `${name} is behind a pooler that changes the session between statements. Time limits, locks and notices would be lost. Set pool_mode = session in pgbouncer.ini, or name the address of PostgreSQL itself.`,
-    )
-  }
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
     ECONNREFUSED: 'Nothing listens there: check host and port, and that PostgreSQL runs.',
@@ -146,11 +138,8 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '3D000': 'There is no such database: createdb makes one.',
     '42501': 'The user may not make tables there: grant create on the schema.',
     '25006': 'Connect to the current primary.',
-    '08P01':
-      'A pooler or another program in between refuses it: read its log, and check database, user and limits there.',
-    '22023': OPTIONS_HINT,
-    '42704': OPTIONS_HINT,
-    '55P02': OPTIONS_HINT,
+    '08P01': 'A pooler or another proxy refuses it: read its log, and check database, user and limits there.',
+    ...Object.fromEntries(['22023', '42704', '55P02'].map((it) => [it, 'Correct PGOPTIONS, or options in the URL.'])),
     '53300': 'All its connections are in use: raise max_connections, or end others.',
     '57P03': 'It starts or stops at the moment: try again.',
     NO_SESSION: 'A pooler has no connection left: raise default_pool_size of pgbouncer. Or PostgreSQL hangs.',

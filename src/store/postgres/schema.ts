@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Client } from 'pg'
 import { unusable } from './migrate.js'
 import { timeouts } from './pool.js'
-import { FirstSession } from './session.js'
+import { Session } from './session.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 
 const keyOf = (name: string) => `hashtextextended('voucherctl process of ${name}', 0)`
@@ -20,7 +20,7 @@ export async function createSchema(settings: PostgresSettings) {
   const name = `voucherctl_test_${randomBytes(8).toString('hex')}`
   const { connectionTimeoutMillis, lock_timeout } = timeouts
   const connection = async (use: (client: Client) => Promise<unknown>) => {
-    const client = new FirstSession({ ...config, connectionTimeoutMillis, lock_timeout })
+    const client = new Session({ ...config, connectionTimeoutMillis, lock_timeout })
     const end = () => client.end().catch(() => {})
     try {
       await client.connect()

@@ -1,15 +1,18 @@
-import { clearTimeout, setTimeout } from 'node:timers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client, type ClientBase, type ClientConfig } from 'pg'
+import { StoreUnusable } from '../store.js'
 
 export interface SessionConfig extends ClientConfig {
-  /** Names and values of session settings, such as `search_path`; the timeouts are members of their own. */
-  readonly settings?: readonly (readonly [name: string, value: string])[]
+  /** Session settings such as `search_path`; the timeouts are members of their own. */
+  readonly settings?: Readonly<Record<string, string>>
+  /**
+   * State of all connections of a store: whether the first one found that it keeps its session. A connection without
+   * this state sets nothing.
+   */
+  readonly pooler?: { keepsSessions: boolean }
 }
 
-const TIMEOUTS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'] as const
-const UNSET = { settings: [], lock_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 }
-const SET = 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) as it (name, value)'
+const SET = 'select set_config(key, value, false) from json_each_text($1)'
 
 /** Rounds of the search for a shared session, during which other clients of the pooler may take sessions. */
 const ROUNDS = 3
@@ -32,78 +35,63 @@ export class Session extends Client {
     return { user: this.user, database: this.database, application_name: this.#config.application_name }
   }
 
-  override connect(): Promise<this>
-  override connect(done: (error: Error) => void): void
-  override connect(done?: (error: Error) => void): Promise<this> | undefined {
-    const begun = this.#begin()
-    if (done === undefined) return begun
-    begun.then(() => (done as () => void)(), done)
-    return
+  /** @throws StoreUnusable with STORE_POOLED */
+  override connect(done?: (...args: never[]) => void): Promise<this> {
+    const begun = this.#begin(this.#config)
+    if (done !== undefined) begun.then(() => (done as () => void)(), done as (error: unknown) => void)
+    return begun
   }
 
-  async #begin(): Promise<this> {
+  async #begin({ connectionTimeoutMillis: ms }: SessionConfig): Promise<this> {
     await super.connect()
-    let isLate = false
-    const timer = setTimeout(() => {
-      isLate = true
+    const late = wait(ms, undefined, { ref: false }).then(() => {
+      throw Object.assign(new Error('no statement ran in time'), { code: 'NO_SESSION' })
+    })
+    await Promise.race([this.#prepare(this.#config), late]).catch((error: unknown) => {
       closeNow(this)
-    }, this.#config.connectionTimeoutMillis)
-    try {
-      await this.prepare(this.#config)
-      return this
-    } catch (error) {
-      closeNow(this)
-      throw isLate ? Object.assign(new Error('no statement ran in time'), { code: 'NO_SESSION' }) : error
-    } finally {
-      clearTimeout(timer)
-    }
+      throw error
+    })
+    return this
   }
 
-  protected async prepare(config: SessionConfig): Promise<void> {
-    const timeouts = TIMEOUTS.flatMap((name) => (config[name] ? [[name, String(config[name])] as const] : []))
-    const settings = [...(config.settings ?? []), ...timeouts]
-    if (settings.length > 0) await this.query(SET, [settings.map(([name]) => name), settings.map(([, value]) => value)])
+  async #prepare({ pooler, settings, ...config }: SessionConfig): Promise<void> {
+    if (pooler === undefined) return
+    // Before the settings, which would stay in sessions of other clients.
+    if (!pooler.keepsSessions && (await isShared(this, config))) {
+      throw new StoreUnusable('STORE_POOLED', `postgres://${this.host}:${this.port}/${this.database} ${POOLED}`)
+    }
+    pooler.keepsSessions = true
+    const { lock_timeout, statement_timeout, idle_in_transaction_session_timeout } = config
+    const timeouts = { lock_timeout, statement_timeout, idle_in_transaction_session_timeout }
+    await this.query(SET, [JSON.stringify({ ...settings, ...timeouts })])
   }
 }
 
-/**
- * The first connection of a command. It refuses a pooler that changes the session between statements before it sets
- * anything, because the settings would stay in sessions of other clients.
- * @throws an error with the code STORE_POOLED, on connecting
- */
-export class FirstSession extends Session {
-  protected override async prepare(config: SessionConfig): Promise<void> {
-    // PostgreSQL names the process of a connection when it begins; a pooler names an invented number.
-    const { processID } = this as unknown as { readonly processID: number }
-    if ((await pidOf(this)) !== processID && (await isShared(this, config))) {
-      throw Object.assign(new Error('the sessions of the pooler are shared'), { code: 'STORE_POOLED' })
-    }
-    await super.prepare(config)
-  }
-}
+const POOLED =
+  'is behind a pooler that changes the session between statements, which loses time limits and locks. Set pool_mode = session in pgbouncer.ini, or name the address of PostgreSQL itself.'
 
-const pidOf = async (client: Client) =>
-  (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
+const pidOf = async (client: Client) => Number((await client.query('select pg_backend_pid() as pid')).rows[0].pid)
 
 /**
- * Returns true if an open connection changes its process, or another one gets the same. The order finds both in every
- * pooler that lends the session returned last, or the one that is unused for the longest time.
+ * Returns true if a connection continues in another process of PostgreSQL, or if another connection gets its process.
+ * The order finds a pooler that lends the session returned last, or the one that is unused for the longest time.
  */
 async function isShared(client: Client, config: SessionConfig): Promise<boolean> {
-  const other = new Session({ ...config, ...UNSET })
+  const pid = await pidOf(client)
+  // PostgreSQL names the process of a connection when it begins; a pooler names an invented number.
+  if (pid === (client as unknown as { readonly processID: number }).processID) return false
+  const other = new Session(config)
   try {
     await other.connect()
-    const [own, others] = [new Set<number | undefined>(), new Set<number | undefined>()]
     for (let round = 0; round < ROUNDS; round++) {
-      for (let time = 0; time < 2; time++) own.add(await pidOf(client))
-      const pid = await Promise.race([pidOf(other), wait(FREE_MS_MAX, null, { ref: false })])
+      if ((await pidOf(client)) !== pid) return true
+      const its = await Promise.race([pidOf(other), wait(FREE_MS_MAX, null, { ref: false })])
       // The pooler has no other session, and keeps this one for its client.
-      if (pid === null) break
-      others.add(pid)
+      if (its === null) return false
+      // Only a connection that is still open proves that the process is not a new one with the same number.
+      if (its === pid) return pidOf(client).then(() => true)
     }
-    // Only a connection that is still open proves that its process was not a new one with the same number.
-    own.add(await pidOf(client))
-    return own.size + others.size > 2 || [...others].some((pid) => own.has(pid))
+    return false
   } finally {
     closeNow(other)
   }

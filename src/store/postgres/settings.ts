@@ -51,7 +51,14 @@ export async function connectionOf({
   for (const [form] of byEncoding(secrets)) passwords.add(form)
   const name = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
-  const settings = settingsIn(query('options') ?? env.PGOPTIONS ?? '')
+  const options = query('options') ?? env.PGOPTIONS ?? ''
+  if (options.replaceAll(SETTING, '').trim() !== '') {
+    throw new StoreUnusable('STORE_UNUSABLE', 'PGOPTIONS, and options in the URL, may hold only -c NAME=VALUE.')
+  }
+  const settings = Array.from(options.matchAll(SETTING), ([, key = '', value = '']) => {
+    return [key.replaceAll('-', '_'), value.replaceAll(/\\(.)/gs, '$1')]
+  })
+  if (schema !== undefined) settings.push(['search_path', schema])
   return {
     name,
     config: {
@@ -63,25 +70,14 @@ export async function connectionOf({
       // Always set: otherwise pg reads a password file by its own rules.
       password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
-      settings: schema === undefined ? settings : [...settings, ['search_path', schema]],
+      pooler: { keepsSessions: false },
+      settings: Object.fromEntries(settings),
     },
   }
 }
 
-/** Reads settings such as `-c search_path=shop --jit=off`; a backslash escapes the next character. */
-function settingsIn(options: string): [name: string, value: string][] {
-  const unread = options.replaceAll(SETTING, '').trim()
-  if (unread === '') {
-    const unescaped = (text = '') => text.replaceAll(/\\(.)/gs, '$1')
-    return [...options.matchAll(SETTING)].map(([, name, value]) => [
-      unescaped(name).replaceAll('-', '_'),
-      unescaped(value),
-    ])
-  }
-  throw new StoreUnusable('STORE_UNUSABLE', 'PGOPTIONS, and options in the database URL, may hold only -c NAME=VALUE.')
-}
-
-const SETTING = /(?<!\S)(?:-c\s*|--)((?:\\.|[^\s=\\])+)=((?:\\.|[^\s\\])*)/gs
+/** A setting such as `-c search_path=shop` or `--jit=off`; a backslash escapes the next character of the value. */
+const SETTING = /(?<!\S)(?:-c\s*|--)([\w.-]+)=((?:\\.|[^\s\\])*)/gs
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
