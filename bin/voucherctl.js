@@ -20,7 +20,9 @@ if (text === undefined) {
  */
 function helpPage() {
   if (words.at(-1) !== '--help' || process.env.VOUCHERCTL_OUTPUT || process.platform === 'win32') return undefined
-  return require('../dist/help.json')[words.join('\0')]
+  const pages = require('../dist/help.json')
+  const isForAgent = words.length === 1 && pages.agentVariables.some((it) => process.env[it])
+  return pages[isForAgent ? 'firstForAgents' : words.join('\0')]
 }
 
 /**

@@ -126,7 +126,7 @@ function __voucherctl_commands
         case 'platform'
             printf '%s\t%s\n' \
                 reviews 'List templates and bots that wait for review' \
-                find 'Find records by code, id, own id, user, username or the start of a name' \
+                find 'Find records by code, id, own id, user, username or a word of a name' \
                 templates 'List templates with their quota, and decide on them' \
                 bots 'List bots, decide on them, disable them, make updates for them' \
                 apps 'List applications, suspend them and set their features' \
@@ -173,7 +173,7 @@ function __voucherctl_commands
         case 'platform vouchers' 'platform voucher'
             printf '%s\t%s\n' \
                 list 'List the vouchers of all applications' \
-                show 'Show a voucher with its history'
+                show 'Show a voucher, by its id or that of a redemption, with its history'
         case 'platform deliveries' 'platform delivery'
             printf '%s\t%s\n' \
                 list 'List the deliveries of all bots' \

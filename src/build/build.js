@@ -25,11 +25,12 @@ if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: tr
 const [{ build }, { bundle }] = await Promise.all([import('rolldown'), import('./bundle.js')])
 const { packages } = await bundle('dist')
 // Help pages by their words, with a separator that no word contains: bin/voucherctl.js prints them.
-const { entries, leavesOfEntries, run } = createRequire(import.meta.url)('../../dist/cli/main.cjs')
+const { agentVariables, entries, leavesOfEntries, run } = createRequire(import.meta.url)('../../dist/cli/main.cjs')
 const paths = (await leavesOfEntries(entries)).flatMap(([names]) => names.map((_, at) => names.slice(0, at + 1)))
-const pages = {}
-for (const words of [[], ...paths].map((names) => [...names, '--help']))
-  await run(words, { env: {}, stdout: { write: (text) => (pages[words.join('\0')] = text) } })
+const pages = { agentVariables }
+const store = (words, key, env) => run(words, { env, stdout: { write: (text) => (pages[key] = text) } })
+for (const words of [[], ...paths].map((names) => [...names, '--help'])) await store(words, words.join('\0'), {})
+await store(['--help'], 'firstForAgents', { [agentVariables[0]]: 'yes' })
 fs.writeFileSync('dist/help.json', JSON.stringify(pages))
 fs.mkdirSync('dist/schemas', { recursive: true })
 /** Files that users write: name, title, and the module with its schema. */

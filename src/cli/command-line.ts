@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { closest } from '../values/closest.js'
 import { aliasesOf, isGroup, type LazyNode, type Leaf, loadNode, type Node } from './command/leaf.js'
-import { type Failure, usage } from './failures/failure.js'
+import { type Failure, suggested, usage } from './failures/failure.js'
 import type { Flags } from './flags/flags.js'
 import { globalFlags } from './flags/globals.js'
 import { entries, topics } from './program.js'
@@ -171,8 +171,8 @@ export class CommandLine {
     const see = `See \`${nameOf(this.path)} --help\`.`
     const hint = (meant: string | undefined) => (meant === undefined ? see : `Did you mean ${meant}?`)
     if (code === UNKNOWN_FLAG) {
-      const removed = textOf(removedFlags, nameIn(flag))
-      return usage(`Unknown option '${flag}'.`, removed ?? hint(this.#meantFlag()))
+      const known = textOf(removedFlags, nameIn(flag)) ?? (nameIn(flag) === '--curl' ? this.#curlHint() : undefined)
+      return usage(`Unknown option '${flag}'.`, known ?? hint(this.#meantFlag()))
     }
     if (code === UNKNOWN_NAME) return usage(`Unknown command '${word}'.`, hint(await this.#meantName(word)))
     const { length } = this.#current.registeredArguments
@@ -184,6 +184,15 @@ export class CommandLine {
   #unknownFlag(): string {
     const isNumber = (word: string) => this.leaf !== undefined && NEGATIVE_NUMBER.test(word)
     return this.#current.args.find((it) => it.length > 1 && it.startsWith('-') && !isNumber(it)) ?? ''
+  }
+
+  /** Only `api` has the flag `--curl`. */
+  #curlHint(): string | undefined {
+    const { endpoint } = this.leaf ?? {}
+    if (endpoint === undefined) return undefined
+    const operand = this.operands.find((it) => !it.startsWith('-'))
+    const path = endpoint.path.replace(/:\w+/, (it) => operand ?? it)
+    return `${suggested`api ${endpoint.method} ${path} --curl`} prints the call as curl; -F NAME=VALUE adds members. --dry-run shows the call of this command.`
   }
 
   #meantFlag(): string | undefined {

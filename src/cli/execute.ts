@@ -97,10 +97,12 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   return exit
 }
 
+const localAdviceCodes = ['NETWORK_ERROR', 'TOKEN_EXPIRED', 'LOCAL_SERVER_NOT_RUNNING', 'TEST_CLOCK_OFF']
+
 /** Adds local advice to frequent failures: which command helps on this machine. */
 async function advised(context: Context, failure: Failure): Promise<Failure> {
   if (failure.status === 403) return (await import('./command/token-owner.js')).withTokenAdvice(context, failure)
-  if (!['NETWORK_ERROR', 'TOKEN_EXPIRED', 'LOCAL_SERVER_NOT_RUNNING'].includes(failure.code)) return failure
+  if (!localAdviceCodes.includes(failure.code)) return failure
   const { withLocalAdvice } = await import('./command/local-advice.js')
   return withLocalAdvice(context, failure)
 }

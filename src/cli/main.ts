@@ -6,12 +6,12 @@ import { readFlags } from './flags/flags.js'
 import { readGlobals } from './flags/globals.js'
 import type { Host, Out } from './host/host.js'
 import { processStdout } from './output/output.js'
-import { entries } from './program.js'
+import { agentVariables, entries } from './program.js'
 import { run } from './run.js'
 
 // Exported for tests, which run the bundled CLI with their own host and parse the commands that it suggests, and for the
 // build, which stores the help of each command.
-export { CommandLine, entries, leavesOfEntries, readFlags, readGlobals, run }
+export { agentVariables, CommandLine, entries, leavesOfEntries, readFlags, readGlobals, run }
 
 /** Exit codes by signal. A terminal sends SIGHUP when it closes; a command then cleans up as after Ctrl-C. */
 const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const

@@ -185,4 +185,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'load-tests': 'Guide: latencies under load, assertions for CI',
 }
 
+/** Variables that coding agents set for the commands that they run. */
+export const agentVariables = ['AI_AGENT', 'CLAUDECODE', 'CURSOR_AGENT']
+
 const guides = Object.keys(topics).filter((name) => topics[name as Topic].startsWith('Guide'))

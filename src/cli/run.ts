@@ -5,7 +5,7 @@ import { formatIn, type Globals, globalFlags, hasPlainErrors, knownFormat, readG
 import type { Host } from './host/host.js'
 import type { JqFilter } from './output/jq.js'
 import { Output } from './output/output.js'
-import { entries, topics } from './program.js'
+import { agentVariables, entries, topics } from './program.js'
 
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   const line = new CommandLine()
@@ -69,7 +69,8 @@ async function pageOf({ shows, topic, node, path }: CommandLine, isText: boolean
   }
   if (isText) {
     const { helpOf, helpOfFlags } = await import('./command/help.js')
-    return isFlags ? helpOfFlags() : helpOf(node, path, entries, Object.keys(topics))
+    const isAgent = agentVariables.some((it) => host.env[it])
+    return isFlags ? helpOfFlags() : helpOf(node, path, entries, Object.keys(topics), isAgent)
   }
   const { describe, describeFlags } = await import('./commands/reference/commands.js')
   return isFlags ? describeFlags(globalFlags) : describe(node, path, entries)

@@ -24,6 +24,8 @@ function isOutcomeUnknown({ status }: TransportResponse, { code }: ResponseFailu
   return status >= 500 || code === 'INVALID_RESPONSE'
 }
 
+const codes: Record<string, string> = { timeout: 'TIMEOUT', aborted: 'ABORTED', untrusted: 'CERTIFICATE_UNTRUSTED' }
+
 /** Converts a transport error (there is no complete response) to the failure of a call. */
 export function failureOfTransport(
   error: TransportError,
@@ -32,12 +34,12 @@ export function failureOfTransport(
   const { kind, message, maybeProcessed, secure } = error
   const outcomeUnknown = prepared.mutates && maybeProcessed
   if (secure !== undefined) return { ...insecure(message, secure), outcomeUnknown, ...keyOf(prepared) }
-  const code = kind === 'timeout' ? 'TIMEOUT' : kind === 'aborted' ? 'ABORTED' : 'NETWORK_ERROR'
+  const code = codes[kind] ?? 'NETWORK_ERROR'
   return {
     ...noResponse,
     code,
     message,
-    retryable: kind !== 'aborted',
+    retryable: kind !== 'aborted' && kind !== 'untrusted',
     outcomeUnknown,
     ...keyOf(prepared),
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { codeOf } from '../files/error-code.js'
 import { type BaseUrl, parseBaseUrl } from './base-url.js'
+import { unopened } from './certificate.js'
 import { findHop } from './find-proxy.js'
 import type { Environment } from './proxy.js'
 import {
@@ -100,7 +101,7 @@ export async function openExchange(base: BaseUrl, request: HttpRequest, env?: En
       // A server may respond and close the connection before it has read the whole body: ignore the broken pipe then.
       if (hasResponse) return
       if (connected) fail('lost', `The connection to ${peer} broke before a response arrived (${codeOf(error)})`)
-      else fail('refused', `No connection to ${peer} (${codeOf(error)})`)
+      else fail(...unopened(peer, codeOf(error)))
     })
     // After a 101 response, node:http closes the request without an error event.
     outgoing.on('close', () => {

@@ -1,6 +1,7 @@
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { codeOf } from '../files/error-code.js'
 import { parseBaseUrl } from './base-url.js'
+import { unopened } from './certificate.js'
 import { findHop } from './find-proxy.js'
 import { joinHeaders } from './http.js'
 import type { Environment, Hop } from './proxy.js'
@@ -124,7 +125,7 @@ function dispatch({ pool, hop }: Connections, request: TransportRequest): Promis
         onResponseError: (_controller, error) => {
           const code = codeOf(error)
           if (started) fail('lost', `The connection to ${peer} broke before the response was complete (${code})`)
-          else fail('refused', `No connection to ${peer} (${code})`)
+          else fail(...unopened(peer, code))
         },
       },
     )

@@ -4,6 +4,7 @@ import type { FailureCode } from '../contract/errors.js'
 /** Codes of failures that the client detects; no server sends them. */
 export const clientFailureCodes = [
   'NETWORK_ERROR',
+  'CERTIFICATE_UNTRUSTED',
   'TIMEOUT',
   'ABORTED',
   'INVALID_INPUT',
@@ -46,9 +47,9 @@ export interface CallSuccess<Data> {
 /**
  * A call that failed. `code` and `status` say why: - the server refused the call: the code that the server sent, or
  * HTTP_ with the status if it sent no code - the response does not come from a voucher service: INVALID_RESPONSE with
- * any status - there is no response: NETWORK_ERROR, TIMEOUT or ABORTED with status 0 - the input cannot be sent:
- * INVALID_INPUT with status 0 - the encrypted transport failed: a code of the failure table or one that begins with
- * SECURE_; `details.phase` names the phase that failed
+ * any status - there is no response: NETWORK_ERROR, CERTIFICATE_UNTRUSTED, TIMEOUT or ABORTED with status 0 - the input
+ * cannot be sent: INVALID_INPUT with status 0 - the encrypted transport failed: a code of the failure table or one that
+ * begins with SECURE_; `details.phase` names the phase that failed
  */
 export interface CallFailure<Code extends string = string> {
   readonly ok: false

@@ -72,7 +72,7 @@ async function attemptOnce(transport: Transport, request: TransportRequest): Pro
 async function isTransient(outcome: RetryOutcome, { repeatable = false }: TransportRequest): Promise<boolean> {
   if (isTransportError(outcome)) {
     const { kind, maybeProcessed, secure } = outcome
-    if (kind === 'aborted' || secure?.retryable === false) return false
+    if (kind === 'aborted' || kind === 'untrusted' || secure?.retryable === false) return false
     return repeatable || !maybeProcessed
   }
   const { status } = outcome

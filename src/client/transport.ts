@@ -16,11 +16,12 @@ export interface TransportResponse extends HttpResponse {
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>
 
 /**
- * `refused`: the server certainly did not process the request (connection refused, DNS lookup failed, TLS not trusted).
+ * `refused`: the server certainly did not process the request (connection refused, DNS lookup failed). `untrusted`: the
+ * same, because Node does not trust the certificate of the server.
  * `lost`: the request may have arrived, but no complete response did. `timeout`: like `lost`, after `timeoutMs`.
  * `aborted`: the caller aborted the call. `secure`: client or server refused the encrypted transport; see `secure`.
  */
-export type TransportErrorKind = 'refused' | 'lost' | 'timeout' | 'aborted' | 'secure'
+export type TransportErrorKind = 'refused' | 'untrusted' | 'lost' | 'timeout' | 'aborted' | 'secure'
 
 /** Why a call over the encrypted transport has no decrypted response (secure.ts). */
 export interface SecureFault {
@@ -40,7 +41,7 @@ export interface SecureFault {
 
 interface TransportErrorOptions {
   readonly cause?: unknown
-  /** False for a timeout or abort before anything was sent. Default: true unless the kind is `refused`. */
+  /** False for a timeout or abort before anything was sent. Default: false for `refused` and `untrusted`, else true. */
   readonly maybeProcessed?: boolean
   /** Details of a `secure` error. */
   readonly secure?: SecureFault | undefined
@@ -56,7 +57,7 @@ export class TransportError extends Error {
   constructor(kind: TransportErrorKind, message: string, options?: TransportErrorOptions) {
     super(message, options)
     this.kind = kind
-    this.maybeProcessed = options?.maybeProcessed ?? kind !== 'refused'
+    this.maybeProcessed = options?.maybeProcessed ?? (kind !== 'refused' && kind !== 'untrusted')
     this.secure = options?.secure
   }
 }

@@ -234,7 +234,7 @@ export const failures = {
     'This server is bound beyond loopback and does not let its state be replaced.',
     'Start it with --allow-reset.',
     {
-      cliFix: 'Start the server with `voucherctl server start --allow-reset` and its other flags.',
+      cliFix: 'Stop it (`voucherctl server stop`), then start it with --allow-reset and its other flags.',
       dependsOn: 'options',
     },
   ),
@@ -243,7 +243,7 @@ export const failures = {
     'This server is bound beyond loopback: its operator sees no codes and does not act for others.',
     'Use a server that only its own machine reaches: start it without --host.',
     {
-      cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.',
+      cliFix: 'Stop it (`voucherctl server stop`), then start it without --host: `voucherctl server start --detach`.',
       dependsOn: 'options',
     },
   ),
@@ -620,13 +620,13 @@ export const failures = {
     'This server has no page.',
     'Start it without --host: a page is for a server that only its own machine reaches.',
     {
-      cliFix: 'Start the server on this machine only, without --host: `voucherctl server start`.',
+      cliFix: 'Stop it (`voucherctl server stop`), then start it without --host: `voucherctl server start --detach`.',
       cause: 'The server is bound beyond loopback, so other machines could read the page.',
       dependsOn: 'access',
     },
   ),
   TEST_CLOCK_OFF: rule(409, 'This server does not run on a test clock.', 'Start it with --test-clock.', {
-    cliFix: 'Start the server with a test clock: `voucherctl server start --test-clock`.',
+    cliFix: 'Stop it (`voucherctl server stop`), then start it: `voucherctl server start --detach --test-clock`.',
     dependsOn: 'options',
   }),
 

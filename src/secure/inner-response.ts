@@ -1,7 +1,7 @@
 import { asMembers, decodeUtf8, parseJson } from '../values/json.js'
 import type { HttpResponse } from './http.js'
 
-const passing = ['content-type', 'retry-after', 'x-request-id', 'idempotent-replayed', 'ratelimit', 'ratelimit-policy']
+const passing = 'content-type retry-after x-request-id date idempotent-replayed ratelimit ratelimit-policy'.split(' ')
 
 /**
  * Encodes the plaintext of a business response: status, the headers that a client may see, and body.

@@ -106,7 +106,8 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
   const snapshots = new Snapshots(parts, options.seed)
   const deps: Deps = { ...parts, snapshots }
   const logsRequests = log.isLevelEnabled('info')
-  const app = buildApp(deps, createMetrics(store.name), {
+  const metrics = createMetrics(deps)
+  const app = buildApp(deps, metrics, {
     onRequestDone: (entry) => void (logsRequests && target.write(requestLine(entry))),
     onError: (requestId, error) => log.error({ request_id: requestId, err: error }, 'request failed'),
   })
@@ -118,6 +119,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     faults: deps.faults,
     // Without the operator API, nobody could read the attempts.
     attempts: operatorKey === null ? undefined : deps.attempts,
+    onAttempt: metrics.attemptEnded,
     onError: (error) => log.error({ err: error }, 'deliveries failed'),
   })
   return { app, log, target, deps, snapshots, operatorKey, deliveries, storeId: storeIdOf(keys) }

@@ -7,6 +7,7 @@ import type { ObjectSchema } from '../contract/schema.js'
 import { fingerprint, type IdempotencyKey, parseIdempotencyKey } from '../domain/idempotency.js'
 import { StoreUnavailable } from '../store/store.js'
 import { authenticate } from './auth.js'
+import { type Clock, TestClock } from './clock.js'
 import type { Deps } from './deps.js'
 import type { FaultedCall } from './faults.js'
 import type { IdempotentCalls } from './gate.js'
@@ -71,7 +72,7 @@ export function bind(binding: Binding, endpoint: Endpoint, handler: Handler<Endp
     const call = () => runCall(exchange, body, validate)
     // Wait only after the body has arrived: a reset must not wait for a client that sends slowly.
     const result = await (bypassesGate ? call() : gate.run(call))
-    return result.ok ? replyOf(exchange, endpoint, result, write) : result
+    return result.ok ? replyOf(exchange, endpoint, result, write, deps.clock) : result
   }
 
   async function loadCodec(): Promise<EndpointCodec> {
@@ -230,8 +231,11 @@ function replyOf(
   endpoint: Endpoint,
   result: Extract<HandlerReply<Endpoint>, { ok: true }>,
   write: EndpointCodec['write'],
+  clock: Clock,
 ): Result {
   const { data } = result
+  // Clients count from this time to those of the records; the header that Node adds has the true time.
+  if (clock instanceof TestClock) exchange.replyHeaders.date = new Date(clock.now()).toUTCString()
   if (endpoint.streams) return streamReply(data as Readable)
   if (result.replayed) {
     exchange.replayed = true

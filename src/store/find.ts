@@ -1,4 +1,5 @@
-import type { FoundRecord } from '../contract/platform/acting.js'
+import type { OutputOf } from '../contract/endpoint.js'
+import type { FoundRecord, platformActing } from '../contract/platform/acting.js'
 import { SLICE_ROWS } from './list-page.js'
 import { all, interleave, type Op, type Value } from './operation.js'
 import type { HashedCredential } from './vouchers.js'
@@ -9,34 +10,32 @@ const FOUND_MAX = 20
 type Kind = FoundRecord['kind']
 
 /** The newest rows of a table, which may be read without an index for the wanted column. */
-const newest = (table: string, at = 'created_at') =>
-  `(select * from ${table} order by ${at} desc, id desc limit ${SLICE_ROWS})`
+const newest = (table: string) => `(select * from ${table} order by created_at desc, id desc limit ${SLICE_ROWS})`
 
 /** SQL of the id, the name and the detail of a record. */
 const columns: Readonly<Record<Kind, string>> = {
-  voucher: 'v.id, t.name, v.recipient_user_id as detail',
+  // Not a join, for which PostgreSQL may read all templates.
+  voucher: `v.id, (select t.name from templates t where t.application_id = v.application_id and t.id = v.template_id)
+    as name, v.recipient_user_id as detail`,
   template: 't.id, t.name, t.external_template_id as detail',
   application: 'a.id, a.name, a.account_id as detail',
   bot: 'b.id, b.name, b.username as detail',
   chat: 'c.id, b.name, c.user_id as detail',
   delivery: 'd.id, d.update_type as name, b.name as detail',
 }
-const applications = '(select id from applications)'
-const itsTemplate = 'join templates t on t.application_id = v.application_id and t.id = v.template_id'
-const vouchers = `vouchers v ${itsTemplate} where v.application_id in ${applications} and`
-/** The ids alone come from an index; with more columns SQLite reads all templates. */
-const templateIds = `select x.id from templates x where x.external_template_id = $1
-  and x.application_id in (select id from applications union all select '')`
+/** Keys of vouchers begin with the application. SQLite reads tables of a cross join in order, so it uses the key. */
+const vouchers = 'applications a cross join vouchers v where v.application_id = a.id and'
 
 type Search = readonly [kind: Kind, from: string]
 
-/** SQL after `from` for the records that a text names, found by indexes or among the newest rows. */
+/** SQL after `from` for the records that a text names, found by indexes. */
 const exact: readonly Search[] = [
   ['voucher', `${vouchers} v.id = $1`],
   [
     'voucher',
-    `redemptions r join vouchers v on v.application_id = r.application_id and v.id = r.voucher_id ${itsTemplate}
-     where r.application_id in ${applications} and r.id = $1`,
+    `applications a cross join redemptions r
+     join vouchers v on v.application_id = r.application_id and v.id = r.voucher_id
+     where r.application_id = a.id and r.id = $1`,
   ],
   ['template', 'templates t where t.id = $1'],
   ['application', 'applications a where a.id = $1'],
@@ -44,16 +43,13 @@ const exact: readonly Search[] = [
   ['bot', 'bots b where b.id = $1'],
   ['chat', 'chats c join bots b on b.id = c.bot_id where c.id = $1'],
   ['delivery', 'deliveries d join bots b on b.id = d.bot_id where d.id = $1'],
-  ['template', `templates t where t.id in (${templateIds})`],
-  // Join the templates first: the index of external ids begins with their id.
-  [
-    'voucher',
-    `${newest('templates')} t join vouchers v on v.application_id = t.application_id and v.template_id = t.id
-     where v.external_issue_id = $1`,
-  ],
-  ['chat', `${newest('bots')} b join chats c on c.bot_id = b.id where c.user_id = $1`],
-  ['voucher', `${newest('vouchers', 'issued_at')} v ${itsTemplate} where v.recipient_user_id = $1`],
+  ['template', 'templates t where t.external_template_id = $1'],
+  ['voucher', 'vouchers v where v.external_issue_id = $1'],
+  ['chat', 'chats c join bots b on b.id = c.bot_id where c.user_id = $1'],
+  ['voucher', 'vouchers v where v.recipient_user_id = $1 order by v.issued_at desc'],
 ]
+const byUsername: Search = ['bot', 'bots b where b.username = $1']
+/** Each bot counts its updates from 1, so most bots have an update with a small number. */
 const byUpdateId: Search = [
   'delivery',
   `${newest('bots')} b join deliveries d on d.bot_id = b.id where d.update_id = $1`,
@@ -64,25 +60,31 @@ const named: readonly Search[] = [
   ['bot', `${newest('bots')} b`],
 ]
 
+const NOTHING_FOUND = `Names and update ids were looked for only in the newest ${SLICE_ROWS.toLocaleString('en')} records.`
+const MORE_FOUND = `More records fit; these are the first ${FOUND_MAX}.`
+
 /**
  * Finds records of all applications, exact matches first.
  * @param hashed the text as a credential of each type, without hashes if it has another form
+ * @returns the records, and a note for the user about records that may be missing
  */
-export function* find(text: string, hashed: readonly HashedCredential[]): Op<FoundRecord[]> {
+export function* find(text: string, hashed: readonly HashedCredential[]): Op<OutputOf<typeof platformActing.find>> {
   const found = yield* interleave(
     ...hashed.flatMap(({ type, hashes }) =>
       hashes.map((hash) => records(['voucher', `${vouchers} v.${type}_hash = $1`], hash)),
     ),
     ...exact.map((it) => records(it, text)),
+    records(byUsername, text.replace(/^@/, '').toLowerCase()),
     ...(/^[0-9]{1,12}$/.test(text) ? [records(byUpdateId, Number(text))] : []),
     ...named.map((it) => namesLike(it, text.toLowerCase())),
   )
-  const byKey = new Map(found.flat().map((it) => [`${it.kind} ${it.id}`, it]))
-  return [...byKey.values()].slice(0, FOUND_MAX)
+  const items = [...new Map(found.flat().map((it) => [`${it.kind} ${it.id}`, it])).values()]
+  const note = items.length === 0 ? NOTHING_FOUND : items.length > FOUND_MAX ? MORE_FOUND : null
+  return { items: items.slice(0, FOUND_MAX), note }
 }
 
 function* records([kind, from]: Search, ...values: Value[]): Op<FoundRecord[]> {
-  const limit = values.length === 0 ? '' : `limit ${FOUND_MAX}`
+  const limit = values.length === 0 ? '' : `limit ${FOUND_MAX + 1}`
   const rows = yield* all<Omit<FoundRecord, 'kind'>>(`select ${columns[kind]} from ${from} ${limit}`, values)
   return rows.map((it) => ({ kind, ...it }))
 }
@@ -90,6 +92,7 @@ function* records([kind, from]: Search, ...values: Value[]): Op<FoundRecord[]> {
 /** Compares names here, because the engines differ in the lower case of letters. */
 function* namesLike(search: Search, start: string): Op<FoundRecord[]> {
   if (start === '') return []
-  const isLike = (name: string | null) => name?.toLowerCase().startsWith(start) === true
+  // The text may begin any word of a name.
+  const isLike = (name: string | null) => ` ${name?.toLowerCase()}`.includes(` ${start}`)
   return (yield* records(search)).filter((it) => isLike(it.name) || (it.kind === 'bot' && isLike(it.detail)))
 }

@@ -38,6 +38,8 @@ export interface Sessions<S extends StoredSession> {
   confirm(sid: string): Promise<void>
   /** Deletes expired sessions. @param now ms since 1970 */
   deleteExpired(now: number): Promise<void>
+  /** Number of sessions: with shared sessions at the last count, at most a minute ago, and of this process since. */
+  size(): number
   /** Ends all sessions in the memory of this process. */
   clear(): void
 }
@@ -118,6 +120,8 @@ export function memorySessions<S extends StoredSession>(limits = DEFAULT_SESSION
         end(sid)
       }
     },
+
+    size: () => entries.size,
 
     clear() {
       entries.clear()

@@ -1,4 +1,4 @@
-import { aggregate, all, change, inserting, lock, type Op, one, run, runEach } from './operation.js'
+import { aggregate, all, change, count, inserting, lock, type Op, one, run, runEach } from './operation.js'
 import { selecting } from './select.js'
 import {
   DEFAULT_SESSION_LIMITS,
@@ -37,6 +37,7 @@ export function sharedSessions<S extends StoredSession>(
 ): Sessions<S> {
   const countedEvery = Math.ceil(limits.sessions / 100)
   let added = 0
+  let size = 0
   // Sessions confirmed in the last minute, so that concurrent calls of a session do not all write the row.
   const confirmed = new Set<string>()
   const untilNone = async (some: () => Op<number>): Promise<void> => {
@@ -47,6 +48,7 @@ export function sharedSessions<S extends StoredSession>(
     async add(session) {
       if (added % countedEvery === 0) await untilNone(() => evictSome(limits.sessions - countedEvery, limits.rids))
       added += 1
+      size += 1
       const { sid, expiresAt } = session
       const row = { sid, sealed: sealing.seal(session), expires_at: expiresAt, rids: 0, confirmed: 0 }
       await store.write(() => insert(row))
@@ -76,7 +78,10 @@ export function sharedSessions<S extends StoredSession>(
       confirmed.clear()
       await untilNone(() => deleteSomeExpired(now))
       await untilNone(() => evictSome(limits.sessions, limits.rids))
+      size = await store.read(() => count('secure_sessions', []))
     },
+
+    size: () => size,
 
     clear: () => confirmed.clear(),
   }

@@ -12,6 +12,17 @@ export interface GroupCommit {
   readonly conflictKey: string
 }
 
+/** One pool; `waiting` are the transactions and batches of reads that wait for a connection. */
+export type PoolSize = Readonly<Record<'connections' | 'connections_idle' | 'connections_max' | 'waiting', number>>
+
+/** Measurements of this process. */
+export interface StoreMetrics {
+  /** Called with the duration of each commit in seconds; replaced by the code that records it. */
+  onCommit: (seconds: number) => void
+  /** Returns the pools of connections to a server database by name. */
+  readonly pools?: () => Readonly<Record<string, PoolSize>>
+}
+
 export interface Store {
   /** `sqlite`, `memory` or `postgres`, for the ready line and the metrics. */
   readonly name: string
@@ -35,6 +46,8 @@ export interface Store {
    */
   holdKeys?(keyIds: readonly string[]): Promise<void>
   readonly snapshots: StoreSnapshots
+  /** Absent in stores of tests. */
+  readonly metrics?: StoreMetrics
   /** Makes a passive WAL checkpoint. Frequent small checkpoints prevent a large automatic one, which delays calls. */
   checkpoint?(): Promise<void>
   /** Runs the queued operations, then closes the store. */

@@ -32,9 +32,10 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
     templateId === undefined
       ? undefined
       : yield* one<TemplateRow>('select * from templates where id = $1', [templateId])
-  // The index of external ids finds a template's vouchers, but not in order: too slow for a large template.
-  const isSmall = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
-  if (isSmall) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
+  // Indexes of external ids find an id, and a template's vouchers, but not in order: too slow for a large template.
+  const isSmallTemplate = templateId !== undefined && Number(template?.issued_count ?? 0) <= SLICE_ROWS
+  const isSmall = isSmallTemplate || filter.external_issue_id !== undefined
+  if (isSmall && templateId !== undefined) from.push(`application_id = $${params.push(template?.application_id ?? '')}`)
   for (const member of ['application_id', 'template_id', 'external_issue_id', 'recipient_user_id'] as const) {
     const value = filter[member]
     if (value === undefined) continue
@@ -60,8 +61,11 @@ export const SHOWN_REDEMPTIONS_MAX = 100
 
 type StoredHistory = Pick<VoucherHistory, 'voucher' | 'events' | 'older_redemptions'>
 
+const REDEMPTION = 'select * from redemptions where application_id in (select id from applications) and id = $1'
+
 /**
  * Reads a voucher and its events.
+ * @param wanted id of the voucher or of one of its redemptions, or a credential
  * @param loggedCalls returns calls of the voucher that only the request log has
  */
 export function* history(
@@ -69,7 +73,8 @@ export function* history(
   loggedCalls: (voucherId: string) => readonly LoggedCall[],
   now: number,
 ): Op<{ ok: true; data: StoredHistory } | Refusal<'VOUCHER_NOT_FOUND'>> {
-  const voucher = yield* 'id' in wanted ? voucherBy('id', [wanted.id]) : voucherBy(`${wanted.type}_hash`, wanted.hashes)
+  const wantedId = 'id' in wanted ? ((yield* one<RedemptionRow>(REDEMPTION, [wanted.id]))?.voucher_id ?? wanted.id) : ''
+  const voucher = yield* 'id' in wanted ? voucherBy('id', [wantedId]) : voucherBy(`${wanted.type}_hash`, wanted.hashes)
   if (voucher === undefined) return refuse('VOUCHER_NOT_FOUND')
   const { application_id: applicationId, id } = voucher
   const logged = loggedCalls(id)

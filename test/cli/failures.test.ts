@@ -33,6 +33,23 @@ test('hints that name ids of the call or the response can be run', async () => {
   expect(await unrunnable(hints.join('\n'))).toEqual([])
 })
 
+test.each([
+  ['bots updates', 'WEBHOOK_ACTIVE', { bot_id: 'bot_01' }, 'webhook delete bot_01', 'webhook deliveries bot_01'],
+  ['bots send --chat chat_01 --text Hi', 'BOT_BLOCKED', {}, 'platform users unblock chat_01'],
+  ['bots update bot_01 --name Bot', 'BOT_DISABLED', {}, 'platform bots enable bot_01'],
+])('hint of %s after %s names its id in the suggested command', async (args, code, details, ...commands) => {
+  const { stderr, baseUrl } = await refused(args, 409, code, details)
+  for (const it of commands) expect(stderr).toContain(`\`voucherctl ${it} --base-url ${baseUrl}\``)
+})
+
+test.each([
+  ['http://127.0.0.1:3000/hook', 3000],
+  ['http://localhost/hook', 8787],
+])('hint for the refused webhook URL %s lets a local server deliver to port %i', async (url, port) => {
+  const { stderr } = await refused(`webhook set bot_01 --url ${url}`, 400, 'WEBHOOK_URL_REFUSED', { reason: 'scheme' })
+  expect(stderr).toContain(`\`voucherctl server start --dev-webhook-loopback ${port}\``)
+})
+
 test('hint for a damaged snapshot file deletes it only if it has the name of a snapshot file', () => {
   const hint = (file: string) => adviceFor('SNAPSHOTS_DAMAGED', { details: { file }, input: {} })
   for (const file of ['/my data/voucherctl.db.snapshots/6f6e65.db', '/my data/voucherctl.db.snapshots'])

@@ -7,6 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { findLocalServer, isSameProcess } from '../../src/cli/config/local-server.js'
 import { built, firstLine } from '../support/cli/built-cli.js'
 import { cli, secrets, stub, success, temporaryDir } from '../support/cli/cli.js'
+import { wordsOf } from '../support/cli/runnable.js'
 import { pageOf, template } from '../support/cli/samples.js'
 
 test('server start and quickstart exit 129 on SIGHUP and remove their temporary folders', async () => {
@@ -64,6 +65,26 @@ test('server start --detach prints absolute paths and records the id of the serv
     ])
   } finally {
     await run('server', 'stop')
+  }
+})
+
+test('hint of TEST_CLOCK_OFF, when run, restarts the server of another folder with a test clock', async () => {
+  const home = temporaryDir()
+  const dir = join(home, 'my shop')
+  // The server lists itself in the home folder.
+  const env = { ...atHome(home).env, HOME: home }
+  const run = (...args: string[]) => cli(args, { ...atHome(home), env })
+  const { stdout } = await run('server', 'start', '--detach', '--data', dir, '--port', '0', '--json')
+  try {
+    const advance = ['platform', 'clock', 'advance', '--in', '1d', '--base-url', JSON.parse(stdout).base_url]
+    const refused = await run(...advance)
+    expect([refused.exit, refused.stderr]).toEqual([6, expect.stringContaining('(TEST_CLOCK_OFF)')])
+    const commands = [...refused.stderr.matchAll(/`voucherctl ([^`]+)`/g)].map(([, command = '']) => command)
+    expect(commands).toHaveLength(2)
+    for (const command of commands) expect((await run(...wordsOf(command))).exit).toBe(0)
+    expect((await run(...advance)).exit).toBe(0)
+  } finally {
+    await run('server', 'stop', '--data', dir)
   }
 })
 

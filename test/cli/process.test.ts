@@ -60,13 +60,33 @@ test.each([
 
 test('the stored help pages are those that the command line prints, one for each name', async () => {
   const stored = JSON.parse(readFileSync(new URL('../../dist/help.json', import.meta.url), 'utf8'))
-  const { entries, leavesOfEntries } = bundle
+  const { agentVariables, entries, leavesOfEntries } = bundle
   const leaves = await leavesOfEntries(entries)
   const paths = leaves.flatMap(([names]) => names.map((_, at) => [...names.slice(0, at + 1), '--help']))
   const printed: Record<string, string> = {}
   for (const words of [['--help'], ...paths]) printed[words.join('\0')] = (await cli(words)).stdout
-  expect(stored).toEqual(printed)
+  const firstForAgents = (await cli('--help', { env: { AI_AGENT: 'yes' } })).stdout
+  expect(stored).toEqual({ ...printed, firstForAgents, agentVariables })
 })
+
+test.each(['AI_AGENT', 'CLAUDECODE', 'CURSOR_AGENT'])(
+  'the first help page ends with lines for agents if %s is set',
+  async (name) => {
+    const first = await built.run(['--help'], temporaryDir())
+    const { stdout } = await built.run(['--help'], temporaryDir(), { [name]: '1' })
+    const last = stdout.trimEnd().split('\n').slice(-3)
+    expect(stdout.startsWith(first.stdout)).toBe(true)
+    for (const [index, word] of ['help agents', '--json', 'mcp'].entries()) expect(last[index]).toContain(word)
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    // Without words, the command line itself prints the page.
+    expect((await built.run([], temporaryDir(), { [name]: '1' })).stdout).toBe(stdout)
+    const page = ['vouchers', '--help']
+    expect((await built.run(page, temporaryDir(), { [name]: '1' })).stdout).toBe(
+      (await built.run(page, temporaryDir())).stdout,
+    )
+    expect((await built.run(['--help'], temporaryDir(), { [name]: '' })).stdout).toBe(first.stdout)
+  },
+)
 
 test('the process prints the stored help of a command, but JSON if the environment asks for it', async () => {
   const args = ['vouchers', 'issue', '--help']

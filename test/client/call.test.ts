@@ -83,6 +83,7 @@ test('the client calls a token function with the credential kind and sends the t
 
 test.each([
   ['refused', 'NETWORK_ERROR', false],
+  ['untrusted', 'CERTIFICATE_UNTRUSTED', false],
   ['lost', 'NETWORK_ERROR', true],
   ['timeout', 'TIMEOUT', true],
   ['aborted', 'ABORTED', true],
@@ -93,7 +94,7 @@ test.each([
     code,
     message: 'gone',
     status: 0,
-    retryable: kind !== 'aborted',
+    retryable: kind !== 'aborted' && kind !== 'untrusted',
     details: {},
     requestId: null,
     outcomeUnknown,

@@ -73,7 +73,7 @@ describe.each([
     const proxy = await httpProxy(await listen(createHttps(selfSigned)), CREDENTIALS)
     const sent = create('https://vouchers.example', { HTTPS_PROXY: proxy.url })(post)
     const message = expect.stringContaining('SELF_SIGNED_CERT')
-    await expect(sent).rejects.toMatchObject({ kind: 'refused', maybeProcessed: false, message })
+    await expect(sent).rejects.toMatchObject({ kind: 'untrusted', maybeProcessed: false, message })
   })
 
   test.each(['http', 'https'])('a failure of an %s call names the proxy without its credentials', async (scheme) => {

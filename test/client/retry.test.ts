@@ -140,6 +140,12 @@ test('withRetry does not retry a request that does not say whether it is repeata
   expect(sent).toHaveLength(1)
 })
 
+test('withRetry does not retry after an untrusted certificate, not even a read', async () => {
+  const { send, sent } = setup(['untrusted', ok])
+  await expect(send(read)).rejects.toMatchObject({ kind: 'untrusted', maybeProcessed: false })
+  expect(sent).toHaveLength(1)
+})
+
 describe('attempts and delays', () => {
   test('withRetry returns the outcome of the last of 4 failed attempts', async () => {
     const { send, sent, retries } = setup(['refused', { status: 503 }, 'lost', { status: 502, body: 'last' }])

@@ -106,7 +106,7 @@ describe('encrypted and plain paths', () => {
 })
 
 describe('failures of encrypted calls', () => {
-  it.each(['refused', 'lost', 'timeout'] as const)(
+  it.each(['refused', 'untrusted', 'lost', 'timeout'] as const)(
     'withSecure returns network failure "%s", with maybeProcessed true only after a dispatch',
     async (kind) => {
       for (const at of [paths.bootstrap, paths.session, paths.dispatch]) {
@@ -116,7 +116,7 @@ describe('failures of encrypted calls', () => {
           return next()
         }
         const error = await failureOf(send(redeem))
-        const doubtful = at === paths.dispatch && kind !== 'refused'
+        const doubtful = at === paths.dispatch && kind !== 'refused' && kind !== 'untrusted'
         expect(error).toMatchObject({ kind, maybeProcessed: doubtful })
         expect(error.secure).toBeUndefined()
         expect(error.message).toContain('The wire broke')

@@ -85,7 +85,7 @@ describe.each([
     expect(error).toMatchObject({ kind: 'refused', maybeProcessed: false })
   })
 
-  test('a transport rejects with `refused` for an untrusted certificate before the request is sent', async () => {
+  test('a transport rejects with `untrusted` for a self-signed certificate, and sends nothing', async () => {
     let requests = 0
     const server = createTlsServer(selfSigned, (socket) => {
       socket.on('data', () => {
@@ -93,8 +93,8 @@ describe.each([
       })
     })
     const error = await failureOf(create(`https://127.0.0.1:${await listen(server)}`)(post))
-    expect(error).toMatchObject({ kind: 'refused', maybeProcessed: false })
-    expect(error.message).toContain('DEPTH_ZERO_SELF_SIGNED_CERT')
+    expect(error).toMatchObject({ kind: 'untrusted', maybeProcessed: false })
+    expect(error.message).toContain('the certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)')
     expect(requests).toBe(0)
   })
 

@@ -104,8 +104,8 @@ describe('actions for GitHub', () => {
     expect((await runAction('finish', { junit: '' })).exitCode).toBe(0)
   })
 
-  test('workflow of the guide uses both actions with inputs that they have', () => {
-    const { jobs } = parse(fileOfGuide('.github/workflows/vouchers.yaml')) as {
+  test('example workflow uses both actions with inputs that they have', () => {
+    const { jobs } = parse(readFileSync(join(actions, 'start', 'example.yaml'), 'utf8')) as {
       jobs: { test: { steps: { uses?: string; if?: string; with?: Record<string, string> }[] } }
     }
     const used = jobs.test.steps.filter(({ uses }) => uses?.includes('/.github/actions/'))

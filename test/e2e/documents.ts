@@ -8,12 +8,18 @@ import { folder, installed, node } from './installed.js'
 /** Documents of the package, with patterns that the output of their code blocks must match. */
 type Documents = Readonly<Record<string, readonly RegExp[]>>
 
-const workflows = ['.github/workflows/test.yaml', '.github/workflows/vouchers.yaml']
 /**
- * Run by webhook-servers.test.ts (programs that import other packages, and their module), ci.test.ts, action.test.ts,
+ * Run by webhook-servers.test.ts (programs that import other packages, and their module), ci.test.ts and
  * test/cli/commands/server/running-guide.slow.test.ts.
  */
-const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', ...workflows, 'prometheus.yaml', 'alerts.yaml']
+const runByOtherTest = [
+  'receive.mjs',
+  'express.mjs',
+  'fastify.mjs',
+  '.github/workflows/test.yaml',
+  'prometheus.yaml',
+  'alerts.yaml',
+]
 /** Languages of files outside the project, which tests of the server and the store use. */
 const systemFiles = ['ini', 'nginx']
 /** Languages of samples without a file name, which test/webhook/guide-samples.slow.test.ts runs. */

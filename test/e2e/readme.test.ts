@@ -2,9 +2,12 @@ import { testDocuments } from './documents.js'
 
 testDocuments({
   'README.md': [
-    /Every row has its voucher: 2 of 2\./,
+    /goods_given_away[^]*exit code 1\n/,
+    /Every row has its voucher: 90 of 90\./,
+    /reference +till-4\n/,
     /401.*bad-signature/,
     /^One free coffee\ntrue$/m,
     /One free coffee.*active/s,
+    /not redeemable: 90 expired\./,
   ],
 })

@@ -42,6 +42,16 @@ it('encrypted session accepts 65,536 rids by default and ends with the next', as
   expect(await sessions.find('a')).toBe(undefined)
 })
 
+it('size of the sessions in memory counts those that have not ended', async () => {
+  const sessions = await sessionsOf('a', 'b')
+  await sessions.add(session('c', 700_000))
+  expect(sessions.size()).toBe(3)
+  await sessions.deleteExpired(600_000)
+  expect(sessions.size()).toBe(1)
+  sessions.clear()
+  expect(sessions.size()).toBe(0)
+})
+
 describe('session limits', () => {
   it('new session beyond the limit evicts the oldest session with its replay marks', async () => {
     const sessions = await sessionsOf('a', 'b', 'c')

@@ -45,6 +45,15 @@ describe('voucher of a history', () => {
   })
 })
 
+describe('voucher of a redemption', () => {
+  it('history is found by the id of a redemption, also of a reversed one', async () => {
+    await plantVoucher(redeemedRow({ redemption_id: 'rdm_2' }))
+    await plantRedemption({ id: 'rdm_1', ...reversed, reversed_at: 1_500 })
+    await plantRedemption({ id: 'rdm_2' })
+    for (const id of ['rdm_1', 'rdm_2']) expect((await historyOf({ id })).voucher.id).toBe('vch_1')
+  })
+})
+
 describe('redemptions of a history', () => {
   it('redemptions in the same millisecond are in the order of their ids', async () => {
     await plantVoucher(redeemedRow({ redemption_id: 'rdm_3' }))

@@ -227,6 +227,7 @@ type FailureScope = 'row' | 'run' | 'unreachable' | 'server_error'
 const runFailures: readonly string[] = [
   'SECURE_TRANSPORT_REQUIRED',
   'RATE_LIMITED',
+  'CERTIFICATE_UNTRUSTED',
   'CREDENTIAL_UNENCRYPTED',
   'PROXY_INVALID',
 ]

@@ -38,6 +38,8 @@ export interface Context {
     input: InputOf<E>,
     options?: ContextCallOptions,
   ): Promise<Result<OutputOf<E>> | Plan | Failure>
+  /** Makes a call that reads which record the user means. A dry run sends it too, and its plan says so. */
+  lookUp<E extends Endpoint>(endpoint: E, input: InputOf<E>): Promise<Result<OutputOf<E>> | Failure>
   /** Adds a change on this machine to the plan of a dry run, and returns the plan. */
   plan(action: string): Plan
   /** Returns the base URL of the chosen server. Fails for a missing profile unless `mayBeNew` (a login creates it). */

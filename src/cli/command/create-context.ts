@@ -15,6 +15,7 @@ import { type Failure, fail } from '../failures/failure.js'
 import type { Globals } from '../flags/globals.js'
 import type { Host } from '../host/host.js'
 import { credentialNames, describeCredential, remember } from '../host/secrets.js'
+import type { Result } from '../output/outcome.js'
 import type { Output } from '../output/output.js'
 import { withProgress } from '../output/progress.js'
 import type { Context, ContextCallOptions, Ok } from './context.js'
@@ -78,9 +79,20 @@ class CommandContext implements Context {
     const work = sendPrepared<OutputOf<typeof endpoint>>(await this.#transportTo(baseUrl), prepared)
     const text = `${options.progress ?? endpoint.summary} …`
     const result = await (quiet || debug ? work : withProgress(this.host, text, work))
+    this.output.noteServerTime(result.headers.date)
     if (result.ok) return { ok: true, data: result.data, ...(result.replayed ? { replayed: true } : {}) }
     const used = usedCredential(this.globals, endpoint.caller, { value: credential, source }, baseUrl)
     return this.#failureOf(result, baseUrl, { check: options.check, input: members, credential: used })
+  }
+
+  readonly lookUp: Context['lookUp'] = async (endpoint, input) => {
+    const called = await this.call(endpoint, input)
+    if (!('plan' in called)) return called
+    this.#planned.push({ ...(this.#planned.pop() as object), sent: true })
+    // A context without --dry-run, so that a local server proves itself before it gets the credential.
+    const { host, globals, settings, output, line } = this
+    const sender = new CommandContext(host, { ...globals, 'dry-run': false }, settings, output, line)
+    return sender.call(endpoint, input) as Promise<Result<OutputOf<typeof endpoint>> | Failure>
   }
 
   readonly plan: Context['plan'] = (action) => {
@@ -153,11 +165,9 @@ class CommandContext implements Context {
 
   /** Replaces names by ids. A call with its own target has ids only. */
   async #identify(input: Members, { target }: ContextCallOptions) {
-    // A dry run sends nothing, so it shows the name.
-    const isReady = target !== undefined || this.dryRun || namesIn(input).length === 0
-    if (isReady) return { ok: true as const, value: input }
+    if (target !== undefined || namesIn(input).length === 0) return { ok: true as const, value: input }
     const { withIds } = await import('./names.js')
-    return withIds(input, this.call, this.#ids)
+    return withIds(input, this.lookUp, this.#ids)
   }
 
   async #prepare(

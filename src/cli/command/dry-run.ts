@@ -10,7 +10,8 @@ import { scrubAll } from '../host/secrets.js'
 import { Output } from '../output/output.js'
 import { wrapMessage } from '../output/text.js'
 
-type PlannedRequest = ReturnType<typeof planRequest>
+/** `sent`: the dry run sent this request, to look up an id. */
+type PlannedRequest = ReturnType<typeof planRequest> & { readonly sent?: true }
 
 /**
  * Describes the request that a dry run does not send. It shows the prefix of the credential and the last four symbols
@@ -62,14 +63,17 @@ function redactBody(body: unknown, schema: Schema | undefined): unknown {
 /** Prints the plan of a dry run. @returns the failure if the `--jq` filter fails */
 export async function printPlan(plan: readonly unknown[], { host, options }: Output): Promise<Failure | undefined> {
   const steps = scrubAll(host, plan) as readonly (PlannedRequest | { readonly action: string })[]
-  const requests = steps.filter((it) => !('action' in it))
+  const requests = steps.filter((it): it is PlannedRequest => !('action' in it))
   const actions = steps.flatMap((it) => ('action' in it ? [it.action] : []))
   const output = new Output(host, { ...options, fields: undefined, changes: false })
   const { width = Number.POSITIVE_INFINITY } = output
   await output.print(
     { dry_run: true, requests, actions },
     {
-      headline: () => 'Dry run: nothing was sent and nothing was changed.',
+      headline: () =>
+        requests.some((it) => it.sent)
+          ? 'Dry run: nothing was changed. Only what is marked as sent was sent, to look up ids.'
+          : 'Dry run: nothing was sent and nothing was changed.',
       body: () =>
         steps
           .map((step) => ('action' in step ? wrapMessage(`would ${step.action}`, width) : showRequest(step)))
@@ -82,7 +86,8 @@ export async function printPlan(plan: readonly unknown[], { host, options }: Out
 function showRequest(request: PlannedRequest): string {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   const body = request.body === null ? [] : ['', JSON.stringify(request.body, null, 2)]
-  return [`${request.method} ${request.url}`, ...headers, ...body, ...envelopeOf(request)].join('\n')
+  const sent = request.sent ? ' (sent)' : ''
+  return [`${request.method} ${request.url}${sent}`, ...headers, ...body, ...envelopeOf(request)].join('\n')
 }
 
 function envelopeOf({ secure }: PlannedRequest): string[] {

@@ -9,8 +9,8 @@ import { isList } from '../output/select-fields.js'
 import type { Context, Ok } from './context.js'
 
 const owners = {
-  application: { list: apps.list, command: 'apps list', flag: '--app', placeholder: 'APP_ID' },
-  bot: { list: bots.list, command: 'bots list', flag: '--bot', placeholder: 'BOT_ID' },
+  application: { list: apps.list, command: 'apps list', flag: '--app' },
+  bot: { list: bots.list, command: 'bots list', flag: '--bot' },
 }
 
 const ownerOf = { tokens: 'application', templates: 'bot', deliveries: 'bot' } as const
@@ -27,12 +27,8 @@ export async function findOwner(
   if (kind === 'linkedBots') return findLinkedBot(context, id)
   if (kind === 'templates' && (await hasApplicationToken(context))) return { ok: true, value: undefined }
   const owner = ownerOf[kind]
-  const listed = await context.call<Endpoint>(owners[owner].list, { limit: 2 } as InputOf<Endpoint>)
-  if (!listed.ok) {
-    if (!('plan' in listed)) return listed
-    context.plan(`take the ${owner} of the account, if it is the only one`)
-    return { ok: true, value: owners[owner].placeholder }
-  }
+  const listed = await context.lookUp<Endpoint>(owners[owner].list, { limit: 2 } as InputOf<Endpoint>)
+  if (!listed.ok) return listed
   const [only, another] = idsOf(listed.data)
   if (only === undefined) return unknown(owner, `This account has no ${owner}, so ${id} has none.`)
   if (another === undefined) return { ok: true, value: only }
@@ -40,13 +36,9 @@ export async function findOwner(
 }
 
 /** Finds the bot that is linked to an application if it is the only one. */
-async function findLinkedBot({ call, plan }: Context, appId: string): Promise<Ok<string> | Failure> {
-  const fetched = await call(apps.get, { appId })
-  if (!fetched.ok) {
-    if (!('plan' in fetched)) return fetched
-    plan('take the bot that is linked to it, if it is the only one')
-    return { ok: true, value: owners.bot.placeholder }
-  }
+async function findLinkedBot({ lookUp }: Context, appId: string): Promise<Ok<string> | Failure> {
+  const fetched = await lookUp(apps.get, { appId })
+  if (!fetched.ok) return fetched
   const linked = Array.isArray(fetched.data.linkedBots) ? fetched.data.linkedBots.map((it) => it.botId) : []
   const [only] = linked
   if (only !== undefined && linked.length === 1) return { ok: true, value: only }

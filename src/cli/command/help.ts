@@ -6,14 +6,23 @@ import { leavesOfEntries, type NamedLeaf, operandsOf, synopsis } from './tree.js
 
 const WIDTH = 80
 
+/** @param isAgent true if the first page is to end with lines for agents */
 export async function helpOf(
   node: Node | undefined,
   path: readonly string[],
   entries: readonly Entry[],
   topics: readonly string[],
+  isAgent: boolean,
 ): Promise<string> {
-  return lines(node === undefined ? helpOfProgram(entries, topics) : await helpOfNode(node, path))
+  if (node !== undefined) return lines(await helpOfNode(node, path))
+  return lines([...helpOfProgram(entries, topics), ...(isAgent ? section('For agents', rows(agentRows)) : [])])
 }
+
+const agentRows = [
+  ['voucherctl help agents', 'A platform on your machine, from issue to webhook'],
+  ['voucherctl … --json', 'One document: a result, or a failure on stderr'],
+  ['voucherctl mcp tools', 'Tools of an MCP client; `mcp install` sets one up'],
+] as const
 
 /** Formats the first page. It fits a terminal of 24 lines with the prompt, above which the first steps stand. */
 function helpOfProgram(entries: readonly Entry[], topics: readonly string[]): string[] {

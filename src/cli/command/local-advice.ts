@@ -10,7 +10,7 @@ import {
   isSilent,
   START_HINT,
 } from '../config/local-server.js'
-import { type Failure, fail, suggested } from '../failures/failure.js'
+import { type Failure, fail, optionOf, suggested } from '../failures/failure.js'
 import { localFailures } from '../failures/local-failures.js'
 import { credentialVariables } from '../host/secrets.js'
 import type { Context } from './context.js'
@@ -23,6 +23,8 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
     const { kind, source = '' } = context.lastCredential ?? {}
     return kind === 'jwt' ? { ...failure, hint: loginHint(context, source) } : failure
   }
+  if (failure.code === 'TEST_CLOCK_OFF')
+    return { ...failure, hint: restartHint(context, ' --test-clock') ?? failure.hint }
   const isGeneral = [null, START_HINT, localFailures.NETWORK_ERROR.fix].includes(failure.hint)
   // The other failures of a stopped server name the command that fits them.
   if (!isGeneral && failure.code !== 'NETWORK_ERROR') return failure
@@ -30,6 +32,22 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
   if (hint === undefined) return failure
   // Keep a specific hint (unknown outcome, idempotency key); put the start command before it.
   return { ...failure, hint: isGeneral ? hint : `${hint} ${failure.hint}` }
+}
+
+/**
+ * Commands that stop a server and start it on its folder and port; undefined if it is not local.
+ * @param flag with a space before it; empty to start without --host
+ */
+export function restartHint({ host, settings }: Known, flag: string): string | undefined {
+  const { value: url = '' } = settings.baseUrl
+  const server = findRunningServers(host, settings.config).find((it) => it.base_url === url || isAddressOf(it, url))
+  if (server === undefined) return undefined
+  const { port } = parseBaseUrl(server.base_url)
+  const isInFolder = server.data_dir === resolve(host.cwd, dataDirOf(host, settings.profile))
+  const data = isInFolder ? '' : ` ${optionOf('data', server.data_dir)}`
+  const place = `${server.store === 'memory' ? ' --memory' : data}${port === DEFAULT_PORT ? '' : ` --port ${port}`}`
+  const how = flag === '' ? 'without --host' : `with${flag}`
+  return `Stop the server: \`voucherctl server stop${data}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${place}${flag}\`.`
 }
 
 /** Failure of a command that needs the operator key of a local server that is not running. */

@@ -3,9 +3,9 @@ import { bots } from '../../contract/bots.js'
 import type { Endpoint, InputOf } from '../../contract/endpoint.js'
 import { kindOfId } from '../../contract/record-kinds.js'
 import { templates } from '../../contract/templates.js'
+import { didYouMean } from '../../values/closest.js'
 import { asMembers, type Members } from '../../values/json.js'
 import { type Failure, fail, usage } from '../failures/failure.js'
-import type { Plan } from '../output/outcome.js'
 import { isList } from '../output/select-fields.js'
 import type { Ok } from './context.js'
 import { type NamedKind, namesIn } from './id-members.js'
@@ -18,11 +18,8 @@ const named: Readonly<Record<NamedKind, { readonly member: string; readonly noun
     templates: { member: 'externalTemplateId', noun: 'template', command: 'templates list' },
   }
 
-/** Makes a call that lists records; a dry run plans it. */
-export type ListCall = (
-  endpoint: Endpoint,
-  input: InputOf<Endpoint>,
-) => Promise<{ ok: true; data: unknown } | Plan | Failure>
+/** Makes a call that lists records. */
+export type ListCall = (endpoint: Endpoint, input: InputOf<Endpoint>) => Promise<{ ok: true; data: unknown } | Failure>
 
 /**
  * Replaces names of applications, bots and templates in an input by their ids (rules/cli.md#names-of-records).
@@ -38,7 +35,7 @@ export async function withIds(
     const key = `${kind} ${name}`
     const id = known.get(key)
     const found =
-      id === undefined ? await lookUp(kind, name, listOf(kind, members), list) : { ok: true as const, value: id }
+      id === undefined ? await findByName(kind, name, listOf(kind, members), list) : { ok: true as const, value: id }
     if (!found.ok) return found
     known.set(key, found.value)
     members = { ...members, [member]: found.value }
@@ -53,7 +50,7 @@ function listOf(kind: NamedKind, { botId }: Members): [Endpoint, Members] {
 }
 
 /** Finds the id of a record by its name on one page of the list. */
-async function lookUp(
+async function findByName(
   kind: NamedKind,
   name: string,
   [endpoint, input]: readonly [Endpoint, Members],
@@ -61,8 +58,6 @@ async function lookUp(
 ): Promise<Ok<string> | Failure> {
   const { noun, command } = named[kind]
   const listed = await list(endpoint, input as InputOf<Endpoint>)
-  // A dry run sends nothing, and keeps the name.
-  if ('plan' in listed) return { ok: true, value: name }
   if (!listed.ok) {
     const why = `The call looks for the ${noun} with the name ${name}, which has not the form of an id.`
     return { ...listed, about: [...(listed.about ?? []), why] }
@@ -80,15 +75,19 @@ async function lookUp(
   if (items.length > 0 && items.every((it) => kindOfId(String(it.id)) === undefined)) return { ok: true, value: name }
   const hasMore = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1
   const where = hasMore ? 'first 100 ' : ''
-  return usage(`None of the ${where}${noun}s has the name or id ${name}.`, `List them: \`voucherctl ${command}\`.`)
+  const names = items.map((it) => String(it[named[kind].member]))
+  return usage(
+    `None of the ${where}${noun}s has the name or id ${name}.`,
+    `${didYouMean(wanted, names, 'Pass one that exists.')} All of them: \`voucherctl ${command}\`.`,
+  )
 }
 
 /** Returns the id for the value of a flag, for a command that does not send it by `context.call`. */
 export async function idOf<T extends string | undefined>(
-  { call }: { readonly call: ListCall },
+  { lookUp }: { readonly lookUp: ListCall },
   member: 'template_id' | 'botId',
   name: T,
 ): Promise<Ok<T> | Failure> {
-  const identified = await withIds({ [member]: name }, call)
+  const identified = await withIds({ [member]: name }, lookUp)
   return identified.ok ? { ok: true, value: identified.value[member] as T } : identified
 }

@@ -18,7 +18,7 @@ interface TopicText {
 /** Meaning of each exit code; the failure tables map failure codes to exit codes. */
 export const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done',
-  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load --assert`, findings of `prove`',
+  1: 'unexpected; also a failed check, a specified difference that `conform` found, a failed `load`, findings of `prove`',
   2: 'wrong usage, local validation; also an unusable template or bot of `conform`',
   3: 'input or confirmation needed, none possible',
   4: 'not authenticated or not allowed (401, 403); also `conform` without an accepted credential',
@@ -54,6 +54,8 @@ const variables: Readonly<Record<string, string>> = {
   XDG_DATA_HOME: 'its folder voucherctl holds the data of the local server',
   PAGER: 'command that shows a help topic on a terminal, default less -FRX; empty or cat for none',
   HTTPS_PROXY: 'proxy of https servers on other machines; also HTTP_PROXY, NO_PROXY and the lower-case names',
+  NODE_EXTRA_CA_CERTS: 'file of certificates to trust besides those of Node, which reads it at the start',
+  AI_AGENT: 'ends the first help page with lines for agents; also CLAUDECODE and CURSOR_AGENT',
   NO_COLOR: 'no colour; also TERM=dumb and --no-color. FORCE_COLOR=1 colours without a terminal',
 }
 

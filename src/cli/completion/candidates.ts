@@ -33,7 +33,8 @@ export async function candidates(args: readonly string[], host: Host): Promise<s
     const target = await completionTargetAt(typed.before, typed.current)
     if (target.kind === 'files' || target.kind === 'folders') return `${target.kind}\n`
     const waitMs = durationMs(host.env[WAIT_VARIABLE] ?? '') ?? WAIT_MS
-    const words = target.kind === 'words' ? target.words : ((await wordsOf(target, host, { waitMs })) ?? [])
+    const words =
+      target.kind === 'words' ? target.words : ((await wordsOf(target, host, { waitMs, names: true })) ?? [])
     const lines = words
       .filter(({ value }) => shell.chooses || `${target.prefix}${value}`.startsWith(typed.current))
       .map(({ value, summary }) => [shell.write(target.prefix, value, typed), short(summary)])

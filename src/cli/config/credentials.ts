@@ -85,7 +85,7 @@ async function useOf(
   const { origin, hostname } = parseBaseUrl(baseUrl)
   const isItsAddress = itsOrigin === origin
   if (store === undefined && !isItsAddress) return 'other server'
-  // A dry run sends nothing.
+  // A dry run sends nothing; its look-ups find their credential without --dry-run.
   if ((isDry && isItsAddress) || (store === undefined && !isLoopbackHost(hostname))) return 'sent'
   const server = findServerAt(host, settings, origin)
   if (server === undefined) {

@@ -144,5 +144,5 @@ async function credentialsFor({ host, globals, settings }: Context, baseUrl: str
 
 function notReachable({ host }: Context, baseUrl: string, why: string): Failure {
   if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was tested.')
-  return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${why}`, 'Check the address of the platform.')
+  return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${why}`, 'See what is wrong: `voucherctl doctor`.')
 }

@@ -28,8 +28,7 @@ export function fromCall(failure: CallFailure, { check, input = {}, credential }
     ok: false,
     code,
     // Add the full stop that messages of transport errors lack.
-    message:
-      codesWithoutResponse.includes(code) || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
+    message: status === 0 || code === 'INVALID_RESPONSE' ? message.replace(/\.?$/, '.') : message,
     status: status === 0 ? null : status,
     retryable,
     hint:
@@ -66,6 +65,7 @@ function repeatHint(outcomeUnknown: boolean, idempotencyKey: string | undefined,
 /** Codes of failed calls that no server sends: of the client, and of the encrypted transport. */
 const clientCodes = [
   'NETWORK_ERROR',
+  'CERTIFICATE_UNTRUSTED',
   'TIMEOUT',
   'INVALID_RESPONSE',
   'SECURE_BOOTSTRAP_INVALID',
@@ -128,6 +128,9 @@ export const leftOut = (type: string | undefined): string | undefined =>
   type &&
   `The allowed_updates of the bot leave out ${type}. \`voucherctl bots updates --allowed-update ${type}\` chooses only that; repeat the flag for others. With a webhook: \`voucherctl webhook set --help\`.`
 
+/** Port that a URL names, else the default one of `webhook listen`. */
+const portIn = (url = '') => /^http:\/\/[^/:@]+:(\d+)/.exec(url)?.[1] ?? '8787'
+
 /** Hints by code, or functions that choose one. Text in braces stands for a member of the response or the call. */
 const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
   OFFSET_IN_FUTURE: 'The next update has {next_offset}: `voucherctl bots updates --offset {next_offset}`.',
@@ -153,7 +156,7 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
       : undefined,
   WEBHOOK_URL_REFUSED: (id) =>
     id('reason') === 'scheme'
-      ? 'The URL must begin with https://. A server on this machine also accepts http://127.0.0.1:PORT: `voucherctl server start --dev-webhook-loopback PORT`.'
+      ? `The URL must begin with https://. A server on this machine also accepts http://127.0.0.1:${portIn(id('url'))}, once it is stopped (\`voucherctl server stop\`) and started with \`voucherctl server start --dev-webhook-loopback ${portIn(id('url'))}\`.`
       : id('reason') === 'not_loopback'
         ? 'This temporary server delivers only on this machine: use http://127.0.0.1:PORT.'
         : undefined,
@@ -162,6 +165,10 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
       ? 'Wait for its approval; on a local server you decide: `voucherctl platform templates approve {template_id}`.'
       : 'Submit it: `voucherctl templates submit {template_id}`. On a local server you decide then: `voucherctl platform templates approve {template_id}`.',
   BOT_ALREADY_LINKED: 'Unlink it first: `voucherctl apps unlink-bot {application_id} --bot {botId}`.',
+  BOT_DISABLED: 'Only the platform enables it again; on a local server: `voucherctl platform bots enable {botId}`.',
+  BOT_BLOCKED: 'Only the user can lift the block; on a local server: `voucherctl platform users unblock {chat_id}`.',
+  WEBHOOK_ACTIVE:
+    'Delete the webhook to poll: `voucherctl webhook delete {bot_id}`. Its updates: `voucherctl webhook deliveries {bot_id}`.',
   BOT_NOT_APPROVED:
     'See its review: `voucherctl bots get {botId}`; on a local server you decide: `voucherctl platform bots approve {botId}`.',
   BOT_STATE_CONFLICT: (id) =>

@@ -52,5 +52,5 @@ function explain(code: string): Explanation | undefined {
 export function failureOfServer(error: unknown): Failure {
   const code = codeOf(error)
   if (!isLocalCode(code)) throw error
-  return fail(code, (error as Error).message)
+  return fail(code, (error as Error).message, code === 'DATA_FOLDER_IN_USE' ? localFailures[code].fix : null)
 }

@@ -1,4 +1,4 @@
-import { kindNotFound, kindOfId } from '../../contract/record-kinds.js'
+import { kindNotFound, kindOfId, recordKinds } from '../../contract/record-kinds.js'
 import { redactCode } from '../../contract/secrets.js'
 import { asMembers } from '../../values/json.js'
 
@@ -9,7 +9,9 @@ export function missingId(code: string, input: Readonly<Record<string, unknown>>
   const id = expected?.members.map((it) => input[it]).find((it) => typeof it === 'string' && it !== '')
   if (expected === undefined || typeof id !== 'string') return undefined
   const given = kindOfId(id)
-  return given === undefined || given === expected
+  // A voucher is found by the id of a redemption too.
+  const isAccepted = given === expected || (code === 'VOUCHER_NOT_FOUND' && given === recordKinds.redemptions)
+  return given === undefined || isAccepted
     ? `not found: ${id}`
     : `${id} is the id of ${given.noun}; an id of ${expected.noun} begins with ${expected.prefix}_.`
 }

@@ -46,7 +46,7 @@ export const localFailures = {
   DATA_FOLDER_IN_USE: local(
     1,
     'Another process uses the data folder.',
-    'Use the one that runs: `voucherctl server status`; or choose another folder with --data.',
+    'Use the server that runs (`voucherctl server status`), stop it (`voucherctl server stop`), or choose another folder with --data.',
     'A server runs on it, or an export or import.',
   ),
   STORE_UNUSABLE: local(
@@ -282,6 +282,12 @@ export const localFailures = {
     'There was no connection to the server, or it broke.',
     'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
     'It does not run, the address is wrong, or a firewall, proxy or certificate is in the way.',
+  ),
+  CERTIFICATE_UNTRUSTED: local(
+    9,
+    'The certificate of the server is not trusted. Nothing was sent.',
+    'If you trust it, name its file before the start: `export NODE_EXTRA_CA_CERTS="$PWD/server.pem"`. How to get the file, and what helps otherwise: `voucherctl doctor`.',
+    'It is self-signed, has an unknown authority, is for another host name, or has expired.',
   ),
   TIMEOUT: local(
     9,

@@ -42,7 +42,7 @@ export const globalFlags = {
   wide: toggle('Tables as wide as they need, with whole ids'),
   utc: toggle('Show times in UTC; default: local time with its zone'),
   debug: toggle('Show calls and retries on stderr, without secrets'),
-  'dry-run': withLetter('n', toggle('Show what would be sent, and send nothing')),
+  'dry-run': withLetter('n', toggle('Show what would be sent; send only GETs for ids')),
   yes: withLetter('y', toggle('Answer yes to every confirmation')),
   'no-input': toggle('Never ask; fail with exit code 3 instead'),
   timeout: duration('Time for a call with its retries, such as 30s', 1),

@@ -19,7 +19,7 @@ export interface GeneratorReport {
 }
 
 export interface LoadReport {
-  /** True if a call succeeded and every assertion holds. */
+  /** True if a call succeeded, every assertion holds, and no call failed for quota or validity of the template. */
   readonly ok: boolean
   readonly addresses: readonly string[]
   readonly template_id: string
@@ -48,6 +48,16 @@ export interface LoadReport {
 export const NOT_SENT = 'NOT_SENT'
 export const NO_VOUCHER = 'NO_VOUCHER'
 
+/** Codes of calls that fail for quota or validity of the template, and say nothing about the server. */
+const templateCodes = [
+  'TEMPLATE_QUOTA_EXHAUSTED',
+  'TEMPLATE_VALIDITY_ENDED',
+  'VOUCHER_EXPIRED',
+  'VOUCHER_NOT_YET_VALID',
+]
+/** @param errors failed calls by code */
+export const failsForTemplate = (errors: object) => templateCodes.some((it) => it in errors)
+
 /** p99 of lateness in ms above which latencies include delays of this process. Timers alone are up to 2 ms late. */
 const LATE_MS = 10
 
@@ -71,7 +81,7 @@ export function reportOf(
   const isLate = (generator.late_p99_ms ?? 0) > LATE_MS
   const limited_by = isLate ? 'generator' : NOT_SENT in all.errors ? 'connections' : null
   return {
-    ok: all.succeeded > 0 && results.every((it) => it.holds),
+    ok: all.succeeded > 0 && results.every((it) => it.holds) && !failsForTemplate(all.errors),
     ...settings,
     items,
     all,

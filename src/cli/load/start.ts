@@ -5,7 +5,7 @@ import { fromCall } from '../failures/call-failure.js'
 import { type Failure, fail } from '../failures/failure.js'
 import { showLiveLine } from '../output/live-line.js'
 import type { Result } from '../output/outcome.js'
-import { limitOf, rateLimitAdvice } from './advice.js'
+import { limitOf, rateLimitAdvice, templateAdvice } from './advice.js'
 import type { Assertion } from './assertions.js'
 import { progressLine } from './progress-line.js'
 import { type LoadReport, reportOf } from './report.js'
@@ -43,7 +43,7 @@ export async function runLoad(
     const limit = limitOf(report)
     // End the progress line first: the warning would stand on the same line.
     endLine()
-    if (limit !== undefined) context.output.warn(limit)
+    for (const it of [limit, templateAdvice(report.all.errors)]) if (it !== undefined) context.output.warn(it)
     return { ok: true, data: report, exit: report.interrupted ? INTERRUPTED : report.ok ? 0 : 1 }
   } finally {
     endLine()
@@ -56,7 +56,8 @@ async function failureOf(context: Context, { addresses }: ReportOptions, refused
   // The command has no --idempotency-key: a repeated run is a new run.
   const { idempotencyKey: _, ...failure } = refused
   const failed = fromCall({ ...failure, outcomeUnknown: false })
-  return failed.code === 'RATE_LIMITED' ? { ...failed, hint: `${failed.hint} ${rateLimitAdvice}` } : failed
+  const hint = failed.code === 'RATE_LIMITED' ? `${failed.hint} ${rateLimitAdvice}` : failed.hint
+  return { ...failed, hint: templateAdvice({ [failed.code]: true }) ?? hint }
 }
 
 function describeRun(

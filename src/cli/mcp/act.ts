@@ -44,7 +44,8 @@ export const callEndpoint = tool({
     const result = await send({ context }, endpoint as Endpoint, input, { ...account?.value, shown })
     if (result.ok) return done(endpoint, result.value, shown.length > 0)
     const hint = `${result.hint ?? ''} On a local server, give application_id (token) or account_id (jwt) instead.`
-    return result.code === 'CREDENTIAL_REQUIRED' && call.isLocal ? { ...result, hint } : result
+    if (result.code === 'CREDENTIAL_REQUIRED' && call.isLocal) return { ...result, hint }
+    return { ...result, details: namedInInput(result.details) }
   },
 })
 
@@ -56,11 +57,18 @@ const done = ({ id }: Endpoint, data: unknown, showsCodes: boolean) => ({
 /** Checks input by the contract, before anything is sent. */
 async function invalid(endpoint: Endpoint, input: Members): Promise<Failure | undefined> {
   const { inputCheck } = await import('../scenario/check-input.js')
-  const issues = (await inputCheck())(endpoint, input)
+  const issues = (await inputCheck('input'))(endpoint, input)
   if (issues.length === 0) return undefined
-  const errors = issues.map(({ path, message }) => ({ pointer: `/${path.join('/')}`, message }))
+  const errors = issues.map(({ path, message }) => ({ pointer: ['', 'input', ...path].join('/'), message }))
   const message = `The input does not fit ${endpoint.id}; nothing was sent.`
   return fail('INVALID_INPUT', message, 'See describe_endpoint.', { errors })
+}
+
+/** Names the members that a server refuses as the tool does: `/input/until` for `/until`, or for `until` of a query. */
+function namedInInput(details: Members): Members {
+  if (!Array.isArray(details.errors)) return details
+  const errors = details.errors.map((it: Members) => ({ ...it, pointer: `/input/${it.pointer}`.replace('//', '/') }))
+  return { ...details, errors }
 }
 
 async function asAccount({ context }: ToolCall, accountId: string) {
@@ -86,7 +94,7 @@ async function callAsApp(call: ToolCall, endpoint: Endpoint, input: Members, app
   }
   const hint = explanationOf(code, call.context.host.env)?.fix ?? null
   const head = { ok: false as const, code, status, hint, retryable: false, requestId: requestId as string | null }
-  return { ...head, message: String(message), details: details as Members } satisfies Failure
+  return { ...head, message: String(message), details: namedInInput(details as Members) } satisfies Failure
 }
 
 export const changeFaults = tool({

@@ -1,15 +1,15 @@
 import { membersOf } from '../../contract/endpoint.js'
-import { nullable, oneOf } from '../../contract/fields.js'
+import { oneOf } from '../../contract/fields.js'
 import {
   type DeliveryHint,
   type DeliveryReplay,
   deliveryCures,
   platformDeliveries,
 } from '../../contract/platform/deliveries.js'
-import { type Schema, Type } from '../../contract/schema.js'
+import type { Schema } from '../../contract/schema.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { usage } from '../failures/failure.js'
-import { optional, orNull, text } from './fields.js'
+import { open, optional, text } from './fields.js'
 import { send, succeed, suggest, type ToolCall, tool } from './tool.js'
 
 /** Causes that look alike from here; replay_delivery with send: probe tells them apart. */
@@ -17,22 +17,7 @@ const alike: readonly string[] = ['other_secret', 'raw_body']
 
 const withCure = ({ code, text }: DeliveryHint) => ({ code, text, cure: deliveryCures[code] })
 
-const { delivery: record, verification } = membersOf(platformDeliveries.delivery.output) as {
-  readonly delivery: Schema<{ id: string }>
-  readonly verification: Schema<object | null>
-}
-export const deliveryRecord = record
-
-const cause = Type.Object({ code: Type.String(), text: Type.String(), cure: Type.String() })
-const verdict = {
-  delivery_id: Type.String(),
-  verdict: oneOf(['delivered', 'refused', 'failed', 'waiting', 'cancelled']),
-  status: nullable(Type.Integer({ description: 'that the application responded; null without a response' })),
-  error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
-  cause: orNull(cause),
-  certain: Type.Boolean({ description: 'false: another cause looks alike' }),
-  response: nullable(Type.String({ description: 'body of the response of the application' })),
-}
+export const deliveryRecord = membersOf(platformDeliveries.delivery.output).delivery as Schema<{ id: string }>
 
 const verdictOf = (status: number | null) =>
   status === null || status >= 500 ? 'failed' : status < 300 ? 'delivered' : 'refused'
@@ -70,13 +55,7 @@ export const explainDelivery = tool({
   description:
     'Use it when a webhook did not arrive or the application refused it. Returns verdict, cause and cure. If two causes look alike from here, `next` names the replay that tells them apart.',
   input: { delivery_id: optional('dlv_…; default: the newest that failed') },
-  output: Type.Object({
-    ...verdict,
-    other_causes: Type.Array(cause),
-    verification,
-    origin: nullable(Type.String({ description: 'of the webhook' })),
-    next_attempt_at: nullable(Type.String()),
-  }),
+  output: open,
   async run(call, { delivery_id: given }) {
     const id = given ?? (await newestFailed(call))
     if (typeof id === 'object') return id
@@ -115,7 +94,7 @@ export const replayDelivery = tool({
     'Sends a delivery once more without changing its state: as_sent with the same headers, resigned with a new signature, probe, several times as other encoders write it, to tell a wrong secret from a body that the application encodes again. Returns verdict, cause and cure.',
   effect: 'changes',
   input: { delivery_id: text('dlv_…'), send: oneOf(['as_sent', 'resigned', 'probe']) },
-  output: Type.Object(verdict),
+  output: open,
   async run(call, { delivery_id: id, send: mode }) {
     if (mode === 'probe') return probeApplication(call, id)
     const sent = await send(call, platformDeliveries.replayDelivery, { deliveryId: id, mode })

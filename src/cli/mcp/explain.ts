@@ -12,16 +12,6 @@ import { items, open, optional, orNull, text } from './fields.js'
 import { readLines } from './observe.js'
 import { succeed, suggest, tool } from './tool.js'
 
-const explanation = Type.Object({
-  code: Type.String(),
-  meaning: Type.String(),
-  causes: nullable(Type.String()),
-  fix: Type.String(),
-  status: nullable(Type.Integer()),
-  exit: Type.Integer(),
-  retryable: Type.Boolean(),
-})
-
 /** A failure that names the known name which is closest to an unknown one. */
 const unknown = (what: string, name: string, known: readonly string[], hint: string | null = null) =>
   usage(`There is no such ${what}.`, didYouMean(name, known, hint))
@@ -35,11 +25,11 @@ export const explainCode = tool({
   description: 'Returns meaning, causes and fix of a failure code of the server or of voucherctl. Needs no server.',
   isOwn: true,
   input: { code: text('such as VOUCHER_EXPIRED') },
-  output: explanation,
+  output: open,
   async run({ context }, { code }) {
     const found = explanationOf(code, context.host.env)
     if (found === undefined) return unknown('failure code', code.toUpperCase(), explainedCodes)
-    return succeed(`${found.code}: ${found.meaning}`, found)
+    return succeed(`${found.code}: ${found.meaning}`, { ...found })
   },
 })
 
@@ -49,7 +39,7 @@ export const explainRefusal = tool({
   description:
     'Use it for a call that the server refused. Returns the entry of the request log, and meaning, causes and fix of its failure code.',
   input: { request_id: text('req_…') },
-  output: Type.Object({ request: requestLogEntry, cause: orNull(explanation) }),
+  output: Type.Object({ request: requestLogEntry, cause: orNull(open) }),
   async run(call, { request_id: id }) {
     const log = await readLines(call, platformActivity.requests, {})
     if (!log.ok) return log
@@ -60,7 +50,8 @@ export const explainRefusal = tool({
     const cause = code === null ? undefined : explanationOf(code, call.context.host.env)
     const next = voucher_id === null ? [] : [suggest('voucher_history', { voucher_id }, 'what happened before')]
     const known = 'The request succeeded, or its code is unknown.'
-    return succeed(cause ? `${cause.code}: ${cause.meaning}` : known, { request, cause: cause ?? null }, next)
+    const data = { request, cause: cause ? { ...cause } : null }
+    return succeed(cause ? `${cause.code}: ${cause.meaning}` : known, data, next)
   },
 })
 

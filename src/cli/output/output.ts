@@ -34,6 +34,9 @@ interface OutputOptions {
   readonly suggest?: Suggest
 }
 
+/** Maximum milliseconds between the time in a Date header and a clock that shows the same time. */
+const SAME_CLOCK_MS = 2_000
+
 const nothing = { results: [], remarks: '', failure: undefined }
 
 /**
@@ -46,6 +49,7 @@ export class Output {
   #filterError: Failure | undefined
   #cutsIds = false
   readonly #warnings = new Set<string>()
+  #serverAheadMs = 0
 
   constructor(host: Host, options: OutputOptions) {
     this.host = host
@@ -211,8 +215,15 @@ export class Output {
     return this.options.utc ? UTC : this.host.zone
   }
 
+  /** Relative times count from the clock of the server, which may be a test clock. */
   get times(): Times {
-    return { now: this.host.now(), zone: this.#zone }
+    return { now: this.host.now() + this.#serverAheadMs, zone: this.#zone }
+  }
+
+  /** @param date Date header of a response, in whole seconds; the middle of its second is the time of the server */
+  noteServerTime(date: string | undefined): void {
+    const aheadMs = Date.parse(date ?? '') + 500 - this.host.now()
+    this.#serverAheadMs = Math.abs(aheadMs) > SAME_CLOCK_MS ? aheadMs : 0
   }
 
   /** Replaces the instants in a text for people by local times. */

@@ -166,6 +166,9 @@ function wordsOf(text: string, longest = Number.POSITIVE_INFINITY): string[] {
 /** Matches the indentation for further lines of a message: the indentation of its first line, and the label. */
 const START = /^ *(?:(?:error|hint|warning|note): )?/
 
+/** Matches a line for a shell, which stays whole so that it can be copied. */
+const SHELL_LINE = /^ *export /
+
 const COLOURS = /\u001b\[[\d;]*m/g
 
 const lengthOf = (text: string) => text.replaceAll(COLOURS, '').length
@@ -173,7 +176,7 @@ const lengthOf = (text: string) => text.replaceAll(COLOURS, '').length
 /** Breaks the lines of a message for a terminal of `width` columns. */
 export function wrapMessage(message: string, width: number): string {
   const broken = message.split('\n').flatMap((line) => {
-    if (lengthOf(line) <= width) return [line]
+    if (lengthOf(line) <= width || SHELL_LINE.test(line)) return [line]
     const [start] = START.exec(line.replaceAll(COLOURS, '')) ?? ['']
     const [first = '', ...words] = wordsOf(line.trimStart())
     const own = line.slice(0, line.length - line.trimStart().length)

@@ -19,6 +19,12 @@ export const credentialOperand = {
   member: 'credential',
 }
 
+/** Argument and flags of commands that also find a voucher by other means (`readVoucher`). */
+export const anyVoucher = {
+  operand: { name: 'ID|CODE', summary: 'Redemption id, redeem code or QR data, or - to read it from stdin' },
+  flags: { ...credentialFlags, 'external-id': text('ID|-', 'External id instead, on a local server') },
+}
+
 /** Forms of a redeem code as people type it. A longer text, or one with other symbols, is QR data (rules/cli.md#codes-as-arguments). */
 const REDEEM_CODE = /^[\p{Letter}\p{Number}\p{White_Space}\p{Dash}\p{Default_Ignorable_Code_Point}]{1,40}$/iu
 
@@ -33,34 +39,29 @@ export async function readCredential(
   operand: string | undefined,
   flags: CredentialFlags,
 ): Promise<Ok<Credential> | Failure> {
-  const typed = await readTyped(context, operand, flags, credentialQuestion)
+  const typed = await readTyped(context, operand, flags)
   return typed.ok ? credentialOf(context, typed.value, flags) : typed
 }
 
-/** Asks for a credential if none was given. */
-interface Question {
-  readonly text: string
-  /** What to pass on the command line instead. */
-  readonly instead: string
-}
-const credentialQuestion: Question = { text: 'Redeem code or QR data', instead: '--code or --qr-token' }
-
-/** Reads a typed credential, or another value that the command accepts in the same place. */
+/**
+ * Reads a typed credential, or another value that the command accepts in the same place.
+ * @param question asks for a missing value
+ * @param instead what to pass on the command line, without a terminal
+ */
 export async function readTyped(
   context: Context,
   operand: string | undefined,
-  flags: CredentialFlags,
-  question: Question,
+  flags: CredentialFlags & { readonly 'external-id'?: string | undefined; readonly redemption?: string | undefined },
+  question = 'Redeem code or QR data',
+  instead = '--code or --qr-token',
 ): Promise<Ok<string> | Failure> {
-  const { code, 'qr-token': qrToken } = flags
-  const given = [
-    ['CODE', operand],
-    ['--code', code],
-    ['--qr-token', qrToken],
-  ].filter((it): it is [string, string] => it[1] !== undefined)
-  if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two credentials; give one.`)
+  const names = ['code', 'qr-token', 'external-id', 'redemption'] as const
+  const given = [['The argument', operand], ...names.map((it) => [`--${it}`, flags[it]])].filter(
+    (it): it is [string, string] => it[1] !== undefined,
+  )
+  if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two vouchers; give one.`)
   const [named] = given
-  return named === undefined ? askCode(context, question) : read(context, ...named)
+  return named === undefined ? askCode(context, question, instead) : read(context, ...named)
 }
 
 /** Decides whether a typed value is a redeem code or a QR token. */
@@ -84,11 +85,11 @@ export function formsOf(code: string): string[] {
   return [code, symbols, symbols.replace(/(.{4})(?=.)/g, '$1-'), readQrData(code)]
 }
 
-async function askCode(context: Context, question: Question): Promise<Ok<string> | Failure> {
+async function askCode(context: Context, question: string, instead: string): Promise<Ok<string> | Failure> {
   const { required } = await import('./required.js')
   const asked = await context.ask(
-    () => required([question.instead]),
-    (questions) => questions.text(question.text, (it) => mistakeIn(context, it.trim())),
+    () => required([instead]),
+    (questions) => questions.text(question, (it) => mistakeIn(context, it.trim())),
   )
   // The printed command line reads the code from stdin, so that it does not contain the code.
   if (asked.ok) context.line.answer(0, ['-'])

@@ -8,6 +8,7 @@ import type { CredentialKind, Endpoint, InputOf } from '../../contract/endpoint.
 import { platformControls as controls } from '../../contract/platform/controls.js'
 import { platformDeliveries as deliveries } from '../../contract/platform/deliveries.js'
 import { platform } from '../../contract/platform/platform.js'
+import { kindOfId } from '../../contract/record-kinds.js'
 import { templates } from '../../contract/templates.js'
 import { tokens } from '../../contract/tokens.js'
 import { webhook } from '../../contract/webhook.js'
@@ -35,6 +36,7 @@ const summaryMembers = {
   faults: ['endpoint', 'kind'],
 } as const
 export type IdKind = keyof typeof summaryMembers
+const nameMembers: Partial<Record<IdKind, string>> = { apps: 'name', bots: 'username', templates: 'externalTemplateId' }
 
 /** A value that completion and prompts look up on a server. */
 export interface IdTarget {
@@ -57,6 +59,8 @@ export interface Limits {
   readonly waitMs: number
   /** Maximum number of pages to fetch; default: 1. */
   readonly pages?: number
+  /** True to offer names beside the ids, where a command takes both. */
+  readonly names?: boolean
 }
 
 /**
@@ -66,7 +70,7 @@ export interface Limits {
 export async function liveWords(
   target: IdTarget,
   host: Host,
-  { waitMs, pages }: Limits,
+  { waitMs, pages, names }: Limits,
 ): Promise<readonly Word[] | undefined> {
   if (waitMs < 1) return undefined
   const source = sourceOf(target)
@@ -76,7 +80,9 @@ export async function liveWords(
   const late = pause(waitMs, undefined, { ref: false })
   const fetched = fetchRecords(caller, source, target.of, () => endsAt - performance.now(), pages)
   const records = await Promise.race([fetched, late])
-  return records && wordsOf(records, target.line.leaf?.endpoint?.accepts)
+  // Commands do not look up names in the lists of the operator.
+  const isNamed = names === true && source.endpoint.caller !== 'operator'
+  return records && wordsOf(records, target.line.leaf?.endpoint?.accepts, isNamed)
 }
 
 /** Fetches pages until the time limit; undefined without the first page. */
@@ -105,6 +111,8 @@ interface IdRecord {
   readonly id: string
   readonly status: string
   readonly summary: string
+  /** Name that a command takes in place of the id. */
+  readonly name: unknown
 }
 
 /** Returns what completion shows of a record; undefined for a record without id. */
@@ -113,11 +121,19 @@ function recordOf(kind: IdKind, value: unknown): IdRecord | undefined {
   if (typeof id !== 'string') return undefined
   const shown = summaryMembers[kind].map((name) => (name === 'status' ? status : record[name]))
   const summary = shown.filter((it) => typeof it === 'string' || typeof it === 'number').join(', ')
-  return { id, status: String(status), summary }
+  return { id, status: String(status), summary, name: record[nameMembers[kind] ?? ''] }
 }
 
-const wordsOf = (records: readonly IdRecord[], accepts: Endpoint['accepts']): readonly Word[] =>
-  records.filter(({ status }) => accepts?.includes(status) ?? true).map(({ id, summary }) => ({ value: id, summary }))
+/** Returns the ids with their summaries, and the names that only one record has with its id. */
+function wordsOf(records: readonly IdRecord[], accepts: Endpoint['accepts'], isNamed: boolean): readonly Word[] {
+  const names = records.map((it) => it.name)
+  const isUnique = (name: string) => names.indexOf(name) === names.lastIndexOf(name) && kindOfId(name) === undefined
+  const wanted = records.filter(({ status }) => accepts?.includes(status) ?? true)
+  return wanted.flatMap(({ id, status, summary, name }) => {
+    const isOffered = isNamed && typeof name === 'string' && isUnique(name)
+    return [{ value: id, summary }, ...(isOffered ? [{ value: name, summary: `${id}, ${status}` }] : [])]
+  })
+}
 
 interface IdSource {
   readonly endpoint: Endpoint

@@ -20,8 +20,8 @@ export type InputCheck = (endpoint: Endpoint, input: Members) => readonly InputM
 export const mayReachHandler = ({ failures }: Endpoint, { status, code }: StepExpectation) =>
   code === undefined ? (status ?? 0) < 400 : failures.some((it) => it === code)
 
-/** Creates a check by the schemas of the contract. It loads the validator of the server. */
-export async function inputCheck(): Promise<InputCheck> {
+/** Creates a check by the schemas of the contract, with the server's validator. @param root name of the input */
+export async function inputCheck(root = 'with'): Promise<InputCheck> {
   const { lazyValidator, oncePer } = await import('../../server/http/schema-validator.js')
   const validatorOf = oncePer((endpoint: Endpoint) => lazyValidator(inputSchema(endpoint)))
   return (endpoint, input) => {
@@ -40,7 +40,7 @@ export async function inputCheck(): Promise<InputCheck> {
       const hint = suggestion === undefined ? '' : `: ${suggestion}`
       const type = code === 'type' ? typeHint(input, path) : ''
       const isChanged = code === 'type' && typeInUrl(path[0]) === 'string'
-      return [{ path, message: `${['with', ...path].join('.')} ${message}${hint}${type}`, isChanged }]
+      return [{ path, message: `${[root, ...path].join('.')} ${message}${hint}${type}`, isChanged }]
     })
   }
 }

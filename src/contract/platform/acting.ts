@@ -105,10 +105,13 @@ export const platformActing = group('platform', {
 
   /** A POST, because the text may be a credential, which must not be in a URL. */
   find: post('/_platform/v1/find', {
-    summary: 'Find records by code, id, own id, user, username or the start of a name',
+    summary: 'Find records by code, id, own id, user, username or a word of a name',
     unlisted: true,
     repeatable: true,
     body: input({ text: Type.String({ minLength: 1, maxLength: 256, example: 'user-42', ...secret }) }),
-    output: Type.Object({ items: Type.Array(foundRecord, { description: 'at most 20' }) }),
+    output: Type.Object({
+      items: Type.Array(foundRecord, { description: 'at most 20' }),
+      note: nullable(Type.String({ description: 'what was not searched, or that more records fit' }), null),
+    }),
   }),
 })

@@ -94,7 +94,7 @@ export const platformVouchers = group('platform', {
 
   voucher: get('/_platform/v1/vouchers/:voucherId', {
     ...found,
-    summary: 'Show a voucher with its history',
+    summary: 'Show a voucher, by its id or that of a redemption, with its history',
   }),
 
   /** A POST, because a credential must not be in a URL. */

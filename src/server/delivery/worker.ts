@@ -1,6 +1,6 @@
 import type { FaultKind } from '../../contract/platform/fault-kinds.js'
 import type { WebhookRow } from '../../domain/bot/rows.js'
-import { DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
+import { applyAttempt, DELIVERY_SLOTS, slotsFor } from '../../domain/delivery.js'
 import { KeyMissing, type Keyring } from '../../domain/keyring.js'
 import type { Attempt, EndedAttempt } from '../../store/delivery/attempt-results.js'
 import { BACKLOG } from '../../store/delivery/backlog.js'
@@ -18,6 +18,9 @@ import type { AttemptLog, MadeAttempt } from './attempt-log.js'
 import type { Sender } from './sender.js'
 import { deliveryHeaders, type OpenWebhook, openWebhook, signingSecrets } from './signing.js'
 
+/** Result of an attempt in the metrics; `dead_letter` if it failed as the last one of its delivery. */
+export type ResultLabel = 'delivered' | 'failed' | 'dead_letter'
+
 interface DeliveryWorkerOptions {
   readonly store: Store
   /** Clock of schedules and of all stored times. */
@@ -32,6 +35,8 @@ interface DeliveryWorkerOptions {
   readonly faults?: Pick<Faults, 'ofDelivery'> | undefined
   /** Stores the latest attempts; absent if nobody may read them. */
   readonly attempts?: Pick<AttemptLog, 'add'> | undefined
+  /** Called for each ended attempt, after the store has its result. */
+  readonly onAttempt?: ((result: ResultLabel) => void) | undefined
   /** Called with internal errors, which contain nothing from a webhook or its endpoint. */
   readonly onError: (error: unknown) => void
 }
@@ -328,9 +333,10 @@ export class DeliveryWorker {
     }
   }
 
-  /** Adds attempts to the log after the store has their results, so that a reader of the log finds both. */
+  /** Adds attempts to metrics and log after the store has their results, so that a reader of the log finds both. */
   #report(ended: readonly ReportedAttempt[]): void {
-    const { attempts, onError } = this.#options
+    const { attempts, onAttempt, onError } = this.#options
+    for (const it of ended) onAttempt?.(resultLabel(it))
     if (attempts === undefined) return
     for (const made of ended.flatMap((it) => it.made ?? [])) {
       try {
@@ -351,6 +357,12 @@ export class DeliveryWorker {
     this.#webhooks.set(row.bot_id, opened)
     return opened
   }
+}
+
+function resultLabel({ attempt, outcome, endedAt }: EndedAttempt): ResultLabel {
+  if (outcome.error === null) return 'delivered'
+  const isLast = !attempt.manual && applyAttempt(attempt.claimed, attempt, outcome, endedAt)?.status === 'dead_letter'
+  return isLast ? 'dead_letter' : 'failed'
 }
 
 /** Result of an attempt that a fault lost. */

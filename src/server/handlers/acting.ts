@@ -83,7 +83,7 @@ export const actingHandlers = ((deps) => {
     find: async ({ text }) => {
       const wanted = text.trim()
       const hashed = credentialTypes.map((type) => hashCredential({ type, value: wanted }, keys))
-      return shown({ ok: true, data: { items: await store.read(() => find(wanted, hashed)) } })
+      return shown({ ok: true, data: await store.read(() => find(wanted, hashed)) })
     },
   }
 }) satisfies MakeSome<'platform'>

@@ -6,6 +6,9 @@ import { makeToken } from '../../domain/tokens.js'
 import type { Deps } from '../deps.js'
 import type { Seed } from './schema.js'
 
+/** The highest one, which no load test reaches. */
+const ISSUE_LIMIT = 1_000_000_000
+
 /**
  * Returns the example for an empty store: a shop with a token and an active template, and its bot with a token,
  * which gets every type of update.
@@ -22,7 +25,7 @@ export function exampleSeed({ newId, random }: Pick<Deps, 'newId' | 'random'>): 
         templates: [
           {
             ...exampleOf(templateInput),
-            ...{ id: newId('tpl'), external_template_id: 'coffee', type: 'exchange', issue_limit: 100 },
+            ...{ id: newId('tpl'), external_template_id: 'coffee', type: 'exchange', issue_limit: ISSUE_LIMIT },
           },
         ],
       },

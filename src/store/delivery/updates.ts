@@ -45,7 +45,7 @@ export type PollOutcome = UpdateBodies | ScanProgress | BotRefusal | Refusal<'WE
 export function* poll(call: Poll): Op<PollOutcome> {
   const { botId, offset = 0, limit, now } = call
   const queue = yield* lockQueue(botId)
-  if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE')
+  if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE', { bot_id: botId })
   const next = queue.last_update_id + 1
   if (offset > next) return refuse('OFFSET_IN_FUTURE', { next_offset: next })
 
@@ -116,7 +116,7 @@ interface OpenPollRead {
 export function* recheckPoll(call: OpenPollRead): Op<PollOutcome> {
   const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
   if (refusal !== null) return refusal
-  if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE')
+  if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE', { bot_id: call.botId })
   return yield* pendingBodies(call.botId, call.limit, call.now, call.after ?? 0)
 }
 

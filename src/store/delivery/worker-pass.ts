@@ -79,15 +79,17 @@ export function* runWorkerPass(pass: WorkerPass): Op<WorkerPassResult> {
   return { ...claims, moreLost, hasPostponed: late === 1, nextDueAt: at === null ? null : Number(at) }
 }
 
-/** Returns the bots with deliveries that wait for a slot. The recursive query probes the index once per bot. */
-export function* botsWithWork(): Op<string[]> {
-  const bots = yield* all<{ bot_id: string | null }>(
-    `with recursive bots_ready (bot_id) as (
+/** SQL: the bots with due deliveries, and null at the end. The recursive query probes the index once per bot. */
+export const BOTS_READY = `with recursive bots_ready (bot_id) as (
        select min(bot_id) from deliveries where ready = 1
        union all
        select (select min(d.bot_id) from deliveries d where d.ready = 1 and d.bot_id > b.bot_id)
-       from bots_ready b where b.bot_id is not null)
-     select bot_id from bots_ready where bot_id is not null`,
+       from bots_ready b where b.bot_id is not null)`
+
+/** Returns the bots with deliveries that wait for a slot. */
+export function* botsWithWork(): Op<string[]> {
+  const bots = yield* all<{ bot_id: string | null }>(
+    `${BOTS_READY} select bot_id from bots_ready where bot_id is not null`,
   )
   return bots.map((it) => it.bot_id as string)
 }

@@ -2,6 +2,7 @@ import process from 'node:process'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Value } from '../operation.js'
+import type { PoolSize, StoreMetrics } from '../store.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 import type { PrimaryGuard } from './primary.js'
@@ -93,12 +94,23 @@ export class PooledConnection {
   }
 }
 
+const sizeOf = ({ totalCount, idleCount, waitingCount, options }: Pool): PoolSize => ({
+  connections: totalCount,
+  connections_idle: idleCount,
+  connections_max: options.max,
+  waiting: waitingCount,
+})
+
 export class Connections {
   readonly #pools: Readonly<Record<keyof typeof CONNECTIONS_MAX, Pool>>
   readonly #statements = new WeakMap<PoolClient, Statements>()
   /** Connections opened since the last outage or migration. The pool replaces older connections before they fail. */
   #trusted = new WeakSet<PoolClient>()
   readonly #guard: PrimaryGuard
+  readonly metrics: StoreMetrics = {
+    onCommit() {},
+    pools: () => Object.fromEntries(Object.entries(this.#pools).map(([name, pool]) => [name, sizeOf(pool)])),
+  }
 
   constructor(config: PoolConfig, guard: PrimaryGuard) {
     this.#guard = guard

@@ -80,6 +80,8 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
 
     snapshots: copies,
 
+    metrics: connections.metrics,
+
     holdKeys: (keyIds) => listener.holdKeys(keyIds).catch(orUnusable),
 
     async close() {

@@ -114,7 +114,9 @@ export class Writes {
     try {
       const values = await runAll(batch, connection, subjects)
       mayRunAgain = false
+      const startedAt = performance.now()
       await this.#end(connection, subjects)
+      this.#connections.metrics.onCommit((performance.now() - startedAt) / 1000)
       for (const [index, { resolve }] of batch.entries()) resolve(values[index])
       if (subjects.length > 0) this.#notices.committed(subjects)
       return null

@@ -184,11 +184,7 @@ function explain(error: unknown, path: string): unknown {
   if (error instanceof StoreUnusable) return error
   switch (sqliteProblemOf(error)) {
     case 'busy':
-      return new StoreUnusable(
-        'DATA_FOLDER_IN_USE',
-        `${path} is in use by another server. Stop it with voucherctl server stop, or choose another folder with --data.`,
-        { cause: error },
-      )
+      return new StoreUnusable('DATA_FOLDER_IN_USE', `${path} is in use by another server.`, { cause: error })
     case 'damaged':
     case 'not_a_database':
       return damaged(path, error)

@@ -1,6 +1,6 @@
 import type { Op, Pending, Step } from '../operation.js'
 import { clearState, STATE_REPLACED, type StoreSnapshots } from '../snapshots.js'
-import { type Store, StoreUnavailable } from '../store.js'
+import { type Store, type StoreMetrics, StoreUnavailable } from '../store.js'
 import { stateTables } from '../tables.js'
 import {
   closeDatabase,
@@ -46,6 +46,7 @@ export function openSqliteStore(path: string): Store {
 class SqliteStore implements Store {
   readonly name: string
   readonly snapshots: StoreSnapshots
+  readonly metrics: StoreMetrics = { onCommit() {} }
   readonly #db: SqliteDatabase
   readonly #path: string
   readonly #execute: Perform
@@ -205,7 +206,9 @@ class SqliteStore implements Store {
       this.#db.exec('rollback; begin immediate')
       outcomes = batch.map(({ op }) => this.#attempt(op, true))
     }
+    const startedAt = performance.now()
     this.#commit.run()
+    this.metrics.onCommit((performance.now() - startedAt) / 1000)
     return outcomes as Outcome[]
   }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { cli, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { homeWithProfiles } from '../../support/cli/profiles.js'
 import { app, bot, pageOf, template, token } from '../../support/cli/samples.js'
 
 const apps = pageOf(
@@ -76,10 +77,45 @@ test('a command takes a text as an id if the ids of the platform have another fo
   expect(received.at(-1)?.path).toBe('/api/v1/open-platform/applications/99ff')
 })
 
-test('a dry run shows the name, and calls nothing', async () => {
-  const { exit, stdout, calls } = await run('apps update Shop --name New --dry-run')
-  expect([exit, calls]).toEqual([0, []])
-  expect(stdout).toMatch(/PATCH \S+\/applications\/Shop\n/)
+test('a dry run looks up the name with the GET that it lists first, and says so', async () => {
+  const line = 'apps update Shop --name New --dry-run'
+  const { exit, stdout, calls } = await run(line)
+  expect([exit, calls]).toEqual([0, [listApps]])
+  expect(stdout).toMatch(/^Dry run: nothing was changed\. Only what is marked as sent was sent, to look up ids\.\n/)
+  expect(stdout).toMatch(/\n\nGET \S+\/applications\?limit=100 \(sent\)\n[^]*\nPATCH \S+\/applications\/app_01\n/)
+  const { requests } = JSON.parse((await run(`${line} --json`)).stdout)
+  expect(requests).toMatchObject([{ method: 'GET', sent: true }, { method: 'PATCH' }])
+  expect(requests[1]).not.toHaveProperty('sent')
+})
+
+test('a dry run of a bulk command looks up the name of its template', async () => {
+  const home = temporaryDir()
+  writeFileSync(join(home, 'rows.csv'), 'external_issue_id,recipient_user_id\norder-1,user-1\n')
+  const { baseUrl, received } = await platform()
+  const line = `vouchers issue-many ${home}/rows.csv --template coffee --out ${home}/out.csv --dry-run`
+  const { exit, stdout } = await cli(`${line} --base-url ${baseUrl}`, { env: secrets, home })
+  expect([exit, received.map((it) => it.method)]).toEqual([0, ['GET']])
+  expect(stdout).toContain('tpl_01')
+})
+
+test.each([
+  ['bots get shop_bto', 2, 'shop_bot', 'bots list'],
+  ['apps get shp --dry-run', 2, 'Shop', 'apps list'],
+  ['templates submit cofee', 2, 'coffee', 'templates list'],
+  ['templates get cofee', 5, 'coffee', 'templates list'],
+])('the mistyped name of "%s" gets a suggestion', async (line, code, name, list) => {
+  const { exit, stderr } = await run(line)
+  expect(exit).toBe(code)
+  expect(stderr).toContain(`Did you mean ${name}?`)
+  expect(stderr).toContain(`\`voucherctl ${list} --base-url`)
+})
+
+test('a dry run sends the credential of a local server only to a server that proves itself', async () => {
+  const { baseUrl, received } = await platform()
+  const jwt = { value: secrets.VOUCHERCTL_JWT, origin: baseUrl, store: 'str_other' }
+  const home = homeWithProfiles({ shop: { base_url: baseUrl, store: 'str_other', credentials: { jwt } } })
+  const ran = await cli('apps update Shop --name New --dry-run -p shop', { home })
+  expect([ran.exit, received]).toEqual([9, []])
 })
 
 test('a scenario takes names where its calls take ids, and refuses a name that two records have', async () => {

@@ -37,7 +37,7 @@ test('completion offers every flag of every command, with its summary', async ()
 })
 
 /** Id values without completion, because no API call lists them. */
-const unlistedIds = ['--external-id', '--recipient', '--user', '--update-id', 'REDEMPTION_ID']
+const unlistedIds = ['--external-id', '--recipient', '--user', '--update-id', '--redemption', 'REDEMPTION_ID']
 
 test('completion offers ids, files or folders for every flag and argument that takes them', async () => {
   for (const { path, leaf } of leaves) {

@@ -57,6 +57,9 @@ describe('tools on the server of the session', () => {
     }
     const { tools } = await client.listTools()
     expect(tools.length).toBeLessThanOrEqual(21)
+    // A model reads the whole list at the start of a session.
+    expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThan(24_000)
+    expect(tools.map((it) => Object.keys(it.outputSchema?.properties ?? {}))).toEqual(tools.map(() => ['data']))
     const tried = new Set([...successes, ...refusals].map(([tool]) => tool))
     expect(tools.map((it) => it.name).filter((it) => !tried.has(it))).toEqual([])
   })
@@ -68,6 +71,26 @@ describe('tools on the server of the session', () => {
       expect([tool, isError, text.includes(`"code": "${code}"`)], text).toEqual([tool, true, true])
       expect(text, tool).toContain('Next: explain_code')
     }
+  })
+
+  test('call names the members of a refused input as the tool does', async () => {
+    const { call } = await ownSession()
+    const issue = await call('call', { endpoint: 'vouchers.issue', application_id: 'app_coffee', input: {} })
+    expect(issue.text).toContain('"pointer": "/input/external_issue_id"')
+    expect(issue.text).toContain('input.external_issue_id is required')
+    const until = { until: '2020-01-01T00:00:00Z' }
+    const refused = [
+      await call('call', { endpoint: 'platform.forecast', input: until }),
+      await call('call', {
+        endpoint: 'vouchers.redeem',
+        application_id: 'app_coffee',
+        input: { credential: { type: 'redeem_code', value: 'x' } },
+      }),
+    ]
+    expect(refused.map((it) => /"pointer": "(.*)"/.exec(it.text)?.[1])).toEqual([
+      '/input/until',
+      '/input/credential/value',
+    ])
   })
 
   test('seed plants records into an empty store once', async () => {

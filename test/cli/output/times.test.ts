@@ -30,6 +30,13 @@ test.each([
   if (shown === createdAt) expect(printed).not.toContain('+08:00')
 })
 
+test('relative times count from the Date header of the server, whose clock may be moved', async () => {
+  const moved = { ...list, headers: { date: 'Sat, 21 Nov 2026 19:59:59 GMT' } }
+  expect(await run('apps list --fields createdAt', moved, { now: 0 })).toContain(`${local} (in 6s)\n`)
+  const same = { ...list, headers: { date: 'Sat, 21 Nov 2026 20:00:14 GMT' } }
+  expect(await run('apps list --fields createdAt', same)).toContain(`${local} (10s ago)\n`)
+})
+
 test('a time in a record, a headline and an error for people is local, and in JSON in UTC', async () => {
   expect(await run('apps get app_01', success(app))).toMatch(/^created at +2026-11-22 04:00:05\+08:00$/m)
   const clock = success({ now: createdAt, test_clock: true })

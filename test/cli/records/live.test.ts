@@ -14,24 +14,32 @@ import { listen } from '../../support/listen.js'
 const review = { kind: 'bot', id: 'bot_01', application_id: null, account_id: 'demo', name: 'Coffee', submitted_at: '' }
 
 test.each([
-  ['apps get ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active'],
-  ['tokens list --app ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active'],
+  ['apps get ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active', 'Coffee\\ shop'],
+  ['tokens list --app ', app, '/api/v1/open-platform/applications?limit=100', 'Coffee shop, active', 'Coffee\\ shop'],
   ['tokens revoke --app app_01 ', token, '/api/v1/open-platform/applications/app_01/tokens?limit=100', 'till, active'],
-  ['templates submit ', template, '/api/v1/open-platform/vouchers/templates?limit=100', 'One free coffee, draft'],
+  [
+    'templates submit ',
+    template,
+    '/api/v1/open-platform/vouchers/templates?limit=100',
+    'One free coffee, draft',
+    'coffee',
+  ],
   [
     'vouchers issue --template ',
     { ...template, status: 'active' },
     '/api/v1/open-platform/vouchers/templates?limit=100&status=active',
     'One free coffee, active',
+    'coffee',
   ],
   [
     'templates submit --bot bot_01 ',
     template,
     '/api/v1/bots/my/bot_01/vouchers/templates?limit=100',
     'One free coffee, draft',
+    'coffee',
   ],
-  ['webhook set ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
-  ['apps link-bot app_01 --bot ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active'],
+  ['webhook set ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active', 'coffee_bot'],
+  ['apps link-bot app_01 --bot ', bot, '/api/v1/bots/my?limit=100', 'Coffee bot, active', 'coffee_bot'],
   ['webhook retry --bot bot_01 ', delivery, '/api/v1/bots/my/bot_01/deliveries?limit=100', 'message, failed'],
   ['bots send --chat ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
   ['platform users block ', chat, '/_platform/v1/chats?limit=100', 'user-42, private'],
@@ -39,14 +47,27 @@ test.each([
   ['platform templates show ', template, '/_platform/v1/templates?limit=100', 'One free coffee, draft'],
   ['platform templates reject ', review, '/_platform/v1/reviews?kind=template', 'Coffee, demo'],
 ])(
-  'completion of the line "%s" offers ids from the server with their summaries',
-  async (line, record, path, summary) => {
+  'completion of the line "%s" offers ids with summaries, and names with ids',
+  async (line, record, path, summary, name = '') => {
     const { baseUrl, received } = await stub(() => success(pageOf(record)))
     const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
-    expect(await complete(line, { env })).toEqual({ kind: 'words', values: [record.id], summaries: [summary] })
+    const [values, summaries] = [[record.id], [summary]]
+    if (name !== '') {
+      values.push(name)
+      summaries.push(`${record.id}, ${'status' in record ? record.status : ''}`)
+    }
+    expect(await complete(line, { env })).toEqual({ kind: 'words', values, summaries })
     expect(received.map((it) => [it.method, it.path])).toEqual([['GET', path]])
   },
 )
+
+test('completion offers no name that two records have or that has the form of an id', async () => {
+  const named = (id: string, name: string) => ({ ...app, id, name })
+  const records = [named('app_1', 'Twin'), named('app_2', 'Twin'), named('app_3', 'tpl_x'), named('app_4', 'Solo')]
+  const { baseUrl } = await stub(() => success(pageOf(...records)))
+  const { values } = await complete('apps get ', { env: { ...secrets, VOUCHERCTL_BASE_URL: baseUrl } })
+  expect(values).toEqual(['app_1', 'app_2', 'app_3', 'app_4', 'Solo'])
+})
 
 test('completion of --app=VALUE offers the whole word with flag and value', async () => {
   const { baseUrl } = await stub(() => success(pageOf(app, { ...app, id: 'other' })))
@@ -60,7 +81,7 @@ test('completion sends a stored credential only to its own server, and prefers -
   const jwt = { value: secrets.VOUCHERCTL_JWT, origin: baseUrl }
   const home = homeWithProfiles({ shop: { base_url: baseUrl, credentials: { jwt } } })
   writeFileSync(join(home, 'token'), 'fromfile\n')
-  expect((await complete('-p shop apps get ', { home })).values).toEqual(['app_01'])
+  expect((await complete('-p shop apps get ', { home })).values).toEqual(['app_01', 'Coffee\\ shop'])
   await complete(`--token-file ${join(home, 'token')} -p shop apps get `, { home })
   expect(received.map((it) => it.headers.authorization)).toEqual([`Bearer ${jwt.value}`, 'Bearer fromfile'])
   expect((await complete(`-p shop --base-url ${other.baseUrl} apps get `, { home })).values).toEqual([])
@@ -162,7 +183,7 @@ test('completion writes no file and prints no secret', async () => {
     VOUCHERCTL_SECURE: 'off',
   }
   const { stdout, stderr } = await run(['zsh', 'apps', 'get', ''], home, env)
-  expect([stdout, stderr]).toEqual(['words\napp_01\tCoffee shop, active\n', ''])
+  expect([stdout, stderr]).toEqual(['words\napp_01\tCoffee shop, active\nCoffee shop\tapp_01, active\n', ''])
   expect(readdirSync(home)).toEqual([])
 })
 

@@ -8,6 +8,7 @@ import { openDatabase } from '../../../src/store/sqlite/engine.js'
 import { startPostgres } from '../../support/postgres/server.js'
 import { type ApiResponse, callerOf } from '../../support/server/client.js'
 import { codeOf, newTenant, type Tenant } from '../../support/server/tenant.js'
+import { type Explain, fullScansOfFind } from '../../support/store/find-plans.js'
 import type { Campaign, Facts, Run } from '../campaign.js'
 import { type Server, startServer, tenantAt } from '../server.js'
 
@@ -58,6 +59,10 @@ const rowsOf = ({ tenant, botId, templateId }: Owner, now: number, n: number): r
        issue_request_id, issued_by, metadata, updated_at, redeemed_at, redemption_id)
      select ${app}, 'vch_' || i, '${templateId}', 'i' || i, 'user' || (i % 1000), 'redeemed', 0, ${now + 10 ** 9}, 'abcd',
        'k', 0, 'r' || i, 'q' || i, 'direct', ${time}, 'req', 'tok', '{}', ${time}, ${time}, 'rdm_' || i ${from}`,
+    `insert into redemptions (application_id, id, voucher_id, template_id, external_issue_id, recipient_user_id,
+       credential_type, metadata, redeemed_at, redeem_request_id, redeem_idempotency_key, redeemed_by)
+     select ${app}, 'rdm_' || i, 'vch_' || i, '${templateId}', 'i' || i, 'user' || (i % 1000), 'redeem_code', '{}',
+       ${time}, 'req', 'key' || i, 'tok' ${from}`,
     `update templates set issued_count = ${n}, issue_limit = ${n} where id = '${templateId}'`,
     `insert into bot_calls (bot_id, minute, method, status, code, calls)
      select '${botId}', ${Math.floor(now / 60_000)} - i / 16, 'method' || (i % 16), 200, '', 1 ${from} where i <= 20000`,
@@ -167,6 +172,10 @@ async function tryAll(server: Server, lists: Lists, owner: Tenant, other: Tenant
   return facts
 }
 
+async function requireIndexes(explain: Explain, broken: string[]): Promise<void> {
+  for (const scan of await fullScansOfFind(explain)) broken.push(`a search reads a whole table: ${scan}`)
+}
+
 async function onEngine(run: Run, folder: string, url: string | undefined, broken: string[]): Promise<Facts> {
   const n = run.quick ? 20_000 : 1_000_000
   const flags = ['--rate-limit', 'off', ...(url === undefined ? ['--test-clock'] : [])]
@@ -182,11 +191,19 @@ async function onEngine(run: Run, folder: string, url: string | undefined, broke
   if (url === undefined) {
     const db = openDatabase(join(folder, 'voucherctl.db'))
     for (const sql of statements.slice(0, -1)) db.exec(sql)
+    await requireIndexes(async (sql) => {
+      const plan = db.prepare(`explain query plan ${sql}`).all() as readonly { readonly detail: string }[]
+      return plan.map((it) => it.detail)
+    }, broken)
     db.close()
   } else {
     const client = new Client({ connectionString: url })
     await client.connect()
     for (const sql of statements) await client.query(sql)
+    await requireIndexes(async (sql, params) => {
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, [...params])
+      return rows.map((it) => it['QUERY PLAN'])
+    }, broken)
     await client.end()
   }
   const server = await startServer(run.root, folder, flags, env)
@@ -198,7 +215,7 @@ async function onEngine(run: Run, folder: string, url: string | undefined, broke
 
 export const longLists: Campaign = {
   row: 'R20',
-  name: 'long lists: every list and count with a million rows of one tenant, beside the verify of another',
+  name: 'long lists: every list, count and search with a million rows of one tenant, beside the verify of another',
 
   async run(run: Run) {
     const broken: string[] = []

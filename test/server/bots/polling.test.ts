@@ -277,7 +277,8 @@ describe('held poll', () => {
     const held = hold()
     await polls.waits(1)
     await server.deps.store.write(() => plantWebhook(bot.id))
-    expect([(await held).status, (await held).code]).toEqual([409, 'WEBHOOK_ACTIVE'])
+    expect(await held).toMatchObject({ status: 409, code: 'WEBHOOK_ACTIVE', details: { bot_id: bot.id } })
+    expect(await hold()).toMatchObject({ code: 'WEBHOOK_ACTIVE', details: { bot_id: bot.id } })
   })
 
   it('held poll does not return an update that expired while it waited', async () => {

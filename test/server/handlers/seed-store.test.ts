@@ -29,7 +29,7 @@ describe('seeds through the operator API', () => {
     expect(bots).toMatchObject([{ username: 'coffee_bot' }])
     const program = callerOf(server.send, String(applications[0]?.tokens[0]?.token))
     const [template] = (await program(contract.templates.list, {})).data.items
-    expect(template).toMatchObject({ status: 'active', issuedCount: 0, issueLimit: 100 })
+    expect(template).toMatchObject({ status: 'active', issuedCount: 0, issueLimit: 1_000_000_000 })
     const input = { template_id: String(template?.id), external_issue_id: 'one', recipient_user_id: 'user-1' }
     expect((await program(contract.vouchers.issue, input)).status).toBe(201)
     const bot = callerOf(server.send, String(bots[0]?.token))

@@ -111,7 +111,7 @@ test.each(['/healthz', '/readyz'])('%s responds under every Host and behind ever
 test('/metrics has the same text for a second, also for a refused client and the operator', async () => {
   let now = 0
   const deps = testDeps()
-  const metrics = createMetrics('memory', () => now)
+  const metrics = createMetrics(deps, () => now)
   const app = buildApp(deps, metrics, { onRequestDone: () => {}, onError: () => {} })
   onTestFinished(() => app.close())
   onTestFinished(() => deps.store.close())

@@ -83,6 +83,18 @@ it('above the limit of replay marks, the unsuccessful session with the most mark
   expect([await sessions.use('few', 'rid 0'), await sessions.use('worked', 'rid 0')]).toEqual(['replayed', 'replayed'])
 })
 
+it('size of shared sessions includes those of other processes after the next expiry sweep', async () => {
+  const store = openStore()
+  const [own, other] = [sharedSessions(store, sealing), sharedSessions(store, sealing)]
+  for (const sid of ['a', 'b']) await other.add({ sid, expiresAt: 100 })
+  await own.add({ sid: 'c', expiresAt: 50 })
+  expect([own.size(), other.size()]).toEqual([1, 2])
+  await own.deleteExpired(0)
+  expect(own.size()).toBe(3)
+  await other.deleteExpired(50)
+  expect(other.size()).toBe(2)
+})
+
 it('number of replay marks equal to the limit evicts no session', async () => {
   const sessions = sessionsWith({ sessions: 3, ridsOfSession: 10, rids: 2 })
   await sessions.add({ sid: 'a', expiresAt: 100 })

@@ -193,6 +193,8 @@ export async function stub(respond: (request: Received, index: number) => StubRe
     const index = received.push(one) - 1
     const { status = 200, body, headers: more = {}, drop } = respond(one, index)
     if (drop) return request.socket.destroy()
+    // The clock of the command is fake, and relative times count from the Date header.
+    response.sendDate = false
     response.writeHead(status, { 'content-type': 'application/json', ...more })
     return response.end(JSON.stringify(body))
   })

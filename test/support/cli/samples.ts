@@ -130,7 +130,7 @@ const mutations: Readonly<Record<string, Row>> = {
   'templates submit': [templates.submit, 'tpl_01', 'TEMPLATE_ID'],
   'vouchers issue': [vouchers.issue, '--template tpl_01 --external-id order-1 --recipient user-1', '--recipient'],
   'vouchers redeem': [vouchers.redeem, `--code ${redeemCode}`, '--code'],
-  'vouchers reverse': [vouchers.reverse, 'rdm_01', 'REDEMPTION_ID'],
+  'vouchers reverse': [vouchers.reverse, 'rdm_01', 'ID|CODE'],
   'apps link-bot': [apps.linkBot, 'app_01 --bot bot_01', '--bot'],
   'apps unlink-bot': [apps.unlinkBot, 'app_01 --bot bot_01 --yes', 'APP_ID'],
   'bots apply': [bots.apply, '--name Coffee --username coffee_bot', '--username'],

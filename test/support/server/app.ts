@@ -11,7 +11,7 @@ import { TestClock } from '../../../src/server/clock.js'
 import type { Sender } from '../../../src/server/delivery/sender.js'
 import type { Deps } from '../../../src/server/deps.js'
 import { ClientAddresses, createLimits } from '../../../src/server/limits.js'
-import { createMetrics } from '../../../src/server/observe/metrics.js'
+import { createMetrics, type Metrics } from '../../../src/server/observe/metrics.js'
 import { RequestLog } from '../../../src/server/observe/request-log.js'
 import { Snapshots } from '../../../src/server/snapshots.js'
 import { keyFileInMemory, SecureKeys } from '../../../src/server/transport/keys.js'
@@ -47,6 +47,7 @@ export const operatorKey = makeToken('opk_', seededRandom('operator'))
 export interface TestApp {
   readonly app: App
   readonly deps: Deps
+  readonly metrics: Metrics
   /** The clock of the server, which only the test advances. */
   readonly clock: TestClock
   readonly send: Send
@@ -138,7 +139,8 @@ export function testDeps(overrides: Partial<Deps> = {}): Deps & { readonly clock
 export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents> = {}): TestApp {
   const deps = testDeps(overrides)
   const errors: unknown[] = []
-  const app = buildApp(deps, createMetrics(deps.store.name), {
+  const metrics = createMetrics(deps)
+  const app = buildApp(deps, metrics, {
     onRequestDone: () => {},
     onError: (_requestId, error) => errors.push(error),
     ...events,
@@ -153,6 +155,7 @@ export function testApp(overrides: Partial<Deps> = {}, events: Partial<AppEvents
   return {
     app,
     deps,
+    metrics,
     clock: deps.clock,
     send: injectInto(app),
     operatorKey,

@@ -109,6 +109,7 @@ export class DeliveryScene {
     this.#worker = new DeliveryWorker({
       ...{ store, clock, keys, sender, slots, faults, attempts, onError },
       trueNow: () => this.trueNow,
+      onAttempt: this.server.metrics.attemptEnded,
     })
     this.snapshots.include(this.#worker)
     await this.#worker.start({ alone: true })

@@ -59,7 +59,7 @@ async function storeToken<Data extends { one_time_token?: string }>(
   return { ...problem, hint, details: { ...problem.details, bot_id: botId } }
 }
 
-const another = (botId: string) => `Make another: voucherctl bots regenerate-token ${botId} --save`
+const another = (botId: string) => `Make another: ${suggested`bots regenerate-token ${botId} --save`}.`
 
 const oneTimeToken = (botId: string) => ({ member: 'one_time_token', otherwise: another(botId) })
 

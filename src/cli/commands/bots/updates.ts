@@ -1,6 +1,7 @@
 import { bots as contract } from '../../../contract/bots.js'
 import { type Update, updateTypes } from '../../../contract/updates.js'
 import { type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
+import { createContext } from '../../command/create-context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, usage } from '../../failures/failure.js'
 import { member, toggle } from '../../flags/flags.js'
@@ -20,14 +21,14 @@ export const updates = leaf({
   endpoint: contract.updates,
   output: { properties: { items: { items: updateShape } } },
   notes: [
-    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s, encrypted 10s.',
+    'Polls as the bot. Reading confirms nothing; --offset confirms every update before it, and --follow confirms what it has printed: with its next poll, and at the end after Ctrl-C. --timeout is how long the server waits for a first update, at most 50s, encrypted 10s; with --follow, when the command ends.',
     '--follow waits a minute for a server that is away, and says so; with --retries 0 it does not. When its reader goes away, the updates since the last poll are not confirmed and come again.',
     'A bot with a webhook cannot poll (exit 6): voucherctl webhook delete BOT_ID.',
   ],
   flags: {
     offset: member('The first update to return; negative: the last N', 'N'),
     limit: member('Maximum number of updates, 1 to 100', 'N'),
-    follow: toggle('Go on until Ctrl-C, one update a line'),
+    follow: toggle('Go on until Ctrl-C or --timeout, one update a line'),
     'allowed-update': member(`Only these types from now on: ${updateTypes.join(', ')}`, 'TYPE'),
   },
   examples: [
@@ -45,21 +46,21 @@ export const updates = leaf({
     const { offset, limit, follow: goesOn, 'allowed-update': allowed_updates } = flags
     const asked = context.globals.timeout
     const longest = longestHold(context)
-    if (asked !== undefined && asked > longest * 1000) {
+    if (asked !== undefined && !goesOn && asked > longest * 1000) {
       return usage(
         `--timeout is at most ${longest}s: ${isEncrypted(context) ? 'an encrypted poll' : 'a poll'} is held no longer.`,
       )
     }
     const wanted = { limit, allowed_updates }
-    const seconds = asked === undefined ? (goesOn ? longest : 0) : Math.ceil(asked / 1000)
+    const seconds = goesOn ? longest : Math.ceil((asked ?? 0) / 1000)
     if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
-    return {
-      ok: true,
-      lines: follow(
-        polls(context, () => seconds, wanted),
-        offset,
-      ),
-    }
+    const { globals, settings, output, line } = context
+    // At the time limit the command ends as after Ctrl-C, but with 0. The timer keeps no process alive.
+    const ending = new AbortController()
+    if (asked !== undefined) setTimeout(() => ending.abort(), asked).unref()
+    const host = { ...context.host, signal: AbortSignal.any([context.host.signal, ending.signal]) }
+    const polling = polls(createContext(host, globals, settings, output, line), () => seconds, wanted)
+    return { ok: true, lines: follow(polling, offset) }
   },
 })
 

@@ -113,12 +113,12 @@ function portsOf(dir: string): readonly machine.Port[] {
         const isOurs = server !== undefined && new URL(server.base_url).port === String(SERVER_PORT)
         return isOurs ? `the local server of ${server.data_dir}` : undefined
       },
-      fix: 'Choose another port: voucherctl server start --port N.',
+      fix: 'Choose another port: `voucherctl server start --port 0` takes any free one.',
     },
     {
       name: '`voucherctl webhook listen`',
       port: LISTENER_PORT,
-      fix: 'If it is not your listener, choose another port: voucherctl webhook listen --port N.',
+      fix: 'If it is not your listener: `voucherctl webhook listen --port 0` takes any free port.',
     },
   ]
 }

@@ -1,5 +1,5 @@
 import { readFailure } from '../../../client/failure.js'
-import { isTransportError, type TransportResponse } from '../../../client/transport.js'
+import { isTransportError, type TransportError, type TransportResponse } from '../../../client/transport.js'
 import { bootstrapRequest, readBootstrap } from '../../../secure/client/negotiation.js'
 import { parseObject } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
@@ -16,7 +16,7 @@ export const ASK_MS = 2_000
 
 type RequestResult =
   | { readonly ok: true; readonly response: TransportResponse }
-  | { readonly ok: false; readonly message: string }
+  | (Pick<TransportError, 'kind' | 'message'> & { readonly ok: false })
 
 /** Sends an unencrypted GET without a credential. Returns any response, or the reason why there is none. */
 async function ask(context: Context, baseUrl: string, path: string): Promise<RequestResult> {
@@ -27,7 +27,7 @@ async function ask(context: Context, baseUrl: string, path: string): Promise<Req
     return { ok: true, response }
   } catch (error) {
     if (!isTransportError(error)) throw error
-    return { ok: false, message: error.message }
+    return { ok: false, kind: error.kind, message: error.message }
   }
 }
 
@@ -73,7 +73,7 @@ export async function reachServer(context: Context, diagnosis: SettingsDiagnosis
   const endedAt = context.host.now()
   if (!health.ok) {
     const general = 'Start it, or correct the base URL: `voucherctl profiles show --explain` says where it comes from.'
-    const fix = (await startHint(context)) ?? general
+    const fix = health.kind === 'untrusted' ? 'The check TLS below says how.' : ((await startHint(context)) ?? general)
     return { ...unasked('The server does not respond.'), server: bad(`${health.message}.`, fix) }
   }
   if (impostor !== undefined)

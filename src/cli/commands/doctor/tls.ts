@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { parseBaseUrl } from '../../../client/base-url.js'
+import { certificateFault } from '../../../client/certificate.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
 import { UNITS_MS } from '../../../values/duration.js'
@@ -42,14 +43,21 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   if ('code' in seen) return skip(`No TLS connection (${seen.code}).`)
   const days = Math.floor((Date.parse(seen.validTo) - now()) / UNITS_MS.d)
   if (seen.refusal !== undefined) {
-    const fix = seen.refusal.includes('EXPIRED')
-      ? 'Renew the certificate of the server.'
-      : 'Name its issuer in NODE_EXTRA_CA_CERTS if you trust it; else check the base URL.'
-    return bad(`The certificate is not trusted (${seen.refusal}).`, fix)
+    const fault = certificateFault(seen.refusal) ?? 'is not trusted'
+    return bad(`The certificate ${fault} (${seen.refusal}).`, cureOf(seen.refusal, `${base.hostname}:${base.port}`))
   }
   if (days < 0) return bad('The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
   const message = `The certificate is trusted, for ${numberText(days)} more days.`
   return days < RENEW_DAYS ? warn(message, 'Renew the certificate of the server.') : ok(message)
+}
+
+/** @param address of the server, which openssl asks for the certificate */
+function cureOf(refusal: string, address: string): string {
+  if (refusal.startsWith('CERT_')) return 'Renew the certificate of the server, or set the clock of this machine.'
+  const read = `openssl s_client -connect ${address} </dev/null | openssl x509`
+  return refusal === 'ERR_TLS_CERT_ALTNAME_INVALID'
+    ? `Use a name of the certificate in the base URL: \`${read} -noout -ext subjectAltName\`.`
+    : `If you trust it, save it, or ask for the one of its authority: \`${read} >server.pem\`. Then name it before each start: \`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"\`.`
 }
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }

@@ -4,7 +4,7 @@ import { platformActivity } from '../../../contract/platform/activity.js'
 import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
-import { startHint } from '../../command/local-advice.js'
+import { restartHint, startHint } from '../../command/local-advice.js'
 import { findRunningServers, isAddressOf } from '../../config/local-server.js'
 import { type Failure, fail, suggested } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
@@ -47,10 +47,11 @@ export const open: Leaf = leaf({
 })
 
 /** Refuses, without a call, a server that is known to have no page. */
-function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failure | undefined {
+function refuseWithoutPage(context: Context, baseUrl: string): Failure | undefined {
+  const { host, settings } = context
   const running = findRunningServers(host, settings.config)
   const local = running.find((it) => it.base_url === baseUrl || isAddressOf(it, baseUrl))
-  if (local?.operator_key_file === null) return withoutOperator(baseUrl)
+  if (local?.operator_key_file === null) return withoutOperator(context, baseUrl)
   // A server that listens on all interfaces can also be reached at a loopback address.
   const { hostname, secure } = parseBaseUrl(local?.base_url ?? baseUrl)
   if (!secure && isLoopbackHost(hostname)) return undefined
@@ -61,26 +62,26 @@ function refuseWithoutPage({ host, settings }: Context, baseUrl: string): Failur
       'Start a server here: `voucherctl server start --detach`. Then name its URL with --base-url.',
     )
   }
-  const hint = 'Stop it, and start it without --host: `voucherctl server start --detach`.'
-  return pageOff(`Other machines can reach the server on ${baseUrl}, so it has no page.`, hint)
+  return pageOff(`Other machines can reach the server on ${baseUrl}, so it has no page.`, restartHint(context, ''))
 }
 
-const withoutOperator = (baseUrl: string) =>
+const withoutOperator = (context: Context, baseUrl: string) =>
   pageOff(
     `The server on ${baseUrl} runs without the operator API, so it has no page.`,
-    'Stop it, and start it with the operator API: `voucherctl server start --detach --operator on`.',
+    restartHint(context, ' --operator on') ??
+      'Stop it, then start it: `voucherctl server start --detach --operator on`.',
   )
 
 /** The failure that a server without a page returns, with a reason that is known on this machine. */
-const pageOff = (message: string, hint: string): Failure => ({
-  ...fail('INVALID_INPUT', message, hint),
+const pageOff = (message: string, hint: string | undefined): Failure => ({
+  ...fail('INVALID_INPUT', message, hint ?? null),
   code: 'PAGE_OFF',
 })
 
 /** Adds the command that starts a server with a page to the failure. */
 async function explain(context: Context, baseUrl: string, failure: Failure): Promise<Failure> {
   const { code } = failure
-  if (code === 'ROUTE_NOT_FOUND') return withoutOperator(baseUrl)
+  if (code === 'ROUTE_NOT_FOUND') return withoutOperator(context, baseUrl)
   const { hint } = failure
   const start = suggested`server start --detach --port ${String(parseBaseUrl(baseUrl).port)}`
   if (code === 'CREDENTIAL_REQUIRED') return { ...failure, hint: `${hint} If no server runs there: ${start}.` }

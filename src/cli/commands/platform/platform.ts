@@ -115,12 +115,14 @@ export const platform: Group = {
     callLeaf({
       name: 'find',
       endpoint: platformActing.find,
-      notes: [
-        'An own id of a voucher is found in the newest 1,000 templates, a recipient in the newest 1,000 vouchers.',
-      ],
-      positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or start of a name', ask: 'What to find' },
+      notes: ['Names and update ids are looked for in the newest 1,000 records, everything else in all.'],
+      positional: { name: 'TEXT', summary: 'Code, id, own id, user, username or word of a name', ask: 'What to find' },
       examples: ['voucherctl platform find user-42'],
-      view: { members: ['kind', 'id', 'name', 'detail'], empty: 'Nothing was found.' },
+      view: {
+        headline: ({ items, note }) => (items.length > 0 ? (note ?? undefined) : undefined),
+        members: ['kind', 'id', 'name', 'detail'],
+        body: ({ items, note }) => (items.length > 0 ? undefined : `Nothing was found.\n${note ?? ''}`),
+      },
     }),
     templates,
     platformBots,

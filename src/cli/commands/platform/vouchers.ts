@@ -3,14 +3,14 @@ import {
   type VoucherHistory,
   voucherHistory,
 } from '../../../contract/platform/voucher-history.js'
-import { kindOfId } from '../../../contract/record-kinds.js'
 import { durationMs } from '../../../values/duration.js'
 import { defined } from '../../../values/json.js'
 import { type Group, leaf, OPERATOR_NOTE } from '../../command/leaf.js'
 import { fetchList, pageFlags } from '../../command/paging.js'
 import { at, member } from '../../flags/flags.js'
 import { moment, parseTime } from '../../flags/time.js'
-import { credentialFlags, credentialOf, readTyped } from '../../prompts/credential-input.js'
+import { anyVoucher } from '../../prompts/credential-input.js'
+import { idByExternalId, readVoucher } from '../../prompts/find-voucher.js'
 import { drawHistory } from './voucher-timeline.js'
 
 /** Flag whose value stays as typed, so that the message of an empty list can repeat it. */
@@ -52,22 +52,19 @@ export const platformVouchers: Group = {
     leaf({
       name: 'show',
       summary: contract.voucher.summary,
-      alsoCalls: { 'platform.voucher': '', 'platform.findVoucher': '--code' },
+      alsoCalls: { 'platform.voucher': '', 'platform.findVoucher': '--code', 'platform.vouchers': '--external-id' },
       output: voucherHistory,
       notes: [
         'Verifications and replays are known since the server started, from its last 1000 requests; the store holds all other events.',
         'Codes and QR data are secrets: they are asked for on a terminal, and - reads them from stdin.',
         OPERATOR_NOTE,
       ],
-      positional: {
-        name: 'ID|CODE',
-        summary: 'Voucher id, redeem code or QR data, or - to read it from stdin',
-        member: 'credential',
-      },
-      flags: credentialFlags,
+      positional: { ...anyVoucher.operand, summary: `Voucher or ${anyVoucher.operand.summary}`, member: 'credential' },
+      flags: anyVoucher.flags,
       examples: [
         'voucherctl platform vouchers show vch_01JC…',
         { command: 'scan | voucherctl platform vouchers show -', comment: 'By its code' },
+        'voucherctl platform vouchers show --external-id order-1001',
       ],
       view: {
         headline: ({ voucher }: VoucherHistory) => `Voucher ${voucher.id} is ${voucher.status}.`,
@@ -75,15 +72,13 @@ export const platformVouchers: Group = {
         key: 'voucher.id',
       },
       run: async (context, { positional, flags }) => {
-        const question = { text: 'Voucher id, redeem code or QR data', instead: 'ID|CODE' }
-        const typed = await readTyped(context, positional, flags, question)
-        if (!typed.ok) return typed
-        const { value } = typed
-        if (kindOfId(value) !== undefined && flags.code === undefined && flags['qr-token'] === undefined) {
-          return context.call(contract.voucher, { voucherId: value })
-        }
-        const credential = credentialOf(context, value, flags)
-        return credential.ok ? context.call(contract.findVoucher, { credential: credential.value }) : credential
+        const named = await readVoucher(context, positional, flags)
+        if (!named.ok) return named
+        const wanted = named.value
+        if ('credential' in wanted) return context.call(contract.findVoucher, wanted)
+        if ('id' in wanted) return context.call(contract.voucher, { voucherId: wanted.id })
+        const found = await idByExternalId(context, wanted.externalId, 'id')
+        return found.ok ? context.call(contract.voucher, { voucherId: found.value }) : found
       },
     }),
   ],

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isTransportError } from '../../../client/transport.js'
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { kindOf } from '../../../contract/secrets.js'
 import { makeClientKeyPair } from '../../../secure/client/key.js'
@@ -52,7 +53,7 @@ interface WalkStepSuccess<Value> {
   readonly request?: HttpRequest
   readonly outerResponse?: HttpResponse
 }
-type WalkStepFailure = Pick<SecureFailure, 'ok' | 'outerResponse'> & { readonly code: string; readonly message: string }
+type WalkStepFailure = Pick<SecureFailure, 'ok' | 'outerResponse' | 'cause'> & Record<'code' | 'message', string>
 type WalkStepResult<Value> = WalkStepSuccess<Value> | WalkStepFailure
 
 /** Failure codes for a missing response: network failures, with exit code 9. */
@@ -85,7 +86,7 @@ class Walk {
       ms,
       request_bytes: outerResponse === undefined ? null : bytesOf(request?.body),
       response_bytes: outerResponse === undefined ? null : bytesOf(outerResponse.body),
-      result: ok ? verdict.result : verdict.message,
+      result: ok ? verdict.result : isTransportError(verdict.cause) ? `${verdict.cause.message}.` : verdict.message,
       code: ok ? null : verdict.code,
     })
     return ok ? verdict.value : undefined

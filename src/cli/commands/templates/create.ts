@@ -115,7 +115,7 @@ export const create = leaf({
     const created = await createTemplate(context, definition.value, bot)
     if (!given.submit) return created
     // In a dry run there is no id yet, so plan the second call with a placeholder.
-    if (!created.ok) return 'plan' in created ? submitTemplate(context, 'TEMPLATE_ID', bot) : created
+    if (!created.ok) return 'plan' in created ? submitTemplate(context, 'tpl_NEW', bot) : created
     const { id } = created.data
     const submitted = await submitTemplate(context, id, bot)
     if (submitted.ok || 'plan' in submitted) return submitted

@@ -1,5 +1,6 @@
 import { bots as botContract } from '../../../contract/bots.js'
 import { templates as contract, type Template } from '../../../contract/templates.js'
+import { didYouMean } from '../../../values/closest.js'
 import { asMembers } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { type Failure, fail, suggested } from '../../failures/failure.js'
@@ -54,6 +55,8 @@ export async function findTemplate(
   const found = await findByExternalId(context, name, bot)
   if (!found.ok) return found
   if (found.data !== undefined) return { ok: true, data: found.data }
-  const hint = `${suggested`templates list`} shows the templates of this application.`
+  const listed = await fetchPage(context, bot, {})
+  const near = didYouMean(name, listed.ok ? listed.data.items.map((it) => it.externalTemplateId) : [], '')
+  const hint = `${near} ${suggested`templates list`} shows the templates of this application.`.trimStart()
   return { ...fail('UNEXPECTED', `No template has the id or external id ${name}.`, hint), code: 'TEMPLATE_NOT_FOUND' }
 }

@@ -1,8 +1,15 @@
+import { kindOfId } from '../../../contract/record-kinds.js'
 import { vouchers as contract, type Redemption } from '../../../contract/vouchers.js'
 import { callLeaf, type Group, type LazyNode, leaf } from '../../command/leaf.js'
 import { suggested } from '../../failures/failure.js'
-import { at, member } from '../../flags/flags.js'
-import { credentialFlags, credentialOperand, readCredential, secret } from '../../prompts/credential-input.js'
+import { at, member, text } from '../../flags/flags.js'
+import {
+  anyVoucher,
+  credentialFlags,
+  credentialOperand,
+  readCredential,
+  secret,
+} from '../../prompts/credential-input.js'
 import type { FileCommand } from './file-commands.js'
 import { isReplay, type ReplayMembers, replaySentence, replayShape, withRedemptionReplay } from './replay.js'
 import { verify } from './verify.js'
@@ -13,11 +20,6 @@ const redemptionOrReplay = { anyOf: [contract.redeem.output, replayShape] }
 const trusted =
   'Redemption and reversal are called only from trusted servers, each with its own idempotency key. A repeat of the same action reuses its key: --idempotency-key.'
 
-const redemptionId = {
-  name: 'REDEMPTION_ID',
-  summary: 'Redemption id that redeem returned, rdm_…',
-  ask: 'Redemption id',
-}
 const redemptionMembers = [
   'id',
   'status',
@@ -31,6 +33,10 @@ const redemptionMembers = [
   'voucher.status',
   'voucher.redeemable',
 ]
+
+/** Suggests a reversal. An id without the prefix of a kind would be taken for a code. */
+const reversalOf = (id: string) =>
+  kindOfId(id) === undefined ? suggested`vouchers reverse --redemption ${id}` : suggested`vouchers reverse ${id}`
 
 /** A command for a file of vouchers, loaded on demand: these commands are as large as the rest of the group. */
 const fileCommand = (name: FileCommand): LazyNode => ({
@@ -68,7 +74,7 @@ export const vouchers: Group = {
             ? replaySentence(redemption, redemption.redeemedAt)
             : `Redeemed the voucher that ends in ${redemption.voucher.codeHint}.`,
         members: redemptionMembers,
-        next: (it) => (isReplay(it) ? undefined : `To take it back: ${suggested`vouchers reverse ${it.id}`}`),
+        next: (it) => (isReplay(it) ? undefined : `To take it back: ${reversalOf(it.id)}`),
       },
       run: async (context, { positional, flags, input }) => {
         const credential = await readCredential(context, positional, flags)
@@ -80,7 +86,6 @@ export const vouchers: Group = {
     callLeaf({
       name: 'redemption',
       endpoint: contract.redemption,
-      positional: redemptionId,
       examples: ['voucherctl vouchers redemption rdm_01JC…'],
       view: { headline: (it) => `Redemption ${it.status}.`, members: redemptionMembers },
     }),
@@ -89,9 +94,19 @@ export const vouchers: Group = {
       endpoint: contract.reverse,
       output: redemptionOrReplay,
       notes: [trusted, 'The voucher can be redeemed again while it is valid. The quota of the template stays used.'],
-      positional: redemptionId,
-      flags: { reason: member('Why, at most 200 characters', 'TEXT'), metadata: member('Your own data') },
-      examples: ['voucherctl vouchers reverse rdm_01JC… --reason "wrong article"'],
+      alsoCalls: { 'vouchers.verify': '--code', 'platform.vouchers': '--external-id' },
+      positional: { ...anyVoucher.operand, member: 'redemptionId' },
+      flags: {
+        ...anyVoucher.flags,
+        redemption: at('redemptionId', text('ID|-', 'The same, always as a redemption id')),
+        reason: member('Why, at most 200 characters', 'TEXT'),
+        metadata: member('Your own data'),
+      },
+      examples: [
+        'voucherctl vouchers reverse rdm_01JC… --reason "wrong article"',
+        { command: 'scan | voucherctl vouchers reverse -', comment: 'By its code; also needs vouchers:verify' },
+        'voucherctl vouchers reverse --external-id order-1001',
+      ],
       view: {
         headline: (redemption: Redemption & ReplayMembers) =>
           isReplay(redemption)
@@ -99,8 +114,11 @@ export const vouchers: Group = {
             : `Reversed. The voucher is ${redemption.voucher.redeemable ? 'redeemable again' : redemption.voucher.status}.`,
         members: redemptionMembers,
       },
-      run: async (context, { input }) => {
-        const reversed = await context.call(contract.reverse, input)
+      run: async (context, { positional, flags, input }) => {
+        const { findRedemption } = await import('../../prompts/find-voucher.js')
+        const found = await findRedemption(context, positional, flags)
+        if (!found.ok) return found
+        const reversed = await context.call(contract.reverse, { ...input, redemptionId: found.value })
         return reversed.ok && reversed.replayed ? withRedemptionReplay(context, reversed) : reversed
       },
     }),

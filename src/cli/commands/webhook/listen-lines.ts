@@ -47,23 +47,38 @@ export class LineQueue {
   }
 
   async #print(): Promise<void> {
-    const { output, host } = this.#context
-    const { secrets, secretLine, insecure, respond } = this.#options
+    const { output } = this.#context
+    const { insecure } = this.#options
     const forPeople = output.options.format === 'table' && output.options.fields === undefined
     const screen = await output.screen()
     for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      if (forPeople) {
-        output.say(lineOf(event, insecure, screen))
-        const isUnauthorized = event.update !== null && event.status === 401 && respond === undefined
-        const why = isUnauthorized ? OTHER_SECRET : whyOf(event, secrets)
-        if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
-        // On a separate line that is not wrapped, for a copy into a shell.
-        if (isUnauthorized && secretLine !== undefined) output.notice(INDENT + secretLine)
-        await host.stdout.settled?.()
-      } else await output.printLine(documentOf(event, insecure))
+      const advice = this.#adviceOn(event)
+      if (forPeople) await this.#printForPeople(event, advice, screen)
+      else {
+        if (advice.length > 0) output.warn(advice.join('\n'))
+        await output.printLine(documentOf(event, insecure))
+      }
       if (this.#waiting.length < WAITING_MAX / 2) for (const go of this.#resumes.splice(0)) go()
     }
     this.#printing = undefined
+  }
+
+  async #printForPeople(event: RequestEvent, advice: readonly string[], screen: Screen): Promise<void> {
+    const { output, host } = this.#context
+    const { secrets, insecure } = this.#options
+    const [otherSecret, secretLine] = advice
+    output.say(lineOf(event, insecure, screen))
+    const why = otherSecret === undefined ? whyOf(event, secrets) : `hint: ${otherSecret}`
+    if (why !== undefined) output.notice(below(plainLine(why), widthOf(host.stderr)))
+    if (secretLine !== undefined) output.notice(INDENT + secretLine)
+    await host.stdout.settled?.()
+  }
+
+  /** For a 401 of the application to a verified delivery: that its secret differs, and the line that gives it the secret. */
+  #adviceOn({ update, status }: RequestEvent): readonly string[] {
+    const { secretLine, respond } = this.#options
+    if (update === null || status !== 401 || respond !== undefined) return []
+    return secretLine === undefined ? [OTHER_SECRET] : [OTHER_SECRET, secretLine]
   }
 }
 
@@ -150,9 +165,8 @@ function lineOf(event: RequestEvent, insecure: boolean, screen: Screen): string 
   return parts.filter((it) => it !== '').join(' ')
 }
 
-/** A 401 of the application to a delivery that the listener has verified. */
 const OTHER_SECRET =
-  'hint: The signature was right, so the secret of the application differs. Start it with the secret of this listener.'
+  'The signature was right, so the secret of the application differs. Start it with the secret of this listener.'
 
 function whyOf(event: RequestEvent, secrets: readonly string[]): string | undefined {
   if (event.failure !== null) return `${event.reason}: ${event.failure}`

@@ -152,7 +152,9 @@ export const listen = leaf({
     const secrets = isKept ? await keptSecret(host) : named
     if (!secrets.ok) return secrets
     const [file = '-', ...others] = isKept ? [keptSecretFile(host)] : files
-    const hasLine = file !== '-' && others.length === 0 && (flags['forward-to'] !== undefined || flags.route.length > 0)
+    // With --bot the first secret signs.
+    const isSole = flags.bot !== undefined || others.length === 0
+    const hasLine = file !== '-' && isSole && (flags['forward-to'] !== undefined || flags.route.length > 0)
     const line = hasLine ? lineOfSecret(resolve(host.cwd, file)) : undefined
     return receive(context, flags, { secrets: secrets.value, secretLine: line })
   },
@@ -291,8 +293,13 @@ function writeReady(path: string, { url, port }: Listener): Failure | undefined 
 }
 
 /** Prints that the listener is ready and what it does, even if stderr is not a terminal. */
-function showReady({ output }: Context, flags: ListenFlags, url: string, { dir, secretLine }: Tools): void {
-  if (output.options.format !== 'table') return
+function showReady({ output, host }: Context, flags: ListenFlags, url: string, { dir, secretLine }: Tools): void {
+  const app = secretLine === undefined ? [] : ['The application needs the secret of this listener:', `  ${secretLine}`]
+  if (output.options.format !== 'table') {
+    // A script reads stderr only for the error object.
+    if (app.length > 0 && host.stderr.isTTY === true) output.notice(app.join('\n'))
+    return
+  }
   const named = flags.route.filter(({ kind }) => kind !== 'jq').map(({ condition }) => condition)
   const unknown = [...flags.expect.keys(), ...named].filter(
     (it) => !updateTypes.some((type) => matchesWildcard(it, type)),
@@ -310,7 +317,7 @@ function showReady({ output }: Context, flags: ListenFlags, url: string, { dir, 
     [
       `Ready on ${url}. Ctrl-C stops it.`,
       where === '' ? responses : `Forwards ${where}.`,
-      ...(secretLine === undefined ? [] : [`The application needs the secret: ${secretLine}`]),
+      ...app,
       `Inbox: ${dir}`,
       'Details of a delivery: `voucherctl webhook inbox show`',
       ...(inboxBytes(dir) > INBOX_BYTES_LARGE

@@ -239,7 +239,7 @@ function failureOf(result: PostResult, fault: FaultName | undefined, { host }: U
 }
 
 const refusedHint = (status: number) =>
-  status === 401 || status === 403 ? 'Both sides need the same secret: `voucherctl webhook verify --explain`.' : null
+  status === 401 || status === 403 ? 'Both sides need the same secret: `voucherctl webhook verify --help`.' : null
 
 function lineOf(sent: SentDelivery | RequestedUpdate): string {
   if ('bot_id' in sent)

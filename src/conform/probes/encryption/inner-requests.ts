@@ -46,6 +46,7 @@ const passedHeaders = [
   'content-type',
   'retry-after',
   'x-request-id',
+  'date',
   'idempotent-replayed',
   'ratelimit',
   'ratelimit-policy',

@@ -15,7 +15,7 @@ import {
 } from '../../../../src/cli/commands/doctor/machine.js'
 import { clockOf } from '../../../../src/cli/commands/doctor/server.js'
 import { checkTls } from '../../../../src/cli/commands/doctor/tls.js'
-import { expiredHooksExampleCom } from '../../../server/delivery/certificates.js'
+import { expiredHooksExampleCom, hooksExampleCom } from '../../../server/delivery/certificates.js'
 import { cli, type Given, type Ran, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
@@ -357,7 +357,22 @@ describe('doctor on a server', () => {
   test('doctor fails for an untrusted or expired certificate and for disabled certificate checks', async () => {
     const baseUrl = `https://127.0.0.1:${await listen(createHttps(selfSigned))}`
     const found = await doctor({ env: at(baseUrl) })
-    expect(found.check('TLS')).toMatchObject({ status: 'fail', fix: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
+    expect(found.check('TLS')).toMatchObject({
+      status: 'fail',
+      message: 'The certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).',
+      fix: expect.stringContaining('`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"`'),
+    })
+    expect(found.check('server')?.fix).toBe('The check TLS below says how.')
+    const other = `https://127.0.0.1:${await listen(createHttps(hooksExampleCom))}`
+    const elsewhere = await checkTls(
+      { env: {}, now: Date.now },
+      {
+        ...{ mode: 'off', timeoutMs: 60_000 },
+        ...{ baseUrl: other, ca: hooksExampleCom.cert },
+      },
+    )
+    expect(elsewhere.message).toBe('The certificate is for another host name (ERR_TLS_CERT_ALTNAME_INVALID).')
+    expect(elsewhere.fix).toContain('subjectAltName')
     const careless = await doctor({ env: at(baseUrl, { NODE_TLS_REJECT_UNAUTHORIZED: '0' }) })
     expect(careless.check('TLS')?.message).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0')
     const trusting = { baseUrl, mode: 'off', timeoutMs: 60_000, ca: selfSigned.cert } as const
@@ -371,7 +386,7 @@ describe('doctor on a server', () => {
     expect((await checkTls({ env: {}, now: () => ends + 86_400_000 }, trusting)).status).toBe('fail')
     const expired = `https://127.0.0.1:${await listen(createHttps(expiredHooksExampleCom))}`
     const gone = await checkTls(today, { ...trusting, baseUrl: expired, ca: expiredHooksExampleCom.cert })
-    expect(gone).toMatchObject({ status: 'fail', fix: 'Renew the certificate of the server.' })
+    expect(gone).toMatchObject({ status: 'fail', fix: expect.stringMatching(/^Renew the certificate/) })
   })
 
   test('doctor fails for a wrong pin, and for required encryption that the server has disabled', async () => {

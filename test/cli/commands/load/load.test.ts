@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { templateBody } from '../../../../src/contract/openapi/template-body.js'
+import { built } from '../../../support/cli/built-cli.js'
 import {
   cli,
   type Received,
@@ -11,6 +13,7 @@ import {
   success,
   temporaryDir,
 } from '../../../support/cli/cli.js'
+import { wordsOf } from '../../../support/cli/runnable.js'
 import { issuedVoucher, redemption, verification } from '../../../support/cli/samples.js'
 import { type CliServer, cliServer } from '../../../support/cli/server.js'
 import { closedPort } from '../../../support/closed-port.js'
@@ -122,6 +125,39 @@ test('load counts refused calls by code, and exits with 1 if no call succeeded',
   expect(stdout).toMatch(/^verify +20 +20 +0(?: +-){5}$/m)
   expect(stdout).toContain('Failed\n        20  verify    RATE_LIMITED\n')
 })
+
+test('load exits with 1 after a used-up quota, and names commands that make a template for it', async () => {
+  const home = temporaryDir()
+  const voucherctl = (args: readonly string[]) => built.run(args, home, { ...server.env })
+  const template = { ...templateBody, external_template_id: `small-${serial()}`, issue_limit: 8 }
+  const created = await server.client.templates.create(template)
+  const id = created.ok ? created.data.id : ''
+  await server.client.templates.submit({ templateId: id })
+  await server.client.platform.approveTemplate({ templateId: id })
+  const load = ['load', '--rate', '400', '--duration', '50ms', '--seed', '1', '--template']
+  const spent = await voucherctl([...load, id, '--json'])
+  expect([spent.exit, JSON.parse(spent.stdout)]).toMatchObject([
+    1,
+    { ok: false, all: { succeeded: expect.any(Number) } },
+  ])
+  expect(JSON.parse(spent.stdout).all.errors).toEqual({ TEMPLATE_QUOTA_EXHAUSTED: expect.any(Number) })
+  expect(JSON.parse(spent.stdout).all.succeeded).toBeGreaterThan(0)
+  const [, create = '', approve = ''] = /`voucherctl ([^`]+)`.*`voucherctl ([^`]+)`/.exec(spent.stderr) ?? []
+  for (const line of [create, approve]) expect((await voucherctl(wordsOf(line))).exit, line).toBe(0)
+  expect((await voucherctl([...load, 'load'])).exit).toBe(0)
+  // Before a run, the refusal itself ends the command, with the same advice.
+  const before = await voucherctl([...load, id])
+  expect([before.exit, before.stderr]).toEqual([6, expect.stringContaining(create)])
+})
+
+test.each(['TEMPLATE_VALIDITY_ENDED', 'VOUCHER_EXPIRED', 'VOUCHER_NOT_YET_VALID'])(
+  'load exits with 1 if calls fail with %s, which says nothing about the server',
+  async (code) => {
+    const { baseUrl } = await platform((_, index) => (index < 12 ? undefined : refusal(409, code)))
+    const { exit, stderr } = await cli(`${short} --mix verify=100`, atPlatform(baseUrl))
+    expect([exit, stderr]).toEqual([1, expect.stringContaining('`voucherctl templates create ')])
+  },
+)
 
 test('load on a terminal explains after a 429 how to start a local server without limits', async () => {
   const { baseUrl } = await platform((_, index) => (index < 3 ? undefined : refusal(429, 'RATE_LIMITED')))

@@ -14,6 +14,7 @@ test.each([
   ['a code from stdin', ['-'], { stdin: `${redeemCode}\n` }, find],
   ['a code at a prompt', [], { terminal: true, replies: [redeemCode] }, find],
   ['a code of --code', ['--code', redeemCode], {}, find],
+  ['the id of a redemption', ['rdm_01'], {}, { ...show, path: '/_platform/v1/vouchers/rdm_01' }],
 ])('platform vouchers show finds a voucher by %s', async (_what, args, given, expected) => {
   const { baseUrl, received } = await stub(() => success(voucherHistory))
   const ran = await cli(['platform', 'vouchers', 'show', ...args, '-q', '--base-url', baseUrl], {
@@ -23,6 +24,28 @@ test.each([
   expect([ran.exit, ran.stdout]).toEqual([0, 'vch_01\n'])
   expect(received.map(called)).toEqual([expected])
   expect(ran.stderr).not.toContain(redeemCode)
+})
+
+test('platform vouchers show finds the only voucher of an external id', async () => {
+  const found = [pageOf(voucher), pageOf(), pageOf(voucher, { ...voucher, id: 'vch_02' })]
+  const { baseUrl, received } = await stub(({ path }) =>
+    success(path.includes('?') ? found.shift() : { ...voucherHistory, voucher }),
+  )
+  const run = () => cli(`platform vouchers show --external-id order-1 -q --base-url ${baseUrl}`, { env: secrets })
+  const [one, none, several] = [await run(), await run(), await run()]
+  expect([one.exit, one.stdout, none.exit, several.exit]).toEqual([0, `${voucher.id}\n`, 5, 2])
+  expect(received.map((it) => it.path).slice(0, 2)).toEqual([
+    '/_platform/v1/vouchers?external_issue_id=order-1&limit=100',
+    `/_platform/v1/vouchers/${voucher.id}`,
+  ])
+  expect(none.stderr).toContain('No voucher has the external id order-1. (VOUCHER_NOT_FOUND)')
+  expect(several.stderr).toContain(`Several vouchers have the external id order-1: ${voucher.id}, vch_02.`)
+})
+
+test('platform vouchers show repeats the id of an unknown redemption', async () => {
+  const { baseUrl } = await stub(() => refusal(404, 'VOUCHER_NOT_FOUND'))
+  const { stderr } = await cli(`platform vouchers show rdm_01 --base-url ${baseUrl}`, { env: secrets })
+  expect(stderr).toContain('not found: rdm_01')
 })
 
 test('platform vouchers show names the kind of an id that belongs to no voucher', async () => {

@@ -25,7 +25,8 @@ import { rowLinesOf } from '../../../support/store/move.js'
 
 let home: string
 const inHome = (args: string, given: Given = {}) => cli(args, { home, ...given })
-const errorOf = (stderr: string) => (JSON.parse(stderr) as { error: { code: string; message: string } }).error
+const errorOf = (stderr: string) =>
+  (JSON.parse(stderr) as { error: { code: string; hint: string; message: string } }).error
 
 /** Creates the data folder of a stopped server with some applications. */
 async function makeStore(name: string, applications = 3): Promise<string> {
@@ -185,7 +186,7 @@ describe('server export', () => {
     const { exit, stderr } = await inHome(`server export --data ${source} --json`)
     await store.close()
     expect([exit, errorOf(stderr).code]).toEqual([1, 'DATA_FOLDER_IN_USE'])
-    expect(errorOf(stderr).message).toContain('voucherctl server stop')
+    expect(errorOf(stderr).hint).toContain(`\`voucherctl server stop --data ${source}\``)
   })
 
   test.each(['{home}/nowhere/x', '{home}', '/dev/null'])(
@@ -236,7 +237,7 @@ describe('server import', () => {
       const target = folderWithKeys(name as string, source)
       const { exit, stdout, stderr } = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
       expect([exit, stderr]).toEqual([0, ''])
-      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 5 })
+      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 6 })
       const again = await inHome(`server export --data ${target}`)
       expect(rowLinesOf(again.stdout)).toEqual(rowLinesOf(text))
       expect(statSync(join(target, 'voucherctl.db')).mode & 0o777).toBe(0o600)

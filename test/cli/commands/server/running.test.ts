@@ -204,3 +204,34 @@ describe('an expired account JWT', () => {
     expect(stderr).toContain(`\`voucherctl login --local --account me --data ${dir} --base-url ${baseUrl}\``)
   })
 })
+
+describe('a server without a test clock', () => {
+  const advance = 'platform clock advance --in 1d --json'
+  const withoutClock = () => localStub(() => refusal(409, 'TEST_CLOCK_OFF'))
+  const restart = (stop: string, start: string) =>
+    `Stop the server: \`voucherctl server stop${stop}\`. Then start it with --test-clock, and keep its other flags: \`voucherctl server start --detach${start} --test-clock\`.`
+
+  test.each([
+    ['the folder of the profile', true, 'sqlite'],
+    ['another folder', false, 'sqlite'],
+    ['no folder, but memory', false, 'memory'],
+  ])('hint stops it and starts it again on its port, on %s', async (_where, isOfProfile, store) => {
+    const home = temporaryDir()
+    const { baseUrl } = await withoutClock()
+    const { dir } = register(home, baseUrl, { store })
+    if (isOfProfile) storeProfile(home, { base_url: baseUrl, data_dir: dir })
+    const { exit, stderr } = await cli(`${advance} --base-url ${baseUrl}`, { home, env: secrets })
+    const data = isOfProfile ? '' : ` --data ${dir}`
+    const port = ` --port ${new URL(baseUrl).port}`
+    expect([exit, errorOf(stderr).hint]).toEqual([
+      6,
+      restart(data, `${store === 'memory' ? ' --memory' : data}${port}`),
+    ])
+  })
+
+  test('hint for an unknown server says generally to stop it first', async () => {
+    const { baseUrl } = await withoutClock()
+    const { stderr } = await cli(`${advance} --base-url ${baseUrl}`, { env: secrets })
+    expect(errorOf(stderr).hint).toMatch(/^Stop it \(`voucherctl server stop`\), then start it: `.* --test-clock`\.$/)
+  })
+})

@@ -1,4 +1,5 @@
-import type { FoundRecord } from '../../../../contract/platform/acting.js'
+import type { OutputOf } from '../../../../contract/endpoint.js'
+import type { FoundRecord, platformActing } from '../../../../contract/platform/acting.js'
 import type { Result } from '../../api.js'
 import { type Column, Failed, Heading, PlantedFault, Status, Table, Time } from '../../components.js'
 import { makeCall } from '../../make-call.js'
@@ -13,7 +14,7 @@ import { entryLink } from '../../stream-view.js'
 
 interface Found {
   /** Null for a listener, which has no records. */
-  readonly records: Result<{ readonly items: readonly FoundRecord[] }> | null
+  readonly records: Result<OutputOf<typeof platformActing.find>> | null
   readonly entries: readonly Entry[]
 }
 
@@ -52,7 +53,7 @@ export function FindView() {
               columns={columns}
               rows={records.data.items}
               keyOf={(it) => `${it.kind} ${it.id}`}
-              empty="No record has this code, id or name."
+              empty={`No record has this code, id or name. ${records.data.note ?? ''}`}
             />
           ) : (
             Failed({ failure: records })

@@ -48,7 +48,7 @@ export function actionsOn({ id, applicationId, redemptionId, validUntil }: Vouch
       label: 'Jump to its expiry',
       refusal: features.value?.test_clock
         ? Date.parse(validUntil) <= serverNow() && 'It has expired, and a test clock does not move backward.'
-        : 'This server has no test clock: start one with voucherctl server start --test-clock.',
+        : 'This server has no test clock: stop it, then run voucherctl server start --test-clock.',
       note: 'Moves the clock of the whole server: other vouchers may expire too.',
       calls: () => [{ endpoint: 'platform.setClock', input: { now: validUntil } }],
       outcome: () => done('The clock moved.'),
