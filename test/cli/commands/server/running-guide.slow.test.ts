@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
+import { contract } from '../../../../src/contract/index.js'
 import { built, firstLine } from '../../../support/cli/built-cli.js'
-import { temporaryDir } from '../../../support/cli/cli.js'
+import { redeemCode, temporaryDir } from '../../../support/cli/cli.js'
 import { fileOfGuide, withReplaced } from '../../../support/guide-files.js'
+import { sendTo } from '../../../support/server/client.js'
+import { newTenant } from '../../../support/server/tenant.js'
 import { findProgram, noProgram } from '../../../support/system-programs.js'
 
 const STATE = '/var/lib/voucherctl'
@@ -60,18 +64,25 @@ interface Alerts {
 it('the alerts name metrics and labels that the server has', async () => {
   const child = built.start(['server', 'start', '--memory', '--port', '0', '--json'], temporaryDir())
   onTestFinished(() => void child.kill('SIGKILL'))
-  const { base_url: baseUrl } = JSON.parse(await firstLine(child))
+  const { base_url: baseUrl, operator_key_file: keyFile } = JSON.parse(await firstLine(child))
+  const agent = new http.Agent()
+  const tenant = await newTenant({ send: sendTo(baseUrl, agent), operatorKey: readFileSync(keyFile, 'utf8').trim() })
+  // A family without a label value has no series.
+  expect(
+    (await tenant.runtime(contract.vouchers.redeem, { credential: { type: 'redeem_code', value: redeemCode } })).status,
+  ).toBe(404)
   const metrics = await (await fetch(`${baseUrl}/metrics`)).text()
   const source = readFileSync('src/server/observe/metrics.ts', 'utf8')
   expect(parse(fileOfGuide('running', 'prometheus.yaml'))).toMatchObject({ rule_files: ['alerts.yaml'] })
   const { groups } = parse(fileOfGuide('running', 'alerts.yaml')) as Alerts
   const rules = groups.flatMap((it) => it.rules)
   expect(rules.length).toBeGreaterThan(5)
-  const selectors = rules.flatMap(({ expr }) => [...expr.matchAll(/(voucherctl_\w+)(?:\{(\w+)=)?/g)])
-  const missing = selectors.filter(([, name = '', label = '']) => {
+  const selectors = rules.flatMap(({ expr }) => [...expr.matchAll(/(voucherctl_\w+)(?:\{(\w+=)(~?)("[^"]*"))?/g)])
+  const missing = selectors.filter(([, name = '', label = '', isPattern, value = '']) => {
     // Families of PostgreSQL have no series on SQLite.
     if (name.startsWith('voucherctl_postgres_')) return !source.includes(`${name.slice('voucherctl_'.length)}: '`)
-    return !metrics.split('\n').some((line) => line.startsWith(name) && line.includes(label === '' ? '' : `${label}="`))
+    const pair = isPattern === '~' ? label : `${label}${value}`
+    return !metrics.split('\n').some((line) => line.startsWith(name) && line.includes(pair))
   })
   expect(missing).toEqual([])
 })
