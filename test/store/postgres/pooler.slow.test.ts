@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
@@ -5,6 +6,7 @@ import { one } from '../../../src/store/operation.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { built, type Finished } from '../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
+import { listen } from '../../support/listen.js'
 import { emptyDatabase } from '../../support/postgres/database.js'
 import { startPgBouncer } from '../../support/postgres/pgbouncer.js'
 import { query } from '../../support/postgres/query.js'
@@ -47,10 +49,17 @@ const LIMITS = `select current_setting('lock_timeout') as lock, current_setting(
   current_setting('idle_in_transaction_session_timeout') as idle, current_setting('search_path') as path`
 
 describe('pooler in session mode', () => {
-  it('two servers share calls, notices and locks, and recover when pgbouncer was killed', async () => {
+  it('two servers share calls, deliveries, notices and locks, and recover when pgbouncer was killed', async () => {
     const { bouncer, direct, url } = await pooled()
     const folder = temporaryDir()
-    const child = () => startServerChild(folder, 'silent', true, 0, url)
+    let delivered = 0
+    const port = await listen(
+      createServer((_request, response) => {
+        delivered += 1
+        response.writeHead(204).end()
+      }),
+    )
+    const child = () => startServerChild(folder, 'silent', true, port, url)
     const [first, second] = [await child(), await child()]
     onTestFinished(async () => void (await Promise.all([first.kill(), second.kill()])))
     const tenant = await newTenant(first)
@@ -71,6 +80,11 @@ describe('pooler in session mode', () => {
     }
     const [update] = await polled('before', last)
     expect(update).toBeDefined()
+    const hooked = await tenant.bot()
+    await tenant.console(contract.webhook.set, { botId: hooked.id, url: `http://127.0.0.1:${port}/` })
+    const ping = () => there.operator(contract.platform.addUpdate, { botId: hooked.id, type: 'ping' })
+    await ping()
+    await until(() => delivered === 1)
 
     await bouncer.kill()
     const refused = await tenant.runtime(contract.templates.list, {})
@@ -80,6 +94,8 @@ describe('pooler in session mode', () => {
     await until(async () => (await there.runtime(contract.templates.list, {})).status === 200)
     await until(async () => (await tenant.runtime(contract.templates.list, {})).status === 200)
     expect(await polled('after', update?.update_id as number)).toHaveLength(1)
+    await ping()
+    await until(() => delivered === 2)
   })
 
   it('every session has its time limits and PGOPTIONS, also one that another client had before', async () => {
