@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
@@ -41,8 +43,15 @@ async function openSessions(direct: string, url: string, count: number): Promise
 const errorOf = ({ stderr }: Pick<Finished, 'stderr'>) =>
   (JSON.parse(stderr) as { error: { code: string; message: string } }).error
 
-const start = (url: string, home = temporaryDir()) =>
-  built.run(['server', 'start', '--port', '0', '--json'], home, { VOUCHERCTL_DATABASE_URL: url })
+/** Runs `server start`, which must be refused; a server that starts anyway ends with the test. */
+async function start(url: string) {
+  const args = ['server', 'start', '--port', '0', '--json']
+  const child = built.start(args, temporaryDir(), { VOUCHERCTL_DATABASE_URL: url })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)]
+  const [exit] = await once(child, 'close')
+  return { exit, stdout: await stdout, stderr: await stderr }
+}
 
 /** The time limits of a session in ms. */
 const LIMITS = `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
@@ -72,10 +81,10 @@ describe('pooler in session mode', () => {
     const bot = await there.bot()
     const chat = await newChat(tenant, bot)
     const [{ update_id: last = 0 } = {}] = (await pollOf(bot)).slice(-1)
-    const polled = async (text: string, after: number) => {
+    const polled = async (message: string, after: number) => {
       const polling = pollOf(bot, { offset: after + 1, timeout: 50 })
       await until(async () => (await query(direct, 'select 1 from open_polls')).length > 0)
-      await say(tenant, chat, text)
+      await say(tenant, chat, message)
       return polling
     }
     const [update] = await polled('before', last)
