@@ -58,7 +58,7 @@ const LIMITS = `select current_setting('lock_timeout') as lock, current_setting(
   current_setting('idle_in_transaction_session_timeout') as idle, current_setting('search_path') as path`
 
 describe('pooler in session mode', () => {
-  it('two servers share calls, deliveries, notices and locks, and recover when pgbouncer was killed', async () => {
+  it('two servers share calls, deliveries, notices and locks, also after a kill of pgbouncer', async () => {
     const { bouncer, direct, url } = await pooled()
     const folder = temporaryDir()
     let delivered = 0
