@@ -4,6 +4,7 @@ import type { Leaf } from './command/leaf.js'
 import { LineWithAnswers } from './command/line-with-answers.js'
 import type { CommandLine } from './command-line.js'
 import { resolveSettings } from './config/settings.js'
+import { unknownVariables } from './config/unknown-variables.js'
 import { type Failure, suggestionsOf, usage } from './failures/failure.js'
 import { readFlags } from './flags/flags.js'
 import { type Globals, hasPlainErrors } from './flags/globals.js'
@@ -27,7 +28,7 @@ export async function execute(
   if (leaf === undefined) throw new Error('the parser must refuse a line without a command')
   const refused = refuseGlobals(line, leaf, globals)
   if (refused !== undefined) return failed.fail(refused)
-  const resolved = resolveSettings(host, globals)
+  const resolved = resolveSettings(host, globals, leaf.needsBaseUrl?.(line.given))
   if (!resolved.ok && leaf.diagnoses !== true) return failed.fail(resolved)
   const { settings } = resolved.ok ? resolved : (await import('./config/diagnosis.js')).diagnoseSettings(host, globals)
   const answered = new LineWithAnswers(line)
@@ -90,19 +91,24 @@ async function runLeaf(leaf: Leaf, context: Context, flags: Readonly<Record<stri
   const changes = !reads && output.options.changes === true
   const results = isJson || reads ? new Output(host, { ...output.options, format, changes }) : output
   const shown = await show(outcome, leaf, results)
-  const exit = typeof shown === 'number' ? shown : await output.fail(await advised(context, shown))
+  const unknown = unknownVariables(host, context.line.path[0])
+  const exit = typeof shown === 'number' ? shown : await output.fail(withNotes(await advised(context, shown), unknown))
   if (outcome.ok) output.flushWarnings()
   // Print no warnings on failure: stderr must hold only the error object.
   if (outcome.ok && leaf.diagnoses !== true) for (const it of settings.warnings) output.notice(`warning: ${it}`)
+  if (typeof shown === 'number') for (const it of unknown) output.notice(`warning: ${it}`)
   return exit
 }
 
-const localAdviceCodes = ['NETWORK_ERROR', 'TOKEN_EXPIRED', 'LOCAL_SERVER_NOT_RUNNING', 'TEST_CLOCK_OFF']
+const withNotes = (failure: Failure, notes: readonly string[]): Failure =>
+  notes.length === 0 ? failure : { ...failure, hint: [failure.hint ?? [], notes].flat().join(' ') }
+
+const adviceCodes = 'NETWORK_ERROR TOKEN_EXPIRED LOCAL_SERVER_NOT_RUNNING TEST_CLOCK_OFF CREDENTIAL_REQUIRED'.split(' ')
 
 /** Adds local advice to frequent failures: which command helps on this machine. */
 async function advised(context: Context, failure: Failure): Promise<Failure> {
   if (failure.status === 403) return (await import('./command/token-owner.js')).withTokenAdvice(context, failure)
-  if (!localAdviceCodes.includes(failure.code)) return failure
+  if (!adviceCodes.includes(failure.code)) return failure
   const { withLocalAdvice } = await import('./command/local-advice.js')
   return withLocalAdvice(context, failure)
 }

@@ -20,6 +20,7 @@ const exitOfSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 export async function main(version: () => string, document: (path: string) => string): Promise<void> {
   const interruption = new AbortController()
   let interrupted: number | undefined
+  const intended = new Set<number | undefined>()
   let isPaging = false
   for (const [signal, exit] of Object.entries(exitOfSignal)) {
     process.on(signal, () => {
@@ -53,6 +54,7 @@ export async function main(version: () => string, document: (path: string) => st
     version,
     document,
     signal: interruption.signal,
+    endsWith: (...signals) => signals.forEach((it) => intended.add(exitOfSignal[it])),
     self: [process.execPath, process.argv[1] ?? ''],
     questions: async () => (await import('./prompts/questions.js')).terminalQuestions(interruption.signal),
     async page(text) {
@@ -75,8 +77,9 @@ export async function main(version: () => string, document: (path: string) => st
   const ran = await run(process.argv.slice(2), host)
   // Node reports a failed write in a later turn of the event loop.
   await stdout.settled()
+  const ofSignal = intended.has(interrupted) ? undefined : interrupted
   const exit =
-    interrupted ?? (ran === 0 && stdout.gone.aborted ? await exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
+    ofSignal ?? (ran === 0 && stdout.gone.aborted ? await exitAfterLostOutput(stdout.gone.reason, host.stderr) : ran)
   // Do not wait for open streams and connections; without a teardown of the heap the process ends 1 ms earlier.
   if (stderr === undefined) process.exit(exit)
   stderr.write('', () => process.exit(exit))

@@ -12,7 +12,7 @@ import { isLoopbackHost } from '../values/loopback.js'
 import { ownAccountKeys, remoteAccountKeys } from './account-keys.js'
 import { buildApp } from './app.js'
 import { BotCalls, TokenUses } from './background/counts.js'
-import { type Clock, steadyNow, systemClock, TestClock } from './clock.js'
+import { type Clock, steadyNow, TestClock } from './clock.js'
 import { AttemptLog } from './delivery/attempt-log.js'
 import { createLookup } from './delivery/guard.js'
 import { WebhookSender } from './delivery/sender.js'
@@ -29,7 +29,9 @@ import { RequestLog, requestLine } from './observe/request-log.js'
 import type { ServerOptions } from './options.js'
 import type { ServerPlace } from './place.js'
 import { Polls } from './polls.js'
+import { recordStore, requireNoOtherStore } from './served-store.js'
 import { Snapshots } from './snapshots.js'
+import { openClock } from './stored-clock.js'
 import { SharedSecureKeys, sessionSealing } from './transport/shared-keys.js'
 
 /** Options of a server inside another program's process. */
@@ -63,13 +65,17 @@ export type ServerParts = Awaited<ReturnType<typeof assemble>>
 
 /** Creates all parts of a server without starting them. */
 export async function assemble(options: StartOptions, place: ServerPlace, store: Store) {
-  const clock = options.clock ?? (options.testClock ? new TestClock() : systemClock)
+  const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
+  const notFollowed = (error: unknown) => log.error({ err: error }, 'the clock of the store is not followed')
+  const clock = options.clock ?? (await openClock(store, options.testClock === true, notFollowed))
   const random = options.parts?.random ?? pooledRandom()
-  const keys = await place.loadKeys(random, () => store.read(hasNoKeys))
+  const isNew = await store.read(hasNoKeys)
+  if (isNew && !options.newStore) requireNoOtherStore(place.dataDir, store.database)
+  const keys = place.loadKeys(random, isNew)
   await requireKeysOfFleet(store, keys.credentials, clock.now())
+  recordStore(place.dataDir, store.database)
 
   const operatorKey = place.loadOperatorKey(random)
-  const { log, target } = options.logLevel === 'silent' ? noLog : (await import('./observe/log.js')).openLog(options)
   const isLoopback = isLoopbackHost(options.host ?? '127.0.0.1')
   const named = new Set(options.webhookLoopbackPorts)
   const onlyLoopback = { has: (port: number) => port >= 1_024 || named.has(port), only: true }

@@ -41,6 +41,11 @@ export class TestClock implements Clock {
     return this.#base.now() + this.#offset
   }
 
+  /** Ms by which the clock is ahead of the true time; negative after a restore of an older state. */
+  get ahead(): number {
+    return this.#offset
+  }
+
   /** Moves the clock forward. @param ms not negative */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError('a test clock only moves forward')
@@ -51,9 +56,9 @@ export class TestClock implements Clock {
     return this.#base.now()
   }
 
-  /** Sets the clock to the time of a restored state, which may be in the past. */
-  restore(to: number): void {
-    this.#move(Math.round(to) - this.#base.now())
+  /** Sets the clock to the difference from the true time that the store has, in ms. */
+  follow(ahead: number): void {
+    if (ahead !== this.#offset) this.#move(ahead)
   }
 
   /** Current times by the clock before each of its latest moves, for clients that have not seen these moves. */

@@ -4,15 +4,18 @@ import { formatInstant } from '../domain/time.js'
 import { codeOf } from '../files/error-code.js'
 import { openSqliteStore } from '../store/sqlite/store.js'
 import { type Store, StoreUnavailable, StoreUnusable } from '../store/store.js'
+import { defined } from '../values/json.js'
 import { isLoopbackHost } from '../values/loopback.js'
 import type { App } from './app.js'
 import { assemble, type InProcessOptions, type ServerParts, type StartOptions } from './assemble.js'
 import { Upkeep } from './background/upkeep.js'
+import { TestClock } from './clock.js'
 import type { Deps } from './deps.js'
 import type { RunningServer, ServerOptions } from './options.js'
 import { placeInFolder, placeInMemory, registerServer, type ServerPlace } from './place.js'
 import { plantSeed } from './seed/plant.js'
 import type { Seed } from './seed/schema.js'
+import { aheadText } from './stored-clock.js'
 
 const DEFAULT_PORT = 8420
 /** Ports from the default one that a start without a port tries. */
@@ -40,7 +43,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     const { baseUrl, store, seed, deps, close } = await start(options, place)
     const replant = (it: Seed) => deps.snapshots.reset(it)
     const running = { baseUrl: baseUrl as string, pid: process.pid, dataDir, operatorKeyFile, store, replant, close }
-    return seed === undefined ? running : { ...running, seed }
+    const testClock = aheadText(deps.clock instanceof TestClock ? deps.clock.ahead : 0)
+    return { ...running, ...defined({ database: deps.store.database, testClock, seed }) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || options.databaseUrl !== undefined) throw error
     const text = `The database in ${dataDir} cannot be written; its disk may be full. Free some space, or use another --data.`
@@ -169,6 +173,7 @@ function describe({ app, deps }: ServerParts, place: ServerPlace, host: string |
     base_url: baseUrlOf(app, host),
     operator_key_file: place.operatorKeyFile,
     store: deps.store.name,
+    ...defined({ database: deps.store.database }),
   }
 }
 

@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly databaseUrl?: string
   /** Loads the credential keys from this file instead of the data folder. */
   readonly keyFile?: string
+  /** Starts a data folder on a store that it does not belong to (rules/server.md#data-folder). */
+  readonly newStore?: boolean
   /** Records planted in an empty store before the first call; another store must have them (rules/server.md#seeds). */
   readonly seed?: Seed
   /** The operator API under /_platform/v1. Default: on when bound to loopback. */
@@ -82,6 +84,10 @@ export interface RunningServer {
   readonly operatorKeyFile: string | null
   /** Kind of store: `sqlite`, `memory` or `postgres`. */
   readonly store: string
+  /** The PostgreSQL database, without user and password. */
+  readonly database?: string
+  /** How far the test clock is from the true time at the start, such as `31 days ahead`; absent for none. */
+  readonly testClock?: string
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
   /** Replaces the state by the records of a seed; after a failure the state is as before. */

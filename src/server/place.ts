@@ -13,6 +13,7 @@ import { isLoopbackHost } from '../values/loopback.js'
 import type { Clock } from './clock.js'
 import { loadKeys, loadOperatorKey, makeKeys, type ServerKeys } from './keys.js'
 import type { ServerOptions } from './options.js'
+import { requireSqliteFolder } from './served-store.js'
 import { keyFileInMemory, lazyKeys, SecureKeys, secureKeyFile, type TransportKeys } from './transport/keys.js'
 
 /** Place of the server's keys, and of the file that announces it: a folder, or only the process's memory. */
@@ -23,8 +24,8 @@ export interface ServerPlace {
   readonly dataDir: string | null
   /** Null without a folder, or when the operator API is off. */
   readonly operatorKeyFile: string | null
-  /** @param hasNoKeys tells if the store is new; vouchers of an existing store can be verified only with its own keys */
-  loadKeys(random: RandomBytes, hasNoKeys: () => Promise<boolean>): Promise<ServerKeys>
+  /** @param isNew whether the store is new; vouchers of an existing store can be verified only with its own keys */
+  loadKeys(random: RandomBytes, isNew: boolean): ServerKeys
   /** Returns null when the operator API is off. */
   loadOperatorKey(random: RandomBytes): string | null
   openTransportKeys(random: RandomBytes, clock: Clock): TransportKeys
@@ -43,14 +44,13 @@ export function placeInFolder(options: ServerOptions): ServerPlace & { readonly 
   const operatorKeyFile = operator ? join(dataDir, 'operator.key') : null
   // Create a new folder for this user only; leave an existing one unchanged.
   makeFolder(dataDir)
+  if (options.databaseUrl === undefined && !options.newStore) requireSqliteFolder(dataDir)
   return {
     database: memory ? ':memory:' : join(dataDir, 'voucherctl.db'),
     dataDir,
     operatorKeyFile,
-    loadKeys: async (random, hasNoKeys) => {
-      const mayCreate = keyFile === undefined && (await hasNoKeys())
-      return loadKeys(keyFile ?? join(dataDir, 'keys.json'), mayCreate, random, !memory)
-    },
+    loadKeys: (random, isNew) =>
+      loadKeys(keyFile ?? join(dataDir, 'keys.json'), keyFile === undefined && isNew, random, !memory),
     loadOperatorKey: (random) => (operatorKeyFile === null ? null : loadOperatorKey(operatorKeyFile, random, !memory)),
     openTransportKeys: (random, clock) =>
       new SecureKeys(secureKeyFile(join(dataDir, 'secure-keys.json'), !memory), random, clock.now()),
@@ -71,7 +71,7 @@ export function placeInMemory(): ServerPlace {
     database: ':memory:',
     dataDir: null,
     operatorKeyFile: null,
-    loadKeys: async (random) => makeKeys(random),
+    loadKeys: (random) => makeKeys(random),
     loadOperatorKey: (random) => makeToken('opk_', random),
     openTransportKeys: (random, clock) => lazyKeys(() => new SecureKeys(keyFileInMemory(), random, clock.now())),
     announce: () => () => {},

@@ -1,5 +1,6 @@
 import { plant } from '../store/seed.js'
 import { STATE_REPLACED, type StoredSnapshot } from '../store/snapshots.js'
+import { moveClock } from '../store/test-clock.js'
 import { TestClock, trueTime } from './clock.js'
 import type { Deps } from './deps.js'
 import type { ServerSnapshots } from './options.js'
@@ -58,7 +59,7 @@ export class Snapshots implements ServerSnapshots {
       })
       this.#seed = seed
       faults.restart(seed?.faults)
-      return { clock: now }
+      return {}
     }).then(() => {})
   }
 
@@ -83,9 +84,9 @@ export class Snapshots implements ServerSnapshots {
     return this.#deps.store.snapshots.remove(name)
   }
 
-  /** Runs `work` without concurrent calls and background work, then moves the test clock to the new state. */
-  #replace<T extends { readonly clock: number } | string>(work: () => Promise<T>): Promise<T> {
-    const { gate, polls, faults, clock, tokenUses, botCalls } = this.#deps
+  /** Runs `work` without other calls and background work, then moves the test clock to its `clock` or the true time. */
+  #replace<T extends { readonly clock?: number } | string>(work: () => Promise<T>): Promise<T> {
+    const { store, gate, polls, faults, clock, tokenUses, botCalls } = this.#deps
     const endWaitingCalls = () => {
       polls.hold()
       faults.suspend()
@@ -95,7 +96,10 @@ export class Snapshots implements ServerSnapshots {
         await Promise.all(this.#background.map((it) => it.pause()))
         // Counts in memory belong to the state before; none may be written into the new one.
         const done = await tokenUses.hold(() => botCalls.hold(work))
-        if (typeof done === 'object' && clock instanceof TestClock) clock.restore(done.clock)
+        if (typeof done === 'object' && clock instanceof TestClock) {
+          const trueNow = clock.trueNow()
+          clock.follow(await store.write(() => moveClock(() => (done.clock ?? trueNow) - trueNow)))
+        }
         return done
       } finally {
         polls.resume()

@@ -26,6 +26,8 @@ export interface StoreMetrics {
 export interface Store {
   /** `sqlite`, `memory` or `postgres`, for the ready line and the metrics. */
   readonly name: string
+  /** `postgres://host:port/database`, without user and password; absent for SQLite. */
+  readonly database?: string
   /**
    * Runs an operation atomically and resolves after its commit. An operation that throws changes nothing. The store may
    * call `op` again to retry a transaction.
@@ -62,6 +64,8 @@ export class StoreUnavailable extends Error {
 type StoreUnusableCode =
   | 'STORE_UNUSABLE'
   | 'STORE_POOLED'
+  | 'STORE_CLOCK_MOVED'
+  | 'STORE_ELSEWHERE'
   | 'DATA_FOLDER_IN_USE'
   | 'SQLITE_MISSING'
   | 'DATABASE_UNREACHABLE'

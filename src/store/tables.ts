@@ -20,6 +20,7 @@ export const exportedTables = [
   'deliveries',
   'delivery_attempts',
   'bot_calls',
+  'test_clock',
 ] as const
 
 export type ExportedTable = (typeof exportedTables)[number]

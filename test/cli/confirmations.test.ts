@@ -11,21 +11,37 @@ const newToken = 'sop_new0123456789abcdef0123456789'
 
 /** Destructive commands, each with the warning that its confirmation prompt must contain. */
 const destructive: [line: string, warning: RegExp][] = [
-  ['profiles remove default', /settings for .* and the application token sop_old0… for .* are lost/],
-  ['tokens create --app app_01 --scope vouchers:read --save', /Profile default holds sop_old0… for .*not shown again/],
+  [
+    'profiles remove default',
+    /settings for .* are lost. Nobody can show again .*: the application token sop_old0… for/,
+  ],
+  ['logout', /Nobody can show again .*: the application token sop_old0… for/],
+  [
+    'tokens create --app app_01 --scope vouchers:read --save',
+    /Nobody can show again .*: the application token sop_old0… for/,
+  ],
   ['tokens revoke tok_01 --app app_01', /Every client that uses this token is refused/],
   ['webhook inbox clear', /Every recorded delivery of .* is lost/],
   ['bots regenerate-token bot_01', /Every client that uses the current token is refused/],
   ['webhook delete bot_01', /its URL and its secret are forgotten/],
   ['apps unlink-bot app_01 --bot bot_01', /The bot can no longer issue vouchers of the application/],
   ['api DELETE /open-platform/applications/app_01/tokens/tok_01', /Every client that uses this token is refused/],
-  ['login --with-token new.txt', /Profile default holds sop_old0… for/],
+  ['server keys rotate', /Clients that pin the current key alone are refused. Valid pins then: /],
+  ['api POST /_platform/v1/secure/keys/rotate', /Clients that pin the current key alone are refused/],
+  ['login --with-token new.txt', /Nobody can show again .*: the application token sop_old0… for/],
 ]
 
 const responses: Record<string, unknown> = {
   DELETE: { ...app, ...token },
   GET: pageOf(),
-  POST: { ...token, token: newToken, bot_id: 'bot_01', one_time_token: 'sbot_new', token_prefix: 'sbot_new' },
+  POST: {
+    ...token,
+    token: newToken,
+    bot_id: 'bot_01',
+    one_time_token: 'sbot_new',
+    token_prefix: 'sbot_new',
+    items: [],
+  },
 }
 
 async function shop() {
@@ -36,7 +52,8 @@ async function shop() {
   mkdirSync(inbox, { recursive: true })
   writeFileSync(join(home, 'new.txt'), newToken, { mode: 0o600 })
   const before = readFileSync(profileFile(home), 'utf8')
-  const env = { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
+  const { VOUCHERCTL_JWT, VOUCHERCTL_OPERATOR_KEY } = secrets
+  const env = { VOUCHERCTL_JWT, VOUCHERCTL_OPERATOR_KEY }
   const changing = () => received.filter((it) => it.method !== 'GET').length
   const isKept = () => readFileSync(profileFile(home), 'utf8') === before && changing() === 0
   return { given: { home, env }, isKept }

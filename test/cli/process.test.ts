@@ -120,7 +120,7 @@ test('vouchers redeem --reference exits 2 if a flag follows, and accepts any val
   expect(references).toEqual([...words, '-', '-5'])
 })
 
-test('server start --json prints one line when it is ready and exits 143 on SIGTERM', async () => {
+test('server start --json prints one line when it is ready and exits 0 on SIGTERM', async () => {
   const home = temporaryDir()
   const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], home)
   let rest = ''
@@ -130,7 +130,14 @@ test('server start --json prints one line when it is ready and exits 143 on SIGT
   expect((await fetch(`${ready.base_url}/healthz`)).status).toBe(200)
   server.kill('SIGTERM')
   const [exit] = await once(server, 'close')
-  expect([exit, rest, existsSync(ready.data_dir)]).toEqual([143, '', false])
+  expect([exit, rest, existsSync(ready.data_dir)]).toEqual([0, '', false])
+})
+
+test('server start exits 130 on SIGINT', async () => {
+  const server = built.start(['server', 'start', '--memory', '--port', '0', '--json'], temporaryDir())
+  await firstLine(server)
+  server.kill('SIGINT')
+  expect((await once(server, 'close'))[0]).toBe(130)
 })
 
 test.each([

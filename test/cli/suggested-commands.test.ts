@@ -8,7 +8,7 @@ import { wordsOf } from '../support/cli/runnable.js'
 const SUGGESTED = /\\?`voucherctl ([^`]+?)\\?`|suggested`([^`]+)`/g
 const COMMENT = /^\s*(?:\/\/|\/?\*)/
 /** Commands whose name the program fills in, or that stand for any command, and a line that goes into a file. */
-const UNKNOWN = /^\$\{|^\(|^COMMAND|^help TOPIC|^(?:completion|vouchers) \$\{|>>/
+const UNKNOWN = /^\$\{|^\(|^COMMAND|^help TOPIC|^(?:completion|server|vouchers) \$\{|>>/
 
 const suggestedIn = (file: string) =>
   readFileSync(join('src', file), 'utf8')

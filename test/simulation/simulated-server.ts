@@ -102,7 +102,7 @@ export class SimulatedServer {
       database: ':memory:',
       dataDir: null,
       operatorKeyFile: null,
-      loadKeys: async () => ({ credentials: this.#keys, account: this.#random(32) }),
+      loadKeys: () => ({ credentials: this.#keys, account: this.#random(32) }),
       loadOperatorKey: () => this.operatorKey,
       openTransportKeys: (source, clock) => lazyKeys(() => new SecureKeys(transportKeys, source, clock.now())),
       announce: () => () => {},

@@ -17,6 +17,8 @@ export interface ContextCallOptions {
   readonly signal?: AbortSignal
   /** Server and credential for this call, instead of the configured ones. */
   readonly target?: { readonly baseUrl: string; readonly credential: string; readonly source?: string }
+  /** True if the command has proved the target itself, whatever server the profile follows. */
+  readonly isProven?: true
 }
 
 /** The result of a successful operation; a failed one returns a `Failure` instead. */
@@ -57,7 +59,7 @@ export interface Context {
 interface Confirmation {
   readonly action: string
   /** A sentence that names the irrecoverable loss. Without it, only production profiles need a confirmation. */
-  readonly loses?: string
+  readonly loses?: string | undefined
   /** The word that the user must type with a production profile. Without it, `y` is enough. */
   readonly word?: string
 }

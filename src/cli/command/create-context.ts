@@ -72,7 +72,7 @@ class CommandContext implements Context {
       this.#planned.push(planRequest(baseUrl, prepared.request, mode.value, origin.value, endpoint.body))
       return { ok: false, plan: this.#planned }
     }
-    const impostor = await refuseImpostor(this.settings, baseUrl)
+    const impostor = options.isProven ? undefined : await refuseImpostor(this.settings, baseUrl)
     if (impostor !== undefined) return impostor
     showProductionBanner(this, baseUrl)
     const { quiet, debug } = this.globals
@@ -104,7 +104,7 @@ class CommandContext implements Context {
     const { baseUrl, config, oldProjectFile, profileMissing, profileName } = this.settings
     if (!mayBeNew && profileMissing) return profileNotFound(profileName.value, config)
     if (baseUrl.value !== undefined) return { ok: true, value: baseUrl.value }
-    const failure = noServerChosen(this.host, config)
+    const failure = noServerChosen(this)
     return oldProjectFile === undefined
       ? failure
       : { ...failure, hint: `${failure.hint} ${notReadText(oldProjectFile)}` }
@@ -215,9 +215,11 @@ class CommandContext implements Context {
     const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
     const known = this.#typed.get(name)
     if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
+    const { loginFirst } = await import('./local-advice.js')
+    const first = loginFirst(this, kind, baseUrl)
     const asked = await this.ask(
       () => missing,
-      (questions) => questions.secret(`${name} (hidden)`),
+      (questions) => questions.secret(`${first}${name} (hidden)`),
     )
     if (!asked.ok) return asked
     this.#typed.set(name, asked.value)

@@ -1,6 +1,6 @@
 import { type Endpoint, type InputOf, mutates, type OutputOf } from '../../contract/endpoint.js'
 import { usage } from '../failures/failure.js'
-import { type Flags, inWords, type ValuesOf } from '../flags/flags.js'
+import { type Flags, type FlagTexts, inWords, type ValuesOf } from '../flags/flags.js'
 import type { Outcome, View } from '../output/outcome.js'
 import type { Shape } from '../output/select-fields.js'
 import { confirmLoss } from './confirmation.js'
@@ -52,6 +52,8 @@ export interface CommonLeaf<F extends Flags, P extends Positional | undefined, D
   readonly json?: true
   /** True for commands that diagnose settings: they run even if settings are invalid. */
   readonly diagnoses?: true
+  /** Returns false for a line that needs no base URL, which therefore ignores an invalid VOUCHERCTL_BASE_URL. */
+  readonly needsBaseUrl?: (given: FlagTexts) => boolean
   readonly view?: View<Data>
 }
 

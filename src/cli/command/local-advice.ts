@@ -1,16 +1,22 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
+import { defaultDataDir } from '../../files/data-dir.js'
 import { isLoopbackHost } from '../../values/loopback.js'
 import {
   dataDirOf,
   findLocalServer,
   findRunningServers,
+  findServerAt,
   isAddressOf,
   isSilent,
+  localLogin,
+  localStart,
+  originOf,
+  placeOf,
   START_HINT,
 } from '../config/local-server.js'
-import { type Failure, fail, optionOf, suggested } from '../failures/failure.js'
+import { type Failure, fail, optionOf } from '../failures/failure.js'
 import { localFailures } from '../failures/local-failures.js'
 import { credentialVariables } from '../host/secrets.js'
 import type { Context } from './context.js'
@@ -25,6 +31,8 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
   }
   if (failure.code === 'TEST_CLOCK_OFF')
     return { ...failure, hint: restartHint(context, ' --test-clock') ?? failure.hint }
+  if (failure.code === 'CREDENTIAL_REQUIRED')
+    return { ...failure, hint: loginFirst(context, failure.details.kind) + failure.hint }
   const isGeneral = [null, START_HINT, localFailures.NETWORK_ERROR.fix].includes(failure.hint)
   // The other failures of a stopped server name the command that fits them.
   if (!isGeneral && failure.code !== 'NETWORK_ERROR') return failure
@@ -43,11 +51,11 @@ export function restartHint({ host, settings }: Known, flag: string): string | u
   const server = findRunningServers(host, settings.config).find((it) => it.base_url === url || isAddressOf(it, url))
   if (server === undefined) return undefined
   const { port } = parseBaseUrl(server.base_url)
-  const isInFolder = server.data_dir === resolve(host.cwd, dataDirOf(host, settings.profile))
-  const data = isInFolder ? '' : ` ${optionOf('data', server.data_dir)}`
-  const place = `${server.store === 'memory' ? ' --memory' : data}${port === DEFAULT_PORT ? '' : ` --port ${port}`}`
+  const place = placeOf({ host, settings }, server)
+  const kept = server.store === 'memory' ? ' --memory' : ` ${optionOf('data', server.data_dir)}`
+  const at = port === DEFAULT_PORT ? '' : ` --port ${port}`
   const how = flag === '' ? 'without --host' : `with${flag}`
-  return `Stop the server: \`voucherctl server stop${data}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${place}${flag}\`.`
+  return `Stop the server: \`voucherctl server stop${place}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${kept}${at}${flag}\`.`
 }
 
 /** Failure of a command that needs the operator key of a local server that is not running. */
@@ -69,35 +77,36 @@ export async function startHint({ host, settings }: Known): Promise<string | und
   if (profile.data_dir === undefined && !existsSync(join(dir, 'keys.json'))) return undefined
   const running = findLocalServer(dir)
   if ((running !== undefined && isAddressOf(running, baseUrl)) || !(await isSilent(baseUrl))) return undefined
-  const login = localLogin(profile.account)
+  const folder = existsSync(dir) ? dir : defaultDataDir(host)
+  const login = localLogin({ host, settings }, running ?? { base_url: baseUrl, data_dir: folder, store: 'sqlite' })
   if (running !== undefined)
     return `The local server of ${dir} runs on ${running.base_url} now. Log in there: ${login}.`
-  const start =
-    hostname === '::1'
-      ? suggested`server start --detach --host ${hostname} --port ${String(port)}`
-      : port === DEFAULT_PORT
-        ? suggested`server start --detach`
-        : suggested`server start --detach --port ${String(port)}`
-  return existsSync(dir)
+  const isDefault = hostname !== '::1' && port === DEFAULT_PORT
+  const address = `${hostname === '::1' ? ` --host ${hostname}` : ''}${isDefault ? '' : ` --port ${port}`}`
+  const start = localStart(host, folder, address)
+  return folder === dir
     ? `The local server of ${dir} does not run. Start it: ${start}.`
     : `Its data folder ${dir} is gone, as after a server in memory. Start another server: ${start}, then log in: ${login}.`
 }
 
-const localLogin = (account: string | undefined) =>
-  account === undefined ? '`voucherctl login --local`' : suggested`login --local --account ${account}`
+/** Says how to log in to a local server for which the profile has no account JWT; empty if that does not apply. */
+export function loginFirst({ host, settings }: Known, kind: unknown, baseUrl = settings.baseUrl.value): string {
+  const server = kind === 'operator' ? undefined : findServerAt(host, settings, originOf(baseUrl) ?? '')
+  if (!server?.operator_key_file) return ''
+  const { store } = settings.profile.credentials?.jwt ?? {}
+  const isLoggedIn = host.env[credentialVariables.jwt] || (store !== undefined && store === server.store_id)
+  return kind !== 'jwt' && isLoggedIn ? '' : `Log in first: ${localLogin({ host, settings }, server)}. `
+}
 
 /** Says how to replace an expired account JWT. @param source where the command found the JWT */
 function loginHint({ host, settings }: Known, source: string): string {
-  const { profile, profileName, config, baseUrl } = settings
+  const { profileName, config, baseUrl } = settings
   const { value: url = '' } = baseUrl
   const server = findRunningServers(host, config).find((it) => isAddressOf(it, url))
-  const isInFolder = server?.data_dir === resolve(host.cwd, dataDirOf(host, profile))
   const login =
     server === undefined
       ? 'Store a new one, which the platform gives you: `voucherctl login`.'
-      : isInFolder
-        ? `Log in again: ${localLogin(profile.account)}.`
-        : `Log in again: ${suggested`login --local --account ${profile.account ?? 'me'} --data ${server.data_dir}`}.`
+      : `Log in again: ${localLogin({ host, settings }, server)}.`
   if (source === `profile ${profileName.value}`) return login
   const variable = credentialVariables.jwt
   const isVariable = source === `environment ${variable}`

@@ -25,12 +25,18 @@ export async function confirmReplacing(
   value?: string,
 ): Promise<Failure | undefined> {
   const stored = settings.profile.credentials?.[kind]
-  if (stored === undefined || stored.value === value || kind === 'jwt') return undefined
-  const name = settings.profileName.value
-  return confirm({
-    action: `Replacing the ${credentialNames[kind]} of profile ${name}`,
-    loses: `Profile ${name} holds ${redact(stored.value)} for ${stored.origin}, which is not shown again.`,
-  })
+  if (stored === undefined || stored.value === value) return undefined
+  const action = `Replacing the ${credentialNames[kind]} of profile ${settings.profileName.value}`
+  return confirm({ action, loses: shownOnce({ credentials: { [kind]: stored } }) })
+}
+
+/** Names the credentials of a profile that nobody can show again; undefined without one. A JWT comes with each login. */
+export function shownOnce({ credentials = {} }: Pick<Profile, 'credentials'>): string | undefined {
+  const { jwt: _jwt, ...tokens } = credentials
+  const names = Object.entries(tokens).map(
+    ([kind, it]) => `the ${credentialNames[kind as CredentialKind]} ${redact(it.value)} for ${it.origin}`,
+  )
+  return names.length === 0 ? undefined : `Nobody can show again what is lost: ${names.join(', ')}.`
 }
 
 /** Stores a credential in the profile for the chosen server's origin, and notes that the file is not encrypted. */

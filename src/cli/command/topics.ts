@@ -33,7 +33,7 @@ export const exitMeanings: Readonly<Record<number, string>> = {
   124: '`--expect` ran out of time',
   129: 'its terminal was closed (SIGHUP)',
   130: 'interrupted (SIGINT)',
-  143: 'terminated (SIGTERM)',
+  143: 'terminated (SIGTERM); a server or listener that stops cleanly exits with 0',
 }
 
 const variables: Readonly<Record<string, string>> = {

@@ -123,7 +123,7 @@ function missing(kind: CredentialKind, origin: string, { profile, profileName }:
   const wayIn: Readonly<Record<CredentialKind, string>> = {
     token: '`voucherctl tokens create --save` makes one and keeps it, `voucherctl login --with-token -` keeps one',
     bot: '`voucherctl bots get` shows the token of an approved bot once, `voucherctl login --with-token -` keeps one',
-    jwt: '`voucherctl login --local --account me` gets one from a local server, `voucherctl login --with-token -` keeps one',
+    jwt: '`voucherctl login --with-token -` keeps one',
     operator: "it is in operator.key of the server's data folder",
   }
   const other = profile.credentials?.[kind]?.origin

@@ -1,5 +1,5 @@
-import { accessSync, chmodSync, constants, lstatSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { accessSync, chmodSync, constants, existsSync, lstatSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { codeOf, reasonOf } from '../../files/error-code.js'
 import { makeFolder } from '../../files/sync-folder.js'
@@ -16,18 +16,24 @@ const GROUP_READS = 0o040
 /**
  * Creates the data folder of a server. In an existing folder it removes other users' permissions from private files.
  * @param isNamed true if the user named the folder; then the mode of the folder itself is not changed
+ * @param changes false only checks that the folder can be made and used
  * @returns one sentence for each changed mode, and for each path that other users can still read or write
  */
 export function prepareDataFolder(
   dir: string,
   isNamed: boolean,
+  changes = true,
 ): { readonly ok: true; readonly warnings: readonly string[] } | Failure {
+  let path = dir
   try {
-    makeFolder(dir)
-    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (changes) makeFolder(dir)
+    while (!changes && !existsSync(path)) path = dirname(path)
+    // The dot refuses a file.
+    accessSync(`${path}/.`, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     return usage(`${dir} cannot be the data folder${reasonOf(error)}.`, 'Choose another with --data.')
   }
+  if (!changes) return { ok: true, warnings: [] }
   const closed = PRIVATE_FILES.map((name) => close(join(dir, name), 0o600))
   const folder = isNamed ? writableFolder(dir) : close(dir, 0o700)
   return { ok: true, warnings: [folder, ...closed].filter((it) => it !== undefined) }

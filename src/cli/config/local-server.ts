@@ -7,7 +7,8 @@ import { isAlive, processStart } from '../../files/process-alive.js'
 import { findText } from '../../files/read-file.js'
 import { asMembers, parseObject } from '../../values/json.js'
 import { isLoopbackHost } from '../../values/loopback.js'
-import { type Failure, fail, suggested } from '../failures/failure.js'
+import { shellWord } from '../../values/shell-word.js'
+import { type Failure, fail, optionOf } from '../failures/failure.js'
 import type { Host } from '../host/host.js'
 import { isForeign } from '../host/permissions.js'
 import type { Config, Profile } from './config.js'
@@ -25,6 +26,8 @@ export interface LocalServer {
   readonly data_dir: string
   readonly operator_key_file: string | null
   readonly store: string
+  /** The PostgreSQL database, without user and password; absent for SQLite. */
+  readonly database?: string
   readonly started_at: string
   /** Boot id and start ticks of the server process, on Linux only. */
   readonly process_start?: string | null
@@ -33,6 +36,10 @@ export interface LocalServer {
 /** Data folder of a profile's local server, as the login stored it, else the default folder. */
 export const dataDirOf = (host: Pick<Host, 'env' | 'homeDir'>, profile: Pick<Profile, 'data_dir'>): string =>
   profile.data_dir ?? defaultDataDir(host)
+
+/** Data folder whose server the commands of a profile call; null if the profile is bound to none. */
+export const followedFolder = (host: Pick<Host, 'env' | 'homeDir'>, profile: Profile): string | null =>
+  profile.store || profile.data_dir ? dataDirOf(host, profile) : null
 
 /** Returns the folder of recorded deliveries that --inbox names, or the default one. */
 export const inboxDirOf = (host: Pick<Host, 'env' | 'homeDir' | 'cwd'>, named: string | undefined): string =>
@@ -82,8 +89,32 @@ export function bindTo(
   return { ...profile, ...binding, credentials: Object.fromEntries(bound) }
 }
 
-export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick<Config, 'profiles'>): Failure {
-  const [first, ...others] = findRunningServers(host, config).map((it) => it.base_url)
+type Known = { readonly host: Host; readonly settings: { readonly config: Config; readonly profile: Profile } }
+type Place = Pick<LocalServer, 'base_url' | 'data_dir' | 'store'>
+
+/** The option by which a command finds a local server; empty for the server that it finds without one. */
+export function placeOf({ host, settings }: Known, { base_url: url, data_dir: dir, store }: Place): string {
+  if (dir === resolve(host.cwd, dataDirOf(host, settings.profile))) return ''
+  return ` ${store === 'memory' ? optionOf('base-url', url) : optionOf('data', dir)}`
+}
+
+/** The command that logs in to a local server, in backticks. */
+export const localLogin = (known: Known, server: Place): string =>
+  `\`voucherctl login --local --account ${shellWord(known.settings.profile.account ?? 'me')}${placeOf(known, server)}\``
+
+/** The command that starts the server of a data folder, in backticks. */
+export function localStart(host: Pick<Host, 'env' | 'homeDir'>, dir: string, options = ''): string {
+  const place = dir === defaultDataDir(host) ? '' : ` ${optionOf('data', dir)}`
+  return `\`voucherctl server start --detach${place}${options}\``
+}
+
+/** Names local servers with their folders, such as `http://127.0.0.1:8420 (in memory)`. */
+export const namesOf = (servers: readonly Place[]): string =>
+  servers.map((it) => `${it.base_url} (${it.store === 'memory' ? 'in memory' : it.data_dir})`).join(', ')
+
+export function noServerChosen(known: Known): Failure {
+  const servers = findRunningServers(known.host, known.settings.config)
+  const [first, second] = servers
   if (first === undefined)
     return fail(
       'BASE_URL_REQUIRED',
@@ -92,8 +123,8 @@ export function noServerChosen(host: Pick<Host, 'env' | 'homeDir'>, config: Pick
     )
   return fail(
     'BASE_URL_REQUIRED',
-    `No server is chosen. ${others.length === 0 ? 'A local server runs' : 'Local servers run'} on ${[first, ...others].join(', ')}.`,
-    `Use --base-url URL, or set VOUCHERCTL_BASE_URL: ${suggested`server env --base-url ${first}`} prints the line for a shell.`,
+    `No server is chosen. ${second === undefined ? 'A local server runs' : 'Local servers run'} on ${namesOf(servers)}.`,
+    `Log in to ${second === undefined ? 'it' : 'one'}: ${localLogin(known, first)}. Or name it with --base-url URL or VOUCHERCTL_BASE_URL.`,
   )
 }
 

@@ -56,10 +56,15 @@ type Resolved<Name extends keyof Settings> = { readonly ok: true; readonly setti
 const DEFAULT_TIMEOUT = '30s'
 const DEFAULT_RETRIES = 3
 
-/** Resolves all settings in the order flag > environment > profile > default. */
-export function resolveSettings(host: Host, globals: Globals): Resolved<keyof Settings> {
+/**
+ * Resolves all settings in the order flag > environment > profile > default.
+ * @param needsUrl false for a command that ignores an invalid VOUCHERCTL_BASE_URL
+ */
+export function resolveSettings(host: Host, globals: Globals, needsUrl = true): Resolved<keyof Settings> {
   const stored = readConfig(host)
-  return stored.ok ? combineSettings(host, globals, stored) : stored
+  const resolved = stored.ok ? combineSettings(host, globals, stored) : stored
+  if (resolved.ok || needsUrl) return resolved
+  return resolveSettings({ ...host, env: { ...host.env, VOUCHERCTL_BASE_URL: undefined } }, globals)
 }
 
 export function combineSettings(
@@ -159,7 +164,8 @@ function problemOfBaseUrl({ value, source }: Setting<string | undefined>): Failu
     return undefined
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    return usage(`${error.message}.`, `It came from ${source}.`)
+    const how = source.startsWith('environment') ? 'To remove it: `unset VOUCHERCTL_BASE_URL`.' : null
+    return usage(`The base URL from ${source} is ${value === '' ? 'empty' : 'invalid'}. ${error.message}.`, how)
   }
 }
 
@@ -189,10 +195,12 @@ function choose<T>(
   ofProfile: unknown,
   byDefault: T,
 ): Setting<T> {
+  const given = variable && env[variable]
   return first<unknown>(
     byDefault,
     [flag, `flag --${name}`],
-    [(variable && env[variable]) || undefined, `environment ${variable}`],
+    // An empty base URL is a mistake, such as the output of a failed command; other empty variables count as unset.
+    [given || (variable === 'VOUCHERCTL_BASE_URL' ? given : undefined), `environment ${variable}`],
     [ofProfile, profileSource],
   ) as Setting<T>
 }

@@ -52,5 +52,7 @@ function explain(code: string): Explanation | undefined {
 export function failureOfServer(error: unknown): Failure {
   const code = codeOf(error)
   if (!isLocalCode(code)) throw error
-  return fail(code, (error as Error).message, code === 'DATA_FOLDER_IN_USE' ? localFailures[code].fix : null)
+  // The messages of other codes say how to mend it.
+  const hasFix = code === 'STORE_ELSEWHERE' || code === 'STORE_CLOCK_MOVED' || code === 'DATA_FOLDER_IN_USE'
+  return fail(code, (error as Error).message, hasFix ? localFailures[code].fix : null)
 }

@@ -40,9 +40,7 @@ const inherited: Readonly<Record<string, { readonly by: readonly string[] } | { 
   {
     profile: { notBy: withoutServer },
     'base-url': { notBy: [...withoutServer, 'server'] },
-    data: {
-      by: ['login', ...['start', 'env', 'status', 'stop', 'logs', 'export', 'import'].map((it) => `server ${it}`)],
-    },
+    data: { by: ['login', ...'start env status stop logs keys export import'.split(' ').map((it) => `server ${it}`)] },
     bot: { by: ['list', 'get', 'create', 'submit', 'apply', 'diff'].map((it) => `templates ${it}`) },
     inbox: { by: ['listen', 'inbox', 'replay', 'sign', 'verify'].map((it) => `webhook ${it}`) },
   }

@@ -61,6 +61,16 @@ export const localFailures = {
     'Set pool_mode = session in pgbouncer.ini, or name the address of PostgreSQL itself. The guide: `voucherctl help running`.',
     'The pooler is in transaction or statement mode, in which time limits, session locks and notices are lost.',
   ),
+  STORE_ELSEWHERE: local(
+    1,
+    'The data folder belongs to another store.',
+    'Use it as before, with or without VOUCHERCTL_DATABASE_URL, or choose another folder with --data. `voucherctl server start --new-store` leaves its store for another.',
+  ),
+  STORE_CLOCK_MOVED: local(
+    1,
+    'The test clock of the store was moved.',
+    'Start it on that clock: `voucherctl server start --test-clock`. `voucherctl platform reset` then empties it and returns to the true time.',
+  ),
   DATABASE_UNREACHABLE: local(
     1,
     'PostgreSQL does not respond.',
@@ -247,6 +257,7 @@ export const localFailures = {
     'No server ran with it yet, or --data is mistyped.',
   ),
   RESULTS_IN_USE: local(6, 'Another run writes to the results.', 'Wait for it, or choose another --out.'),
+  KEYS_IN_GRACE: local(6, 'The keys were rotated a moment ago.', 'Wait until the grace period ends, or add --force.'),
   STORE_NOT_EMPTY: local(6, notEmpty.message, notEmpty.cliFix, notEmpty.cause),
   RECEIVER_REFUSED: local(
     8,

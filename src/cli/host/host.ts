@@ -62,6 +62,8 @@ export interface Host {
   document(path: string): string
   /** Aborted by SIGINT or SIGTERM. */
   readonly signal: AbortSignal
+  /** Says that these signals end the command as intended: it then exits with its own code, not that of the signal. */
+  endsWith?(...signals: readonly ('SIGINT' | 'SIGTERM')[]): void
   /** Executable and script path that start voucherctl again, for a detached server. */
   readonly self: readonly [program: string, ...args: string[]]
   /** Loads the prompts, which need a terminal. */

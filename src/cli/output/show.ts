@@ -160,7 +160,7 @@ function fitWidths(
   width: number,
 ): number[] {
   const floors = columns.map((_name, i) =>
-    Math.max(NARROWEST, ...rows.map((row) => SHOWN_TIME.exec(row[i] ?? '')?.[0].length ?? 0)),
+    Math.max(NARROWEST, ...rows.map((row) => WHOLE.exec(row[i] ?? '')?.[0].length ?? 0)),
   )
   const ids = columns.map((name) => (isId(name) ? ID_NARROWEST : 0))
   const short = fitIds(columns, widthsOf(rows, above), width)
@@ -171,4 +171,5 @@ function fitWidths(
   )
 }
 
-const SHOWN_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$/
+/** Matches texts that a narrow table does not shorten: times, and pins, which are useless in parts. */
+const WHOLE = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$|^sha256:.*$/

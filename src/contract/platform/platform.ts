@@ -335,6 +335,7 @@ export const platform = group('platform', {
 
   rotateSecureKeys: post('/_platform/v1/secure/keys/rotate', {
     summary: 'Replace the current key of the encrypted transport with the next one',
+    irreversible: { action: 'Rotating the keys of', loses: 'Clients that pin the current key alone are refused.' },
     output: Type.Object({ items: Type.Array(secureKey) }),
   }),
 })

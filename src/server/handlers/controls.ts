@@ -1,18 +1,26 @@
 import { refuse } from '../../contract/errors.js'
 import { formatInstant, parseInstant } from '../../domain/time.js'
 import { forecast } from '../../store/forecast.js'
+import { moveClock } from '../../store/test-clock.js'
 import { LATEST_TEST_TIME, TestClock } from '../clock.js'
 import { issueOfFault } from '../faults.js'
 import { invalid, type MakeSome } from '../handler.js'
 
 /** The test clock (rules/operator.md#test-clock), faults (rules/operator.md#faults), and the interface's reference. */
 export const controlHandlers = (({ clock, faults, store }) => {
-  const clockState = () => ({ ok: true, data: { now: formatInstant(clock.now()), test_clock: true } }) as const
-  const moveTo = (target: ReturnType<typeof futureTime>) => {
+  const clockState = (now = clock.now()) => ({ ok: true, data: { now: formatInstant(now), test_clock: true } }) as const
+  /** Stores the move before the response, so that no crash sets the clock back. @param next returns the new time */
+  const move = async (target: ReturnType<typeof futureTime>, next: (now: number, target: number) => number) => {
     if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
     if (typeof target === 'object') return target
-    clock.advance(Math.max(0, target - clock.now()))
-    return clockState()
+    let now = 0
+    const ahead = (stored: number) => {
+      // A program that embeds the server moves its clock without the store.
+      now = next(clock.trueNow() + Math.max(stored, clock.ahead), target)
+      return now - clock.trueNow()
+    }
+    clock.advance(Math.max(0, (await store.write(() => moveClock(ahead))) - clock.ahead))
+    return clockState(now)
   }
   /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {
@@ -31,8 +39,8 @@ export const controlHandlers = (({ clock, faults, store }) => {
   }
   return {
     getClock: async () => (clock instanceof TestClock ? clockState() : refuse('TEST_CLOCK_OFF')),
-    setClock: async ({ now }) => moveTo(futureTime('now', now)),
-    advanceClock: async ({ seconds }) => moveTo(afterSeconds(seconds)),
+    setClock: async ({ now }) => move(futureTime('now', now), Math.max),
+    advanceClock: async ({ seconds }) => move(afterSeconds(seconds), (now) => now + seconds * 1000),
     forecast: async ({ until, seconds }) => {
       if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
       if (until !== undefined && seconds !== undefined)

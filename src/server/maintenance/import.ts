@@ -3,8 +3,10 @@ import { replaceFile } from '../../files/replace-file.js'
 import { type Checksums, ExportUnusable, totalOf } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ParsedExport, readExport } from '../../store/move/read.js'
-import type { MoveTarget } from '../../store/move/session.js'
+import type { MoveSource, MoveTarget } from '../../store/move/session.js'
+import { migrations } from '../../store/sqlite/migrations.js'
 import { KeysUnusable } from '../keys.js'
+import { recordStore } from '../served-store.js'
 import { readSecureKeys } from '../transport/keys.js'
 import { OWNER } from '../transport/shared-keys.js'
 import type { ExportReport } from './export.js'
@@ -13,6 +15,7 @@ import {
   explainDatabaseError,
   type MovePlace,
   NotMoved,
+  openSource,
   openTarget,
   type Progress,
   requireKeys,
@@ -30,21 +33,48 @@ interface ImportOptions {
 
 /** `schema` is the schema version of the export; the import migrates the store to the version of this program. */
 export type ImportReport = Omit<ExportReport, 'store'> & {
-  /** Null if only the file was verified. */
+  /** Null after a dry run. */
   readonly store: string | null
+  /** What a dry run has checked, by name. */
+  readonly checks?: Readonly<Record<string, string>>
 }
 
-/** Verifies an export without importing it. @throws an error with a `code`: EXPORT_UNUSABLE, ABORTED */
-export function verifyExport(chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
+/** Checks what an import needs, in its order, and changes nothing. @throws the errors of `importStore` */
+export function checkImport(place: MovePlace, chunks: Chunks, options: ImportOptions): Promise<ImportReport> {
   return withFileName(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
-    const onRows = progressCounter(read, options)
-    for (;;) {
-      const next = await read.rows.next()
-      if (next.done) return reportOf(read, null, next.value)
-      onRows(next.value.rows.length)
+    const transport = openTransportKeys(read, place, options.name)
+    const { schema, keys } = read.header
+    const source = await openSource(place)
+    if (source !== undefined) await using(source, () => requireEmpty(source))
+    if (place.databaseUrl !== undefined) {
+      // After the check, because it locks the tables. PostgreSQL refuses the schema if a permission is missing.
+      const target = await openTarget(place)
+      await using(target, () => target.createSchema(schema))
     }
+    const onRows = progressCounter(read, options)
+    let next = await read.rows.next()
+    for (; !next.done; next = await read.rows.next()) onRows(next.value.rows.length)
+    if (transport !== null && place.databaseUrl === undefined) hasKeys(transportKeyFile(place), transport.text)
+    const checks = {
+      target: `${source?.name ?? databaseFile(place)}, empty`,
+      schema: `${schema}; this version has ${migrations.length}`,
+      keys: keys.map((it) => `${it.key_id}, with equal check value`).join('; ') || 'none needed',
+      transport_keys: transport === null ? 'none' : 'readable',
+    }
+    return { ...reportOf(read, null, next.value), checks }
   })
+}
+
+/** Closes the session after the work, which rolls back what was not committed, and explains an error. */
+async function using<T>(session: MoveSource, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw explainDatabaseError(error, session.name, 'Nothing was imported.')
+  } finally {
+    await session.close()
+  }
 }
 
 /**
@@ -59,16 +89,13 @@ export function importStore(place: MovePlace, chunks: Chunks, options: ImportOpt
     const target = await openTarget(place).catch((error: unknown) => {
       throw explainDatabaseError(error, databaseFile(place), 'Nothing was imported.')
     })
-    try {
+    return using(target, async () => {
       await requireEmpty(target)
       const sums = await importRows(target, read, progressCounter(read, options))
       await commit(target, place, transportKeys)
+      if (place.databaseUrl !== undefined) recordStore(place.dataDir, target.name)
       return reportOf(read, target.name, sums)
-    } catch (error) {
-      throw explainDatabaseError(error, target.name, 'Nothing was imported.')
-    } finally {
-      await target.close()
-    }
+    })
   })
 }
 

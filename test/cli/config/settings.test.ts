@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { unknownVariables } from '../../../src/cli/config/unknown-variables.js'
 import { withoutSecrets } from '../../../src/cli/host/secrets.js'
 import { cli, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
 import { homeWithConfig, homeWithProfiles, profileFile, storedProfiles } from '../../support/cli/profiles.js'
@@ -162,6 +163,7 @@ test('profiles commands write a profile file of mode 0600 in a folder of mode 07
     name: 'shop.eu',
     current: true,
     base_url: 'https://shop.example',
+    data_dir: null,
     account: null,
     production: true,
     codes: 'reference',
@@ -417,4 +419,54 @@ test('the banner of a production profile is printed once, before the confirmatio
   expect([ran.exit, shown[0]]).toEqual([3, `PRODUCTION profile p: ${baseUrl}\n`])
   const { stderr } = await cli('whoami', { home, env: secrets, terminal: true })
   expect(stderr.match(/PRODUCTION/g)).toHaveLength(1)
+})
+
+describe('an unusable VOUCHERCTL_BASE_URL', () => {
+  test.each(['null', ''])('with the value "%s" is refused by name', async (value) => {
+    for (const line of ['apps list', 'server start --memory', 'server status', 'server keys list', 'profiles show']) {
+      const { exit, stderr } = await cli(`${line} --json`, { env: { VOUCHERCTL_BASE_URL: value } })
+      const { message, hint } = JSON.parse(stderr).error
+      expect([line, exit, hint]).toEqual([line, 2, 'To remove it: `unset VOUCHERCTL_BASE_URL`.'])
+      expect(message).toContain(`from environment VOUCHERCTL_BASE_URL is ${value === '' ? 'empty' : 'invalid'}.`)
+    }
+  })
+
+  test.each(['null', ''])('with the value "%s" does not stop commands that need no base URL', async (value) => {
+    const exits = { 'server list': 0, 'server stop': 0, 'server status --data shop': 1, 'apps list --base-url URL': 0 }
+    const { baseUrl } = await stub(() => success(pageOf()))
+    for (const [line, expected] of Object.entries(exits)) {
+      const env = { VOUCHERCTL_BASE_URL: value, VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT }
+      const { exit, stderr } = await cli(line.replace('URL', baseUrl), { env })
+      expect([line, exit, stderr]).toEqual([line, expected, ''])
+    }
+  })
+})
+
+describe('an unknown variable that begins with VOUCHERCTL_', () => {
+  const mistyped = 'VOUCHERCTL_BASEURL is not a variable that voucherctl reads. Did you mean VOUCHERCTL_BASE_URL?'
+
+  test('is named once, with the variable that was meant, after a success and in a failure', async () => {
+    const env = { VOUCHERCTL_BASEURL: 'https://shop.example' }
+    const done = await cli('profiles list', { env })
+    expect([done.exit, done.stderr]).toEqual([0, `warning: ${mistyped}\n`])
+    const failed = await cli('apps list --json', { env })
+    expect(failed.exit).toBe(3)
+    expect(JSON.parse(failed.stderr).error.hint.split(mistyped)).toHaveLength(2)
+  })
+
+  test('is named without a suggestion if it resembles none, but not for scenarios', async () => {
+    const env = { VOUCHERCTL_MY_SHOP: 'eu' }
+    const done = await cli('profiles list', { env })
+    expect(done.stderr).toBe(
+      'warning: VOUCHERCTL_MY_SHOP is not a variable that voucherctl reads. `voucherctl help environment` lists them.\n',
+    )
+    expect((await cli('scenario init --dry-run', { env })).stderr).toBe('')
+  })
+
+  test('is none of those that help environment lists', async () => {
+    const { stdout } = await cli('help environment --json')
+    const names = [...new Set(stdout.match(/VOUCHERCTL_[A-Z_]+/g))].filter((it) => it !== 'VOUCHERCTL_BASE_URL')
+    expect(names.length).toBeGreaterThan(10)
+    for (const name of names) expect(unknownVariables({ env: { [name]: 'on' } })).toEqual([])
+  })
 })

@@ -4,6 +4,7 @@ import { parse as parseYaml } from 'yaml'
 import { plain, widthOf } from '../../../src/cli/output/text.js'
 import { InboxWriter } from '../../../src/workbench/inbox-writer.js'
 import { cli, type Given, redeemCode, secrets, stub, success, temporaryDir } from '../../support/cli/cli.js'
+import { homeWithProfiles } from '../../support/cli/profiles.js'
 import { app, pageOf, template, verification } from '../../support/cli/samples.js'
 
 const second = { ...template, id: 'tpl_02', name: 'Tea, "black"', status: 'active' }
@@ -224,4 +225,21 @@ test('the headline of vouchers verify has a mark and a colour', async () => {
   expect((await run(verification)).stdout).toMatch(/^\u001b\[32m✓ Redeemable\./)
   const refused = { ...verification, redeemable: false, reason: 'expired' }
   expect((await run(refused)).stdout).toMatch(/^\u001b\[31m\u001b\[1m✗ Not redeemable: it has expired\./)
+})
+
+test('pins of server keys and of a profile are whole on a terminal of 80 columns', async () => {
+  const given = { terminal: true, columns: 80, env: { NO_COLOR: '1' } }
+  const pins = ['a', 'b'].map((it) => `sha256:${it.repeat(42)}A`)
+  const times = { created_at: '2026-11-21T10:00:00.000Z', activated_at: '2026-11-21T10:00:00.000Z', grace_until: null }
+  const items = pins.map((pin, i) => ({ kid: pin.slice(7, 23), state: i === 0 ? 'current' : 'next', pin, ...times }))
+  const home = homeWithProfiles({ default: { secure: { pins } } })
+  const shown = [
+    (await against('server keys list', { items }, given)).stdout,
+    (await cli('profiles show', { ...given, home })).stdout,
+    (await cli('profiles show --explain', { ...given, home })).stdout,
+  ]
+  for (const text of shown) {
+    const lines = text.split('\n')
+    for (const pin of pins) expect(lines.filter((it) => it.includes(pin) && it.length <= 80)).toHaveLength(1)
+  }
 })

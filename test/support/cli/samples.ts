@@ -155,7 +155,7 @@ const mutations: Readonly<Record<string, Row>> = {
   'platform apps suspend': [platform.suspendApp, 'app_01', 'APP_ID'],
   'platform apps reinstate': [platform.reinstateApp, 'app_01', 'APP_ID'],
   'platform apps features': [platform.setAppFeatures, 'app_01 --feature vouchers', 'APP_ID'],
-  'server keys rotate': [platform.rotateSecureKeys],
+  'server keys rotate': [platform.rotateSecureKeys, '--yes'],
   'platform clock set': [platform.setClock, '2026-11-21T10:00:00.000Z', 'TIME'],
   'platform clock advance': [platform.advanceClock, '--in 60', '--in'],
   'platform faults add': [platform.addFault, '--endpoint vouchers.redeem --kind error', '--kind'],

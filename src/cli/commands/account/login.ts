@@ -13,11 +13,12 @@ import {
   dataDirOf,
   findLocalServer,
   findRunningServers,
+  followedFolder,
   isAddressOf,
-  isProven,
   type LocalServer,
+  localLogin,
+  namesOf,
   originOf,
-  readOperatorKey,
 } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail } from '../../failures/failure.js'
@@ -27,7 +28,7 @@ import { credentialNames, describeJwt } from '../../host/secrets.js'
 import type { Outcome } from '../../output/outcome.js'
 import { askFor } from '../../prompts/prompts.js'
 import { required } from '../../prompts/required.js'
-import { notRunning } from '../server/folder.js'
+import { notRunning, operatorOf } from '../server/folder.js'
 import { probe } from './whoami.js'
 
 interface LoginReport {
@@ -39,6 +40,8 @@ interface LoginReport {
   readonly expires_at: string | null
   /** Data folder of the local server to which the user logs in; null for a remote server. */
   readonly data_dir: string | null
+  /** With --local, the data folder that the profile followed before; null if it followed none or the same one. */
+  readonly previous_data_dir: string | null
 }
 
 export const login = leaf({
@@ -48,7 +51,7 @@ export const login = leaf({
   notes: [
     'An account JWT manages applications and tokens, an application token (sop_…) works with vouchers, a bot token (sbot_…) in chats, an operator key (opk_…) with platform commands. Its form tells which one it is.',
     'The credential is checked with the server before it is stored, and is sent to no other server afterwards.',
-    'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or the server of --data.',
+    'With --local and a base URL, the command uses the local server there: one of `voucherctl server list`, or the server of --data, which wins over VOUCHERCTL_BASE_URL.',
   ],
   flags: {
     'with-token': excluding(text('PATH|-', 'Read the credential from a file, or - for stdin'), 'token-file'),
@@ -64,7 +67,7 @@ export const login = leaf({
   changes: true,
   view: {
     headline: (report: LoginReport) =>
-      `Profile ${report.profile} has the ${credentialNames[report.kind]} for ${report.base_url}${report.data_dir === null ? '' : `, the local server of ${report.data_dir}`}.`,
+      `Profile ${report.profile} has the ${credentialNames[report.kind]} for ${report.base_url}${report.data_dir === null ? '' : `, the local server of ${report.data_dir}, which it follows now`}.${report.previous_data_dir === null ? '' : ` Before, it followed ${report.previous_data_dir}.`}`,
     members: ['account', 'credential', 'expires_at'],
     next: (it) => (it.kind === 'jwt' ? 'Next: `voucherctl apps create --name "My shop"`' : undefined),
   },
@@ -81,18 +84,15 @@ async function loginLocal(
   data: string | undefined,
 ): Promise<Outcome<LoginReport>> {
   const { host, settings } = context
-  const found = await findLogin(context, data)
+  const found = findLogin(context, data)
   if (!found.ok) return found
   const { server, dir } = found
+  const [other] = findRunningServers(host, settings.config)
+  const hint = other && `Log in to ${namesOf([other])}: ${localLogin(context, other)}.`
+  if (server === undefined) return { ...notRunning(context, dir), ...defined({ hint }) }
+  const operator = await operatorOf(context, dir, server)
+  if (!operator.ok) return operator
   if (host.stderr.isTTY === true) context.output.notice(`The local server of ${dir} runs on ${server.base_url}.`)
-  const key = readOperatorKey(server)
-  if (key === undefined) {
-    return fail(
-      'CREDENTIAL_REQUIRED',
-      'The local server has no operator API.',
-      'Start it with --operator on, or log in with --with-token.',
-    )
-  }
   const account =
     named === undefined
       ? await askFor(context, { message: 'Account', slot: 'account', kind: 'free' }, () => required(['--account']))
@@ -100,30 +100,25 @@ async function loginLocal(
   if (!account.ok) return account
   const [name = ''] = account.value
   const { platform } = await import('../../../contract/platform/platform.js')
-  const target = { baseUrl: server.base_url, credential: key }
-  const issued = await context.call(platform.issueAccountToken, { accountId: name }, { target })
+  const issued = await context.call(platform.issueAccountToken, { accountId: name }, operator)
   if (!issued.ok) return issued
   const isDefault = dir === defaultDataDir(host) && settings.profile.data_dir === undefined
   const folder = isDefault ? {} : { data_dir: dir }
   return keep(context, 'jwt', issued.data.jwt, { base_url: server.base_url, account: name, ...folder }, dir)
 }
 
-type LocalServerResult = { readonly ok: true; readonly server: LocalServer; readonly dir: string } | Failure
+type LocalServerResult = { readonly ok: true; readonly server: LocalServer | undefined; readonly dir: string } | Failure
 
-/** Finds the server for the login. The operator key of a data folder is sent only to the server of that folder. */
-async function findLogin(context: Context, data: string | undefined): Promise<LocalServerResult> {
-  const { host, settings, dryRun } = context
+/** Finds the server for the login: at the base URL of the line, which must be that of --data, else in the folder. */
+function findLogin({ host, settings, globals }: Context, data: string | undefined): LocalServerResult {
   const dir = resolve(host.cwd, data ?? dataDirOf(host, settings.profile))
   const { value: baseUrl, source } = settings.baseUrl
-  if (baseUrl === undefined || !isGivenForCall(settings.baseUrl)) {
-    const server = findLocalServer(dir)
-    const isOurs = server !== undefined && (dryRun || (await isProven(server)))
-    return isOurs ? { ok: true, server, dir } : notRunning(context, dir)
-  }
-  const named = data === undefined ? undefined : findLocalServer(dir)
-  const servers = data === undefined ? findRunningServers(host, settings.config) : named === undefined ? [] : [named]
-  for (const it of servers)
-    if (isAddressOf(it, baseUrl) && (dryRun || (await isProven(it)))) return { ok: true, server: it, dir: it.data_dir }
+  // --data wins over the environment, but a flag that names another server contradicts it.
+  const isGiven = data === undefined ? isGivenForCall(settings.baseUrl) : globals['base-url'] !== undefined
+  if (baseUrl === undefined || !isGiven) return { ok: true, server: findLocalServer(dir), dir }
+  const servers = data === undefined ? findRunningServers(host, settings.config) : [findLocalServer(dir) ?? []].flat()
+  const server = servers.find((it) => isAddressOf(it, baseUrl))
+  if (server !== undefined) return { ok: true, server, dir: server.data_dir }
   return fail(
     'LOCAL_SERVER_NOT_RUNNING',
     `${baseUrl}, from ${source}, is not a local server with a known data folder.`,
@@ -169,11 +164,14 @@ async function keep(
   also: Partial<Profile> & { base_url: string },
   dir: string | null = null,
 ): Promise<Outcome<LoginReport>> {
-  const { settings } = context
+  const { settings, host, output } = context
+  const followed = followedFolder(host, settings.profile)
   const refusal = (await confirmMove(context, also.base_url)) ?? (await confirmReplacing(context, kind, value))
   if (refusal !== undefined) return refusal
   const problem = await storeCredential(context, kind, value, also)
   if (problem !== undefined) return problem
+  if (isGivenForCall(settings.baseUrl) && originOf(settings.baseUrl.value) !== originOf(also.base_url))
+    output.notice('note: VOUCHERCTL_BASE_URL is set and wins over the profile: unset it')
   const { account, expiresAt } = kind === 'jwt' ? describeJwt(value) : { account: null, expiresAt: null }
   const profile = settings.profileName.value
   return {
@@ -186,6 +184,7 @@ async function keep(
       account,
       expires_at: expiresAt,
       data_dir: dir,
+      previous_data_dir: dir === null || followed === dir ? null : followed,
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { CredentialKind } from '../../../contract/endpoint.js'
 import { leaf } from '../../command/leaf.js'
+import { shownOnce } from '../../command/store-credential.js'
 import { changeProfile, profileNotFound } from '../../config/config.js'
 import { credentialNames } from '../../host/secrets.js'
 
@@ -22,6 +23,8 @@ export const logout = leaf({
     if (settings.profileMissing) return profileNotFound(name, settings.config)
     const removed = Object.keys(settings.profile.credentials ?? {})
     if (context.dryRun) return context.plan(`remove ${removed.length} credentials from profile ${name}`)
+    const refusal = await context.confirm({ action: `Logging out of ${name}`, loses: shownOnce(settings.profile) })
+    if (refusal !== undefined) return refusal
     if (removed.length > 0) {
       const problem = await changeProfile(
         context.host,

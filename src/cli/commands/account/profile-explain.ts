@@ -4,6 +4,7 @@ import { ignoredFolders } from '../../../files/data-dir.js'
 import type { Context } from '../../command/context.js'
 import { configFile } from '../../config/config.js'
 import { findCredential } from '../../config/credentials.js'
+import { followedFolder } from '../../config/local-server.js'
 import type { Settings } from '../../config/settings.js'
 import type { Globals } from '../../flags/globals.js'
 import type { Host } from '../../host/host.js'
@@ -34,7 +35,7 @@ export async function explain({ settings, host, globals }: Context) {
     { setting: 'production', ...production },
     own('codes', profile.codes),
     own('account', profile.account),
-    own('data folder', profile.data_dir),
+    own('data folder', followedFolder(host, profile) ?? undefined),
     ...(await explainCredentials(host, globals, settings)),
     explainColour(host, globals),
     {

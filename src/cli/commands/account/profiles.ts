@@ -1,11 +1,10 @@
 import { parseBaseUrl } from '../../../client/base-url.js'
-import type { CredentialKind } from '../../../contract/endpoint.js'
 import { redact } from '../../../contract/secrets.js'
 import { arePins } from '../../../secure/client/options.js'
 import { defined } from '../../../values/json.js'
 import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
-import { atServer } from '../../command/store-credential.js'
+import { atServer, shownOnce } from '../../command/store-credential.js'
 import {
   type Config,
   changeProfile,
@@ -17,10 +16,11 @@ import {
   type SecureProfile,
   updateConfig,
 } from '../../config/config.js'
+import { followedFolder } from '../../config/local-server.js'
 import { type Failure, suggested, usage } from '../../failures/failure.js'
 import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
-import { credentialNames } from '../../host/secrets.js'
+import type { Host } from '../../host/host.js'
 import type { Outcome } from '../../output/outcome.js'
 import { explain } from './profile-explain.js'
 
@@ -60,12 +60,13 @@ const setFlags = {
 }
 
 /** Describes a profile, with only the prefixes of its credentials. */
-function shown({ current }: Config, name: string, profile: Profile) {
+function shown(host: Host, { current }: Config, name: string, profile: Profile) {
   const credentials = Object.entries(profile.credentials ?? {})
   return {
     name,
     current: name === current,
     base_url: profile.base_url ?? null,
+    data_dir: followedFolder(host, profile),
     account: profile.account ?? null,
     production: profile.production ?? false,
     codes: profile.codes ?? null,
@@ -100,8 +101,8 @@ export const profiles: Group = {
         key: 'name',
         empty: 'No profiles yet.',
       },
-      run: async ({ settings: { config } }) => {
-        const items = Object.entries(config.profiles).map(([one, profile]) => shown(config, one, profile))
+      run: async ({ host, settings: { config } }) => {
+        const items = Object.entries(config.profiles).map(([one, profile]) => shown(host, config, one, profile))
         return { ok: true, data: { items } }
       },
     }),
@@ -121,7 +122,8 @@ export const profiles: Group = {
         if (!found.ok) return found
         if (context.dryRun) return context.plan(`make profile ${positional} the current one`)
         const problem = await updateConfig(context.host, (it) => ({ ...it, current: positional }))
-        return problem ?? { ok: true, data: shown({ ...config, current: positional }, positional, found.profile) }
+        const data = shown(context.host, { ...config, current: positional }, positional, found.profile)
+        return problem ?? { ok: true, data }
       },
     }),
     leaf({
@@ -139,7 +141,8 @@ export const profiles: Group = {
         const { profileName, profile, profileMissing, config } = context.settings
         if (positional === undefined && profileMissing) return profileNotFound(profileName.value, config)
         const found = positional === undefined ? { ok: true as const, profile } : find(context, positional)
-        return found.ok ? { ok: true, data: shown(config, positional ?? profileName.value, found.profile) } : found
+        if (!found.ok) return found
+        return { ok: true, data: shown(context.host, config, positional ?? profileName.value, found.profile) }
       },
     }),
     leaf({
@@ -186,7 +189,7 @@ export const profiles: Group = {
           profile = { ...all, ...(Object.keys(secure).length === 0 ? {} : { secure }) } as Profile
           return profile
         })
-        return problem ?? { ok: true, data: shown(config, target, profile) }
+        return problem ?? { ok: true, data: shown(context.host, config, target, profile) }
       },
     }),
     leaf({
@@ -220,11 +223,8 @@ export const profiles: Group = {
 }
 
 function lossOf({ base_url: baseUrl, credentials = {} }: Profile): string {
-  const held = Object.entries(credentials).map(
-    ([kind, it]) => `the ${credentialNames[kind as CredentialKind]} ${redact(it.value)} for ${it.origin}`,
-  )
-  const where = baseUrl === undefined ? 'Its settings' : `Its settings for ${baseUrl}`
-  return held.length === 0 ? `${where} are lost.` : `${where} and ${held.join(', ')} are lost.`
+  const settings = `Its settings${baseUrl === undefined ? '' : ` for ${baseUrl}`} ${credentials.jwt ? 'and its account JWT ' : ''}are lost.`
+  return [settings, shownOnce({ credentials }) ?? []].flat().join(' ')
 }
 
 type Changes = { ok: true; members: Partial<Profile>; secure: SecureProfile }

@@ -8,7 +8,7 @@ import type { SettingsDiagnosis } from '../../config/diagnosis.js'
 import { findLocalServer } from '../../config/local-server.js'
 import { INSTEAD } from '../../config/old-project-file.js'
 import type { Settings } from '../../config/settings.js'
-import type { Failure } from '../../failures/failure.js'
+import { type Failure, suggested } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { closing, othersMay, othersMayWrite } from '../../host/permissions.js'
 import { clients, pathOf, readEntry } from '../../mcp/clients.js'
@@ -71,7 +71,7 @@ export function checkValues({ values: problem, settings }: SettingsDiagnosis): F
 }
 
 export function checkDataFolder(dir: string): Finding {
-  if (!existsSync(dir)) return ok(`None yet; \`voucherctl server start\` makes ${dir}.`)
+  if (!existsSync(dir)) return ok(`None yet; the start of its server makes ${dir}.`)
   if (!statSync(dir).isDirectory()) return bad(`${dir} is not a folder.`, 'Move it away.')
   const refusal = notWritable(dir)
   if (refusal !== undefined)
@@ -88,7 +88,7 @@ export function checkDataFolder(dir: string): Finding {
   if (existsSync(join(dir, 'server.json')) && findLocalServer(dir) === undefined)
     return warn(
       `${join(dir, 'server.json')} is left over from a server that no longer runs.`,
-      'Nothing is lost: `voucherctl server start --detach` starts it again.',
+      `Nothing is lost: ${suggested`server start --detach --data ${dir}`} starts it again.`,
     )
   return ok(
     findLocalServer(dir) === undefined ? `${dir}; no server runs there.` : `${dir}, in use by a running server.`,

@@ -45,7 +45,7 @@ function checkBaseUrl(host: Host, { values, settings }: SettingsDiagnosis): Find
   if (values !== undefined) return skip('Not looked at: a setting is wrong.')
   const { value, source } = settings.baseUrl
   if (value === undefined) {
-    const { message, hint } = noServerChosen(host, settings.config)
+    const { message, hint } = noServerChosen({ host, settings })
     return skip(message, hint ?? undefined)
   }
   return ok(`${value}, from ${source}.`)

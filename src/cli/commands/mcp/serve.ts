@@ -36,6 +36,7 @@ export const serve = (guides: readonly string[]): Leaf =>
       const ownServer = flags.seed === undefined ? undefined : await startOwnServer(context, flags.seed)
       if (ownServer !== undefined && 'code' in ownServer) return ownServer
       try {
+        context.host.endsWith?.('SIGTERM')
         const { serveTools } = await import('../../mcp/protocol.js')
         const running = new Set<Promise<unknown>>()
         const referable = agentEnvironment(env, flags.env)

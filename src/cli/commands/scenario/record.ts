@@ -28,7 +28,7 @@ export const record = leaf({
   summary: 'Write what happens at a local server as a scenario',
   alsoCalls: { 'platform.recordScenario': '--from activity' },
   notes: [
-    'It follows calls of all programs, deliveries, moves of the test clock and faults until --until, or until Ctrl-C, with exit code 130. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
+    'It follows calls of all programs, deliveries, moves of the test clock and faults until --until, or until Ctrl-C. Ids, codes and credentials become variables, deliveries `receive`, records from before the recording steps that create them. What no step can repeat becomes a comment with its reason.',
     'The server sends a number for each secret, never its value. With --from activity the scenario has what the server still has in memory: start it with --inspect.',
   ],
   flags: {
@@ -110,6 +110,7 @@ async function writeRecording(
     replaceFile(target, schemaLine(installed ?? SCHEMA) + text, { isPrivate: false, flush: false }),
   )
   if (unwritable !== undefined) return unwritable
+  host.endsWith?.('SIGINT', 'SIGTERM')
   const failure = await writeSchema(host, installed === undefined ? join(dirname(out), SCHEMA) : undefined, SCHEMA)
   return { ok: true, data: { file: out, steps, left_out: remarks }, failure }
 }

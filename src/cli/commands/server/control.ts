@@ -1,22 +1,19 @@
 import { codeOf } from '../../../files/error-code.js'
 import { isAlive } from '../../../files/process-alive.js'
+import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { findRunningServers, identify, isReady, type LocalServer } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failures/failure.js'
+import { findRunningServers, identify, isReady, type LocalServer, namesOf } from '../../config/local-server.js'
+import { isGivenForCall } from '../../config/settings.js'
+import { type Failure, fail, suggested } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
-import { dataFlag, findServer } from './folder.js'
+import { rows } from '../../output/text.js'
+import { dataFlag, findServer, type Place, type ServerLookup } from './folder.js'
 
 /** Maximum wait for a server to stop: it finishes requests in flight within 10 s. */
 const STOP_MS_MAX = 15_000
 const POLL_MS = 50
 
 type Status = { readonly running: boolean; readonly ready: boolean } & (Place | LocalServer)
-
-/** Place without a server: a data folder, or the base URL of this call. */
-interface Place {
-  readonly data_dir: string | null
-  readonly base_url: string | null
-}
 
 /** Members of server.json that are shown to users. */
 const shownOf = ({
@@ -35,31 +32,53 @@ export const status = leaf({
   summary: 'Show whether a local server runs; exits with 1 when none does',
   alsoCalls: { 'health.live': '', 'health.ready': '' },
   flags: dataFlag,
+  needsBaseUrl: (given) => !given.has('data'),
   examples: ['voucherctl server status', 'voucherctl server status --json --fields base_url'],
   view: {
     headline: (status: Status) =>
       status.running
         ? `The server of ${status.data_dir} runs on ${status.base_url}${status.ready ? '' : ', but it is not ready'}.`
         : noServer(status),
-    members: ['pid', 'store', 'operator_key_file', 'started_at'],
-    next: (it) => (it.running ? undefined : 'Start one: `voucherctl server start --detach`'),
+    members: ['pid', 'store', 'database', 'operator_key_file', 'started_at'],
+    next: ({ running, data_dir: dir }) =>
+      running || dir === null ? undefined : `Start one: ${suggested`server start --detach --data ${dir}`}`,
   },
   run: async (context, { flags }) => {
-    const found = findServer(context, flags.data)
+    const found = findOrNameOthers(context, flags.data)
     if (!found.ok) return found
-    const none = { running: false, ready: false }
-    if (found.dir === undefined)
-      return { ok: true, data: { ...none, data_dir: null, base_url: found.baseUrl }, exit: 1 }
-    const { dir, server } = found
+    const { data_dir, base_url, server } = found
     const identity = server === undefined ? 'other' : await identify(server)
     if (server === undefined || identity === 'other')
-      return { ok: true, data: { ...none, data_dir: dir, base_url: null }, exit: 1 }
+      return { ok: true, data: { running: false, ready: false, data_dir, base_url }, exit: 1 }
     return {
       ok: true,
       data: { running: true, ready: identity === 'same' && (await isReady(server)), ...shownOf(server) },
     }
   },
 })
+
+const lineOf = (it: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
+
+/**
+ * Finds the server as `findServer` does. If the line names none and none runs in the folder, `server status` takes the
+ * only one that runs elsewhere, such as one in memory; of several, the user must choose.
+ */
+function findOrNameOthers(context: Context, data: string | undefined): ServerLookup | Failure {
+  const found = findServer(context, data)
+  const { host, settings, output, line } = context
+  const isNamed = data !== undefined || isGivenForCall(settings.profileName)
+  if (isNamed || !found.ok || found.base_url !== null || found.server !== undefined) return found
+  const others = findRunningServers(host, settings.config)
+  const [first, second] = others
+  const verb = line.path.at(-1) ?? ''
+  const only = verb === 'status' && second === undefined ? first : undefined
+  const taken = only === undefined ? found : { ...found, data_dir: only.data_dir, server: only }
+  // Without a base URL, no other command calls a different server, so no warning is needed.
+  if (first === undefined || (only !== undefined && settings.baseUrl.value === undefined)) return taken
+  const how = only ? '' : ` To choose one: ${suggested`server ${verb} --base-url ${first.base_url}`}`
+  output.warn(`No server runs in ${found.data_dir}. Elsewhere runs ${namesOf(others)}.${how}`)
+  return taken
+}
 
 interface RunningServers {
   readonly items: readonly (ReturnType<typeof shownOf> & { readonly ready: boolean })[]
@@ -69,9 +88,10 @@ export const list = leaf({
   name: 'list',
   summary: 'List the local servers that run, of any data folder and in memory',
   notes: ['It lists the servers that `voucherctl server start` has started for you on this machine.'],
+  needsBaseUrl: () => false,
   examples: ['voucherctl server list', 'voucherctl server list --json --fields base_url,data_dir'],
   view: {
-    members: ['base_url', 'store', 'pid', 'started_at', 'data_dir'],
+    body: ({ items }: RunningServers) => rows(items.map((it) => [it.base_url, lineOf(it)])).join('\n'),
     next: ({ items }: RunningServers) =>
       items.length > 0 ? undefined : 'Start one: `voucherctl server start --detach`',
   },
@@ -98,6 +118,7 @@ export const stop = leaf({
   name: 'stop',
   summary: 'Stop the local server; it finishes what is in flight',
   flags: dataFlag,
+  needsBaseUrl: () => false,
   examples: ['voucherctl server stop'],
   changes: true,
   view: {
@@ -109,27 +130,24 @@ export const stop = leaf({
   },
   run: async (context, { flags }) => {
     const { host } = context
-    const found = findServer(context, flags.data)
+    const found = findOrNameOthers(context, flags.data)
     if (!found.ok) return found
-    const none = { stopped: false, pid: null }
-    if (found.dir === undefined)
-      return { ok: true, data: { ...none, data_dir: null, base_url: found.baseUrl }, reads: true }
-    const { dir, server } = found
-    if (server === undefined) return { ok: true, data: { ...none, data_dir: dir, base_url: null }, reads: true }
+    const { data_dir, base_url, server } = found
+    if (server === undefined) return { ok: true, data: { stopped: false, pid: null, data_dir, base_url }, reads: true }
     const { pid, base_url: baseUrl } = server
-    if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${dir} on ${baseUrl}`)
+    if (context.dryRun) return context.plan(`stop process ${pid}, the server of ${data_dir} on ${baseUrl}`)
     // Systems reuse PIDs: stop the process only if the server responds with the instance id from server.json.
     if ((await identify(server)) !== 'same') {
       return fail(
         'SERVER_STOP_FAILED',
-        `Process ${pid} does not respond on ${server.base_url} as the server of ${dir}.`,
-        `If it is a voucherctl server, end it yourself; else remove server.json in ${dir}.`,
+        `Process ${pid} does not respond on ${server.base_url} as the server of ${data_dir}.`,
+        `If it is a voucherctl server, end it yourself; else remove server.json in ${data_dir}.`,
       )
     }
     return (
       (await terminate(host, server)) ?? {
         ok: true,
-        data: { stopped: true, pid, data_dir: dir, base_url: baseUrl },
+        data: { stopped: true, pid, data_dir, base_url: baseUrl },
       }
     )
   },

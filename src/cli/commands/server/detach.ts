@@ -5,16 +5,19 @@ import { join } from 'node:path'
 import { codeOf } from '../../../files/error-code.js'
 import { type Members, parseObject } from '../../../values/json.js'
 import { findLocalServer, identify, type LocalServer } from '../../config/local-server.js'
-import { type Failure, fail } from '../../failures/failure.js'
+import { type Failure, fail, suggested } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
 import { withoutSecrets } from '../../host/secrets.js'
 import { keepLog, LOG_FILE } from './log-rotation.js'
 import { argumentsOf, type StartFlags } from './start-flags.js'
 
 /** The line that a server prints when it accepts connections. */
-export interface ReadyLine extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store'> {
+export interface ReadyLine
+  extends Pick<LocalServer, 'base_url' | 'pid' | 'data_dir' | 'operator_key_file' | 'store' | 'database'> {
   /** Whether this start wrote the seed or found it in the store; absent without a seed. */
   readonly seed?: 'planted' | 'present'
+  /** Such as `31 days ahead`; absent if no test clock was moved. */
+  readonly test_clock?: string
 }
 
 type DetachedServer = ReadyLine & { readonly log_file: string }
@@ -34,7 +37,7 @@ export async function startDetached(
     return fail(
       'DATA_FOLDER_IN_USE',
       `A server already runs in ${dir}: ${running.base_url} (process ${running.pid}).`,
-      'Use it, stop it with `voucherctl server stop`, or choose another folder with --data.',
+      `Use it, stop it with ${suggested`server stop --data ${dir}`}, or choose another folder with --data.`,
     )
   }
   const logFile = flags.memory ? join(tmpdir(), `voucherctl-server-${host.newId()}.log`) : join(dir, 'server.log')

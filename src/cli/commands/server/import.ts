@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { defaultDataDir } from '../../../files/data-dir.js'
 import type { ImportReport } from '../../../server/maintenance/import.js'
 import type { MovePlace } from '../../../server/maintenance/move-place.js'
@@ -6,9 +7,10 @@ import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder } from '../../config/data-folder.js'
 import { failureOfServer } from '../../failures/codes.js'
+import { suggested } from '../../failures/failure.js'
 import { path } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
-import { numberText } from '../../output/text.js'
+import { numberText, rows } from '../../output/text.js'
 import { databaseUrlFlag } from './database-url.js'
 import { dataFlag } from './folder.js'
 import { countsOf, placeOf, watched } from './move.js'
@@ -20,7 +22,7 @@ export const importStore = leaf({
     'All of it or nothing, in one transaction: a file that is cut off or changed anywhere is refused with its line, and every row is read back and compared before it counts. No server can start on the store meanwhile.',
     'The store must be empty: a new data folder, or a new PostgreSQL database that no server has been started on. Either engine takes the export of either.',
     'First bring the keys, which are not in the export: copy keys.json of the server that it comes from into the data folder, or name it with --key-file. Other keys are refused before anything is written.',
-    '--dry-run reads the file to its end and says whether it is complete; it needs no store and no keys.',
+    '--dry-run reads the file to its end and checks what the import needs: an empty store, permissions and keys. It exits with the code of the import.',
   ],
   positional: { name: 'FILE', summary: 'The export, or - for standard input', ask: 'File' },
   flags: {
@@ -40,10 +42,11 @@ export const importStore = leaf({
   view: {
     headline: ({ total, store, exported_at }: ImportReport) =>
       store === null
-        ? `The export of ${exported_at} is complete: ${numberText(total)} rows. Nothing was changed.`
+        ? `The export of ${exported_at} is complete and can be imported: ${numberText(total)} rows. Nothing was changed.`
         : `Imported ${numberText(total)} rows into ${store}.`,
-    body: countsOf,
-    next: ({ store }) => (store === null ? undefined : 'Next: `voucherctl server start`'),
+    body: (it: ImportReport) => (it.checks ? `${rows(Object.entries(it.checks)).join('\n')}\n\n` : '') + countsOf(it),
+    next: ({ store: it }) =>
+      it?.endsWith('.db') ? `Next: ${suggested`server start --data ${dirname(it)}`}` : undefined,
   },
   run: async (context, { positional, flags }): Promise<Outcome<ImportReport>> => {
     const found = placeOf(context, flags)
@@ -62,15 +65,15 @@ export const importStore = leaf({
 async function importFrom(context: Context, input: BulkInput, place: MovePlace): Promise<Outcome<ImportReport>> {
   const { host, dryRun, output } = context
   const isNamed = place.dataDir !== defaultDataDir(host)
-  const isFolder = !dryRun && place.databaseUrl === undefined
-  const folder = isFolder ? prepareDataFolder(place.dataDir, isNamed) : { ok: true as const, warnings: [] }
+  const isFolder = place.databaseUrl === undefined
+  const folder = isFolder ? prepareDataFolder(place.dataDir, isNamed, !dryRun) : { ok: true as const, warnings: [] }
   if (!folder.ok) return folder
   const server = await import('../../../server/maintenance/import.js')
   const { name } = input
   try {
     const data = await watched(context, (onProgress) => {
       const options = { name, signal: host.signal, onProgress }
-      return dryRun ? server.verifyExport(input.chunks(), options) : server.importStore(place, input.chunks(), options)
+      return (dryRun ? server.checkImport : server.importStore)(place, input.chunks(), options)
     })
     for (const it of folder.warnings) output.notice(`warning: ${it}`)
     return dryRun ? { ok: true, data, reads: true } : { ok: true, data }

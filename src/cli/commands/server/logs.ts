@@ -5,7 +5,7 @@ import { didYouMean } from '../../../values/closest.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { collect, openStream, untilBroken } from '../../command/stream-lines.js'
-import { identify, readOperatorKey } from '../../config/local-server.js'
+import { identify } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
@@ -13,7 +13,7 @@ import { readTextFile } from '../../host/files.js'
 import { type LogEntry, logLine, readEntry } from '../../output/log-line.js'
 import type { Outcome } from '../../output/outcome.js'
 import { refuseUnknownInContract } from '../../output/select-fields.js'
-import { dataFlag, findServer, notRunning, remoteOf } from './folder.js'
+import { dataFlag, findServer, notRunning, operatorOf, remoteOf } from './folder.js'
 import { filterFlags, matcherOf } from './log-filter.js'
 
 export const logs = leaf({
@@ -66,24 +66,20 @@ type LogTarget = { readonly dir: string; readonly baseUrl: string; readonly cred
 async function findTarget(context: Context, data: string | undefined): Promise<LogTarget | Failure> {
   const { settings } = context
   const remote = data === undefined && !isGivenForCall(settings.baseUrl) ? remoteOf(settings) : undefined
-  const found = remote === undefined ? findServer(context, data) : { dir: undefined, baseUrl: remote }
-  if ('ok' in found && !found.ok) return found
-  if (found.dir === undefined) {
-    const credential = await context.credential('operator', found.baseUrl)
-    return credential.ok ? { dir: '', baseUrl: found.baseUrl, credential: credential.value } : credential
+  const found = remote === undefined ? findServer(context, data) : undefined
+  if (found?.ok === false) return found
+  const { data_dir: dir = null, base_url: url = remote ?? null, server } = found ?? {}
+  if (url !== null || dir === null) {
+    const baseUrl = url ?? ''
+    const credential = await context.credential('operator', baseUrl)
+    return credential.ok ? { dir: '', baseUrl, credential: credential.value } : credential
   }
-  const { dir, server } = found
   const identity = server === undefined ? 'other' : await identify(server)
   if (server === undefined || identity === 'other') return { dir, baseUrl: '', credential: undefined }
   if (identity === 'silent')
     return fail('NETWORK_ERROR', `The server of ${dir} does not respond on ${server.base_url}.`)
-  const credential = readOperatorKey(server)
-  if (credential !== undefined) return { dir, baseUrl: server.base_url, credential }
-  return fail(
-    'CREDENTIAL_REQUIRED',
-    'The local server has no operator API.',
-    'Start it with --operator on; its log is on its stderr.',
-  )
+  const operator = await operatorOf(context, dir, server)
+  return operator.ok ? { dir, baseUrl: server.base_url, credential: operator.target?.credential } : operator
 }
 
 /** Prints the path or server of the log to stderr on a terminal; scripts get only the log lines. */

@@ -1,9 +1,13 @@
 import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
 import type { MigrationReport } from '../../../server/maintenance/migrate.js'
-import { callLeaf, type Group, leaf } from '../../command/leaf.js'
+import type { Context, ContextCallOptions } from '../../command/context.js'
+import { type Group, leaf } from '../../command/leaf.js'
 import { failureOfServer } from '../../failures/codes.js'
-import { usage } from '../../failures/failure.js'
+import { fail, usage } from '../../failures/failure.js'
+import { toggle } from '../../flags/flags.js'
+import { sentence } from '../../output/text.js'
 import { databaseUrlFlag, databaseUrlVariable, readDatabaseUrl } from './database-url.js'
+import { dataFlag, operatorOf } from './folder.js'
 import { start } from './start.js'
 
 interface Keys {
@@ -13,14 +17,31 @@ interface Keys {
 const keyMembers = ['kid', 'state', 'pin', 'activated_at', 'grace_until']
 const kidOf = ({ items }: Keys, state: SecureKey['state']) => items.find((it) => it.state === state)?.kid
 
+/** Asks before a rotation, and refuses a second one in the grace period, in which few clients have the next pin yet. */
+async function refuseRotation(context: Context, options: ContextCallOptions, isForced: boolean) {
+  const listed = await context.call(contract.secureKeys, {}, options)
+  if (!listed.ok) return listed
+  const of = (state: SecureKey['state'], member: 'pin' | 'grace_until') =>
+    sentence(({ items }: Keys) => items.find((it) => it.state === state)?.[member] ?? '', listed.data)
+  const end = of('grace', 'grace_until')
+  const hint = `Wait until then, and pin ${of('next', 'pin')} in your clients. To rotate now: \`${context.line} --force\``
+  if (end && !isForced)
+    return fail('KEYS_IN_GRACE', `The keys were rotated a moment ago: the previous key stays valid until ${end}.`, hint)
+  // The server accepts a replaced key for 120 s (rules/encryption.md#server-keys).
+  const pins = `${of('next', 'pin')} until 120 s after the next rotation; ${of('current', 'pin')} until ${new Date(context.host.now() + 120_000).toISOString()}, in clients that have already read the key`
+  const loses = `${contract.rotateSecureKeys.irreversible?.loses} Valid pins then: ${pins}.`
+  return context.confirm({ action: 'Rotating the keys', loses })
+}
+
 const keys: Group = {
   name: 'keys',
   alias: 'key',
   summary: 'Keys of the encrypted transport',
   commands: [
-    callLeaf({
+    leaf({
       name: 'list',
       endpoint: contract.secureKeys,
+      flags: dataFlag,
       notes: [
         'A key is next, then current, then in grace for 120 s, then destroyed. Pin the next one in your clients before you rotate.',
       ],
@@ -29,16 +50,28 @@ const keys: Group = {
         { command: 'voucherctl server keys list --json --fields state,pin', comment: 'What clients pin' },
       ],
       view: { members: keyMembers, key: 'kid' },
+      run: async (context, { flags }) => {
+        const operator = await operatorOf(context, flags.data)
+        return operator.ok ? context.call(contract.secureKeys, {}, operator) : operator
+      },
     }),
-    callLeaf({
+    leaf({
       name: 'rotate',
       endpoint: contract.rotateSecureKeys,
+      alsoCalls: { 'platform.secureKeys': '' },
+      flags: { ...dataFlag, force: toggle('Also within the grace period of the last rotation') },
       notes: [
         'Sessions go on with the keys that they have. A client that pins only the current key is refused from now on.',
       ],
       examples: ['voucherctl server keys rotate'],
+      run: async (context, { flags }) => {
+        const operator = await operatorOf(context, flags.data)
+        if (!operator.ok) return operator
+        const refusal = context.dryRun ? undefined : await refuseRotation(context, operator, flags.force)
+        return refusal ?? context.call(contract.rotateSecureKeys, {}, operator)
+      },
       view: {
-        headline: (it) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
+        headline: (it: Keys) => `Key ${kidOf(it, 'current')} is the current one; ${kidOf(it, 'next')} comes next.`,
         members: keyMembers,
       },
     }),

@@ -18,7 +18,6 @@ import {
 } from '../../flags/flags.js'
 import { seedFlag } from '../../server/seed-file.js'
 import { databaseUrlFlag } from './database-url.js'
-import { dataFlag } from './folder.js'
 
 type RateLimits = NonNullable<ServerOptions['rateLimits']>
 
@@ -73,8 +72,9 @@ export const startFlags = {
   port: integer('N', 'Default 8420 or the next free one; 0: any', 0, 65_535),
   host: text('HOST', 'Address to listen on, default 127.0.0.1'),
   memory: excluding(toggle('Keep data in memory only'), 'data', 'database-url'),
-  ...dataFlag,
+  data: text('DIR', 'Data folder, default that of --profile'),
   ...databaseUrlFlag,
+  'new-store': toggle('Leave the store of the data folder for another'),
   ...seedFlag,
   watch: toggle('Plant --seed again when its file changes'),
   detach: toggle('In the background, with its log in server.log'),
@@ -142,6 +142,7 @@ export function optionsOf(flags: StartFlags): ServerOptions {
     secure: !flags['no-secure'],
     requireSecure: flags['require-secure'],
     testClock: flags['test-clock'],
+    newStore: flags['new-store'],
     webhookLoopbackPorts: flags['dev-webhook-loopback'],
     egressIps: flags['egress-ip'],
     trustedProxies: flags['trusted-proxy'],

@@ -4,12 +4,13 @@ import { portHolder } from '../../../files/port-holder.js'
 import type { ServerOptions } from '../../../server/options.js'
 import { defined } from '../../../values/json.js'
 import { isLoopbackHost } from '../../../values/loopback.js'
+import { shellWord } from '../../../values/shell-word.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
 import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
-import { findRunningServers } from '../../config/local-server.js'
+import { findRunningServers, followedFolder, localLogin, localStart, placeOf } from '../../config/local-server.js'
 import { failureOfServer } from '../../failures/codes.js'
-import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { isLocalCode } from '../../failures/local-failures.js'
 import { isColoured, loadPaint } from '../../output/colour.js'
 import { logLine, readEntry } from '../../output/log-line.js'
@@ -40,7 +41,7 @@ export const start = leaf({
     const database = readDatabaseUrl(memory ? { env: {} } : context.host, flags['database-url'])
     if (!database.ok) return database
     const { value: databaseUrl } = database
-    const refused = refuseFlags(flags, databaseUrl)
+    const refused = refuseFlags(flags)
     if (refused !== undefined) return refused
     const defaultDir = defaultDataDir(context.host)
     const place = memory ? { ok: true as const, dir: defaultDir } : serverFolder(context, flags.data, true)
@@ -54,7 +55,9 @@ export const start = leaf({
     if (openKeys !== undefined) return openKeys
     const folder = memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, dir !== defaultDir)
     if (!folder.ok) return folder
-    const { warnings } = folder
+    const followed = (memory || flags.data ? null : followedFolder(context.host, context.settings.profile)) ?? dir
+    const other = `Your commands call the server of ${followed}. To start it: ${localStart(context.host, followed)}`
+    const warnings = [...folder.warnings, ...(followed === dir ? [] : [other])]
     const store = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
     const data = { ...store, ...defined({ seed: seed?.seed }) }
     const started = flags.detach
@@ -66,11 +69,7 @@ export const start = leaf({
   },
 })
 
-function refuseFlags(flags: StartFlags, databaseUrl: string | undefined): Failure | undefined {
-  if (databaseUrl !== undefined && flags['test-clock'])
-    return usage(
-      '--test-clock moves the time of one process; with --database-url other servers would have another time.',
-    )
+function refuseFlags(flags: StartFlags): Failure | undefined {
   if (flags.watch && (!flags.memory || flags.detach || flags.seed === undefined || flags.seed === '-'))
     return usage(
       '--watch replaces the whole state after each change, so it needs --memory and the file of a --seed, without --detach.',
@@ -99,8 +98,8 @@ async function runDetached(
   if (!started.ok) return started
   const view: View<ReadyLine> = {
     headline: (it) => `The server runs on ${it.base_url} (process ${it.pid}).${otherPort(context, flags, it)}`,
-    members: ['data_dir', 'log_file', 'seed'],
-    next: (it) => `Next: ${nextCommand(it, flags)}`,
+    members: ['store', 'database', 'data_dir', 'log_file', 'test_clock', 'seed'],
+    next: (it) => `Next: ${nextCommand(context, it, flags)}`,
   }
   await announce(context, started.data, view, warnings)
   return { ok: true, printed: true }
@@ -122,19 +121,21 @@ async function runHere(
   } catch (error) {
     return startFailure(error, flags)
   }
-  const { baseUrl, pid, dataDir, operatorKeyFile, store, seed } = server
+  const { baseUrl, pid, dataDir, operatorKeyFile, store, database, testClock, seed } = server
   const ready: ReadyLine = {
     base_url: baseUrl,
     pid,
     data_dir: dataDir,
     operator_key_file: operatorKeyFile,
     store,
-    ...defined({ seed }),
+    ...defined({ database, test_clock: testClock, seed }),
   }
   const view: View<ReadyLine> = {
     headline: () => `The server runs on ${baseUrl}. Ctrl-C stops it.${otherPort(context, flags, ready)}`,
-    members: ['store', 'data_dir', 'operator_key_file', 'seed'],
+    members: ['store', 'database', 'data_dir', 'operator_key_file', 'test_clock', 'seed'],
+    next: (it) => `Next, in another shell: ${nextCommand(context, it, flags)}`,
   }
+  host.endsWith?.('SIGTERM')
   await announce(context, ready, view, warnings)
   let failure: Failure | undefined
   if (flags.watch) {
@@ -171,10 +172,9 @@ async function logFormatOf({ host, globals, output }: Context): Promise<Pick<Ser
   return { formatLog: shown }
 }
 
-function nextCommand({ base_url: baseUrl }: ReadyLine, { seed, memory }: StartFlags): string {
-  if (seed !== undefined && seed !== '-') return suggested`server env --seed ${seed} --show-secrets`
-  if (memory) return suggested`login --local --account me --base-url ${baseUrl}`
-  return '`voucherctl login --local --account me`'
+function nextCommand(known: Context, ready: ReadyLine, { seed }: StartFlags): string {
+  if (seed === undefined || seed === '-') return localLogin(known, ready)
+  return `\`voucherctl server env --seed ${shellWord(seed)} --show-secrets${placeOf(known, ready)}\``
 }
 
 /** Prints warnings only after the server is ready: on a failed start, stderr must hold only the error object. */

@@ -256,6 +256,7 @@ async function listenUntilEnd(
     const unwritable = readyFile === undefined ? undefined : writeReady(readyFile, listener)
     if (unwritable !== undefined) return unwritable
     showReady(context, flags, listener.url, tools)
+    if (expect.size === 0 && eventsMax === undefined) host.endsWith?.('SIGTERM')
     if (flags.open) page = await openPage(context, flags, { ...tools, address: listener.url })
     await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
   } finally {

@@ -312,7 +312,8 @@ describe('doctor on a server', () => {
     for (const url of ['nonsense', 'ftp://x', 'http://user:CANARY@x'])
       expect((await doctor({ env: at(url) })).check('base URL')).toMatchObject({
         status: 'fail',
-        fix: 'It came from environment VOUCHERCTL_BASE_URL.',
+        message: expect.stringContaining('from environment VOUCHERCTL_BASE_URL is invalid'),
+        fix: 'To remove it: `unset VOUCHERCTL_BASE_URL`.',
       })
     expect((await doctor({}, '--base-url nonsense')).check('base URL')?.status).toBe('fail')
   })

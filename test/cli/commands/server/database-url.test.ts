@@ -61,10 +61,10 @@ describe('--database-url', () => {
     expect(byVariable.stderr).not.toContain(secret)
   })
 
-  it.each(['--memory', '--test-clock'])('server start exits 2 if --database-url is combined with %s', async (flag) => {
-    const { exit, stderr } = await cli(`server start --database-url postgres://db/shop ${flag} --json`)
+  it('server start exits 2 if --database-url is combined with --memory', async () => {
+    const { exit, stderr } = await cli('server start --database-url postgres://db/shop --memory --json')
     expect(exit).toBe(2)
-    expect(errorOf(stderr).message).toContain(flag)
+    expect(errorOf(stderr).message).toContain('--memory')
   })
 
   it('server start and migrate exit 1 for an unreachable database and hide its password', async () => {

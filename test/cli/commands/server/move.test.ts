@@ -237,7 +237,7 @@ describe('server import', () => {
       const target = folderWithKeys(name as string, source)
       const { exit, stdout, stderr } = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
       expect([exit, stderr]).toEqual([0, ''])
-      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 6 })
+      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 7 })
       const again = await inHome(`server export --data ${target}`)
       expect(rowLinesOf(again.stdout)).toEqual(rowLinesOf(text))
       expect(statSync(join(target, 'voucherctl.db')).mode & 0o777).toBe(0o600)
@@ -248,14 +248,22 @@ describe('server import', () => {
     }
   })
 
-  test('server import --dry-run checks that an export is complete and creates no database or keys', async () => {
+  test('server import --dry-run names what an import needs and creates no database', async () => {
     const file = await exported()
-    const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${join(home, 'new')}`)
+    const target = folderWithKeys('target', source)
+    const { exit, stdout, stderr } = await inHome(`server import ${file} --dry-run --data ${target}`)
     expect([exit, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^The export of 2\d{3}-.* is complete: 4 rows\. Nothing was changed\.\n/)
-    expect(readdirSync(home).sort()).toEqual(['backup.ndjson', 'source'])
+    expect(stdout).toMatch(/^The export of 2\d{3}-.* is complete and can be imported: 4 rows\. Nothing was changed\.\n/)
+    expect(stdout).toContain(`target          ${join(target, 'voucherctl.db')}, empty`)
+    expect(stdout).toMatch(
+      / schema {10}7; this version has 7\n {2}keys {12}key_\w+, with equal check value\n {2}transport_keys {2}readable\n/,
+    )
+    expect([readdirSync(home).sort(), readdirSync(target)]).toEqual([
+      ['backup.ndjson', 'source', 'target'],
+      ['keys.json'],
+    ])
     writeFileSync(file, readFileSync(file, 'utf8').replace('Shop 2', 'Shop 7'))
-    const damaged = await inHome(`server import ${file} --dry-run --json`)
+    const damaged = await inHome(`server import ${file} --dry-run --json --data ${target}`)
     expect([damaged.exit, errorOf(damaged.stderr)]).toMatchObject([
       2,
       {
@@ -263,6 +271,52 @@ describe('server import', () => {
         message: `${file} cannot be imported: the rows of applications (lines 3 to 5) are not those that were written.`,
       },
     ])
+  })
+
+  test.each([
+    ['the keys are missing', 'KEYS_UNUSABLE', (target: string) => rmSync(join(target, 'keys.json'))],
+    [
+      'the keys are others',
+      'KEYS_UNUSABLE',
+      (target: string) => copyFileSync(join(home, 'other', 'keys.json'), join(target, 'keys.json')),
+    ],
+    [
+      'the target has rows',
+      'STORE_NOT_EMPTY',
+      (target: string) => copyFileSync(join(source, 'voucherctl.db'), join(target, 'voucherctl.db')),
+    ],
+    [
+      'the database is of another program',
+      'STORE_UNUSABLE',
+      (target: string) => writeFileSync(join(target, 'voucherctl.db'), 'x'.repeat(600)),
+    ],
+    [
+      'the transport keys are others',
+      'KEYS_UNUSABLE',
+      (target: string) => copyFileSync(join(home, 'other', 'secure-keys.json'), join(target, 'secure-keys.json')),
+    ],
+    [
+      'the folder belongs to PostgreSQL',
+      'STORE_ELSEWHERE',
+      (target: string) => writeFileSync(join(target, 'store.json'), '{"database":"postgres://db:5432/shop"}'),
+    ],
+    [
+      'the folder is a file',
+      'USAGE',
+      (target: string) => {
+        rmSync(target, { recursive: true })
+        writeFileSync(target, '')
+      },
+    ],
+  ] as const)('server import --dry-run fails as the import does if %s', async (_if, code, spoil) => {
+    const file = await exported()
+    await makeStore('other')
+    const target = folderWithKeys('target', source)
+    spoil(target)
+    const dry = await inHome(`server import ${file} --dry-run --json --data ${target}`)
+    const real = await inHome(`server import ${file} --json --data ${target}`)
+    expect([dry.exit, errorOf(dry.stderr).code]).toEqual([real.exit, code])
+    expect(errorOf(real.stderr).code).toBe(code)
   })
 
   test('a failed server import creates no folder and leaves an existing database unchanged', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { CHALLENGE_HEADER, proofOf } from '../../../../src/files/server-proof.js'
@@ -60,6 +60,16 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
+  test('server list names the PostgreSQL database of a server', async () => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    const database = 'postgres://db.example.com:5432/shop'
+    const { dir } = register(home, baseUrl, { store: 'postgres', database })
+    const { stdout } = await cli('server list', { home })
+    expect(stdout).toContain(`${baseUrl}  ${database} with`)
+    expect(stdout).toContain(`${dir} (process`)
+  })
+
   test('server list skips registry entries that are no servers or that it cannot remove', async () => {
     const home = temporaryDir()
     const { registry } = register(home, 'no URL')
@@ -85,16 +95,33 @@ describe('a command without a base URL', () => {
     const alone = await cli('apps list', { home })
     expect([alone.exit, alone.stderr]).toEqual([
       3,
-      `error: No server is chosen. A local server runs on ${baseUrl}. (BASE_URL_REQUIRED)
-hint: Use --base-url URL, or set VOUCHERCTL_BASE_URL: \`voucherctl server env --base-url ${baseUrl}\` prints the line for a shell.
+      `error: No server is chosen. A local server runs on ${baseUrl} (in memory). (BASE_URL_REQUIRED)
+hint: Log in to it: \`voucherctl login --local --account me --base-url ${baseUrl}\`. Or name it with --base-url URL or VOUCHERCTL_BASE_URL.
 `,
     ])
     const second = await localStub()
-    register(home, second.baseUrl, { instance_id: 'second', started_at: '2026-11-21T11:00:00.000Z' })
+    const more = { instance_id: 'second', started_at: '2026-11-21T11:00:00.000Z', store: 'sqlite' }
+    const { dir } = register(home, second.baseUrl, more)
     expect((await cli('apps list', { home })).stderr).toContain(
-      `No server is chosen. Local servers run on ${baseUrl}, ${second.baseUrl}.`,
+      `No server is chosen. Local servers run on ${baseUrl} (in memory), ${second.baseUrl} (${dir}).`,
     )
   })
+
+  test.each(['apps list', 'templates list', 'bots updates'])(
+    '%s before a login names the login to the local server, also in its prompt',
+    async (line) => {
+      const home = temporaryDir()
+      const { baseUrl } = await localStub()
+      const dir = join(home, '.local', 'share', 'voucherctl')
+      mkdirSync(dir, { recursive: true })
+      const { file } = register(home, baseUrl, { data_dir: dir, store: 'sqlite' })
+      copyFileSync(file, join(dir, 'server.json'))
+      const login = 'Log in first: `voucherctl login --local --account me`.'
+      expect(errorOf((await cli(`${line} --json`, { home })).stderr).hint.startsWith(login)).toBe(true)
+      const asked = await cli(line, { home, terminal: true, replies: [undefined] })
+      expect(asked.asked[0]?.startsWith(login)).toBe(true)
+    },
+  )
 
   test('doctor names the running in-memory servers if no server is chosen', async () => {
     const home = temporaryDir()
@@ -102,7 +129,10 @@ hint: Use --base-url URL, or set VOUCHERCTL_BASE_URL: \`voucherctl server env --
     register(home, baseUrl)
     const { stdout } = await cli('doctor --json', { home })
     expect(JSON.parse(stdout).checks).toContainEqual(
-      expect.objectContaining({ name: 'base URL', message: `No server is chosen. A local server runs on ${baseUrl}.` }),
+      expect.objectContaining({
+        name: 'base URL',
+        message: `No server is chosen. A local server runs on ${baseUrl} (in memory).`,
+      }),
     )
   })
 })
@@ -161,7 +191,7 @@ describe('a profile whose local server does not run', () => {
       const { exit, stderr } = await cli(`${command} --retries 0 --json`, { home })
       expect(exit).toBe(9)
       expect(errorOf(stderr).hint).toBe(
-        `The local server of ${dir} does not run. Start it: \`voucherctl server start --detach --port ${port}\`.`,
+        `The local server of ${dir} does not run. Start it: \`voucherctl server start --detach --data ${dir} --port ${port}\`.`,
       )
     },
   )
@@ -178,7 +208,9 @@ describe('a profile whose local server does not run', () => {
   test('hint names start and login if the data folder of an in-memory server is gone', async () => {
     const { home } = await stopped({ data_dir: '/nonexistent/data' })
     const { stderr } = await cli('apps list --retries 0', { home })
-    expect(stderr).toMatch(/is gone.*`voucherctl server start --detach --port \d+`.*`voucherctl login --local/)
+    const folder = join(home, '.local', 'share', 'voucherctl')
+    expect(stderr).toMatch(/is gone.*`voucherctl server start --detach --port \d+`/)
+    expect(stderr).toContain(`\`voucherctl login --local --account demo --data ${folder}\``)
   })
 })
 
@@ -198,7 +230,7 @@ describe('an expired account JWT', () => {
   test('hint says to unset VOUCHERCTL_JWT if the variable holds the JWT', async () => {
     const home = temporaryDir()
     const { baseUrl } = await expired()
-    const { dir } = register(home, baseUrl)
+    const { dir } = register(home, baseUrl, { store: 'sqlite' })
     const { stderr } = await cli(`apps list --base-url ${baseUrl}`, { home, env: secrets })
     expect(stderr).toContain('VOUCHERCTL_JWT holds the expired one and comes before a profile: unset it.')
     expect(stderr).toContain(`\`voucherctl login --local --account me --data ${dir} --base-url ${baseUrl}\``)
@@ -221,11 +253,11 @@ describe('a server without a test clock', () => {
     const { dir } = register(home, baseUrl, { store })
     if (isOfProfile) storeProfile(home, { base_url: baseUrl, data_dir: dir })
     const { exit, stderr } = await cli(`${advance} --base-url ${baseUrl}`, { home, env: secrets })
-    const data = isOfProfile ? '' : ` --data ${dir}`
+    const stop = isOfProfile ? '' : store === 'memory' ? ` --base-url ${baseUrl}` : ` --data ${dir}`
     const port = ` --port ${new URL(baseUrl).port}`
     expect([exit, errorOf(stderr).hint]).toEqual([
       6,
-      restart(data, `${store === 'memory' ? ' --memory' : data}${port}`),
+      restart(stop, `${store === 'memory' ? ' --memory' : ` --data ${dir}`}${port}`),
     ])
   })
 

@@ -48,7 +48,11 @@ describe('move from SQLite to PostgreSQL and back', () => {
     const rows = (from: string, table: string) => {
       const db = openDatabase(from)
       try {
-        return db.prepare(`select * from ${table} order by 1, 2, 3`).all()
+        return db
+          .prepare(`select * from ${table}`)
+          .all()
+          .map((it) => JSON.stringify(it))
+          .sort()
       } finally {
         closeDatabase(db)
       }
