@@ -2,7 +2,7 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles apps tokens templates vouchers bots webhook secure api scenario conform prove load server open platform mcp explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles apps tokens templates vouchers bots webhook secure conform prove load server open platform api scenario mcp explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;
@@ -12,7 +12,6 @@ _voucherctl_commands() {
     'webhook'|'webhooks') REPLY='set delete info deliveries retry listen inbox replay trigger sign verify' ;;
     'webhook inbox'|'webhooks inbox') REPLY='list show clear' ;;
     'secure') REPLY='bootstrap session call check pin' ;;
-    'scenario'|'scenarios') REPLY='run init record' ;;
     'server'|'servers') REPLY='start list env status stop logs keys openapi migrate export import' ;;
     'server keys'|'server key'|'servers keys'|'servers key') REPLY='list rotate' ;;
     'platform') REPLY='reviews find templates bots apps users chats vouchers deliveries totals clock faults activity snapshots reset' ;;
@@ -26,6 +25,7 @@ _voucherctl_commands() {
     'platform clock') REPLY='show set advance forecast' ;;
     'platform faults'|'platform fault') REPLY='list add release remove clear' ;;
     'platform snapshots'|'platform snapshot') REPLY='list save restore remove' ;;
+    'scenario'|'scenarios') REPLY='run init record' ;;
     'mcp') REPLY='serve install tools' ;;
     'completion') REPLY='bash zsh fish powershell install uninstall' ;;
     *) REPLY='' ;;

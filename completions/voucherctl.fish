@@ -17,14 +17,14 @@ function __voucherctl_commands
                 bots 'Bots: apply, token, profile, metrics, send, updates' \
                 webhook 'Of a bot: set, deliveries, retry; local: listen, replay, trigger …' \
                 secure 'The encrypted transport: bootstrap, session, call, check, pin' \
-                api 'Any route by method and path, as JSON or as curl; api routes lists them' \
-                scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 conform 'Whether a platform behaves like the reference, rule by rule' \
                 prove 'Whether a program redeems twice, loses a voucher or gives goods away' \
                 load 'Calls at a rate against a platform: latencies, errors, assertions' \
                 server 'The bundled reference server: start, status, stop, logs, openapi' \
                 open 'The page of a local server, in the browser' \
                 platform 'The operator\'s side: reviews, approvals, chats, clock, faults' \
+                api 'Any route by method and path, as JSON or as curl; api routes lists them' \
+                scenario 'Scenarios: calls in YAML files, run and checked: run, init, record' \
                 mcp 'Tools for models over the Model Context Protocol: serve, install, tools' \
                 explain 'What a failure code means, what causes it, what to do' \
                 commands 'List every command with its flags; --json for scripts' \
@@ -106,11 +106,6 @@ function __voucherctl_commands
                 call 'Make any call through the encrypted transport' \
                 check 'Walk through the protocol of a server, step by step' \
                 pin 'Show the pin of the server key, or store it in the profile'
-        case 'scenario' 'scenarios'
-            printf '%s\t%s\n' \
-                run 'Run the steps of YAML files and check their results' \
-                init 'Write a scenario file to start from' \
-                record 'Write what happens at a local server as a scenario'
         case 'server' 'servers'
             printf '%s\t%s\n' \
                 start 'Start the reference server' \
@@ -203,6 +198,11 @@ function __voucherctl_commands
                 save 'Save the state of the server; replaces a snapshot of the same name' \
                 restore 'Return the server to a snapshot' \
                 remove 'Remove a snapshot'
+        case 'scenario' 'scenarios'
+            printf '%s\t%s\n' \
+                run 'Run the steps of YAML files and check their results' \
+                init 'Write a scenario file to start from' \
+                record 'Write what happens at a local server as a scenario'
         case 'mcp'
             printf '%s\t%s\n' \
                 serve 'Serve tools to an MCP client on stdin and stdout' \

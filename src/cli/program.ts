@@ -89,17 +89,6 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: async () => (await import('./commands/secure/secure.js')).secure,
     },
     {
-      name: 'api',
-      summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
-      load: once(async () => (await import('./commands/api/api.js')).api(entries)),
-    },
-    {
-      name: 'scenario',
-      alias: 'scenarios',
-      summary: 'Scenarios: calls in YAML files, run and checked: run, init, record',
-      load: async () => (await import('./commands/scenario/scenario.js')).scenario,
-    },
-    {
       name: 'conform',
       summary: 'Whether a platform behaves like the reference, rule by rule',
       load: async () => (await import('./commands/conform/conform.js')).conform,
@@ -132,6 +121,17 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
     },
   ],
   'Scripts and shells': [
+    {
+      name: 'api',
+      summary: 'Any route by method and path, as JSON or as curl; api routes lists them',
+      load: once(async () => (await import('./commands/api/api.js')).api(entries)),
+    },
+    {
+      name: 'scenario',
+      alias: 'scenarios',
+      summary: 'Scenarios: calls in YAML files, run and checked: run, init, record',
+      load: async () => (await import('./commands/scenario/scenario.js')).scenario,
+    },
     {
       name: 'mcp',
       summary: 'Tools for models over the Model Context Protocol: serve, install, tools',
@@ -179,7 +179,8 @@ export const topics: Readonly<Record<Topic, string>> = {
   agents: 'Guide: for agents that build or test with voucherctl',
   'quickstart.yaml': 'The steps of quickstart as a scenario file, to copy',
   'scenario-files': 'Guide: test files for CI',
-  'reference-server': 'Guide: switches, backup, PostgreSQL, limits',
+  'reference-server': 'Guide: seeds, test clock, faults, snapshots, limits',
+  running: 'Guide: service, nginx, alerts, backups, PostgreSQL, poolers',
   conformance: 'Guide: test whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
 }

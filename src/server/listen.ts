@@ -133,7 +133,9 @@ export async function start(options: StartOptions, place: ServerPlace): Promise<
   } catch (error) {
     for (const step of undo.reverse()) await step()
     if (!(error instanceof StoreUnavailable) || options.databaseUrl === undefined) throw error
-    throw new StoreUnusable('DATABASE_UNREACHABLE', 'The database failed during the start. Start the server again.')
+    const { message } = error.cause instanceof Error ? error.cause : error
+    const how = 'Start the server again; a pooler must allow each server 14 connections.'
+    throw new StoreUnusable('DATABASE_UNREACHABLE', `The database failed during the start (${message}). ${how}`)
   }
 }
 

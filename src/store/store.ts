@@ -63,6 +63,7 @@ export class StoreUnavailable extends Error {
 
 type StoreUnusableCode =
   | 'STORE_UNUSABLE'
+  | 'STORE_POOLED'
   | 'STORE_CLOCK_MOVED'
   | 'STORE_ELSEWHERE'
   | 'DATA_FOLDER_IN_USE'

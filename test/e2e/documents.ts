@@ -8,8 +8,20 @@ import { folder, installed, node } from './installed.js'
 /** Documents of the package, with patterns that the output of their code blocks must match. */
 type Documents = Readonly<Record<string, readonly RegExp[]>>
 
-/** Run by webhook-servers.test.ts (programs that import other packages, and their module) and ci.test.ts. */
-const runByOtherTest = ['receive.mjs', 'express.mjs', 'fastify.mjs', '.github/workflows/test.yaml']
+/**
+ * Run by webhook-servers.test.ts (programs that import other packages, and their module), ci.test.ts and
+ * test/cli/commands/server/running-guide.slow.test.ts.
+ */
+const runByOtherTest = [
+  'receive.mjs',
+  'express.mjs',
+  'fastify.mjs',
+  '.github/workflows/test.yaml',
+  'prometheus.yaml',
+  'alerts.yaml',
+]
+/** Languages of files outside the project, which tests of the server and the store use. */
+const systemFiles = ['ini', 'nginx']
 /** Languages of samples without a file name, which test/webhook/guide-samples.slow.test.ts runs. */
 const samples = ['python', 'go']
 
@@ -33,6 +45,7 @@ function scriptOf(document: string): string {
   const blocks = blocksOf(document)
   return blocks
     .map(({ language, block, file }, at) => {
+      if (systemFiles.includes(language)) return ''
       if (file === undefined) return language === 'sh' && isRun(block) ? block : ''
       if (blocks.findIndex((it) => it.file === file) !== at) return ''
       const parts = blocks.filter((it) => it.file === file).map((it) => it.block)
@@ -77,8 +90,8 @@ export function testDocuments(documents: Documents): void {
 
     test('every code block of the page is a command, a named file or text', () => {
       for (const { language, block, file } of blocksOf(document)) {
-        expect(['sh', 'shell', 'text', 'js', 'mjs', 'yaml', ...samples], block).toContain(language)
-        if (['sh', 'shell', 'text', ...samples].includes(language)) continue
+        expect(['sh', 'shell', 'text', 'js', 'mjs', 'yaml', ...samples, ...systemFiles], block).toContain(language)
+        if (['sh', 'shell', 'text', ...samples, ...systemFiles].includes(language)) continue
         expect(file, block).toBeDefined()
         const name = file as string
         const commands = blocksOf(document).filter((it) => it.language === 'sh')

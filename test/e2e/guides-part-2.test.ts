@@ -7,5 +7,6 @@ testDocuments({
   'src/guides/encryption.md': [/all \d+ steps passed/, /^0 templates, encrypted$/m],
   'src/guides/scenario-files.md': [/2 passed, 0 failed/],
   'src/guides/conformance.md': [/✓ .*: (\d+) of \1 statements hold\./],
-  'src/guides/reference-server.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
+  'src/guides/reference-server.md': [/Saved before/],
+  'src/guides/running.md': [/Exported (\d+) rows of .*Imported \1 rows into /s],
 })

@@ -79,6 +79,7 @@ const topicTexts = {
   'quickstart.yaml': guide('src/guides/quickstart.yaml'),
   'scenario-files': guide('src/guides/scenario-files.md'),
   'reference-server': guide('src/guides/reference-server.md'),
+  running: guide('src/guides/running.md'),
   conformance: guide('src/guides/conformance.md'),
   'load-tests': guide('src/guides/load-tests.md'),
 }

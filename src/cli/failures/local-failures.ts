@@ -55,6 +55,12 @@ export const localFailures = {
     'Read the message, and restore a backup if the file is damaged: `voucherctl server import --help`.',
     'The database is damaged, is not a store of voucherctl, was written by a newer version, or its disk is full.',
   ),
+  STORE_POOLED: local(
+    1,
+    'A pooler in front of PostgreSQL changes the session between statements.',
+    'Set pool_mode = session in pgbouncer.ini, or name the address of PostgreSQL itself. The guide: `voucherctl help running`.',
+    'The pooler is in transaction or statement mode, in which time limits, session locks and notices are lost.',
+  ),
   STORE_ELSEWHERE: local(
     1,
     'The data folder belongs to another store.',

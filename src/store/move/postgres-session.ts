@@ -1,11 +1,11 @@
-import { Client, type QueryResult, type types } from 'pg'
+import type { Client, QueryResult, types } from 'pg'
 import type { Row, Value } from '../operation.js'
 import { parserOf } from '../postgres/batch.js'
 import { DatabaseFailure } from '../postgres/errors.js'
 import { LOCK_MIGRATIONS, unusable, versionOf, versionStep } from '../postgres/migrate.js'
 import { migrations } from '../postgres/migrations.js'
+import { Session } from '../postgres/session.js'
 import { connectionOf, type PostgresSettings } from '../postgres/settings.js'
-import { StoreUnusable } from '../store.js'
 import { allTables, type ExportedTable } from '../tables.js'
 import { type MoveSource, type MoveTarget, PAGE_ROWS, quoted, selectOf, type Table } from './session.js'
 
@@ -75,7 +75,7 @@ const guardedBy =
   ({ name }: Pick<MoveSource, 'name'>) =>
   <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
-      throw error instanceof StoreUnusable ? error : unusable(error, name)
+      throw unusable(error, name)
     })
 
 async function connect(
@@ -83,7 +83,7 @@ async function connect(
   begin: string,
 ): Promise<{ client: Client; send: Send; source: MoveSource }> {
   const { config, name } = await connectionOf(settings)
-  const client = new Client({
+  const client = new Session({
     ...config,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     lock_timeout: LOCK_MS_MAX,
@@ -91,7 +91,6 @@ async function connect(
     keepAlive: true,
     types: { getTypeParser: parserOf as typeof types.getTypeParser },
   })
-  client.on('error', () => {})
   try {
     await client.connect()
     await client.query(begin)

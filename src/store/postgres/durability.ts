@@ -1,5 +1,5 @@
-import { Client } from 'pg'
 import { unusable } from './migrate.js'
+import { Session } from './session.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 
 const CONNECT_MS_MAX = 3_000
@@ -23,8 +23,7 @@ const SETTINGS = `select pg_is_in_recovery() as "isStandby", current_setting('fs
 /** @throws StoreUnusable */
 export async function readDurability(settings: PostgresSettings): Promise<Durability> {
   const { config, name } = await connectionOf(settings)
-  const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: CONNECT_MS_MAX })
-  client.on('error', () => {})
+  const client = new Session({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: CONNECT_MS_MAX })
   try {
     await client.connect()
     const { rows } = await client.query<Omit<Durability, 'database'>>(SETTINGS)

@@ -1,9 +1,10 @@
 import { Socket } from 'node:net'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { Client, type ClientConfig } from 'pg'
+import type { Client } from 'pg'
 import { HOLD_KEYS } from './key-locks.js'
 import { timeouts } from './pool.js'
-import { closeNow, type PrimaryGuard } from './primary.js'
+import type { PrimaryGuard } from './primary.js'
+import { closeNow, Session, type SessionConfig } from './session.js'
 
 const RETRY_MS_MIN = 100
 const RETRY_MS_MAX = 2_000
@@ -25,7 +26,7 @@ export interface NoticeHandlers {
 
 /** The connection that receives notices from other processes; reconnects until the store closes. */
 export class Listener {
-  readonly #config: ClientConfig
+  readonly #config: SessionConfig
   readonly #handlers: NoticeHandlers
   readonly #hold: string | undefined
   readonly #guard: PrimaryGuard
@@ -36,7 +37,7 @@ export class Listener {
   #closed = false
 
   /** @param hold SQL that takes a session lock, run on each new connection */
-  constructor(config: ClientConfig, handlers: NoticeHandlers, guard: PrimaryGuard, hold?: string) {
+  constructor(config: SessionConfig, handlers: NoticeHandlers, guard: PrimaryGuard, hold?: string) {
     this.#guard = guard
     this.#config = config
     this.#handlers = handlers
@@ -45,8 +46,7 @@ export class Listener {
 
   /** @throws when the database cannot be reached */
   async open(): Promise<void> {
-    const client = new Client({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
-    client.on('error', () => {})
+    const client = new Session({ ...this.#config, ...timeouts, query_timeout: PROBE_MS_MAX })
     client.on('notification', ({ payload }) => this.#handlers.payload(payload ?? ''))
     try {
       await client.connect()

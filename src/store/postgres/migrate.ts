@@ -1,9 +1,10 @@
-import { Client, type ClientConfig } from 'pg'
+import type { Client } from 'pg'
 import type { Migration } from '../migrations/index.js'
 import { StoreUnusable } from '../store.js'
 import { DatabaseFailure, withoutPasswords } from './errors.js'
 import { migrations } from './migrations.js'
 import { PrimaryGuard } from './primary.js'
+import { Session, type SessionConfig } from './session.js'
 
 /** Lock id ("vchr" twice) that serialises processes that migrate the schema, save or restore a snapshot, or import. */
 const LOCK_ID = BigInt('0x7663687276636872')
@@ -44,7 +45,7 @@ const RUNS_MAX = 5
  * @throws StoreUnusable
  */
 export async function migratePostgres(
-  config: ClientConfig,
+  config: SessionConfig,
   name: string,
   dryRun = false,
   known: Migrations = migrations,
@@ -54,21 +55,19 @@ export async function migratePostgres(
     try {
       return await migrateOnce(config, name, dryRun, known, guard)
     } catch (error) {
-      if (error instanceof StoreUnusable) throw error
       if (new DatabaseFailure(error).problem !== 'conflict' || run === RUNS_MAX) throw unusable(error, name)
     }
   }
 }
 
 async function migrateOnce(
-  config: ClientConfig,
+  config: SessionConfig,
   name: string,
   dryRun: boolean,
   known: Migrations,
   guard: PrimaryGuard,
 ): Promise<MigrationRun> {
-  const client = new Client({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
-  client.on('error', () => {})
+  const client = new Session({ ...config, connectionTimeoutMillis: CONNECT_MS_MAX, lock_timeout: LOCK_MS_MAX })
   // The commit would wait forever at a former primary that lost its standby.
   const looks = setInterval(() => guard.look(config), LOOK_INTERVAL_MS)
   try {
@@ -125,6 +124,7 @@ const UNTRUSTED_HINT =
 
 /** Converts a database error to a StoreUnusable with advice for the user. */
 export function unusable(error: unknown, name: string): StoreUnusable {
+  if (error instanceof StoreUnusable) return error
   const { state, message } = error instanceof DatabaseFailure ? error : new DatabaseFailure(error)
   const how: Readonly<Record<string, string>> = {
     ENOTFOUND: 'Its host is not known here: check the name.',
@@ -138,6 +138,11 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '3D000': 'There is no such database: createdb makes one.',
     '42501': 'The user may not make tables there: grant create on the schema.',
     '25006': 'Connect to the current primary.',
+    '08P01': 'A pooler or another proxy refuses it: read its log, and check database, user and limits there.',
+    ...Object.fromEntries(['22023', '42704', '55P02'].map((it) => [it, 'Correct PGOPTIONS, or options in the URL.'])),
+    '53300': 'All its connections are in use: raise max_connections, or end others.',
+    '57P03': 'It starts or stops at the moment: try again.',
+    NO_SESSION: 'A pooler has no connection left: raise default_pool_size of pgbouncer. Or PostgreSQL hangs.',
     '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
   }
   const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'

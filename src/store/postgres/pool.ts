@@ -1,11 +1,12 @@
 import process from 'node:process'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg'
+import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import type { Value } from '../operation.js'
 import type { PoolSize, StoreMetrics } from '../store.js'
 import { Batch, type Query, type Result, Statements } from './batch.js'
 import { DatabaseFailure } from './errors.js'
 import type { PrimaryGuard } from './primary.js'
+import { Session, type SessionConfig } from './session.js'
 
 /** Connections per process (PostgreSQL allows 100), in pools: writes that wait for a row and long reads block no reads. */
 export const CONNECTIONS_MAX = { reads: 3, longReads: 2, writes: 6 }
@@ -35,8 +36,8 @@ export const timeouts = {
 }
 
 /** The pool has one limit for both waits, so its clients bring theirs. */
-class PoolMember extends Client {
-  constructor(config?: ClientConfig) {
+class PoolMember extends Session {
+  constructor(config?: SessionConfig) {
     // The pool hides the password from a copy.
     super({ ...config, password: config?.password, connectionTimeoutMillis: CONNECT_MS_MAX })
   }
@@ -119,8 +120,6 @@ export class Connections {
       const pool = new Pool({ ...config, ...limits, Client: PoolMember, allowExitOnIdle: true })
       // The pool removes an idle connection that ends; the next call opens a new one.
       pool.on('error', () => {})
-      // Ignore this event: statements of a connection that ends in use fail anyway.
-      pool.on('connect', (client) => client.on('error', () => {}))
       return pool
     }
     const { reads, longReads, writes } = CONNECTIONS_MAX

@@ -1,6 +1,7 @@
 import { clearTimeout, setTimeout } from 'node:timers'
-import { Client, type ClientBase, type ClientConfig } from 'pg'
+import type { ClientBase } from 'pg'
 import { DatabaseFailure } from './errors.js'
+import { closeNow, Session, type SessionConfig } from './session.js'
 
 const ADMIT_MS_MAX = 2_000
 const RECOVERY = 'select pg_is_in_recovery()::int as recovers'
@@ -33,9 +34,8 @@ export class PrimaryGuard {
   }
 
   /** Looks where a new connection leads: after a failover all others may still be connected to the former primary. */
-  async look(config: ClientConfig): Promise<void> {
-    const client = new Client({ ...config, connectionTimeoutMillis: ADMIT_MS_MAX })
-    client.on('error', () => {})
+  async look(config: SessionConfig): Promise<void> {
+    const client = new Session({ ...config, connectionTimeoutMillis: ADMIT_MS_MAX })
     try {
       await client.connect()
       await this.admit(client, (sql) => client.query(sql))
@@ -64,8 +64,5 @@ export class PrimaryGuard {
     for (const [other, older] of this.#admitted) if (older < timeline) closeNow(other)
   }
 }
-
-/** Closes a connection also in the middle of a statement. */
-export const closeNow = (client: ClientBase): void => void (client as Client).connection.stream.destroy()
 
 const refused = (message: string) => new DatabaseFailure({ code: '25006', severity: 'FATAL', message })

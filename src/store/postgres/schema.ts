@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { unusable } from './migrate.js'
 import { timeouts } from './pool.js'
+import { Session } from './session.js'
 import { connectionOf, type PostgresSettings } from './settings.js'
 
 const keyOf = (name: string) => `hashtextextended('voucherctl process of ${name}', 0)`
@@ -19,8 +20,7 @@ export async function createSchema(settings: PostgresSettings) {
   const name = `voucherctl_test_${randomBytes(8).toString('hex')}`
   const { connectionTimeoutMillis, lock_timeout } = timeouts
   const connection = async (use: (client: Client) => Promise<unknown>) => {
-    const client = new Client({ ...config, connectionTimeoutMillis, lock_timeout })
-    client.on('error', () => {})
+    const client = new Session({ ...config, connectionTimeoutMillis, lock_timeout })
     const end = () => client.end().catch(() => {})
     try {
       await client.connect()

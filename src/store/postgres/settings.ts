@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
-import type { ClientConfig } from 'pg'
 import { byEncoding } from '../../contract/secrets.js'
 import { platform } from '../../files/platform.js'
 import { readText } from '../../files/read-file.js'
 import { DATABASE_URL_ESCAPES, DATABASE_URL_FORM, parseDatabaseUrl } from '../../values/database-url.js'
 import { StoreUnusable } from '../store.js'
 import { passwords } from './errors.js'
+import type { SessionConfig } from './session.js'
 
 export interface PostgresSettings {
   /** `postgres://user@host:5432/database?sslmode=verify-full`; missing parts come from the environment. */
@@ -30,7 +30,7 @@ export async function connectionOf({
   url,
   env,
   schema,
-}: PostgresSettings): Promise<{ config: ClientConfig; name: string }> {
+}: PostgresSettings): Promise<{ config: SessionConfig; name: string }> {
   const parsed = parseDatabaseUrl(url)
   // Do not quote the URL in the message: it may contain a password.
   const malformed = `The database URL cannot be read: it must be ${DATABASE_URL_FORM}. ${DATABASE_URL_ESCAPES}`
@@ -51,8 +51,14 @@ export async function connectionOf({
   for (const [form] of byEncoding(secrets)) passwords.add(form)
   const name = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`
   const ssl = host.startsWith('/') ? false : await tlsOf(query, env, { host, port }, name)
-  const given = query('options') ?? env.PGOPTIONS
-  const options = schema === undefined ? given : `${given ?? ''} -c search_path=${schema}`
+  const options = query('options') ?? env.PGOPTIONS ?? ''
+  if (options.replaceAll(SETTING, '').trim() !== '') {
+    throw new StoreUnusable('STORE_UNUSABLE', 'PGOPTIONS, and options in the URL, may hold only -c NAME=VALUE.')
+  }
+  const settings = Array.from(options.matchAll(SETTING), ([, key = '', value = '']) => {
+    return [key.replaceAll('-', '_'), value.replaceAll(/\\(.)/gs, '$1')]
+  })
+  if (schema !== undefined) settings.push(['search_path', schema])
   return {
     name,
     config: {
@@ -64,10 +70,14 @@ export async function connectionOf({
       // Always set: otherwise pg reads a password file by its own rules.
       password: password ?? (() => ''),
       application_name: query('application_name') ?? env.PGAPPNAME ?? 'voucherctl',
-      ...(options === undefined ? {} : { options }),
+      pooler: { keepsSessions: false },
+      settings: Object.fromEntries(settings),
     },
   }
 }
+
+/** A setting such as `-c search_path=shop` or `--jit=off`; a backslash escapes the next character of the value. */
+const SETTING = /(?<!\S)(?:-c\s*|--)([\w.-]+)=((?:\\.|[^\s\\])*)/gs
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 

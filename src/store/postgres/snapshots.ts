@@ -1,4 +1,4 @@
-import { Client, type ClientConfig } from 'pg'
+import type { Client } from 'pg'
 import { all, one, run } from '../operation.js'
 import { clearState, releaseLeases, STATE_REPLACED, type StoredSnapshot, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
@@ -9,6 +9,7 @@ import { HOLD_MIGRATIONS } from './migrate.js'
 import { migrations } from './migrations.js'
 import { timeouts } from './pool.js'
 import type { PrimaryGuard } from './primary.js'
+import { Session, type SessionConfig } from './session.js'
 
 /** Maximum ms of a statement during a save; limits the size of a snapshot, so that a restore is possible. */
 const SAVE_MS_MAX = 120_000
@@ -22,7 +23,7 @@ const RUNS_MAX = 3
 type Entry = StoredSnapshot & { readonly id: number; readonly schema: number }
 
 interface Connected {
-  readonly config: ClientConfig
+  readonly config: SessionConfig
   readonly guard: PrimaryGuard
   readonly write: Store['write']
   /** Returns the payload of the notice to other processes. */
@@ -102,8 +103,7 @@ export class PostgresSnapshots implements StoreSnapshots {
   async #alone<T>(statementMs: number, begin: string, work: (client: Client) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       if (this.#closed) throw new StoreUnavailable('the database is closed')
-      const client = new Client({ ...this.#connected.config, ...timeouts, statement_timeout: statementMs })
-      client.on('error', () => {})
+      const client = new Session({ ...this.#connected.config, ...timeouts, statement_timeout: statementMs })
       this.#open.add(client)
       try {
         await client.connect()

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type PgBouncer, startPgBouncer } from '../../support/postgres/pgbouncer.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres/server.js'
 import { postgresError } from '../../support/postgres/wire.js'
 import type { ApiResponse, Send } from '../../support/server/client.js'
 import { type Gate, tcpGate } from '../../support/server/tcp-gate.js'
 import { newTenant, type Tenant } from '../../support/server/tenant.js'
+import { findProgram, noProgram } from '../../support/system-programs.js'
 import { CallLog } from '../call-log.js'
-import { type Campaign, type Run, spread } from '../campaign.js'
+import { type Campaign, type Result, type Run, spread } from '../campaign.js'
 import { clerks, send } from '../clients.js'
 import { breachesIn, differences } from '../invariants.js'
 import type { Random } from '../random.js'
@@ -28,10 +30,18 @@ const BROKEN_OFF_SHARE = 0.03
 
 /** The faults: failures of the database, of its network, or of one of the two servers. */
 const harms = ['restarted', 'killed', 'refusing', 'silent', 'breaking off', 'server killed'] as const
-type Harm = (typeof harms)[number]
+type Harm = (typeof harms)[number] | 'pooler killed'
 /** Faults during which clients must receive 503. */
-const outages: readonly Harm[] = ['restarted', 'killed', 'refusing', 'silent']
-const shortForm: readonly Harm[] = ['killed', 'refusing', 'breaking off', 'server killed']
+const outages: readonly Harm[] = ['restarted', 'killed', 'refusing', 'silent', 'pooler killed']
+
+/** The faults of a campaign, in turn. */
+interface Plan {
+  readonly short: readonly Harm[]
+  readonly long: readonly Harm[]
+  readonly longRounds: number
+  /** True for servers that reach the database through pgbouncer in session mode. */
+  readonly pools: boolean
+}
 
 /** Two servers on one database, and what their clients have received. */
 interface Fleet {
@@ -91,39 +101,65 @@ async function startAgain(postgres: PostgresServer): Promise<void> {
   }
 }
 
+const states = [
+  'the first server refused a call with 503',
+  'the second server refused a call with 503',
+  'a connection ended without a response',
+  'a call took effect without a response',
+  'a retry was a replay',
+  '/readyz returned 503 without the database',
+  'a message of the database was cut off',
+  'the database terminated a connection',
+  'a redemption was reversed',
+]
+
 export const databaseAway: Campaign = {
   row: 'R4',
   name: 'PostgreSQL restarted, killed, unreachable and broken off, servers killed, under load of 2 servers',
-  states: [
-    'the first server refused a call with 503',
-    'the second server refused a call with 503',
-    'a connection ended without a response',
-    'a call took effect without a response',
-    'a retry was a replay',
-    '/readyz returned 503 without the database',
-    'a message of the database was cut off',
-    'the database terminated a connection',
-    'a redemption was reversed',
-  ],
+  states,
+  run: (run) =>
+    onPostgres(run, {
+      short: ['killed', 'refusing', 'breaking off', 'server killed'],
+      long: harms,
+      longRounds: 60,
+      pools: false,
+    }),
+}
 
-  async run(run: Run) {
-    let postgres: PostgresServer
-    try {
-      postgres = await startPostgres({ durable: true })
-    } catch (error) {
-      return { skipped: `PostgreSQL does not start here: ${error}` }
-    }
-    const gate = await tcpGate(postgres.port)
-    try {
-      return await campaign(run, postgres, gate)
-    } finally {
-      await gate.remove()
-      await postgres.remove()
-    }
+export const pooledDatabaseAway: Campaign = {
+  row: 'R4',
+  name: 'the same through pgbouncer in session mode, which is killed too',
+  states,
+  async run(run) {
+    if (findProgram('pgbouncer') === undefined) return { skipped: noProgram('pgbouncer') }
+    return onPostgres(run, {
+      short: ['killed', 'pooler killed', 'breaking off', 'server killed'],
+      long: [...harms, 'pooler killed'],
+      longRounds: 28,
+      pools: true,
+    })
   },
 }
 
-async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
+async function onPostgres(run: Run, plan: Plan): Promise<Result> {
+  let postgres: PostgresServer
+  try {
+    postgres = await startPostgres({ durable: true })
+  } catch (error) {
+    return { skipped: `PostgreSQL does not start here: ${error}` }
+  }
+  const pooler = plan.pools ? await startPgBouncer(postgres.url) : undefined
+  const gate = await tcpGate(pooler?.port ?? postgres.port)
+  try {
+    return await campaign(run, plan, postgres, gate, pooler)
+  } finally {
+    await gate.remove()
+    await pooler?.remove()
+    await postgres.remove()
+  }
+}
+
+async function campaign(run: Run, plan: Plan, postgres: PostgresServer, gate: Gate, pooler: PgBouncer | undefined) {
   const { quick, patience, random, folder, root, sometimes, say } = run
   const callLog = new CallLog(join(folder, 'acknowledged.ndjson'), sometimes)
   const broken: string[] = []
@@ -136,7 +172,9 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
   const { id } = await first.template({ issue_limit: 1_000_000 })
   const at = (place: 0 | 1): Tenant => tenantAt({ send: patient(fleet, place), operatorKey: '' }, first)
   const recoveryMsMax = RECOVERY_MS_MAX * patience
-  const rounds = quick ? shortForm : Array.from({ length: 60 }, (_, round) => harms[round % harms.length] as Harm)
+  const rounds = quick
+    ? plan.short
+    : Array.from({ length: plan.longRounds }, (_, round) => plan.long[round % plan.long.length] as Harm)
 
   try {
     for (const [round, harm] of rounds.entries()) {
@@ -160,7 +198,7 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
       await wait(random.below(20))
       const place = random.below(2) as 0 | 1
       const refused = fleet.refusedMs.length
-      const backAt = await causeFault(harm, { postgres, gate, fleet, place, start, random, quick })
+      const backAt = await causeFault(harm, { postgres, pooler, gate, fleet, place, start, random, quick })
       if (outages.includes(harm) && fleet.refusedMs.length === refused) {
         broken.push(`${harm}: no call got 503`)
       }
@@ -197,6 +235,7 @@ async function campaign(run: Run, postgres: PostgresServer, gate: Gate) {
 
 interface Scene {
   readonly postgres: PostgresServer
+  readonly pooler: PgBouncer | undefined
   readonly gate: Gate
   readonly fleet: Fleet
   readonly place: 0 | 1
@@ -206,7 +245,8 @@ interface Scene {
 }
 
 /** Causes the fault and repairs it; returns the time of the repair. */
-async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, random, quick }: Scene): Promise<number> {
+async function causeFault(harm: Harm, scene: Scene): Promise<number> {
+  const { postgres, pooler, gate, fleet, place, start, random, quick } = scene
   const before = fleet.refusedMs.length
   const refused = () => until(() => fleet.refusedMs.length > before, REFUSED_MS_MAX)
   const awayMs = quick ? 1_000 : AWAY_MS
@@ -218,6 +258,12 @@ async function causeFault(harm: Harm, { postgres, gate, fleet, place, start, ran
       await refused()
       await expectAway(fleet)
       await startAgain(postgres)
+      break
+    case 'pooler killed':
+      await pooler?.kill()
+      await refused()
+      await expectAway(fleet)
+      await pooler?.start()
       break
     case 'refusing':
       await gate.shut()

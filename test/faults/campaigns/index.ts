@@ -2,7 +2,7 @@ import type { Campaign } from '../campaign.js'
 import { clockJumps } from './clock-jumps.js'
 import { damagedFiles } from './damaged-files.js'
 import { damagedSnapshots } from './damaged-snapshots.js'
-import { databaseAway } from './database-away.js'
+import { databaseAway, pooledDatabaseAway } from './database-away.js'
 import { droppedResponses } from './dropped-responses.js'
 import { failingFsync } from './failing-fsync.js'
 import { failover } from './failover.js'
@@ -24,6 +24,7 @@ export const campaigns: readonly Campaign[] = [
   races,
   droppedResponses,
   databaseAway,
+  pooledDatabaseAway,
   failover,
   fullDisk,
   failingFsync,

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import https from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { inject } from 'light-my-request'
 import {
@@ -79,7 +80,8 @@ export function sendTo(baseUrl: string, agent: http.Agent): Send {
   return ({ method, path, headers, body }) =>
     new Promise((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-      const request = http.request(`${baseUrl}${path}`, { method, headers: { ...length, ...headers }, agent })
+      const { request: open } = baseUrl.startsWith('https:') ? https : http
+      const request = open(`${baseUrl}${path}`, { method, headers: { ...length, ...headers }, agent })
       request.on('error', reject)
       request.on('response', (response) => {
         const { statusCode = 0, headers } = response
