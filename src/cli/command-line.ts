@@ -162,8 +162,6 @@ export class CommandLine {
   async #mistake({ code }: CommanderError): Promise<Failure> {
     const [word = '', ...rest] = this.#current.args
     const flag = this.#unknownFlag()
-    const instead = this.leaf === undefined ? textOf(removedCommands, [...this.path, word].join(' ')) : undefined
-    if (instead !== undefined) return usage(`Unknown command '${word}'.`, instead)
     if (code === UNKNOWN_FLAG && this.leaf === undefined) {
       const misplaced = await this.#misplaced(nameIn(flag), rest)
       if (misplaced !== undefined) return misplaced
@@ -171,8 +169,8 @@ export class CommandLine {
     const see = `See \`${nameOf(this.path)} --help\`.`
     const hint = (meant: string | undefined) => (meant === undefined ? see : `Did you mean ${meant}?`)
     if (code === UNKNOWN_FLAG) {
-      const known = textOf(removedFlags, nameIn(flag)) ?? (nameIn(flag) === '--curl' ? this.#curlHint() : undefined)
-      return usage(`Unknown option '${flag}'.`, known ?? hint(this.#meantFlag()))
+      const asCurl = nameIn(flag) === '--curl' ? this.#curlHint() : undefined
+      return usage(`Unknown option '${flag}'.`, asCurl ?? hint(this.#meantFlag()))
     }
     if (code === UNKNOWN_NAME) return usage(`Unknown command '${word}'.`, hint(await this.#meantName(word)))
     const { length } = this.#current.registeredArguments
@@ -252,24 +250,6 @@ const NEGATIVE_NUMBER = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/
 
 /** Name of a flag without its value. */
 const nameIn = (flag: string) => flag.split('=')[0] ?? ''
-
-/** What replaces flags of earlier versions. */
-const removedFlags: Readonly<Record<string, string>> = {
-  '--differences':
-    'It was removed. `voucherctl conform` shows where a platform differs; `voucherctl server start --rate-limit issue=5/60` changes a limit.',
-}
-
-/** What replaces commands of earlier versions, by the words of their path. */
-const removedCommands: Readonly<Record<string, string>> = {
-  project:
-    'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE in the environment instead, for example in an .envrc.',
-  'webhook bridge':
-    'It was removed. Use voucherctl webhook listen --bot BOT --forward-to URL: see `voucherctl webhook listen --help`.',
-}
-
-/** Finds a text by a typed word; inherited members such as `constructor` are not texts. */
-const textOf = (texts: Readonly<Record<string, string>>, word: string) =>
-  Object.hasOwn(texts, word) ? texts[word] : undefined
 
 /** Maximum number of commands in a suggestion. */
 const SUGGESTED_MAX = 4

@@ -42,12 +42,6 @@ test.each([
   ['lgos', 'Did you mean logs?'],
   ['tokens create --app a --scope vouchers:isue', 'Did you mean vouchers:issue?'],
   ['templates list --status activ', 'Did you mean active?'],
-  ['webhook bridge --forward-to http://127.0.0.1:1/', 'It was removed. Use voucherctl webhook listen --bot BOT'],
-  ['server start --differences f.yaml', 'It was removed. `voucherctl conform` shows where a platform differs'],
-  ['project', 'It was removed, and a voucherctl.json is no longer read. Set VOUCHERCTL_BASE_URL or VOUCHERCTL_PROFILE'],
-  ['project allow --dry-run', 'It was removed, and a voucherctl.json is no longer read.'],
-  ['-p shop project show --unknown', 'It was removed, and a voucherctl.json is no longer read.'],
-  ['help project', 'It was removed, and a voucherctl.json is no longer read.'],
   [
     'vouchers issue --template t --curl',
     '`voucherctl api POST /api/v1/open-platform/vouchers/issue --curl` prints the call as curl',
