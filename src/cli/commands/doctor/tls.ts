@@ -51,13 +51,17 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   return days < RENEW_DAYS ? warn(message, 'Renew the certificate of the server.') : ok(message)
 }
 
-/** @param address of the server, which openssl asks for the certificate */
+/** @param address of the server, which openssl asks for its certificates */
 function cureOf(refusal: string, address: string): string {
   if (refusal.startsWith('CERT_')) return 'Renew the certificate of the server, or set the clock of this machine.'
-  const read = `openssl s_client -connect ${address} </dev/null | openssl x509`
-  return refusal === 'ERR_TLS_CERT_ALTNAME_INVALID'
-    ? `Use a name of the certificate in the base URL: \`${read} -noout -ext subjectAltName\`.`
-    : `If you trust it, save it, or ask for the one of its authority: \`${read} >server.pem\`. Then name it before each start: \`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"\`.`
+  const read = `openssl s_client -showcerts -connect ${address} </dev/null`
+  if (refusal === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `Use a name of the certificate in the base URL: \`${read} | openssl x509 -noout -ext subjectAltName\`.`
+  // Node trusts no certificate below an authority that the file lacks, and this server does not send its authority.
+  const source = refusal.startsWith('UNABLE_TO_')
+    ? 'Ask the operator for the certificate of its authority, and save it as server.pem.'
+    : `If you trust it, save it: \`${read} | sed -n '/BEGIN/,/END/p' >server.pem\`.`
+  return `${source} Then name it before each start: \`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"\`.`
 }
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }
