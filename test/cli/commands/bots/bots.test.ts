@@ -203,7 +203,7 @@ test('bots updates --follow prompts for a credential once, not before each poll'
 
 test('bots updates --follow --timeout confirms what it has printed and exits 0 after that time', async () => {
   const { baseUrl, received } = await stub((_request, index) => success({ items: index === 0 ? [update] : [] }))
-  const ran = await cli(`bots updates --follow --json --timeout 300ms --base-url ${baseUrl}`, { env })
+  const ran = await cli(`bots updates --follow --json --timeout 1s --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stderr, JSON.parse(ran.stdout).update_id]).toEqual([0, '', 7])
   expect(received[1]?.body).toEqual({ offset: 8, timeout: 50 })
   const minute = await cli(`bots updates --follow --timeout 51s --dry-run --base-url ${baseUrl}`, { env })
