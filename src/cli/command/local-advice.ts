@@ -46,8 +46,7 @@ export function restartHint({ host, settings }: Known, flag: string): string | u
   const isInFolder = server.data_dir === resolve(host.cwd, dataDirOf(host, settings.profile))
   const data = isInFolder ? '' : ` ${optionOf('data', server.data_dir)}`
   const place = `${server.store === 'memory' ? ' --memory' : data}${port === DEFAULT_PORT ? '' : ` --port ${port}`}`
-  const how = flag === '' ? 'without --host' : `with${flag}`
-  return `Stop the server: \`voucherctl server stop${data}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${place}${flag}\`.`
+  return `Stop the server: \`voucherctl server stop${data}\`. Then start it ${flag === '' ? 'without --host' : `with${flag}`}, and keep its other flags: \`voucherctl server start --detach${place}${flag}\`.`
 }
 
 /** Failure of a command that needs the operator key of a local server that is not running. */
