@@ -55,10 +55,7 @@ export function createMetrics(source: Source, now: () => number = () => performa
   const record = ({ observe, committed }: Recorder): void => {
     const batch = waiting
     waiting = []
-    for (const it of batch) {
-      if (typeof it === 'number') committed(it)
-      else observe(it)
-    }
+    for (const it of batch) void (typeof it === 'number' ? committed(it) : observe(it))
   }
   const add = (it: Observation | number): void => {
     waiting.push(it)

@@ -16,6 +16,7 @@ import {
   template,
   update,
 } from '../../../support/cli/samples.js'
+import { rawServer } from '../../../support/listen.js'
 
 const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
 const env = secrets
@@ -208,6 +209,12 @@ test('bots updates --follow --timeout confirms what it has printed and exits 0 a
   expect(received[1]?.body).toEqual({ offset: 8, timeout: 50 })
   const minute = await cli(`bots updates --follow --timeout 51s --dry-run --base-url ${baseUrl}`, { env })
   expect(minute.exit).toBe(0)
+})
+
+test('bots updates --follow --timeout exits with 9 if the server never responds', async () => {
+  const { baseUrl } = await rawServer(() => {})
+  const ran = await cli(`bots updates --follow --json --timeout 100ms --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'TIMEOUT'])
 })
 
 test('bots updates prints type, chat, sender and text of each update', async () => {
