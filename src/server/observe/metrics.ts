@@ -49,7 +49,7 @@ export function createMetrics(source: Source, now: () => number = () => performa
   let renderedAt = 0
 
   const load = async (): Promise<Recorder> => {
-    recorder = recordTo(source, attempts, await import('prom-client'), await packageVersion())
+    recorder = recordTo(source, attempts, await import('prom-client'), await packageVersion().catch(() => 'unknown'))
     return recorder
   }
   const record = ({ observe, committed }: Recorder): void => {
