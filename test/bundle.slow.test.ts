@@ -70,7 +70,7 @@ describe('the bundle', () => {
     expect(minified.sort()).toEqual(['logger', 'router'])
   })
 
-  test('server in a bundle without package.json responds, and its metrics have the version `unknown`', async () => {
+  test('server in a bundle without package.json responds, and its metrics lack the version', async () => {
     const program = `const { startServer } = require('./testing/index.cjs')
       void (async () => {
         const server = await startServer()
