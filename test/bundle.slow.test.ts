@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { RolldownOutput } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BundledPackage, bundle } from '../src/build/bundle.js'
@@ -64,6 +68,20 @@ describe('the bundle', () => {
     // Rolldown writes the path of each module above its code, and minifying removes it.
     const minified = loaded.filter(({ code }) => !/^\/\/ .*\.[jt]s$/m.test(code)).map(({ name }) => name)
     expect(minified.sort()).toEqual(['logger', 'router'])
+  })
+
+  test('server in a bundle without package.json responds, and its metrics lack the version', async () => {
+    const program = `const { startServer } = require('./testing/index.cjs')
+      void (async () => {
+        const server = await startServer()
+        console.log((await fetch(server.baseUrl + '/healthz')).status)
+        const metrics = await (await fetch(server.baseUrl + '/metrics')).text()
+        console.log(/build_info.version="(\\w+)"/.exec(metrics)?.[1])
+        await server.close()
+      })()`
+    const env = { ...process.env, NODE_PATH: fileURLToPath(new URL('../node_modules', import.meta.url)) }
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { cwd: folder, env })
+    expect(stdout).toBe('200\nunknown\n')
   })
 
   test('bundled CLI scripts, without server and probes, are smaller than 2.5 MB', () => {

@@ -169,7 +169,7 @@ export class CommandLine {
     const see = `See \`${nameOf(this.path)} --help\`.`
     const hint = (meant: string | undefined) => (meant === undefined ? see : `Did you mean ${meant}?`)
     if (code === UNKNOWN_FLAG) {
-      const asCurl = nameIn(flag) === '--curl' ? this.#curlHint() : undefined
+      const asCurl = nameIn(flag) === '--curl' ? await this.#curlHint() : undefined
       return usage(`Unknown option '${flag}'.`, asCurl ?? hint(this.#meantFlag()))
     }
     if (code === UNKNOWN_NAME) return usage(`Unknown command '${word}'.`, hint(await this.#meantName(word)))
@@ -184,12 +184,12 @@ export class CommandLine {
     return this.#current.args.find((it) => it.length > 1 && it.startsWith('-') && !isNumber(it)) ?? ''
   }
 
-  /** Only `api` has the flag `--curl`. */
-  #curlHint(): string | undefined {
+  /** Only `api` has the flag `--curl`. It looks up no names, so the path gets an operand only if that is an id. */
+  async #curlHint(): Promise<string | undefined> {
     const { endpoint } = this.leaf ?? {}
     if (endpoint === undefined) return undefined
-    const operand = this.operands.find((it) => !it.startsWith('-'))
-    const path = endpoint.path.replace(/:\w+/, (it) => operand ?? it)
+    const { kindOfId } = await import('../contract/record-kinds.js')
+    const path = endpoint.path.replace(/:\w+/, (it) => this.operands.find(kindOfId) ?? it)
     return `${suggested`api ${endpoint.method} ${path} --curl`} prints the call as curl; -F NAME=VALUE adds members. --dry-run shows the call of this command.`
   }
 

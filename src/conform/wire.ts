@@ -195,7 +195,7 @@ export class Wire {
     } catch (error) {
       if (!isTransportError(error)) throw error
       if (error.secure?.phase === 'local') throw new NotApplicable('The encrypted transport cannot carry this request.')
-      throw new NotReachable(`${error.message}.`)
+      throw new NotReachable(`${error.message}.`, { cause: error })
     }
   }
 

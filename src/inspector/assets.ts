@@ -46,7 +46,8 @@ const types: Readonly<Record<string, string>> = {
 const root = () => new URL('../../', import.meta.url)
 let version: Promise<string> | undefined
 
-export function packageVersion(): Promise<string> {
+/** @throws if a program has the server in a bundle of its own, without the package around it */
+export async function packageVersion(): Promise<string> {
   version ??= promises.readFile(new URL('package.json', root())).then((it) => JSON.parse(String(it)).version as string)
   return version
 }

@@ -61,23 +61,37 @@ test.each([
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
-test.skipIf(!hasOpenssl)(
-  'the commands that doctor prints for a self-signed certificate make a call succeed',
-  async () => {
-    const server = createServer({ cert: selfSigned.cert, key: selfSigned.key }, (_, response) => {
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(page))
-    })
-    const baseUrl = `https://127.0.0.1:${await listen(server)}`
-    const home = temporaryDir()
-    const { exit, stdout } = await built.run(['doctor', '--json', '--base-url', baseUrl], home)
-    const { fix } = JSON.parse(stdout).checks.find((it: { name: string }) => it.name === 'TLS')
-    const commands = [...fix.matchAll(/`([^`]+)`/g)].map(([, command]) => command)
-    expect([exit, commands.length]).toEqual([1, 2])
-    const call = `VOUCHERCTL_TOKEN=sop_x "$0" "$1" templates list --json --base-url ${baseUrl}`
-    const ran = await built.inShell([...commands, call].join('\n'), home)
-    expect([ran.exit, JSON.parse(ran.stdout).items]).toEqual([0, []])
-  },
-)
+const withAuthority = { ...signedByAuthority, cert: signedByAuthority.cert + signedByAuthority.ca }
+
+/** Commands that doctor prints for the certificate of a server that sends an empty list of templates. */
+async function cureOf({ cert, key }: Certificate, home: string) {
+  const server = createServer({ cert, key }, (_, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(page))
+  })
+  const baseUrl = `https://127.0.0.1:${await listen(server)}`
+  const { exit, stdout } = await built.run(['doctor', '--json', '--base-url', baseUrl], home)
+  const { fix } = JSON.parse(stdout).checks.find((it: { name: string }) => it.name === 'TLS')
+  const commands = [...fix.matchAll(/`([^`]+)`/g)].map(([, command]) => command)
+  return { exit, fix, commands, baseUrl }
+}
+
+test.skipIf(!hasOpenssl).each([
+  ['a self-signed certificate', selfSigned],
+  ['a certificate that comes with its authority', withAuthority],
+])('the commands that doctor prints for %s make a call succeed', async (_, certificate) => {
+  const home = temporaryDir()
+  const { exit, commands, baseUrl } = await cureOf(certificate, home)
+  expect([exit, commands.length]).toEqual([1, 2])
+  const call = `VOUCHERCTL_TOKEN=sop_x "$0" "$1" templates list --json --base-url ${baseUrl}`
+  const ran = await built.inShell([...commands, call].join('\n'), home)
+  expect([ran.exit, JSON.parse(ran.stdout).items]).toEqual([0, []])
+})
+
+test('doctor says to ask for the authority of a certificate that comes without it', async () => {
+  const { exit, fix, commands } = await cureOf(signedByAuthority, temporaryDir())
+  expect([exit, commands]).toEqual([1, ['export NODE_EXTRA_CA_CERTS="$PWD/server.pem"']])
+  expect(fix).toContain('Ask the operator for the certificate of its authority')
+})
 
 test('a change that an untrusted certificate stops gets the advice to trust, not to repeat', async () => {
   const words = ['vouchers', 'issue', '--template', 'tpl_1', '--external-id', 'order-1', '--recipient', 'user-1']
@@ -90,4 +104,10 @@ test('secure check names the cause of an untrusted certificate', async () => {
   const { exit, stdout } = await callWith(selfSigned, undefined, ['secure', 'check', '--json'])
   const [step] = JSON.parse(stdout).steps
   expect([exit, step.result]).toEqual([9, expect.stringContaining('the certificate is self-signed')])
+})
+
+test('conform ends with the code of an untrusted certificate, and names doctor', async () => {
+  const { exit, stderr, requests } = await callWith(selfSigned, undefined, ['conform', '--json'])
+  expect([exit, requests, JSON.parse(stderr).error.code]).toEqual([9, 0, 'CERTIFICATE_UNTRUSTED'])
+  expect(JSON.parse(stderr).error.hint).toMatch(/`voucherctl doctor --base-url https:/)
 })

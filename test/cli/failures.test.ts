@@ -36,7 +36,7 @@ test('hints that name ids of the call or the response can be run', async () => {
 test.each([
   ['bots updates', 'WEBHOOK_ACTIVE', { bot_id: 'bot_01' }, 'webhook delete bot_01', 'webhook deliveries bot_01'],
   ['bots send --chat chat_01 --text Hi', 'BOT_BLOCKED', {}, 'platform users unblock chat_01'],
-  ['bots update bot_01 --name Bot', 'BOT_DISABLED', {}, 'platform bots enable bot_01'],
+  ['bots updates', 'BOT_DISABLED', { bot_id: 'bot_01' }, 'platform bots enable bot_01'],
 ])('hint of %s after %s names its id in the suggested command', async (args, code, details, ...commands) => {
   const { stderr, baseUrl } = await refused(args, 409, code, details)
   for (const it of commands) expect(stderr).toContain(`\`voucherctl ${it} --base-url ${baseUrl}\``)

@@ -47,6 +47,7 @@ test.each([
     '`voucherctl api POST /api/v1/open-platform/vouchers/issue --curl` prints the call as curl',
   ],
   ['apps get app_01 --curl', '`voucherctl api GET /api/v1/open-platform/applications/app_01 --curl` prints the call'],
+  ['bots get coffee_bot --curl', '`voucherctl api GET /api/v1/bots/my/:botId --curl` prints the call'],
   ['login --curl', 'See `voucherctl login --help`.'],
   ['constructor', 'See `voucherctl --help`.'],
   ['vouchers constructor', 'See `voucherctl vouchers --help`.'],

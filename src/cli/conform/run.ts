@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isTransportError } from '../../client/transport.js'
 import type { Need } from '../../conform/group.js'
 import type { WebhookReceiver } from '../../conform/receiver.js'
 import type { ProbeResult } from '../../conform/result.js'
@@ -99,7 +100,7 @@ export async function runConform(
   } catch (error) {
     if (error instanceof CredentialRefused) return fail('PROBES_SKIPPED', error.message, STORE_EACH)
     if (!(error instanceof NotReachable)) throw error
-    return notReachable(context, baseUrl, error.message)
+    return notReachable(context, baseUrl, error)
   } finally {
     endProgress()
   }
@@ -142,7 +143,8 @@ async function credentialsFor({ host, globals, settings }: Context, baseUrl: str
   return found
 }
 
-function notReachable({ host }: Context, baseUrl: string, why: string): Failure {
+function notReachable({ host }: Context, baseUrl: string, { message, cause }: Error): Failure {
   if (host.signal.aborted) return fail('ABORTED', 'Interrupted before anything was tested.')
-  return fail('NETWORK_ERROR', `${baseUrl} does not respond. ${why}`, 'See what is wrong: `voucherctl doctor`.')
+  const code = isTransportError(cause) && cause.kind === 'untrusted' ? 'CERTIFICATE_UNTRUSTED' : 'NETWORK_ERROR'
+  return fail(code, `${baseUrl} does not respond. ${message}`, 'See what is wrong: `voucherctl doctor`.')
 }

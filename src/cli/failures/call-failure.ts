@@ -165,7 +165,7 @@ const withIds: Readonly<Partial<Record<FailureCode, Hint>>> = {
       ? 'Wait for its approval; on a local server you decide: `voucherctl platform templates approve {template_id}`.'
       : 'Submit it: `voucherctl templates submit {template_id}`. On a local server you decide then: `voucherctl platform templates approve {template_id}`.',
   BOT_ALREADY_LINKED: 'Unlink it first: `voucherctl apps unlink-bot {application_id} --bot {botId}`.',
-  BOT_DISABLED: 'Only the platform enables it again; on a local server: `voucherctl platform bots enable {botId}`.',
+  BOT_DISABLED: 'Only the platform enables it again; on a local server: `voucherctl platform bots enable {bot_id}`.',
   BOT_BLOCKED: 'Only the user can lift the block; on a local server: `voucherctl platform users unblock {chat_id}`.',
   WEBHOOK_ACTIVE:
     'Delete the webhook to poll: `voucherctl webhook delete {bot_id}`. Its updates: `voucherctl webhook deliveries {bot_id}`.',

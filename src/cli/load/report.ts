@@ -49,14 +49,9 @@ export const NOT_SENT = 'NOT_SENT'
 export const NO_VOUCHER = 'NO_VOUCHER'
 
 /** Codes of calls that fail for quota or validity of the template, and say nothing about the server. */
-const templateCodes = [
-  'TEMPLATE_QUOTA_EXHAUSTED',
-  'TEMPLATE_VALIDITY_ENDED',
-  'VOUCHER_EXPIRED',
-  'VOUCHER_NOT_YET_VALID',
-]
+const limitCodes = ['TEMPLATE_QUOTA_EXHAUSTED', 'TEMPLATE_VALIDITY_ENDED', 'VOUCHER_EXPIRED', 'VOUCHER_NOT_YET_VALID']
 /** @param errors failed calls by code */
-export const failsForTemplate = (errors: object) => templateCodes.some((it) => it in errors)
+export const failsForTemplate = (errors: object) => limitCodes.some((it) => it in errors)
 
 /** p99 of lateness in ms above which latencies include delays of this process. Timers alone are up to 2 ms late. */
 const LATE_MS = 10

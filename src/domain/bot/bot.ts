@@ -72,7 +72,7 @@ export function refuseTemplateCall(
 ): Refusal<'BOT_NOT_APPROVED' | 'BOT_DISABLED' | 'INSUFFICIENT_SCOPE'> | null {
   const unapproved = refuseUnapproved(row)
   if (unapproved !== null) return unapproved
-  if (row.status !== 'active') return refuse('BOT_DISABLED')
+  if (row.status !== 'active') return refuse('BOT_DISABLED', { bot_id: row.id })
   return row.scopes.includes(`"${scope}"`) ? null : refuse('INSUFFICIENT_SCOPE', { required_scope: scope })
 }
 

@@ -23,7 +23,7 @@ export function refuseBotCall(
   | ReturnType<typeof refuseForApplication> {
   if (row === undefined) return refuse('TOKEN_INVALID')
   if (row.revoked_at !== null) return refuse('TOKEN_REVOKED')
-  if (row.bot_status !== 'active') return refuse('BOT_DISABLED')
+  if (row.bot_status !== 'active') return refuse('BOT_DISABLED', { bot_id: row.bot_id })
   const application = endpoint.linked && row.application_id !== null ? row : null
   const refusal = application === null ? null : refuseForApplication(application, origin)
   if (refusal !== null) return refusal

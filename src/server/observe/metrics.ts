@@ -49,16 +49,13 @@ export function createMetrics(source: Source, now: () => number = () => performa
   let renderedAt = 0
 
   const load = async (): Promise<Recorder> => {
-    recorder = recordTo(source, attempts, await import('prom-client'), await packageVersion())
+    recorder = recordTo(source, attempts, await import('prom-client'), await packageVersion().catch(() => 'unknown'))
     return recorder
   }
   const record = ({ observe, committed }: Recorder): void => {
     const batch = waiting
     waiting = []
-    for (const it of batch) {
-      if (typeof it === 'number') committed(it)
-      else observe(it)
-    }
+    for (const it of batch) void (typeof it === 'number' ? committed(it) : observe(it))
   }
   const add = (it: Observation | number): void => {
     waiting.push(it)

@@ -154,13 +154,15 @@ describe('bot template calls', () => {
   it('bot template call checks approval, then whether the bot is enabled, then the scope', () => {
     const scope = 'vouchers:read'
     const lacking = { ...all, scopes: without(scope) }
-    const code = (bot: BotRow) => refuseTemplateCall(bot, scope)?.code
     expect(refuseTemplateCall({ ...lacking, review_status: 'pending', status: 'inactive' }, scope)).toEqual({
       ok: false,
       code: 'BOT_NOT_APPROVED',
       details: { review_status: 'pending' },
     })
-    expect(code({ ...lacking, status: 'disabled' })).toBe('BOT_DISABLED')
+    expect(refuseTemplateCall({ ...lacking, status: 'disabled' }, scope)).toMatchObject({
+      code: 'BOT_DISABLED',
+      details: { bot_id: lacking.id },
+    })
     expect(refuseTemplateCall(lacking, scope)).toMatchObject({
       code: 'INSUFFICIENT_SCOPE',
       details: { required_scope: scope },

@@ -270,7 +270,7 @@ describe('held poll', () => {
     const held = hold()
     await polls.waits(1)
     await tenant.operator(contract.platform.disableBot, { botId: bot.id })
-    expect([(await held).status, (await held).code]).toEqual([403, 'BOT_DISABLED'])
+    expect(await held).toMatchObject({ status: 403, code: 'BOT_DISABLED', details: { bot_id: bot.id } })
   })
 
   it('held poll ends with 409 when a webhook is set', async () => {

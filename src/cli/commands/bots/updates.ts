@@ -3,7 +3,7 @@ import { type Update, updateTypes } from '../../../contract/updates.js'
 import { type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
 import { createContext } from '../../command/create-context.js'
 import { leaf } from '../../command/leaf.js'
-import { type Failure, usage } from '../../failures/failure.js'
+import { type Failure, fail, usage } from '../../failures/failure.js'
 import { member, toggle } from '../../flags/flags.js'
 import type { Outcome } from '../../output/outcome.js'
 import type { Times } from '../../output/screen.js'
@@ -55,9 +55,10 @@ export const updates = leaf({
     const seconds = goesOn ? longest : Math.ceil((asked ?? 0) / 1000)
     if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
     const { globals, settings, output, line } = context
-    // At the time limit the command ends as after Ctrl-C, but with 0. The timer keeps no process alive.
+    // At the time limit the command ends as after Ctrl-C, but with 0, or 9 if the server does not respond. The timer
+    // keeps no process alive.
     const ending = new AbortController()
-    if (asked !== undefined) setTimeout(() => ending.abort(), asked).unref()
+    if (asked !== undefined) setTimeout(() => ending.abort(TIME_LIMIT), asked).unref()
     const host = { ...context.host, signal: AbortSignal.any([context.host.signal, ending.signal]) }
     const polling = polls(createContext(host, globals, settings, output, line), () => seconds, wanted)
     return { ok: true, lines: follow(polling, offset) }
@@ -106,25 +107,31 @@ export interface FollowOptions
   warn(text: string): void
 }
 
+/** Reason of the signal that `--timeout` aborts. */
+const TIME_LIMIT = 'time limit'
+
 /**
  * Yields each update on arrival. Each poll confirms the updates yielded before it. After the signal aborts, a last call
  * confirms the rest, so that the next run continues after them. If the consumer stops earlier, the server sends
  * the updates since the last poll again.
  *
- * If a server that has responded before becomes unavailable, it reconnects; a server that never responded is a failure.
+ * If a server that has responded before becomes unavailable, it reconnects; a server that never responded, or does not
+ * at the time limit, is a failure.
  */
 export async function* follow(
   { poll, confirm, warn, ...following }: FollowOptions,
   offset: number | undefined,
 ): AsyncGenerator<Update, Failure | undefined> {
-  const position: PollPosition = { next: offset, confirmed: offset, isServerAway: false }
+  const position: PollPosition = { next: offset, confirmed: offset, isServerAway: true }
   const polling = {
     poll: async (from: number | undefined) => polledOf(await poll(from), from),
     inWords,
     ...following,
   }
-  const failure = yield* pollUpdates(polling, position)
-  const { next, confirmed } = position
+  const polled = yield* pollUpdates(polling, position)
+  const { next, confirmed, isServerAway } = position
+  const isLate = isServerAway && following.signal.reason === TIME_LIMIT
+  const failure = isLate ? fail('TIMEOUT', 'No server responds.', 'See what is wrong: `voucherctl doctor`.') : polled
   if (failure !== undefined) return resumable(failure, next, confirmed)
   if (next === undefined || next === confirmed) return undefined
   const last = await confirm(next)

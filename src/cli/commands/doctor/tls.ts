@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { parseBaseUrl } from '../../../client/base-url.js'
+import { type BaseUrl, parseBaseUrl } from '../../../client/base-url.js'
 import { certificateFault } from '../../../client/certificate.js'
 import { codeOf } from '../../../files/error-code.js'
 import type { SecureMode } from '../../../secure/client/options.js'
@@ -44,20 +44,24 @@ export async function checkTls({ env, now }: Pick<Host, 'env' | 'now'>, options:
   const days = Math.floor((Date.parse(seen.validTo) - now()) / UNITS_MS.d)
   if (seen.refusal !== undefined) {
     const fault = certificateFault(seen.refusal) ?? 'is not trusted'
-    return bad(`The certificate ${fault} (${seen.refusal}).`, cureOf(seen.refusal, `${base.hostname}:${base.port}`))
+    return bad(`The certificate ${fault} (${seen.refusal}).`, cureOf(seen.refusal, base))
   }
   if (days < 0) return bad('The certificate has expired by the clock of this machine.', 'Renew it, or set the clock.')
   const message = `The certificate is trusted, for ${numberText(days)} more days.`
   return days < RENEW_DAYS ? warn(message, 'Renew the certificate of the server.') : ok(message)
 }
 
-/** @param address of the server, which openssl asks for the certificate */
-function cureOf(refusal: string, address: string): string {
+function cureOf(refusal: string, { origin, port }: BaseUrl): string {
   if (refusal.startsWith('CERT_')) return 'Renew the certificate of the server, or set the clock of this machine.'
-  const read = `openssl s_client -connect ${address} </dev/null | openssl x509`
-  return refusal === 'ERR_TLS_CERT_ALTNAME_INVALID'
-    ? `Use a name of the certificate in the base URL: \`${read} -noout -ext subjectAltName\`.`
-    : `If you trust it, save it, or ask for the one of its authority: \`${read} >server.pem\`. Then name it before each start: \`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"\`.`
+  // The host name of a URL has the brackets that openssl requires for IPv6.
+  const read = `openssl s_client -showcerts -connect ${new URL(origin).hostname}:${port} </dev/null`
+  if (refusal === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `Use a name of the certificate in the base URL: \`${read} | openssl x509 -noout -ext subjectAltName\`.`
+  // Node trusts no certificate below an authority that the file lacks, and this server does not send its authority.
+  const source = refusal.startsWith('UNABLE_TO_')
+    ? 'Ask the operator for the certificate of its authority, and save it as server.pem.'
+    : `If you trust it, save it: \`${read} | sed -n '/BEGIN/,/END/p' >server.pem\`.`
+  return `${source} Then name it before each start: \`export NODE_EXTRA_CA_CERTS="$PWD/server.pem"\`.`
 }
 
 type HandshakeResult = { readonly validTo: string; readonly refusal: string | undefined } | { readonly code: string }

@@ -16,6 +16,7 @@ import {
   template,
   update,
 } from '../../../support/cli/samples.js'
+import { rawServer } from '../../../support/listen.js'
 
 const stored = (home: string) => JSON.parse(readFileSync(join(home, '.config', 'voucherctl', 'config.json'), 'utf8'))
 const env = secrets
@@ -203,11 +204,17 @@ test('bots updates --follow prompts for a credential once, not before each poll'
 
 test('bots updates --follow --timeout confirms what it has printed and exits 0 after that time', async () => {
   const { baseUrl, received } = await stub((_request, index) => success({ items: index === 0 ? [update] : [] }))
-  const ran = await cli(`bots updates --follow --json --timeout 300ms --base-url ${baseUrl}`, { env })
+  const ran = await cli(`bots updates --follow --json --timeout 1s --base-url ${baseUrl}`, { env })
   expect([ran.exit, ran.stderr, JSON.parse(ran.stdout).update_id]).toEqual([0, '', 7])
   expect(received[1]?.body).toEqual({ offset: 8, timeout: 50 })
   const minute = await cli(`bots updates --follow --timeout 51s --dry-run --base-url ${baseUrl}`, { env })
   expect(minute.exit).toBe(0)
+})
+
+test('bots updates --follow --timeout exits with 9 if the server never responds', async () => {
+  const { baseUrl } = await rawServer(() => {})
+  const ran = await cli(`bots updates --follow --json --timeout 100ms --base-url ${baseUrl}`, { env })
+  expect([ran.exit, ran.stdout, JSON.parse(ran.stderr).error.code]).toEqual([9, '', 'TIMEOUT'])
 })
 
 test('bots updates prints type, chat, sender and text of each update', async () => {

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttps } from 'node:https'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -388,6 +388,15 @@ describe('doctor on a server', () => {
     const expired = `https://127.0.0.1:${await listen(createHttps(expiredHooksExampleCom))}`
     const gone = await checkTls(today, { ...trusting, baseUrl: expired, ca: expiredHooksExampleCom.cert })
     expect(gone).toMatchObject({ status: 'fail', fix: expect.stringMatching(/^Renew the certificate/) })
+  })
+
+  test('doctor names a server at an IPv6 address in the form that openssl reads', async () => {
+    const server = createHttps(selfSigned)
+    await new Promise<void>((resolve) => server.listen(0, '::1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const options = { mode: 'off', timeoutMs: 60_000, baseUrl: `https://[::1]:${port}` } as const
+    expect((await checkTls({ env: {}, now: Date.now }, options)).fix).toContain(` -connect [::1]:${port} <`)
   })
 
   test('doctor fails for a wrong pin, and for required encryption that the server has disabled', async () => {
