@@ -83,5 +83,5 @@ test.each(['claude', 'cursor', 'vscode'])('mcp install %s of a clone names the c
   const [[, servers] = []] = Object.entries(JSON.parse(stdout) as Record<string, Record<string, unknown>>)
   expect(servers).toEqual({ voucherctl: { command: 'voucherctl', args: ['mcp', 'serve'] } })
   expect(unpublished(stdout + stderr)).toEqual([])
-  expect(stderr).toContain('`npm install --global .`')
+  expect(stderr).toContain('`npm install --global --prefix ~/.local .`')
 })

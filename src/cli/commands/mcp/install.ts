@@ -31,7 +31,9 @@ export const install = leaf({
     const path = pathOf(host, client)
     if (context.dryRun) return context.plan(write ? `write ${path}` : 'print the configuration')
     if (entry.command === 'voucherctl' && !isOnPath(host))
-      output.warn('voucherctl is not on PATH, so the client cannot start it: `npm install --global .` in its clone.')
+      output.warn(
+        'voucherctl is not on PATH, so the client cannot start it: `npm install --global --prefix ~/.local .` in its clone, with ~/.local/bin on PATH.',
+      )
     if (!write) {
       output.printBytes(Buffer.from(`${JSON.stringify(configurationOf(client, entry), null, 2)}\n`))
       return { ok: true, printed: true }
