@@ -207,16 +207,13 @@ class CommandContext implements Context {
     baseUrl: string,
     missing: Failure,
   ): Promise<(Ok<string> & { source: string }) | Failure> {
-    if (kind === 'operator') {
-      const { localServerDown } = await import('./local-advice.js')
-      const down = await localServerDown(this, baseUrl)
-      if (down !== undefined) return down
-    }
+    const { localServerDown, loginFirst } = await import('./local-advice.js')
+    const down = await localServerDown(this, baseUrl)
+    if (down !== undefined) return down
     const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
     const known = this.#typed.get(name)
     if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
-    const { loginFirst } = await import('./local-advice.js')
-    const first = loginFirst(this, kind, baseUrl)
+    const first = loginFirst(this, kind, baseUrl).replace(/ $/, '\n')
     const asked = await this.ask(
       () => missing,
       (questions) => questions.secret(`${first}${name} (hidden)`),

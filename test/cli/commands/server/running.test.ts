@@ -196,6 +196,25 @@ describe('a profile whose local server does not run', () => {
     },
   )
 
+  test.each(['apps list', 'templates list', 'bots updates', 'server keys list'])(
+    '%s without a credential names the start of the server, not the credential',
+    async (command) => {
+      const { home, dir } = await stopped({ credentials: {} })
+      const { exit, stderr } = await cli(command, { home, terminal: true })
+      expect([exit, stderr]).toEqual([9, expect.stringContaining(`The local server of ${dir} does not run. Start it:`)])
+    },
+  )
+
+  test('hint names a start without the port if another program has the port', async () => {
+    const { baseUrl } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
+    const { home, dir } = await stopped({ base_url: baseUrl, store: 'bound' })
+    const { exit, stderr } = await cli('apps list --json', { home })
+    expect([exit, errorOf(stderr).hint]).toEqual([
+      9,
+      `The local server of ${dir} does not run. Start it: \`voucherctl server start --detach --data ${dir}\`.`,
+    ])
+  })
+
   test('hint names the login if the server of the folder runs on another port', async () => {
     const { home, dir } = await stopped()
     const { baseUrl } = await localStub()
