@@ -213,10 +213,9 @@ class CommandContext implements Context {
     const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
     const known = this.#typed.get(name)
     if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
-    const first = loginFirst(this, kind, baseUrl).replace(/ $/, '\n')
     const asked = await this.ask(
       () => missing,
-      (questions) => questions.secret(`${first}${name} (hidden)`),
+      (questions) => questions.secret(`${loginFirst(this, kind, baseUrl).replace(/ $/, '\n')}${name} (hidden)`),
     )
     if (!asked.ok) return asked
     this.#typed.set(name, asked.value)

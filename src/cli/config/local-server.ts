@@ -95,7 +95,9 @@ type Place = Pick<LocalServer, 'base_url' | 'data_dir' | 'store'>
 
 /** The option by which a command finds a local server; empty for the server that it finds without one. */
 export function placeOf({ host, settings }: Known, { base_url: url, data_dir: dir, store }: Place): string {
-  if (dir === resolve(host.cwd, dataDirOf(host, settings.profile))) return ''
+  const isOfProfile = dir === resolve(host.cwd, dataDirOf(host, settings.profile))
+  // VOUCHERCTL_BASE_URL wins over the profile.
+  if (isOfProfile && originOf(host.env.VOUCHERCTL_BASE_URL ?? url) === originOf(url)) return ''
   return ` ${store === 'memory' ? optionOf('base-url', url) : optionOf('data', dir)}`
 }
 

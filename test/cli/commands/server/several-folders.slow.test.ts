@@ -227,6 +227,22 @@ test('server keys rotate names pins, asks, and refuses a second rotation in the 
   expect((await json(home, `${line} --yes --force`)).items).toHaveLength(4)
 })
 
+test('the login that a start prints is for its server if VOUCHERCTL_BASE_URL names another one', async () => {
+  const home = temporaryDir()
+  const env = { HOME: home, VOUCHERCTL_BASE_URL: await startForTest(home, '--memory --port 0') }
+  const self = [process.execPath, built.bin] as const
+  const line = 'server start --detach --port 0 --log-level silent'
+  const { stderr } = await cli(line, { home, env, now: Date.now(), self, terminal: true })
+  const dir = join(home, '.local', 'share', 'voucherctl')
+  const { base_url: url } = await json(home, `server status --data ${dir}`)
+  onTestFinished(async () => {
+    await stop(home, url)
+  })
+  const login = `login --local --account me --data ${dir}`
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain(`Next: \`voucherctl ${login}\``)
+  expect(await json(home, login, env)).toMatchObject({ base_url: url })
+})
+
 test('server keys rotate names the end of the current pin in the time of the test clock', async () => {
   const home = temporaryDir()
   await startForTest(home, '--port 0 --test-clock')
