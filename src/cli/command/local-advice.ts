@@ -54,10 +54,10 @@ export function restartHint({ host, settings }: Known, flag: string): string | u
   if (server === undefined) return undefined
   const { port } = parseBaseUrl(server.base_url)
   const place = placeOf({ host, settings }, server)
-  const kept = server.store === 'memory' ? ' --memory' : ` ${optionOf('data', server.data_dir)}`
+  const [loss, kept] =
+    server.store === 'memory' ? [', which loses its data', ' --memory'] : ['', ` ${optionOf('data', server.data_dir)}`]
   const at = port === DEFAULT_PORT ? '' : ` --port ${port}`
-  const how = flag === '' ? 'without --host' : `with${flag}`
-  return `Stop the server: \`voucherctl server stop${place}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${kept}${at}${flag}\`.`
+  return `Stop the server${loss}: \`voucherctl server stop${place}\`. Then start it ${flag === '' ? 'without --host' : `with${flag}`}, and keep its other flags: \`voucherctl server start --detach${kept}${at}${flag}\`.`
 }
 
 /** Failure of a command that lacks a credential for a local server that is not running. */

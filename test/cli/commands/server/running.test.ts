@@ -260,7 +260,7 @@ describe('a server without a test clock', () => {
   const advance = 'platform clock advance --in 1d --json'
   const withoutClock = () => localStub(() => refusal(409, 'TEST_CLOCK_OFF'))
   const restart = (stop: string, start: string) =>
-    `Stop the server: \`voucherctl server stop${stop}\`. Then start it with --test-clock, and keep its other flags: \`voucherctl server start --detach${start} --test-clock\`.`
+    `Stop the server${start.includes('--memory') ? ', which loses its data' : ''}: \`voucherctl server stop${stop}\`. Then start it with --test-clock, and keep its other flags: \`voucherctl server start --detach${start} --test-clock\`.`
 
   test.each([
     ['the folder of the profile', true, 'sqlite'],
