@@ -110,7 +110,7 @@ export function loginFirst({ host, settings }: Known, kind: unknown, baseUrl = s
   if (!server?.operator_key_file) return ''
   const { store } = settings.profile.credentials?.jwt ?? {}
   const isLoggedIn = host.env[credentialVariables.jwt] || (store !== undefined && store === server.store_id)
-  return kind !== 'jwt' && isLoggedIn ? '' : `Log in first: ${localLogin({ host, settings }, server)}. `
+  return isLoggedIn ? '' : `Log in first: ${localLogin({ host, settings }, server)}. `
 }
 
 /** Says how to replace an expired account JWT. @param source where the command found the JWT */

@@ -123,6 +123,23 @@ hint: Log in to it: \`voucherctl login --local --account me --base-url ${baseUrl
     },
   )
 
+  test.each<
+    [condition: string, isNamed: boolean, given: { profile?: object; env?: Record<string, string>; server?: object }]
+  >([
+    ['before a login', true, {}],
+    ['but not if the profile has its JWT', false, { profile: { value: secrets.VOUCHERCTL_JWT, store: 'shop' } }],
+    ['but not if VOUCHERCTL_JWT is set', false, { env: { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT } }],
+    ['but not if the server has no operator API', false, { server: { operator_key_file: null } }],
+  ])('templates list without a token names the login, %s', async (_, isNamed, { profile, env = {}, server }) => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    register(home, baseUrl, { store_id: 'shop', ...server })
+    const credentials = profile ? { jwt: { ...profile, origin: baseUrl } } : {}
+    storeProfile(home, { base_url: baseUrl, credentials })
+    const { code, hint } = errorOf((await cli('templates list --json', { home, env })).stderr)
+    expect([code, hint.includes('Log in first: ')]).toEqual(['CREDENTIAL_REQUIRED', isNamed])
+  })
+
   test('doctor names the running in-memory servers if no server is chosen', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
