@@ -207,19 +207,15 @@ class CommandContext implements Context {
     baseUrl: string,
     missing: Failure,
   ): Promise<(Ok<string> & { source: string }) | Failure> {
-    if (kind === 'operator') {
-      const { localServerDown } = await import('./local-advice.js')
-      const down = await localServerDown(this, baseUrl)
-      if (down !== undefined) return down
-    }
+    const { localServerDown, loginFirst } = await import('./local-advice.js')
+    const down = await localServerDown(this, baseUrl)
+    if (down !== undefined) return down
     const name = `The ${credentialNames[kind]} for ${new URL(baseUrl).origin}`
     const known = this.#typed.get(name)
     if (known !== undefined) return { ok: true, value: known, source: 'the prompt' }
-    const { loginFirst } = await import('./local-advice.js')
-    const first = loginFirst(this, kind, baseUrl)
     const asked = await this.ask(
       () => missing,
-      (questions) => questions.secret(`${first}${name} (hidden)`),
+      (questions) => questions.secret(`${loginFirst(this, kind, baseUrl).replace(/ $/, '\n')}${name} (hidden)`),
     )
     if (!asked.ok) return asked
     this.#typed.set(name, asked.value)

@@ -8,7 +8,9 @@ import {
   findLocalServer,
   findRunningServers,
   findServerAt,
+  followedFolder,
   isAddressOf,
+  isGone,
   isSilent,
   localLogin,
   localStart,
@@ -52,13 +54,13 @@ export function restartHint({ host, settings }: Known, flag: string): string | u
   if (server === undefined) return undefined
   const { port } = parseBaseUrl(server.base_url)
   const place = placeOf({ host, settings }, server)
-  const kept = server.store === 'memory' ? ' --memory' : ` ${optionOf('data', server.data_dir)}`
+  const [loss, kept] =
+    server.store === 'memory' ? [', which loses its data', ' --memory'] : ['', ` ${optionOf('data', server.data_dir)}`]
   const at = port === DEFAULT_PORT ? '' : ` --port ${port}`
-  const how = flag === '' ? 'without --host' : `with${flag}`
-  return `Stop the server: \`voucherctl server stop${place}\`. Then start it ${how}, and keep its other flags: \`voucherctl server start --detach${kept}${at}${flag}\`.`
+  return `Stop the server${loss}: \`voucherctl server stop${place}\`. Then start it ${flag === '' ? 'without --host' : `with${flag}`}, and keep its other flags: \`voucherctl server start --detach${kept}${at}${flag}\`.`
 }
 
-/** Failure of a command that needs the operator key of a local server that is not running. */
+/** Failure of a command that lacks a credential for a local server that is not running. */
 export async function localServerDown(context: Known, baseUrl: string): Promise<Failure | undefined> {
   const hint = context.settings.baseUrl.value === baseUrl ? await startHint(context) : undefined
   return hint === undefined ? undefined : fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}.`, hint)
@@ -76,17 +78,30 @@ export async function startHint({ host, settings }: Known): Promise<string | und
   const dir = resolve(host.cwd, dataDirOf(host, profile))
   if (profile.data_dir === undefined && !existsSync(join(dir, 'keys.json'))) return undefined
   const running = findLocalServer(dir)
-  if ((running !== undefined && isAddressOf(running, baseUrl)) || !(await isSilent(baseUrl))) return undefined
+  if (running !== undefined && isAddressOf(running, baseUrl)) return undefined
+  const isFree = await isSilent(baseUrl)
+  // Another program may have the port of a stopped server; for another local server, the login is the better advice.
+  const isKnown = settings.stoppedFolder !== undefined && !findServerAt(host, settings, originOf(baseUrl) ?? '')
+  if (!isFree && !isKnown) return undefined
   const folder = existsSync(dir) ? dir : defaultDataDir(host)
   const login = localLogin({ host, settings }, running ?? { base_url: baseUrl, data_dir: folder, store: 'sqlite' })
   if (running !== undefined)
     return `The local server of ${dir} runs on ${running.base_url} now. Log in there: ${login}.`
-  const isDefault = hostname !== '::1' && port === DEFAULT_PORT
+  const isDefault = !isFree || (hostname !== '::1' && port === DEFAULT_PORT)
   const address = `${hostname === '::1' ? ` --host ${hostname}` : ''}${isDefault ? '' : ` --port ${port}`}`
   const start = localStart(host, folder, address)
   return folder === dir
     ? `The local server of ${dir} does not run. Start it: ${start}.`
     : `Its data folder ${dir} is gone, as after a server in memory. Start another server: ${start}, then log in: ${login}.`
+}
+
+/** Warns if the commands of the current profile call the server of another folder than the one that starts. */
+export function warnOfOther(context: Known, dir: string): readonly string[] {
+  const followed = followedFolder(context.host, context.settings.profile) ?? dir
+  const isStopped = !isGone(followed) && findLocalServer(followed) === undefined
+  const login = localLogin(context, { base_url: '', data_dir: dir, store: 'sqlite' })
+  const how = isStopped ? `start it: ${localStart(context.host, followed)}` : `call this one: ${login}`
+  return followed === dir ? [] : [`Your commands call the server of ${followed}. To ${how}`]
 }
 
 /** Says how to log in to a local server for which the profile has no account JWT; empty if that does not apply. */
@@ -95,7 +110,7 @@ export function loginFirst({ host, settings }: Known, kind: unknown, baseUrl = s
   if (!server?.operator_key_file) return ''
   const { store } = settings.profile.credentials?.jwt ?? {}
   const isLoggedIn = host.env[credentialVariables.jwt] || (store !== undefined && store === server.store_id)
-  return kind !== 'jwt' && isLoggedIn ? '' : `Log in first: ${localLogin({ host, settings }, server)}. `
+  return isLoggedIn ? '' : `Log in first: ${localLogin({ host, settings }, server)}. `
 }
 
 /** Says how to replace an expired account JWT. @param source where the command found the JWT */

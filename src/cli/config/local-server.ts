@@ -1,5 +1,6 @@
-import { readdirSync, rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 import { parseBaseUrl } from '../../client/base-url.js'
 import { createHttpTransport } from '../../client/http.js'
 import { defaultDataDir, serverRegistryDir } from '../../files/data-dir.js'
@@ -94,7 +95,9 @@ type Place = Pick<LocalServer, 'base_url' | 'data_dir' | 'store'>
 
 /** The option by which a command finds a local server; empty for the server that it finds without one. */
 export function placeOf({ host, settings }: Known, { base_url: url, data_dir: dir, store }: Place): string {
-  if (dir === resolve(host.cwd, dataDirOf(host, settings.profile))) return ''
+  const isOfProfile = dir === resolve(host.cwd, dataDirOf(host, settings.profile))
+  // VOUCHERCTL_BASE_URL wins over the profile.
+  if (isOfProfile && originOf(host.env.VOUCHERCTL_BASE_URL ?? url) === originOf(url)) return ''
   return ` ${store === 'memory' ? optionOf('base-url', url) : optionOf('data', dir)}`
 }
 
@@ -102,9 +105,12 @@ export function placeOf({ host, settings }: Known, { base_url: url, data_dir: di
 export const localLogin = (known: Known, server: Place): string =>
   `\`voucherctl login --local --account ${shellWord(known.settings.profile.account ?? 'me')}${placeOf(known, server)}\``
 
+/** True for the folder of a server in memory that has ended; a start there would keep data in the temporary folder. */
+export const isGone = (dir: string): boolean => dirname(dir) === tmpdir() && !existsSync(dir)
+
 /** The command that starts the server of a data folder, in backticks. */
 export function localStart(host: Pick<Host, 'env' | 'homeDir'>, dir: string, options = ''): string {
-  const place = dir === defaultDataDir(host) ? '' : ` ${optionOf('data', dir)}`
+  const place = dir === defaultDataDir(host) || isGone(dir) ? '' : ` ${optionOf('data', dir)}`
   return `\`voucherctl server start --detach${place}${options}\``
 }
 
@@ -115,12 +121,7 @@ export const namesOf = (servers: readonly Place[]): string =>
 export function noServerChosen(known: Known): Failure {
   const servers = findRunningServers(known.host, known.settings.config)
   const [first, second] = servers
-  if (first === undefined)
-    return fail(
-      'BASE_URL_REQUIRED',
-      'No server is chosen and no local server runs.',
-      'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.',
-    )
+  if (first === undefined) return fail('BASE_URL_REQUIRED', 'No server is chosen and no local server runs.', START_HINT)
   return fail(
     'BASE_URL_REQUIRED',
     `No server is chosen. ${second === undefined ? 'A local server runs' : 'Local servers run'} on ${namesOf(servers)}.`,
@@ -237,7 +238,8 @@ export async function refuseImpostor(
   return notProven(baseUrl, server.data_dir)
 }
 
-export const START_HINT = 'Start one with `voucherctl server start --detach`, or name one with --base-url URL.'
+export const START_HINT =
+  'Start one with `voucherctl server start --detach`, or name one with --base-url URL or VOUCHERCTL_BASE_URL.'
 
 export const notProven = (baseUrl: string, dir: string): Failure =>
   fail('LOCAL_SERVER_NOT_RUNNING', `No server responds on ${baseUrl}, or it is not the server of ${dir}.`, START_HINT)

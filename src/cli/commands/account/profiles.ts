@@ -6,7 +6,6 @@ import type { Context } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
 import { atServer, shownOnce } from '../../command/store-credential.js'
 import {
-  type Config,
   changeProfile,
   configFile,
   DEFAULT_PROFILE,
@@ -20,7 +19,6 @@ import { followedFolder } from '../../config/local-server.js'
 import { type Failure, suggested, usage } from '../../failures/failure.js'
 import { choice, duration, type Flag, integer, toggle, type ValuesOf, withBare } from '../../flags/flags.js'
 import { formats } from '../../flags/globals.js'
-import type { Host } from '../../host/host.js'
 import type { Outcome } from '../../output/outcome.js'
 import { explain } from './profile-explain.js'
 
@@ -60,7 +58,7 @@ const setFlags = {
 }
 
 /** Describes a profile, with only the prefixes of its credentials. */
-function shown(host: Host, { current }: Config, name: string, profile: Profile) {
+function shown({ host, settings }: Context, name: string, profile: Profile, current = settings.config.current) {
   const credentials = Object.entries(profile.credentials ?? {})
   return {
     name,
@@ -101,8 +99,8 @@ export const profiles: Group = {
         key: 'name',
         empty: 'No profiles yet.',
       },
-      run: async ({ host, settings: { config } }) => {
-        const items = Object.entries(config.profiles).map(([one, profile]) => shown(host, config, one, profile))
+      run: async (context) => {
+        const items = Object.entries(context.settings.config.profiles).map(([one, it]) => shown(context, one, it))
         return { ok: true, data: { items } }
       },
     }),
@@ -114,16 +112,14 @@ export const profiles: Group = {
       changes: true,
       view: {
         headline: (it: { name: string }) => `Profile ${it.name} is the current one.`,
-        members: ['base_url', 'account'],
+        members: ['base_url', 'data_dir', 'account'],
       },
       run: async (context, { positional }) => {
-        const { config } = context.settings
         const found = find(context, positional)
         if (!found.ok) return found
         if (context.dryRun) return context.plan(`make profile ${positional} the current one`)
         const problem = await updateConfig(context.host, (it) => ({ ...it, current: positional }))
-        const data = shown(context.host, { ...config, current: positional }, positional, found.profile)
-        return problem ?? { ok: true, data }
+        return problem ?? { ok: true, data: shown(context, positional, found.profile, positional) }
       },
     }),
     leaf({
@@ -141,8 +137,7 @@ export const profiles: Group = {
         const { profileName, profile, profileMissing, config } = context.settings
         if (positional === undefined && profileMissing) return profileNotFound(profileName.value, config)
         const found = positional === undefined ? { ok: true as const, profile } : find(context, positional)
-        if (!found.ok) return found
-        return { ok: true, data: shown(context.host, config, positional ?? profileName.value, found.profile) }
+        return found.ok ? { ok: true, data: shown(context, positional ?? profileName.value, found.profile) } : found
       },
     }),
     leaf({
@@ -169,8 +164,7 @@ export const profiles: Group = {
             : undefined,
       },
       run: async (context, { positional, flags }) => {
-        const { config, profileName } = context.settings
-        const target = positional ?? profileName.value
+        const target = positional ?? context.settings.profileName.value
         if (!NAME.test(target))
           return usage('The name of a profile is 1 to 64 letters, digits, dots, dashes and underscores.')
         const changes = changesOf(context, flags)
@@ -189,7 +183,7 @@ export const profiles: Group = {
           profile = { ...all, ...(Object.keys(secure).length === 0 ? {} : { secure }) } as Profile
           return profile
         })
-        return problem ?? { ok: true, data: shown(context.host, config, target, profile) }
+        return problem ?? { ok: true, data: shown(context, target, profile) }
       },
     }),
     leaf({

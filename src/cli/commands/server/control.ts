@@ -2,7 +2,7 @@ import { codeOf } from '../../../files/error-code.js'
 import { isAlive } from '../../../files/process-alive.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
-import { findRunningServers, identify, isReady, type LocalServer, namesOf } from '../../config/local-server.js'
+import { findRunningServers, identify, isGone, isReady, type LocalServer, namesOf } from '../../config/local-server.js'
 import { isGivenForCall } from '../../config/settings.js'
 import { type Failure, fail, suggested } from '../../failures/failure.js'
 import type { Host } from '../../host/host.js'
@@ -41,7 +41,7 @@ export const status = leaf({
         : noServer(status),
     members: ['pid', 'store', 'database', 'operator_key_file', 'started_at'],
     next: ({ running, data_dir: dir }) =>
-      running || dir === null ? undefined : `Start one: ${suggested`server start --detach --data ${dir}`}`,
+      running || !dir || isGone(dir) ? undefined : `Start one: ${suggested`server start --detach --data ${dir}`}`,
   },
   run: async (context, { flags }) => {
     const found = findOrNameOthers(context, flags.data)

@@ -28,9 +28,9 @@ async function refuseRotation(context: Context, options: ContextCallOptions, isF
   if (end && !isForced)
     return fail('KEYS_IN_GRACE', `The keys were rotated a moment ago: the previous key stays valid until ${end}.`, hint)
   // The server accepts a replaced key for 120 s (rules/encryption.md#server-keys).
-  const pins = `${of('next', 'pin')} until 120 s after the next rotation; ${of('current', 'pin')} until ${new Date(context.host.now() + 120_000).toISOString()}, in clients that have already read the key`
-  const loses = `${contract.rotateSecureKeys.irreversible?.loses} Valid pins then: ${pins}.`
-  return context.confirm({ action: 'Rotating the keys', loses })
+  const pins = `Valid pins then: ${of('next', 'pin')} until 120 s after the next rotation; ${of('current', 'pin')} until ${new Date(context.output.times.now + 120_000).toISOString()}, in clients that have already read the key.`
+  const { irreversible } = contract.rotateSecureKeys
+  return context.confirm({ action: 'Rotating the keys', loses: `${irreversible?.loses} ${pins}` })
 }
 
 const keys: Group = {

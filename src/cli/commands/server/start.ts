@@ -7,8 +7,9 @@ import { isLoopbackHost } from '../../../values/loopback.js'
 import { shellWord } from '../../../values/shell-word.js'
 import type { Context } from '../../command/context.js'
 import { leaf } from '../../command/leaf.js'
+import { warnOfOther } from '../../command/local-advice.js'
 import { prepareDataFolder, refuseOpenKeyFile } from '../../config/data-folder.js'
-import { findRunningServers, followedFolder, localLogin, localStart, placeOf } from '../../config/local-server.js'
+import { findRunningServers, localLogin, placeOf } from '../../config/local-server.js'
 import { failureOfServer } from '../../failures/codes.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
 import { isLocalCode } from '../../failures/local-failures.js'
@@ -55,9 +56,7 @@ export const start = leaf({
     if (openKeys !== undefined) return openKeys
     const folder = memory ? { ok: true as const, warnings: [] } : prepareDataFolder(dir, dir !== defaultDir)
     if (!folder.ok) return folder
-    const followed = (memory || flags.data ? null : followedFolder(context.host, context.settings.profile)) ?? dir
-    const other = `Your commands call the server of ${followed}. To start it: ${localStart(context.host, followed)}`
-    const warnings = [...folder.warnings, ...(followed === dir ? [] : [other])]
+    const warnings = [...folder.warnings, ...(memory || flags.data ? [] : warnOfOther(context, dir))]
     const store = memory ? { memory: true } : { dataDir: dir, ...defined({ databaseUrl }) }
     const data = { ...store, ...defined({ seed: seed?.seed }) }
     const started = flags.detach

@@ -123,6 +123,23 @@ hint: Log in to it: \`voucherctl login --local --account me --base-url ${baseUrl
     },
   )
 
+  test.each<
+    [condition: string, isNamed: boolean, given: { profile?: object; env?: Record<string, string>; server?: object }]
+  >([
+    ['before a login', true, {}],
+    ['but not if the profile has its JWT', false, { profile: { value: secrets.VOUCHERCTL_JWT, store: 'shop' } }],
+    ['but not if VOUCHERCTL_JWT is set', false, { env: { VOUCHERCTL_JWT: secrets.VOUCHERCTL_JWT } }],
+    ['but not if the server has no operator API', false, { server: { operator_key_file: null } }],
+  ])('templates list without a token names the login, %s', async (_, isNamed, { profile, env = {}, server }) => {
+    const home = temporaryDir()
+    const { baseUrl } = await localStub()
+    register(home, baseUrl, { store_id: 'shop', ...server })
+    const credentials = profile ? { jwt: { ...profile, origin: baseUrl } } : {}
+    storeProfile(home, { base_url: baseUrl, credentials })
+    const { code, hint } = errorOf((await cli('templates list --json', { home, env })).stderr)
+    expect([code, hint.includes('Log in first: ')]).toEqual(['CREDENTIAL_REQUIRED', isNamed])
+  })
+
   test('doctor names the running in-memory servers if no server is chosen', async () => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
@@ -196,6 +213,25 @@ describe('a profile whose local server does not run', () => {
     },
   )
 
+  test.each(['apps list', 'templates list', 'bots updates', 'server keys list'])(
+    '%s without a credential names the start of the server, not the credential',
+    async (command) => {
+      const { home, dir } = await stopped({ credentials: {} })
+      const { exit, stderr } = await cli(command, { home, terminal: true })
+      expect([exit, stderr]).toEqual([9, expect.stringContaining(`The local server of ${dir} does not run. Start it:`)])
+    },
+  )
+
+  test('hint names a start without the port if another program has the port', async () => {
+    const { baseUrl } = await stub(() => refusal(404, 'ROUTE_NOT_FOUND'))
+    const { home, dir } = await stopped({ base_url: baseUrl, store: 'bound' })
+    const { exit, stderr } = await cli('apps list --json', { home })
+    expect([exit, errorOf(stderr).hint]).toEqual([
+      9,
+      `The local server of ${dir} does not run. Start it: \`voucherctl server start --detach --data ${dir}\`.`,
+    ])
+  })
+
   test('hint names the login if the server of the folder runs on another port', async () => {
     const { home, dir } = await stopped()
     const { baseUrl } = await localStub()
@@ -241,7 +277,7 @@ describe('a server without a test clock', () => {
   const advance = 'platform clock advance --in 1d --json'
   const withoutClock = () => localStub(() => refusal(409, 'TEST_CLOCK_OFF'))
   const restart = (stop: string, start: string) =>
-    `Stop the server: \`voucherctl server stop${stop}\`. Then start it with --test-clock, and keep its other flags: \`voucherctl server start --detach${start} --test-clock\`.`
+    `Stop the server${start.includes('--memory') ? ', which loses its data' : ''}: \`voucherctl server stop${stop}\`. Then start it with --test-clock, and keep its other flags: \`voucherctl server start --detach${start} --test-clock\`.`
 
   test.each([
     ['the folder of the profile', true, 'sqlite'],

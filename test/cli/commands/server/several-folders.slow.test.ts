@@ -136,6 +136,38 @@ test('a plain server start warns that the commands of the profile call another s
   expect(await json(home, 'server status')).toMatchObject({ base_url: plain })
 })
 
+test('a plain server start names the login to its server if the one of the profile runs', async () => {
+  const home = temporaryDir()
+  const other = join(home, 'A')
+  await startForTest(home, `--port 0 --data ${other}`)
+  await json(home, `login --local --account me --data ${other}`)
+  await namesLogin(home, other)
+})
+
+test('no hint starts a store in the temporary folder of a server in memory that has ended', async () => {
+  const home = temporaryDir()
+  const url = await start(home, '--port 0 --memory')
+  const { data_dir: gone } = await json(home, `login --local --account me --base-url ${url}`)
+  await stop(home, url)
+  for (const line of ['server status', 'server logs', 'login --local --account me', 'apps list']) {
+    const { stderr } = await cli(line, { home, env: { HOME: home }, terminal: true })
+    expect(stderr.replaceAll(/\s+/g, ' ')).not.toContain(`--data ${gone}`)
+  }
+  await namesLogin(home, gone)
+})
+
+/** Expects that a plain start names the followed folder, and a login with which the next command succeeds. */
+async function namesLogin(home: string, followed: string) {
+  const { stdout, stderr } = await run(home, 'server start --detach --port 0 --json')
+  onTestFinished(async () => {
+    await stop(home, JSON.parse(stdout).base_url)
+  })
+  const [, login = ''] = /To call this one: `voucherctl (.+)`/.exec(stderr) ?? []
+  expect(stderr).toContain(`call the server of ${followed}. To call this one: `)
+  expect((await run(home, login)).exit).toBe(0)
+  expect((await run(home, 'apps list')).exit).toBe(0)
+}
+
 describe('a server in memory', () => {
   test('server status finds the only server, and of several names each', async () => {
     const home = temporaryDir()
@@ -193,4 +225,29 @@ test('server keys rotate names pins, asks, and refuses a second rotation in the 
   expect([again.exit, JSON.parse(again.stderr).error.code]).toEqual([6, 'KEYS_IN_GRACE'])
   expect(again.stderr).toContain(`\`voucherctl ${line} --yes --json --force\``)
   expect((await json(home, `${line} --yes --force`)).items).toHaveLength(4)
+})
+
+test('the login that a start prints is for its server if VOUCHERCTL_BASE_URL names another one', async () => {
+  const home = temporaryDir()
+  const env = { HOME: home, VOUCHERCTL_BASE_URL: await startForTest(home, '--memory --port 0') }
+  const self = [process.execPath, built.bin] as const
+  const line = 'server start --detach --port 0 --log-level silent'
+  const { stderr } = await cli(line, { home, env, now: Date.now(), self, terminal: true })
+  const dir = join(home, '.local', 'share', 'voucherctl')
+  const { base_url: url } = await json(home, `server status --data ${dir}`)
+  onTestFinished(async () => {
+    await stop(home, url)
+  })
+  const login = `login --local --account me --data ${dir}`
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain(`Next: \`voucherctl ${login}\``)
+  expect(await json(home, login, env)).toMatchObject({ base_url: url })
+})
+
+test('server keys rotate names the end of the current pin in the time of the test clock', async () => {
+  const home = temporaryDir()
+  await startForTest(home, '--port 0 --test-clock')
+  const { now } = await json(home, 'platform clock advance --in 31d')
+  const { stderr } = await run(home, 'server keys rotate --json')
+  const [, until = ''] = / until (\S+Z), in clients/.exec(stderr) ?? []
+  expect(Date.parse(until)).toBeGreaterThanOrEqual(Date.parse(now) + 119_000)
 })
