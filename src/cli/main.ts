@@ -26,11 +26,10 @@ export async function main(version: () => string, document: (path: string) => st
     process.on(signal, () => {
       // Ctrl-C goes to the pager too, which decides what it means.
       if (isPaging && signal === 'SIGINT') return
-      // npm and timeout send the signal that stops a server twice.
-      if (interrupted === exit && intended.has(exit)) return
-      // The first signal interrupts the command; a second one ends the process without cleanup.
-      if (interrupted !== undefined) process.exit(exit)
-      interrupted = exit
+      // The first signal interrupts the command; a second one ends the process without cleanup, unless it is the signal
+      // that stops a server, which npm and timeout send twice.
+      if (interrupted !== undefined && !intended.has(exit)) process.exit(exit)
+      interrupted ??= exit
       interruption.abort()
     })
   }

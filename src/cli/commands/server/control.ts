@@ -62,7 +62,8 @@ export const status = leaf({
   },
 })
 
-const lineOf = (it: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
+// A copy: the data of a view throws for an absent member.
+const lineOf = ({ ...it }: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
 
 interface RunningServers {
   readonly items: readonly (ReturnType<typeof shownOf> & { readonly ready: boolean })[]
