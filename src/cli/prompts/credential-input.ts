@@ -56,7 +56,7 @@ export async function readTyped(
   instead = '--code or --qr-token',
 ): Promise<Ok<string> | Failure> {
   const names = ['code', 'qr-token', 'external-id', 'redemption'] as const
-  const given = [['The argument', operand], ...names.map((it) => [`--${it}`, flags[it]])].filter(
+  const given = [['CODE', operand], ...names.map((it) => [`--${it}`, flags[it]])].filter(
     (it): it is [string, string] => it[1] !== undefined,
   )
   if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two vouchers; give one.`)
