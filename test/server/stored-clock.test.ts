@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.js'
@@ -66,6 +66,7 @@ describe('a test clock that the store keeps', () => {
     await first.close()
     const second = await start(dataDir, false)
     expect(await second.operator.restoreSnapshot({ name: 'third' })).toMatchObject({ code: 'TEST_CLOCK_OFF' })
+    writeFileSync(join(dataDir, 'voucherctl.db.snapshots', `${Buffer.from('third').toString('hex')}.db`), 'damaged')
     expect(await second.operator.restoreSnapshot({ name: 'true-time' })).toMatchObject({ ok: true })
     await second.close()
     expect((await start(dataDir, false)).testClock).toBeUndefined()

@@ -60,8 +60,7 @@ export async function readTyped(
     (it): it is [string, string] => it[1] !== undefined,
   )
   if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two vouchers; give one.`)
-  const [named] = given
-  return named === undefined ? askCode(context, question, instead) : read(context, ...named)
+  return given[0] === undefined ? askCode(context, question, instead) : read(context, ...given[0])
 }
 
 /** Decides whether a typed value is a redeem code or a QR token. */
