@@ -26,9 +26,10 @@ export async function main(version: () => string, document: (path: string) => st
     process.on(signal, () => {
       // Ctrl-C goes to the pager too, which decides what it means.
       if (isPaging && signal === 'SIGINT') return
-      // The first signal interrupts the command; a second one ends the process without cleanup.
-      if (interrupted !== undefined) process.exit(exit)
-      interrupted = exit
+      // The first signal interrupts the command; a second one ends the process without cleanup, unless it is the one that
+      // stops a server: `timeout` sends it twice.
+      if (interrupted !== undefined && !intended.has(exit)) process.exit(exit)
+      interrupted ??= exit
       interruption.abort()
     })
   }

@@ -12,8 +12,12 @@ const fileOf = (dataDir: string) => join(dataDir, 'store.json')
 
 /** Name of the database that the folder belongs to, without user and password; undefined for a SQLite folder. */
 function servedDatabase(dataDir: string): string | undefined {
-  const text = findText(fileOf(dataDir))
-  return text === undefined ? undefined : String(parseObject(text)?.database ?? 'postgres://…')
+  const has = (name: string) => existsSync(join(dataDir, name))
+  // Versions before store.json left only these two files in a folder of PostgreSQL.
+  const isOlder = has('keys.json') && has('operator.key') && !has('voucherctl.db') && !has('secure-keys.json')
+  if (!has('store.json') && !isOlder) return undefined
+  // Without a readable name the folder still belongs to PostgreSQL.
+  return String(parseObject(findText(fileOf(dataDir)) ?? '')?.database ?? 'postgres://…')
 }
 
 /** Remembers the store of a folder. @param database name of a PostgreSQL database; undefined for the SQLite file of the folder */

@@ -96,10 +96,8 @@ export class Snapshots implements ServerSnapshots {
         await Promise.all(this.#background.map((it) => it.pause()))
         // Counts in memory belong to the state before; none may be written into the new one.
         const done = await tokenUses.hold(() => botCalls.hold(work))
-        if (typeof done === 'object' && clock instanceof TestClock) {
-          const trueNow = clock.trueNow()
-          clock.follow(await store.write(() => moveClock(() => (done.clock ?? trueNow) - trueNow)))
-        }
+        if (typeof done === 'object' && clock instanceof TestClock)
+          clock.follow(await store.write(() => moveClock(() => (done.clock ? done.clock - clock.trueNow() : 0))))
         return done
       } finally {
         polls.resume()

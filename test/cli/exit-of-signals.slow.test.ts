@@ -2,6 +2,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { built } from '../support/cli/built-cli.js'
 import { temporaryDir } from '../support/cli/cli.js'
@@ -35,6 +36,14 @@ test('mcp serve exits 0 on SIGTERM and 130 on SIGINT', async () => {
     const child = await startUntil('stdout', '"id":1', ['mcp', 'serve'], temporaryDir())
     expect([signal, await exitAfter(child, signal)]).toEqual([signal, exit])
   }
+})
+
+test('server start exits 0 if a wrapper sends SIGTERM more than once', async () => {
+  const home = temporaryDir()
+  const child = await startUntil('stdout', 'The server runs', ['server', 'start', '--memory', '--port', '0'], home)
+  const closed = once(child, 'close')
+  while (child.kill('SIGTERM')) await setImmediate()
+  expect(await closed).toEqual([0, null])
 })
 
 test('webhook listen that waits for deliveries exits 143 on SIGTERM', async () => {

@@ -95,7 +95,7 @@ test.each([
   ['apps list --base-url ftp://x', /base URL must be an http or https URL/],
   ['apps update app_01', /Nothing to change/],
   ['vouchers verify --code a --qr-token b', /--code and --qr-token name two vouchers/],
-  ['vouchers verify a --code b', /The argument and --code name two vouchers/],
+  ['vouchers verify a --code b', /CODE and --code name two vouchers/],
   ['vouchers verify --code - --token-file -', /cannot both read stdin/],
   ['vouchers issue --template t --external-id e --recipient r --metadata pair', /--metadata must be key=value/],
   ['vouchers issue --template t --external-id e --recipient r --qr-file out.gif', /\.png or \.svg/],

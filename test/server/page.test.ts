@@ -170,7 +170,7 @@ test('session of a page makes calls as an application, shows credentials, seeds 
   }
   const calls = [
     ['seed', { seed: { account: 'acme' } }, [200, { planted: true, applications: [], bots: [] }]],
-    ['find', { text: 'nothing' }, [200, { items: [] }]],
+    ['find', { text: 'nothing' }, [200, { items: [], note: expect.any(String) }]],
     ['applications/app_1/calls', { endpoint: 'templates.list', input: {} }, [404, 'APPLICATION_NOT_FOUND']],
     ['vouchers/vch_1/credentials', {}, [404, 'VOUCHER_NOT_FOUND']],
   ] as const

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/client/index.js'
@@ -11,9 +11,9 @@ import { temporaryDir } from '../support/cli/cli.js'
 
 const DAY_SECONDS = DAY_MS / 1000
 
-/** Starts a server with a test clock on SQLite. */
-async function start(dataDir: string) {
-  const server = await startServer({ dataDir, port: 0, testClock: true, logLevel: 'silent' })
+/** Starts a server on SQLite. */
+async function start(dataDir: string, testClock = true) {
+  const server = await startServer({ dataDir, port: 0, testClock, logLevel: 'silent' })
   onTestFinished(() => server.close())
   const token = readFileSync(server.operatorKeyFile as string, 'utf8').trim()
   return { ...server, operator: createClient({ baseUrl: server.baseUrl, token }).platform }
@@ -54,6 +54,22 @@ describe('a test clock that the store keeps', () => {
     const { operator } = await start(temporaryDir())
     const now = new Date(Math.ceil(Date.now() / DAY_MS + 1) * DAY_MS).toISOString()
     expect(await operator.setClock({ now })).toMatchObject({ ok: true, data: { now } })
+  })
+
+  it('a server on the true time refuses to restore a moved clock, and starts again', async () => {
+    const dataDir = temporaryDir()
+    const first = await start(dataDir)
+    await first.operator.saveSnapshot({ name: 'true-time' })
+    await first.operator.advanceClock({ seconds: 3 * DAY_SECONDS })
+    await first.operator.saveSnapshot({ name: 'third' })
+    await first.operator.reset({})
+    await first.close()
+    const second = await start(dataDir, false)
+    expect(await second.operator.restoreSnapshot({ name: 'third' })).toMatchObject({ code: 'TEST_CLOCK_OFF' })
+    writeFileSync(join(dataDir, 'voucherctl.db.snapshots', `${Buffer.from('third').toString('hex')}.db`), 'damaged')
+    expect(await second.operator.restoreSnapshot({ name: 'true-time' })).toMatchObject({ ok: true })
+    await second.close()
+    expect((await start(dataDir, false)).testClock).toBeUndefined()
   })
 
   it('an export carries the clock to another store', async () => {

@@ -264,7 +264,7 @@ export const defects = [
   defect(
     updates,
     'a bot with a webhook can poll',
-    "  if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE')\n",
+    "  if (yield* hasWebhook(botId)) return refuse('WEBHOOK_ACTIVE', { bot_id: botId })\n",
     '',
   ),
   defect(

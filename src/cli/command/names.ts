@@ -73,8 +73,7 @@ async function findByName(
   }
   // The ids of another platform may have another form, and the text may be one.
   if (items.length > 0 && items.every((it) => kindOfId(String(it.id)) === undefined)) return { ok: true, value: name }
-  const hasMore = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1
-  const where = hasMore ? 'first 100 ' : ''
+  const where = isList(listed.data) && (listed.data.pagination?.pages ?? 1) > 1 ? 'first 100 ' : ''
   const names = items.map((it) => String(it[named[kind].member]))
   return usage(
     `None of the ${where}${noun}s has the name or id ${name}.`,

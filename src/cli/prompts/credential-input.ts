@@ -56,12 +56,11 @@ export async function readTyped(
   instead = '--code or --qr-token',
 ): Promise<Ok<string> | Failure> {
   const names = ['code', 'qr-token', 'external-id', 'redemption'] as const
-  const given = [['The argument', operand], ...names.map((it) => [`--${it}`, flags[it]])].filter(
+  const given = [['CODE', operand], ...names.map((it) => [`--${it}`, flags[it]])].filter(
     (it): it is [string, string] => it[1] !== undefined,
   )
   if (given.length > 1) return usage(`${given.map(([name]) => name).join(' and ')} name two vouchers; give one.`)
-  const [named] = given
-  return named === undefined ? askCode(context, question, instead) : read(context, ...named)
+  return given[0] === undefined ? askCode(context, question, instead) : read(context, ...given[0])
 }
 
 /** Decides whether a typed value is a redeem code or a QR token. */

@@ -46,8 +46,7 @@ export async function idByExternalId(
   if (others.length > 0) return usage(`Several vouchers have the external id ${externalId}: ${all}.`, 'Pass an id.')
   if (id !== undefined) return { ok: true, value: id }
   const message = `No ${listed.data.items.length === 0 ? '' : 'redeemed '}voucher has the external id ${externalId}.`
-  const hint = 'The vouchers of this server: `voucherctl platform vouchers list`.'
-  return { ...usage(message, hint), code: 'VOUCHER_NOT_FOUND' }
+  return { ...usage(message, 'All of this server: `voucherctl platform vouchers list`.'), code: 'VOUCHER_NOT_FOUND' }
 }
 
 /** Finds the id of the redemption to reverse. A code is sent in the body of a call, never in a path. */

@@ -130,6 +130,8 @@ const replacing = {
   bodyOptional: true,
 } as const
 
+const refused = ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'] as const
+
 export const platformControls = group('platform', {
   getClock: get('/_platform/v1/clock', {
     summary: 'Read the test clock',
@@ -218,7 +220,7 @@ export const platformControls = group('platform', {
     },
     params: snapshotName,
     output: snapshot,
-    failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED', 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED'],
+    failures: [...refused, 'SNAPSHOT_NOT_FOUND', 'SNAPSHOT_OUTDATED', 'SNAPSHOTS_DAMAGED', 'TEST_CLOCK_OFF'],
   }),
 
   removeSnapshot: del('/_platform/v1/snapshots/:name', {
@@ -238,6 +240,6 @@ export const platformControls = group('platform', {
       loses: 'Everything that it has stored is lost, except its snapshots and the records of its seed.',
     },
     output: Type.Object({ now: instant }),
-    failures: ['RESET_NOT_ALLOWED', 'DATABASE_SHARED'],
+    failures: refused,
   }),
 })

@@ -13,14 +13,13 @@ export const controlHandlers = (({ clock, faults, store }) => {
   const move = async (target: ReturnType<typeof futureTime>, next: (now: number, target: number) => number) => {
     if (!(clock instanceof TestClock)) return refuse('TEST_CLOCK_OFF')
     if (typeof target === 'object') return target
-    let now = 0
-    const ahead = (stored: number) => {
+    const trueNow = Math.round(clock.trueNow())
+    const ahead = await store.write(() =>
       // A program that embeds the server moves its clock without the store.
-      now = next(clock.trueNow() + Math.max(stored, clock.ahead), target)
-      return now - clock.trueNow()
-    }
-    clock.advance(Math.max(0, (await store.write(() => moveClock(ahead))) - clock.ahead))
-    return clockState(now)
+      moveClock((stored) => next(trueNow + Math.max(stored, clock.ahead), target) - trueNow),
+    )
+    clock.advance(Math.max(0, ahead - clock.ahead))
+    return clockState(trueNow + ahead)
   }
   /** Checks a target time of the test clock. */
   const futureTime = (member: string, text: string) => {

@@ -2,6 +2,7 @@ import { refuse } from '../../contract/errors.js'
 import type { Snapshot } from '../../contract/platform/controls.js'
 import { formatInstant } from '../../domain/time.js'
 import { SnapshotsDamaged, type StoredSnapshot } from '../../store/snapshots.js'
+import { TestClock } from '../clock.js'
 import type { MakeSome } from '../handler.js'
 
 /** Snapshots and resets through the operator API (rules/operator.md#snapshots). */
@@ -27,6 +28,11 @@ export const snapshotHandlers = (({ snapshots, clock, stateAccess }) => {
         unlessDamaged(async () => {
           const refusal = refuseReplacing(shared)
           if (refusal !== null) return refusal
+          // A server on the true time would not start on a moved store again (rules/operator.md#test-clock).
+          const isMoved = (it: StoredSnapshot) => it.name === name && Math.abs(it.clock - it.saved_at) > 1_000
+          // The list fails for any damaged file, but the restore only for its own.
+          const listed = clock instanceof TestClock ? [] : await snapshots.list().catch(() => [])
+          if (listed.some(isMoved)) return refuse('TEST_CLOCK_OFF')
           const restored = await snapshots.restore(name)
           if (restored === 'missing') return refuse('SNAPSHOT_NOT_FOUND')
           if (restored === 'outdated') return refuse('SNAPSHOT_OUTDATED')

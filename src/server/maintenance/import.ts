@@ -44,13 +44,12 @@ export function checkImport(place: MovePlace, chunks: Chunks, options: ImportOpt
   return withFileName(options, async () => {
     const read = await readExport(untilAborted(chunks, options.signal))
     const transport = openTransportKeys(read, place, options.name)
-    const { schema, keys } = read.header
     const source = await openSource(place)
     if (source !== undefined) await using(source, () => requireEmpty(source))
     if (place.databaseUrl !== undefined) {
       // After the check, because it locks the tables. PostgreSQL refuses the schema if a permission is missing.
       const target = await openTarget(place)
-      await using(target, () => target.createSchema(schema))
+      await using(target, () => target.createSchema(read.header.schema))
     }
     const onRows = progressCounter(read, options)
     let next = await read.rows.next()
@@ -58,8 +57,8 @@ export function checkImport(place: MovePlace, chunks: Chunks, options: ImportOpt
     if (transport !== null && place.databaseUrl === undefined) hasKeys(transportKeyFile(place), transport.text)
     const checks = {
       target: `${source?.name ?? databaseFile(place)}, empty`,
-      schema: `${schema}; this version has ${migrations.length}`,
-      keys: keys.map((it) => `${it.key_id}, with equal check value`).join('; ') || 'none needed',
+      schema: `${read.header.schema}; this version has ${migrations.length}`,
+      keys: read.header.keys.map((it) => `${it.key_id}, with equal check value`).join('; ') || 'none needed',
       transport_keys: transport === null ? 'none' : 'readable',
     }
     return { ...reportOf(read, null, next.value), checks }

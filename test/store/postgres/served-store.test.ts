@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../../src/client/index.js'
@@ -54,6 +54,20 @@ describe('a data folder that served PostgreSQL', () => {
       expect(stderr).not.toContain('password')
     }
     expect(readdirSync(data)).toEqual(files)
+  })
+
+  it.each([
+    ['unreadable', () => mkdirSync(join(data, 'store.json'))],
+    ['damaged', () => writeFileSync(join(data, 'store.json'), '{')],
+    ['missing, as in versions that did not write it', () => {}],
+  ])('gets no SQLite store without --new-store if its store.json is %s', async (_, damage) => {
+    rmSync(join(data, 'store.json'))
+    damage()
+    const { exit, stderr } = await start()
+    expect([exit, errorOf(stderr).code]).toEqual([1, 'STORE_ELSEWHERE'])
+    rmSync(join(data, 'store.json'), { recursive: true, force: true })
+    expect((await start('--new-store')).exit).toBe(0)
+    expect((await start()).exit).toBe(0)
   })
 
   it('starts again on the database, and leaves it with --new-store', async () => {

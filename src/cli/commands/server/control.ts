@@ -57,7 +57,8 @@ export const status = leaf({
   },
 })
 
-const lineOf = (it: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
+// A copy: the data of a view throws for an absent member.
+const lineOf = ({ ...it }: LocalServer) => `${it.database ?? it.store} with ${it.data_dir} (process ${it.pid})`
 
 /**
  * Finds the server as `findServer` does. If the line names none and none runs in the folder, `server status` takes the

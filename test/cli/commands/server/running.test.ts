@@ -60,13 +60,16 @@ describe('server list', () => {
     expect(existsSync(file)).toBe(process.platform !== 'linux')
   })
 
-  test('server list names the PostgreSQL database of a server', async () => {
+  const database = 'postgres://db.example.com:5432/shop'
+  test.each([
+    [database, { store: 'postgres', database }],
+    ['sqlite', { store: 'sqlite' }],
+  ])('server list names the store %s of a server', async (shown, members) => {
     const home = temporaryDir()
     const { baseUrl } = await localStub()
-    const database = 'postgres://db.example.com:5432/shop'
-    const { dir } = register(home, baseUrl, { store: 'postgres', database })
+    const { dir } = register(home, baseUrl, members)
     const { stdout } = await cli('server list', { home })
-    expect(stdout).toContain(`${baseUrl}  ${database} with`)
+    expect(stdout).toContain(`${baseUrl}  ${shown} with`)
     expect(stdout).toContain(`${dir} (process`)
   })
 

@@ -110,7 +110,12 @@ describe('vouchers reverse', () => {
     const { baseUrl, received } = await platform()
     const ran = await cli(`vouchers reverse rdm_01 --external-id order-1 --base-url ${baseUrl}`, { env: secrets })
     expect([ran.exit, received]).toEqual([2, []])
-    expect(ran.stderr).toContain('The argument and --external-id name two vouchers; give one.')
+    expect(ran.stderr).toContain('CODE and --external-id name two vouchers; give one.')
+  })
+
+  test('with an empty standard input exits with 2 and names the argument', async () => {
+    const ran = await cli('vouchers reverse -', { stdin: '', env: secrets })
+    expect([ran.exit, ran.stderr]).toEqual([2, expect.stringContaining('Standard input holds no value for CODE.')])
   })
 
   test('as a dry run sends only the search for an external id, and no verification', async () => {
