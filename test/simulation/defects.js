@@ -374,7 +374,7 @@ export const defects = [
   defect(
     caller,
     'the token of a disabled bot works',
-    "  if (row.bot_status !== 'active') return refuse('BOT_DISABLED')\n",
+    "  if (row.bot_status !== 'active') return refuse('BOT_DISABLED', { bot_id: row.bot_id })\n",
     '',
   ),
 
