@@ -34,12 +34,18 @@ async function pooled(settings: Readonly<Record<string, string | number>> = {}) 
 async function openSessions(direct: string, url: string, count: number): Promise<void> {
   const holder = await heldLock(direct, 1)
   const waiting = Array.from({ length: count }, () => query(url, 'select pg_advisory_xact_lock(1)'))
-  await until(async () => (await query(direct, WAITS_FOR_LOCK)).length === count)
+  await until(async () => (await waitingFor(direct, 1)).length === count)
   await holder.end()
   await Promise.all(waiting)
 }
 
-const WAITS_FOR_LOCK = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+/** The statements of the database that wait for this advisory lock. */
+const waitingFor = (direct: string, id: number) =>
+  query(
+    direct,
+    `select 1 from pg_locks join pg_database d on d.oid = database and datname = current_database()
+     where locktype = 'advisory' and not granted and objid = ${id}`,
+  )
 
 /** A connection whose transaction holds an advisory lock. */
 async function heldLock(url: string, id: number): Promise<Client> {
@@ -182,12 +188,13 @@ describe.each(['transaction', 'statement'])('pooler in %s mode', (pool_mode) => 
       })
     // Before each lock is released, a statement of the connection waits for the session, and then another client.
     useSession(1)
-    await until(async () => (await query(direct, WAITS_FOR_LOCK)).length === 1)
+    await until(async () => (await waitingFor(direct, 1)).length === 1)
     const { config } = await connectionOf({ url, env: {} })
     const session = new Session({ ...config, connectionTimeoutMillis: 60_000 })
     const connected = session.connect()
     connected.catch(() => {})
     for (const [index, lock] of locks.entries()) {
+      await until(async () => (await waitingFor(direct, index + 1)).length === 1)
       await waits(1)
       if (index < 2) useSession(index + 2)
       // The last time, both connections of the check wait.

@@ -83,7 +83,7 @@ describe('server behind nginx with the configuration of the guide', () => {
     expect(await open('127.0.0.3', '198.51.100.1')).toBe(400)
   })
 
-  it('wrong operator keys count for the client that sends them, whatever X-Forwarded-For it sends', async () => {
+  it('wrong operator keys count for their client, whatever X-Forwarded-For it sends', async () => {
     const statuses: number[] = []
     for (let n = 0; n < 6; n++) {
       const headers = { authorization: 'Bearer wrong', 'x-forwarded-for': `198.51.100.${n}` }
