@@ -92,7 +92,7 @@ describe('pooler in session mode', () => {
     expect((await there.redeem(voucher)).status).toBe('succeeded')
     const locks = await query(direct, "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock'")
     expect(locks).toHaveLength(2)
-    // The poll at one server ends when the other server commits, long before its time is over.
+    // The poll at one server ends when the other server commits, long before its timeout.
     const bot = await there.bot()
     const chat = await newChat(tenant, bot)
     const [{ update_id: last = 0 } = {}] = (await pollOf(bot)).slice(-1)
