@@ -13,7 +13,8 @@ const WAKE_S = 50
 const WOKEN_MS_MAX = { quiet: 10_000, busy: 45_000 }
 /** Delay in ms until a poll waits in its server. */
 const WAITS_AFTER_MS = 100
-const DELIVERED_MS_MAX = 60_000
+/** An attempt whose claim was lost ends with its lease (30 s) and a sweep (10 s); its retry is due 60 s later. */
+const DELIVERED_MS_MAX = 150_000
 const PAUSE_MS = 100
 const POLL_S = 2
 

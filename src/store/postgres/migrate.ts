@@ -140,12 +140,13 @@ export function unusable(error: unknown, name: string): StoreUnusable {
     '25006': 'Connect to the current primary.',
     '08P01': 'A pooler or another proxy refuses it: read its log, and check database, user and limits there.',
     ...Object.fromEntries(['22023', '42704', '55P02'].map((it) => [it, 'Correct PGOPTIONS, or options in the URL.'])),
-    '53300': 'All its connections are in use: raise max_connections, or end others.',
+    '3F000': 'No schema of search_path exists: create one, or correct PGOPTIONS.',
+    '53300': 'All its connections are in use: raise the limit, or end others.',
     '57P03': 'It starts or stops at the moment: try again.',
     NO_SESSION: 'A pooler has no connection left: raise default_pool_size of pgbouncer. Or PostgreSQL hangs.',
     '55P03': 'Another process holds the lock for migrations: wait for it, or end it.',
   }
-  const code = state !== null && /^(28|3D|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'
+  const code = state !== null && /^(22|28|3D|3F|42|55)/.test(state) ? 'STORE_UNUSABLE' : 'DATABASE_UNREACHABLE'
   const hint = how[state ?? ''] ?? 'Check the address, the TLS settings and the password.'
   return new StoreUnusable(code, `${name} cannot be used (${message}). ${hint}`)
 }

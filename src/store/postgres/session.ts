@@ -44,14 +44,11 @@ export class Session extends Client {
 
   async #begin({ connectionTimeoutMillis: ms }: SessionConfig): Promise<this> {
     await super.connect()
-    const late = wait(ms, undefined, { ref: false }).then(() => {
-      throw Object.assign(new Error('no statement ran in time'), { code: 'NO_SESSION' })
-    })
-    await Promise.race([this.#prepare(this.#config), late]).catch((error: unknown) => {
-      closeNow(this)
-      throw error
-    })
-    return this
+    const late = wait(ms, Object.assign(new Error('no statement ran in time'), { code: 'NO_SESSION' }), { ref: false })
+    const failure = await Promise.race([this.#prepare(this.#config).catch((it: unknown) => it), late])
+    if (failure === undefined) return this
+    closeNow(this)
+    throw failure
   }
 
   async #prepare({ pooler, settings, ...config }: SessionConfig): Promise<void> {
@@ -85,7 +82,10 @@ async function isShared(client: Client, config: SessionConfig): Promise<boolean>
     await other.connect()
     for (let round = 0; round < ROUNDS; round++) {
       if ((await pidOf(client)) !== pid) return true
-      const its = await Promise.race([pidOf(other), wait(FREE_MS_MAX, null, { ref: false })])
+      const asked = pidOf(other)
+      let its = await Promise.race([asked, wait(FREE_MS_MAX, null, { ref: false })])
+      // Other clients may use all sessions: a pooler that lends this one too responds in the order of the statements.
+      its ??= await Promise.race([asked, pidOf(client).then(() => null)])
       // The pooler has no other session, and keeps this one for its client.
       if (its === null) return false
       // Only a connection that is still open proves that the process is not a new one with the same number.

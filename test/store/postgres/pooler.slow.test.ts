@@ -5,6 +5,8 @@ import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { contract } from '../../../src/contract/index.js'
 import { one } from '../../../src/store/operation.js'
+import { Session } from '../../../src/store/postgres/session.js'
+import { connectionOf } from '../../../src/store/postgres/settings.js'
 import { openPostgresStore } from '../../../src/store/postgres/store.js'
 import { built, type Finished } from '../../support/cli/built-cli.js'
 import { cli, temporaryDir } from '../../support/cli/cli.js'
@@ -30,14 +32,27 @@ async function pooled(settings: Readonly<Record<string, string | number>> = {}) 
 
 /** Makes the pooler open this number of sessions, which it then lends. */
 async function openSessions(direct: string, url: string, count: number): Promise<void> {
-  const holder = new Client({ connectionString: direct })
-  await holder.connect()
-  await holder.query('begin; select pg_advisory_xact_lock(1)')
+  const holder = await heldLock(direct, 1)
   const waiting = Array.from({ length: count }, () => query(url, 'select pg_advisory_xact_lock(1)'))
-  const isWaiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
-  await until(async () => (await query(direct, isWaiting)).length === count)
+  await until(async () => (await waitingFor(direct, 1)).length === count)
   await holder.end()
   await Promise.all(waiting)
+}
+
+/** The statements of the database that wait for this advisory lock. */
+const waitingFor = (direct: string, id: number) =>
+  query(
+    direct,
+    `select 1 from pg_locks join pg_database d on d.oid = database and datname = current_database()
+     where locktype = 'advisory' and not granted and objid = ${id}`,
+  )
+
+/** A connection whose transaction holds an advisory lock. */
+async function heldLock(url: string, id: number): Promise<Client> {
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  await holder.query(`begin; select pg_advisory_xact_lock(${id})`)
+  return holder
 }
 
 const errorOf = ({ stderr }: Pick<Finished, 'stderr'>) =>
@@ -77,7 +92,7 @@ describe('pooler in session mode', () => {
     expect((await there.redeem(voucher)).status).toBe('succeeded')
     const locks = await query(direct, "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock'")
     expect(locks).toHaveLength(2)
-    // The poll at one server ends when the other server commits, long before its time is over.
+    // The poll at one server ends when the other server commits, long before its timeout.
     const bot = await there.bot()
     const chat = await newChat(tenant, bot)
     const [{ update_id: last = 0 } = {}] = (await pollOf(bot)).slice(-1)
@@ -161,6 +176,35 @@ describe.each(['transaction', 'statement'])('pooler in %s mode', (pool_mode) => 
     }
   })
 
+  it('a connection is refused with STORE_POOLED while other clients use the only session', async () => {
+    const { bouncer, direct, url } = await pooled({ pool_mode, default_pool_size: 1, admin_users: 'postgres' })
+    const locks = await Promise.all([1, 2, 3].map((id) => heldLock(direct, id)))
+    const others: Promise<unknown>[] = []
+    const useSession = (id: number) => others.push(query(url, `select pg_advisory_xact_lock(${id})`))
+    const waits = (count: number) =>
+      until(async () => {
+        const pools = await query(bouncer.urlOf('pgbouncer'), 'show pools')
+        return pools.find((it) => it.user === 'postgres' && it.database !== 'pgbouncer')?.cl_waiting === count
+      })
+    // Before each lock is released, a statement of the connection waits for the session, and then another client.
+    useSession(1)
+    await until(async () => (await waitingFor(direct, 1)).length === 1)
+    const { config } = await connectionOf({ url, env: {} })
+    const session = new Session({ ...config, connectionTimeoutMillis: 60_000 })
+    const connected = session.connect()
+    connected.catch(() => {})
+    for (const [index, lock] of locks.entries()) {
+      await until(async () => (await waitingFor(direct, index + 1)).length === 1)
+      await waits(1)
+      if (index < 2) useSession(index + 2)
+      // The last time, both connections of the check wait.
+      await waits(2)
+      await lock.end()
+    }
+    await expect(connected).rejects.toMatchObject({ code: 'STORE_POOLED' })
+    await Promise.all(others)
+  })
+
   it('every command with a database is refused with STORE_POOLED', async () => {
     const { url } = await pooled({ pool_mode })
     const home = temporaryDir()
@@ -188,6 +232,12 @@ describe('other refusals', () => {
     ],
     ['a full pooler', { max_client_conn: 0 }, (url: string) => url, /pooler.*limits/],
     ['a wrong setting', {}, (url: string) => `${url}?options=-c%20no_such_setting%3D1`, /Correct PGOPTIONS/],
+    [
+      'a schema that does not exist',
+      {},
+      (url: string) => `${url}?options=-c%20search_path%3Dno_such_schema`,
+      /No schema of search_path exists: create one/,
+    ],
     ['options other than settings', {}, (url: string) => `${url}?options=-e`, /only -c NAME=VALUE/],
   ])('a start names the cause of %s', async (_what, settings, change, cause) => {
     const { url } = await pooled(settings)

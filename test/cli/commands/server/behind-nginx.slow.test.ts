@@ -5,6 +5,7 @@ import https from 'node:https'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contract } from '../../../../src/contract/index.js'
+import { REPLAY_BYTES_MAX } from '../../../../src/contract/platform/deliveries.js'
 import { paths } from '../../../../src/secure/index.js'
 import { built, firstLine } from '../../../support/cli/built-cli.js'
 import { temporaryDir } from '../../../support/cli/cli.js'
@@ -18,6 +19,8 @@ import { temporaryFolder } from '../../../support/server/server.js'
 import { newTenant, type Tenant } from '../../../support/server/tenant.js'
 import { findProgram, noProgram } from '../../../support/system-programs.js'
 
+/** Address of this machine that may call the operator API; unlike 127.0.0.1, it is no trusted proxy. */
+const ADMINISTRATOR = '127.0.0.4'
 const authority = newAuthority('voucherctl test authority')
 const isMissing = findProgram('nginx') === undefined
 const agents: http.Agent[] = []
@@ -37,11 +40,12 @@ beforeAll(async () => {
   if (isMissing) return
   const folder = temporaryFolder()
   const args = ['server', 'start', '--port', '0', '--memory', '--json', '--trusted-proxy', '127.0.0.1']
+  args.push('--rate-limit', 'auth_failures=5/60')
   server = built.start([...args, '--log-level', 'silent'], folder)
   ready = JSON.parse(await firstLine(server))
-  nginx = await startNginx(Number(new URL(ready.base_url).port), authority.issue(['127.0.0.1']), '127.0.0.1')
+  nginx = await startNginx(Number(new URL(ready.base_url).port), authority.issue(['127.0.0.1']), ADMINISTRATOR)
   tenant = await newTenant({
-    send: from('127.0.0.1'),
+    send: from(ADMINISTRATOR),
     operatorKey: readFileSync(ready.operator_key_file, 'utf8').trim(),
   })
 })
@@ -79,6 +83,27 @@ describe('server behind nginx with the configuration of the guide', () => {
     expect(await open('127.0.0.3', '198.51.100.1')).toBe(400)
   })
 
+  it('wrong operator keys count for their client, whatever X-Forwarded-For it sends', async () => {
+    const statuses: number[] = []
+    for (let n = 0; n < 6; n++) {
+      const headers = { authorization: 'Bearer wrong', 'x-forwarded-for': `198.51.100.${n}` }
+      const response = await from(ADMINISTRATOR)({ method: 'GET', path: contract.platform.faults.path, headers })
+      statuses.push(response.status)
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+  })
+
+  it('nginx passes the largest body of the operator API', async () => {
+    const path = contract.platform.replayDelivery.path.replace(':deliveryId', 'dlv_00000000000000000000000000')
+    const body = JSON.stringify({ mode: 'resigned', body: Buffer.alloc(REPLAY_BYTES_MAX).toString('base64') })
+    const authorization = `Bearer ${readFileSync(ready.operator_key_file, 'utf8').trim()}`
+    const headers = { authorization, 'content-type': 'application/json' }
+    expect(await from(ADMINISTRATOR)({ method: 'POST', path, headers, body })).toMatchObject({
+      status: 404,
+      code: 'DELIVERY_NOT_FOUND',
+    })
+  })
+
   it('a poll waits for its update, and nginx waits longer than any poll', async () => {
     const bot = await tenant.bot()
     const chat = await newChat(tenant, bot)
@@ -100,7 +125,7 @@ describe('server behind nginx with the configuration of the guide', () => {
     const status = async (address: string, path: string) =>
       (await from(address)({ method: 'GET', path, headers: { authorization } }).catch((error) => error)).status
     expect(await status('127.0.0.1', '/metrics')).toBe(404)
-    expect(await status('127.0.0.1', contract.platform.faults.path)).toBe(200)
+    expect(await status(ADMINISTRATOR, contract.platform.faults.path)).toBe(200)
     expect(await status('127.0.0.2', contract.platform.faults.path)).toBe(403)
     expect(await status('127.0.0.2', '/_platform/ui/')).toBe(403)
     expect(await status('127.0.0.2', '/readyz')).toBe(200)
@@ -110,6 +135,7 @@ describe('server behind nginx with the configuration of the guide', () => {
     const authorization = `Bearer ${readFileSync(ready.operator_key_file, 'utf8').trim()}`
     const request = https.get(`https://127.0.0.1:${nginx.port}${contract.platform.activity.path}?follow=true`, {
       ca: authority.cert,
+      localAddress: ADMINISTRATOR,
       headers: { authorization },
     })
     const [response] = (await once(request, 'response')) as [http.IncomingMessage]

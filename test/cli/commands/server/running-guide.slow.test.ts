@@ -58,6 +58,12 @@ it('systemd-analyze finds no mistake in the unit', ({ skip }) => {
   expect([status, stderr.split('\n').filter((it) => it.includes(file))]).toEqual([0, []])
 })
 
+it('systemd restarts the unit slowly enough for its default limit of 5 starts in 10 s', () => {
+  // Beyond the limit the service stays stopped, for example until PostgreSQL has started.
+  const [, seconds] = /^RestartSec=(\d+)$/m.exec(fileOfGuide('running', '/etc/systemd/system/voucherctl.service')) ?? []
+  expect(Number(seconds)).toBeGreaterThan(10 / 5)
+})
+
 interface Alerts {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
 }
