@@ -94,7 +94,7 @@ describe('a hostile server', () => {
     env: { VOUCHERCTL_BASE_URL: baseUrl, VOUCHERCTL_OPERATOR_KEY: 'opk_1_of_the_test' },
   })
   const find = async (items: unknown) => {
-    const { baseUrl } = await stub(() => success({ items }))
+    const { baseUrl } = await stub(() => success({ items, note: null }))
     const session = await mcpClient([], environment(baseUrl))
     return session.call('find', { text: 'x' })
   }

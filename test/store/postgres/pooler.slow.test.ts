@@ -90,7 +90,10 @@ describe('pooler in session mode', () => {
     const there = tenantAt(second, tenant)
     const voucher = await tenant.issue()
     expect((await there.redeem(voucher)).status).toBe('succeeded')
-    const locks = await query(direct, "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock'")
+    // Other tests use other databases of this PostgreSQL.
+    const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database())'
+    const isKeyLock = "locktype = 'advisory' and mode = 'ShareLock' and objsubid = 2"
+    const locks = await query(direct, `select 1 from pg_locks where ${isKeyLock} and ${ofThisDatabase}`)
     expect(locks).toHaveLength(2)
     // The poll at one server ends when the other server commits, long before its timeout.
     const bot = await there.bot()

@@ -37,7 +37,7 @@ alter table idempotency_keys add column note text;
 alter table templates add column note text;
 alter table tokens add column note text;
 create table notes (application_id text not null, id text not null, primary key (application_id, id));
-create index vouchers_by_recipient on vouchers (application_id, recipient_user_id);`
+create index vouchers_of_recipient on vouchers (application_id, recipient_user_id);`
 
 it('calls at an older server all succeed while a newer version extends the schema', async () => {
   const url = await emptyDatabase()

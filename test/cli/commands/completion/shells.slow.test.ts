@@ -81,7 +81,7 @@ describe.skipIf(!hasShell('bash'))(nameOf('bash'), () => {
 
   test('bash completion never executes code in names and ids from a server', async () => {
     const it = await session('bash', hostile)
-    expect(await bash(['voucherctl apps get \t', 'voucherctl apps get "app\t'], it)).toEqual([
+    expect(await bash(['voucherctl apps get app\t', 'voucherctl apps get "app\t'], it)).toEqual([
       `ran: <apps> <get> <${hostile.id}>`,
       `ran: <apps> <get> <${hostile.id}>`,
     ])
@@ -95,9 +95,10 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
     const [names, group] = await zsh(['voucherctl vou', 'voucherctl platform clock '], it)
     expect(names?.line).toBe('voucherctl vouchers ')
     expect(group?.shown).toEqual([
-      'show     -- Read the test clock',
-      expect.stringMatching(/^set {6}-- ./),
-      expect.stringMatching(/^advance {2}-- ./),
+      'show      -- Read the test clock',
+      expect.stringMatching(/^set {7}-- ./),
+      expect.stringMatching(/^advance {3}-- ./),
+      expect.stringMatching(/^forecast {2}-- ./),
     ])
     expect(hasRun(it)).toBe(false)
   })
@@ -105,7 +106,7 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
   test('Tab in zsh completes flags, values, ids, files and folders, after = and in quotes', async () => {
     const it = await session('zsh', app)
     const lines = [
-      'voucherctl apps get ',
+      'voucherctl apps get a',
       'voucherctl apps list --secure=r',
       'voucherctl -q apps create --allow',
       'voucherctl apps list --token-file some\\ fi',
@@ -123,12 +124,12 @@ describe.skipIf(!hasShell('zsh'))(nameOf('zsh'), () => {
       "voucherctl -p my\\ shop\\'s",
       'voucherctl -p "my shop\'s"',
     ])
-    expect(completed[0]?.shown).toEqual(['app_01  -- Coffee shop, active'])
+    expect(completed[0]?.shown).toEqual(['app_01       -- Coffee shop, active', 'Coffee shop  -- app_01, active'])
   })
 
   test('zsh completion never executes code in names and ids from a server', async () => {
     const it = await session('zsh', hostile)
-    const [completed] = await zsh(['voucherctl apps get '], it)
+    const [completed] = await zsh(['voucherctl apps get app'], it)
     expect(completed?.line.trimEnd()).toBe(
       'voucherctl apps get app_\\$\\(touch\\ pwned\\)\\;it\\`touch\\ pwned\\`\\\'s\\ \\"x\\"\\ y',
     )
@@ -161,7 +162,8 @@ describe.skipIf(!hasShell('fish'))(nameOf('fish'), () => {
   test('fish completion never executes code in names and ids from a server', async () => {
     const it = await session('fish', hostile)
     expect(await fish('voucherctl apps get ', it)).toEqual([
-      `${hostile.id}\t$(touch pwned) \`touch pwned\` "x" %F{red}, active`,
+      `${hostile.id}\t${hostile.name}, active`,
+      `${hostile.name}\t${hostile.id}, active`,
     ])
     expect(pwned(it)).toBe(false)
   })
