@@ -46,6 +46,10 @@ export const move: Workload = {
       await mustRun(run, ['server', 'export', '--data', dataDir, '--out', out], { home: notes })
       return readFileSync(out, 'utf8').trimEnd().split('\n').slice(1, -1).join('\n')
     }
+    // An empty folder with the keys, into which a whole export can be imported.
+    const empty = join(notes, 'empty')
+    makeFolder(empty)
+    writeFileSync(join(empty, 'keys.json'), readFileSync(join(source, 'keys.json')))
     const backup = join(notes, 'export.ndjson')
     const expected = await rowsOf(source, backup)
     return {
@@ -57,7 +61,10 @@ export const move: Workload = {
         const hasExport = existsSync(exportIn(state))
         if (has('export') && !hasExport) broken.push('the export is lost')
         if (hasExport) {
-          const { exit, stderr } = await run(['server', 'import', exportIn(state), '--dry-run'], options)
+          const { exit, stderr } = await run(
+            ['server', 'import', exportIn(state), '--data', empty, '--dry-run'],
+            options,
+          )
           if (exit !== 0) broken.push(`the export is not whole: ${stderr}`)
         }
         const transportKeys = (dataDir: string) => readFileSync(join(dataDir, 'secure-keys.json'), 'utf8')
