@@ -291,7 +291,7 @@ export const localFailures = {
   NETWORK_ERROR: local(
     9,
     'There was no connection to the server, or it broke.',
-    'Check the base URL (`voucherctl profile show --explain`) and that the server runs.',
+    'Check the base URL (`voucherctl profile show --explain`) and that the server runs (on this machine: `voucherctl server list`).',
     'It does not run, the address is wrong, or a firewall, proxy or certificate is in the way.',
   ),
   CERTIFICATE_UNTRUSTED: local(
@@ -327,7 +327,7 @@ export const localFailures = {
   SECURE_PIN_MISMATCH: local(
     10,
     'The key of the server is not a pinned one.',
-    'Nothing was sent. Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served.',
+    'Nothing was sent. Ask the operator for the pin of the current key; `voucherctl secure pin` shows the one that is served. If the server is yours: `voucherctl secure pin --save`.',
     'The key was rotated, or another server responds.',
   ),
   SECURE_ANSWER_INVALID: local(
