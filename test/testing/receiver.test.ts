@@ -24,9 +24,13 @@ const issue = ({ client }: TestServer) =>
 
 const ping = ({ operator }: TestServer, botId = 'bot_shop') => operator.addUpdate({ botId, type: 'ping' })
 
-async function untilDelivered({ client }: TestServer, count: number): Promise<void> {
+async function untilDelivered(place: TestServer, count: number): Promise<void> {
+  await untilListed(place, 'delivered', count)
+}
+
+async function untilListed({ client }: TestServer, status: 'delivered' | 'failed', count: number): Promise<void> {
   await until(async () => {
-    const listed = await client.webhook.deliveries({ botId: 'bot_shop', status: 'delivered' })
+    const listed = await client.webhook.deliveries({ botId: 'bot_shop', status })
     return listed.ok && listed.data.items.length === count
   })
 }
@@ -121,6 +125,8 @@ test.each(['forged', 'stale'] as const)(
       const report = await place.receive('ping', { within: 0 }).catch((error: Error) => error.message)
       return String(report).includes(`, planted fault ${kind})`)
     })
+    // The next attempt counts from when the server has the result of this one.
+    await untilListed(place, 'failed', 1)
     await place.clock.advance('1m')
     expect(await place.receive('ping')).toMatchObject({ type: 'ping' })
   },
