@@ -80,14 +80,17 @@ describe('a killed command', () => {
 })
 
 describe('a command that leaves a process', () => {
+  /** The shell ends after the process has become the program, whose name the test expects. */
+  const begun = 'until [ "$(ps -o comm= -p $!)" = sleep ]; do :; done'
+
   test.each([
-    ['in the background with its output open', 'sleep 1001 & exit 0'],
-    ['in the background with its output closed', 'sleep 1002 > /dev/null 2>&1 & exit 0'],
-    ['that ignores hangups', 'nohup sleep 1003 > /dev/null 2>&1 & exit 0'],
-    ['in a session of its own', 'setsid sleep 1004 > /dev/null 2>&1 & sleep 0.1'],
-    ['in a session of its own with its output open', 'setsid sleep 1005 & sleep 0.1'],
+    ['in the background with its output open', 'sleep 1001 &'],
+    ['in the background with its output closed', 'sleep 1002 > /dev/null 2>&1 &'],
+    ['that ignores hangups', 'nohup sleep 1003 > /dev/null 2>&1 &'],
+    ['in a session of its own', 'setsid sleep 1004 > /dev/null 2>&1 &'],
+    ['in a session of its own with its output open', 'setsid sleep 1005 &'],
   ])('%s is a daemon, named with its id, and ended', async (_about, script) => {
-    const exit = await run(script)
+    const exit = await run(`${script} ${begun}`)
     expect(exit).toMatchObject({
       code: 0,
       trouble: { kind: 'daemon', processes: expect.stringMatching(/^sleep \(process \d+\)$/) },
