@@ -8,6 +8,7 @@ import {
   findLocalServer,
   findRunningServers,
   findServerAt,
+  findServerNamed,
   followedFolder,
   isAddressOf,
   isGone,
@@ -49,8 +50,7 @@ export async function withLocalAdvice(context: Context, failure: Failure): Promi
  * @param flag with a space before it; empty to start without --host
  */
 export function restartHint({ host, settings }: Known, flag: string): string | undefined {
-  const { value: url = '' } = settings.baseUrl
-  const server = findRunningServers(host, settings.config).find((it) => it.base_url === url || isAddressOf(it, url))
+  const server = findServerNamed(host, settings.config, settings.baseUrl.value ?? '')
   if (server === undefined) return undefined
   const { port } = parseBaseUrl(server.base_url)
   const place = placeOf({ host, settings }, server)

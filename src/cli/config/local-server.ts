@@ -167,6 +167,13 @@ export function findServerAt(
   return findRunningServers(host, config).find((it) => originOf(it.base_url) === origin)
 }
 
+/** Finds the running local server that a base URL names, also by another name of this machine. */
+export const findServerNamed = (
+  host: Pick<Host, 'env' | 'homeDir'>,
+  config: Pick<Config, 'profiles'>,
+  url: string,
+): LocalServer | undefined => findRunningServers(host, config).find((it) => it.base_url === url || isAddressOf(it, url))
+
 /** True if a base URL names the port of the local server on this machine; its host may be `localhost`. */
 export function isAddressOf(server: LocalServer, baseUrl: string): boolean {
   if (!URL.canParse(server.base_url) || !URL.canParse(baseUrl)) return false

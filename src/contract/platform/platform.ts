@@ -88,6 +88,9 @@ export type Totals = Static<typeof totals>
 
 export const platformUpdateTypes = ['friend_request', 'inline_query', 'ping'] as const
 
+/** Grace period in which clients may still open sessions with a replaced key (rules/encryption.md#server-keys). */
+export const KEY_GRACE_MS = 120_000
+
 export const secureKey = Type.Object({
   kid: Type.String({ example: 'q2Hn5fZ0Xw1LkT8c' }),
   state: oneOf(['next', 'current', 'grace'], 'current'),

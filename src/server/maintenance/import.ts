@@ -1,10 +1,10 @@
 import { unseal } from '../../domain/sealing.js'
 import { replaceFile } from '../../files/replace-file.js'
+import { SCHEMA_VERSION } from '../../store/migrations/index.js'
 import { type Checksums, ExportUnusable, totalOf } from '../../store/move/format.js'
 import { importRows, requireEmpty } from '../../store/move/import.js'
 import { type ParsedExport, readExport } from '../../store/move/read.js'
 import type { MoveSource, MoveTarget } from '../../store/move/session.js'
-import { migrations } from '../../store/sqlite/migrations.js'
 import { KeysUnusable } from '../keys.js'
 import { recordStore } from '../served-store.js'
 import { readSecureKeys } from '../transport/keys.js'
@@ -57,7 +57,7 @@ export function checkImport(place: MovePlace, chunks: Chunks, options: ImportOpt
     if (transport !== null && place.databaseUrl === undefined) hasKeys(transportKeyFile(place), transport.text)
     const checks = {
       target: `${source?.name ?? databaseFile(place)}, empty`,
-      schema: `${read.header.schema}; this version has ${migrations.length}`,
+      schema: `${read.header.schema}; this version has ${SCHEMA_VERSION}`,
       keys: read.header.keys.map((it) => `${it.key_id}, with equal check value`).join('; ') || 'none needed',
       transport_keys: transport === null ? 'none' : 'readable',
     }

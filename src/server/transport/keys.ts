@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { SecureKey } from '../../contract/platform/platform.js'
+import { KEY_GRACE_MS, type SecureKey } from '../../contract/platform/platform.js'
 import type { RandomBytes } from '../../domain/ids.js'
 import { formatInstant, instantOrNull, PROCESS_CLOCK_SKEW_MS_MAX } from '../../domain/time.js'
 import { removeDrafts, replaceFile } from '../../files/replace-file.js'
@@ -7,9 +7,6 @@ import { pinOf } from '../../secure/public-key.js'
 import { loadServerKey, makeServerPrivateKey, type ServerKey } from '../../secure/server/key.js'
 import { decodeBase64url, encodeBase64url } from '../../values/base64url.js'
 import { KeysUnusable, readKeyFile } from '../keys.js'
-
-/** Grace period in which clients may still open sessions with a replaced key (rules/encryption.md#server-keys). */
-const KEY_GRACE_MS = 120_000
 
 type KeyState = SecureKey['state']
 

@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../../../values/loopback.js'
 import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { restartHint, startHint } from '../../command/local-advice.js'
-import { findRunningServers, isAddressOf } from '../../config/local-server.js'
+import { findServerNamed } from '../../config/local-server.js'
 import { type Failure, fail, suggested } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
 
@@ -49,8 +49,7 @@ export const open: Leaf = leaf({
 /** Refuses, without a call, a server that is known to have no page. */
 function refuseWithoutPage(context: Context, baseUrl: string): Failure | undefined {
   const { host, settings } = context
-  const running = findRunningServers(host, settings.config)
-  const local = running.find((it) => it.base_url === baseUrl || isAddressOf(it, baseUrl))
+  const local = findServerNamed(host, settings.config, baseUrl)
   if (local?.operator_key_file === null) return withoutOperator(context, baseUrl)
   // A server that listens on all interfaces can also be reached at a loopback address.
   const { hostname, secure } = parseBaseUrl(local?.base_url ?? baseUrl)

@@ -1,4 +1,4 @@
-import { platform as contract, type SecureKey } from '../../../contract/platform/platform.js'
+import { platform as contract, KEY_GRACE_MS, type SecureKey } from '../../../contract/platform/platform.js'
 import type { MigrationReport } from '../../../server/maintenance/migrate.js'
 import type { Context, ContextCallOptions } from '../../command/context.js'
 import { type Group, leaf } from '../../command/leaf.js'
@@ -27,8 +27,7 @@ async function refuseRotation(context: Context, options: ContextCallOptions, isF
   const hint = `Wait until then, and pin ${of('next', 'pin')} in your clients. To rotate now: \`${context.line} --force\``
   if (end && !isForced)
     return fail('KEYS_IN_GRACE', `The keys were rotated a moment ago: the previous key stays valid until ${end}.`, hint)
-  // The server accepts a replaced key for 120 s (rules/encryption.md#server-keys).
-  const pins = `Valid pins then: ${of('next', 'pin')} until 120 s after the next rotation; ${of('current', 'pin')} until ${new Date(context.output.times.now + 120_000).toISOString()}, in clients that have already read the key.`
+  const pins = `Valid pins then: ${of('next', 'pin')} until ${KEY_GRACE_MS / 1000} s after the next rotation; ${of('current', 'pin')} until ${new Date(context.output.times.now + KEY_GRACE_MS).toISOString()}, in clients that have already read the key.`
   const { irreversible } = contract.rotateSecureKeys
   return context.confirm({ action: 'Rotating the keys', loses: `${irreversible?.loses} ${pins}` })
 }
