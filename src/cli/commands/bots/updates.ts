@@ -1,6 +1,6 @@
 import { bots as contract } from '../../../contract/bots.js'
 import { type Update, updateTypes } from '../../../contract/updates.js'
-import { type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
+import { type PollHold, type PollingOptions, type PollPosition, pollUpdates } from '../../../workbench/polling.js'
 import { createContext } from '../../command/create-context.js'
 import { leaf } from '../../command/leaf.js'
 import { type Failure, fail, usage } from '../../failures/failure.js'
@@ -54,13 +54,15 @@ export const updates = leaf({
     const wanted = { limit, allowed_updates }
     const seconds = goesOn ? longest : Math.ceil((asked ?? 0) / 1000)
     if (!goesOn || context.dryRun) return pollOnce(context, offset, seconds, wanted)
+    // With a time limit, a first poll that the server does not hold shows in time that the server responds.
+    const secondsOf = (hold: PollHold) => (asked !== undefined && hold === 'none' ? 0 : seconds)
     const { globals, settings, output, line } = context
     // At the time limit the command ends as after Ctrl-C, but with 0, or 9 if the server does not respond. The timer
     // keeps no process alive.
     const ending = new AbortController()
     if (asked !== undefined) setTimeout(() => ending.abort(TIME_LIMIT), asked).unref()
     const host = { ...context.host, signal: AbortSignal.any([context.host.signal, ending.signal]) }
-    const polling = polls(createContext(host, globals, settings, output, line), () => seconds, wanted)
+    const polling = polls(createContext(host, globals, settings, output, line), secondsOf, wanted)
     return { ok: true, lines: follow(polling, offset) }
   },
 })
@@ -99,7 +101,7 @@ interface Payload {
 export interface FollowOptions
   extends Pick<PollingOptions<Failure>, 'signal' | 'reconnectMs' | 'paceMs' | 'asksToHold'> {
   /** Requests updates from the id `from` on, which confirms all updates before it. */
-  poll(from: number | undefined): Promise<PollResult>
+  poll(from: number | undefined, hold?: PollHold): Promise<PollResult>
   /** Confirms all updates before this id after the signal aborted. */
   confirm(before: number): Promise<PollResult>
   notice(text: string): void
@@ -124,7 +126,7 @@ export async function* follow(
 ): AsyncGenerator<Update, Failure | undefined> {
   const position: PollPosition = { next: offset, confirmed: offset, isServerAway: true }
   const polling = {
-    poll: async (from: number | undefined) => polledOf(await poll(from), from),
+    poll: async (from: number | undefined, hold: PollHold) => polledOf(await poll(from, hold), from),
     inWords,
     ...following,
   }

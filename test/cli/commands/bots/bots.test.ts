@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { chart } from '../../../../src/cli/commands/bots/metrics.js'
 import { timeline } from '../../../../src/cli/commands/webhook/deliveries.js'
 import { UTC } from '../../../../src/cli/host/host.js'
 import { templateBody } from '../../../../src/contract/openapi/template-body.js'
+import { startServer } from '../../../../src/testing/index.js'
 import { cli, refusal, secrets, stub, success, temporaryDir } from '../../../support/cli/cli.js'
 import {
   bot,
@@ -209,6 +210,14 @@ test('bots updates --follow --timeout confirms what it has printed and exits 0 a
   expect(received[1]?.body).toEqual({ offset: 8, timeout: 50 })
   const minute = await cli(`bots updates --follow --timeout 51s --dry-run --base-url ${baseUrl}`, { env })
   expect(minute.exit).toBe(0)
+})
+
+test('bots updates --follow --timeout exits 0 if the server has no update in that time', async () => {
+  const server = await startServer()
+  onTestFinished(() => server.close())
+  const quiet = { VOUCHERCTL_BOT_TOKEN: server.seed.bots?.[0]?.token ?? '' }
+  const ran = await cli(`bots updates --follow --json --timeout 1s --base-url ${server.baseUrl}`, { env: quiet })
+  expect([ran.exit, ran.stdout, ran.stderr]).toEqual([0, '', ''])
 })
 
 test('bots updates --follow --timeout exits with 9 if the server never responds', async () => {
