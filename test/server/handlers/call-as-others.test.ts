@@ -80,7 +80,7 @@ describe('calls as a bot', () => {
     expect(dataOf(await polled)).toMatchObject({ items: [{ type: 'ping' }] })
   })
 
-  it('bot without the scope, without a link, disabled or not approved is refused as with its token', async () => {
+  it('bot without scope or link, disabled or not approved is refused as with its token', async () => {
     const withScopes = (scopes: readonly BotScope[]) => tenant.bot(scopes)
     const sender = await withScopes(['messages:send'])
     expect((await asBot({ endpoint: 'webhook.info', input: {} }, sender.id)).code).toBe('INSUFFICIENT_SCOPE')
@@ -94,7 +94,7 @@ describe('calls as a bot', () => {
     expect((await asBot({ endpoint: 'webhook.info', input: {} }, applied.id)).code).toBe('BOT_DISABLED')
   })
 
-  it('bot of a suspended application issues nothing, but its policy on encryption does not apply', async () => {
+  it('bot of a suspended application issues nothing; its encryption policy does not apply', async () => {
     const own = await newTenant(server)
     const linked = await own.linkedBot()
     const issue = { chat_id: 'chat_1', template_id: 'tpl_1', external_issue_id: 'a' }
