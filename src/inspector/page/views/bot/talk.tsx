@@ -27,7 +27,7 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const path = `/chats/${encodeURIComponent(id)}/messages?limit=100&page=${page}`
   const { result, reload } = useRead<Transcript>(path)
   // Keep the messages, and a draft, while the next ones are read, and when they cannot be read.
-  const shown = useRef<Transcript>()
+  const shown = useRef<Transcript | undefined>(undefined)
   if (result?.ok) shown.current = result.data
   const data = shown.current
   useEffect(() => {
