@@ -25,7 +25,7 @@ export function BotView({ params: { id = '' } }: ViewProps) {
       >
         {bot.name}
       </Heading>
-      <AllMembers of={bot} except={['name']} />
+      <AllMembers of={bot} except={['name', 'delivery_mode', 'webhook_url', 'allowed_updates']} />
       {bot.review_status === 'pending' && <Actions of={bot.name} actions={decisionsOn('bot', id)} done={reload} />}
       {bot.review_status === 'approved' && <Webhook bot={bot} done={reload} />}
       <section>

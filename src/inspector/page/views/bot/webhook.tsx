@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { ShownBot } from '../../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../../contract/updates.js'
 import { Copy } from '../../components.js'
-import { type Action, ActionForm } from '../actions.js'
+import { type Action, ActionForm, Actions } from '../actions.js'
 import { updateTypes } from '../delivery/deliveries.js'
 import { wordsOf } from '../members.js'
 
@@ -14,13 +14,13 @@ interface WebhookProps {
 /** Sets and deletes the webhook of a bot, as the account that owns it, and says how a terminal does the same. */
 export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates }, done }: WebhookProps) {
   const [chosen, setChosen] = useState<readonly UpdateType[]>()
-  const [made] = useState(newSecret)
-  const typed = useRef(made)
-  const [secret, setSecret] = useState('')
   const types = chosen ?? allowed_updates
   const toggle = (type: UpdateType) =>
     setChosen(types.includes(type) ? types.filter((it) => it !== type) : [...types, type])
-  const of = { input: { botId: id }, as: { kind: 'account', id: account_id } } as const
+  const [made] = useState(newSecret)
+  const typed = useRef(made)
+  const [secret, setSecret] = useState('')
+  const as = { kind: 'account', id: account_id } as const
   const set: Action = {
     label: 'Set the webhook',
     fields: {
@@ -31,26 +31,32 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
     },
     calls: (values) => {
       typed.current = values.secret_token ?? ''
-      return [{ ...of, endpoint: 'webhook.set', input: { ...of.input, ...values, allowed_updates: types } }]
+      return [{ endpoint: 'webhook.set', as, input: { botId: id, ...values, allowed_updates: types } }]
     },
     advise: (code, { url = '' }) => code === 'WEBHOOK_URL_REFUSED' && url.startsWith('http:') && loopbackAdvice(url),
-    outcome: () => (secret ? <Secret value={secret} /> : 'The webhook is set, with the secret that it had.'),
+    outcome: () =>
+      secret ? (
+        <>
+          The webhook is set. Give its secret to your app now, because it is shown only here:
+          <Line text={`export VOUCHERCTL_WEBHOOK_SECRET=${secret}`} />
+        </>
+      ) : (
+        'The webhook is set, with the secret that it had.'
+      ),
   }
   const noteSet = ([it]: readonly unknown[]) => {
     if (it) setSecret(typed.current)
     done()
   }
+  const remove: Action = {
+    label: 'Delete the webhook',
+    calls: () => [{ endpoint: 'webhook.delete', as, input: { botId: id } }],
+  }
   return (
     <section aria-label="Webhook">
       <h2>Webhook</h2>
       <p>
-        {webhook_url ? (
-          <>
-            Updates go to <code>{webhook_url}</code>
-          </>
-        ) : (
-          'The bot has no webhook: it gets its updates when it polls.'
-        )}
+        {webhook_url ? `Updates go to ${webhook_url}` : 'The bot has no webhook: it gets its updates when it polls.'}
       </p>
       <fieldset>
         <legend>Updates</legend>
@@ -61,27 +67,19 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
         ))}
       </fieldset>
       <ActionForm compact action={set} done={noteSet} />
-      {webhook_url && (
-        <ActionForm
-          compact
-          done={done}
-          action={{ label: 'Delete the webhook', calls: () => [{ ...of, endpoint: 'webhook.delete' }] }}
-        />
-      )}
+      {webhook_url && <Actions of="the webhook" done={done} actions={[remove]} />}
       <p>At a terminal, as the account that owns the bot:</p>
-      <ul class="rows">
-        {[
-          `voucherctl login --local --account ${account_id}`,
-          `voucherctl webhook set ${id} --url http://127.0.0.1:3000/hook --generate-secret`,
-        ].map((it) => (
-          <li key={it}>
-            <code>{it}</code> <Copy text={it} />
-          </li>
-        ))}
-      </ul>
+      <Line text={`voucherctl login --local --account ${account_id}`} />
+      <Line text={`voucherctl webhook set ${id} --url http://127.0.0.1:3000/hook --generate-secret`} />
     </section>
   )
 }
+
+const Line = ({ text }: { readonly text: string }) => (
+  <p>
+    <code>{text}</code> <Copy text={text} />
+  </p>
+)
 
 function newSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24))
@@ -90,14 +88,3 @@ function newSecret(): string {
 
 const loopbackAdvice = (url: string) =>
   `For a receiver on this machine, start the server with --dev-webhook-loopback ${/:(\d+)/.exec(url)?.[1] ?? 80}, and use http://127.0.0.1.`
-
-/** The secret of the webhook, which no call returns. */
-function Secret({ value }: { readonly value: string }) {
-  const line = `export VOUCHERCTL_WEBHOOK_SECRET=${value}`
-  return (
-    <p>
-      The webhook is set. Give its secret to your app now, because it is shown only here: <code>{line}</code>{' '}
-      <Copy text={line} />
-    </p>
-  )
-}
