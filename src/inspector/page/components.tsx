@@ -251,8 +251,7 @@ export function Heading({
 
 /** Calls `reload` after a new stream entry that concerns a view. */
 function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
-  // Ignore the operator's own calls, such as the calls of this page: they change nothing that the page shows.
-  const latest = log.entries.findLast((it) => !it.isOfOperator && about(it))?.key
+  const latest = log.entries.findLast(about)?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {

@@ -46,5 +46,5 @@ async function requestAs<Data>(planned: PlannedCall, as: NonNullable<PlannedCall
   const envelope = body as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
   const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
-  return { ok: false, sentence: `${code ?? status}: ${reason}` }
+  return { ok: false, sentence: `${code ?? status}: ${reason}`, ...(code && { code }) }
 }

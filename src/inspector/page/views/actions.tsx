@@ -39,6 +39,8 @@ export interface Action {
   readonly fields?: Readonly<Record<string, Field>>
   calls(values: Values, idempotencyKey: string): readonly PlannedCall[]
   outcome?(made: readonly unknown[]): ComponentChildren
+  /** What the user can do about a refusal, as a sentence. */
+  advise?(code: string | undefined, values: Values): string | false
 }
 
 interface ActionsProps {
@@ -87,7 +89,7 @@ const initial = ({ value = '' }: Field) => (typeof value === 'string' ? value : 
 
 /** Form of an action: its result, its fields, and the call that a program would make. */
 export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
-  const { label, note, fields = {}, calls, outcome } = action
+  const { label, note, fields = {}, calls, outcome, advise } = action
   const form = useRef<HTMLFormElement>(null)
   const result = useRef<HTMLDivElement>(null)
   const start = () => Object.fromEntries(Object.entries(fields).map(([name, it]) => [name, initial(it)]))
@@ -106,7 +108,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     const results: unknown[] = []
     for (const it of planned) {
       const result = await makeCall(it)
-      if (!result.ok) setRefusal(result.sentence)
+      if (!result.ok) setRefusal(`${result.sentence} ${advise?.(result.code, values) || ''}`)
       if (!result.ok) break
       results.push(result.data)
       setMade([...results])

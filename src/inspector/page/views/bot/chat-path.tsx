@@ -3,13 +3,13 @@ import type { Chat } from '../../../../contract/chats.js'
 import type { Delivery } from '../../../../contract/webhook.js'
 import { Loaded, PlantedFault, Status, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
+import { changesSomeBot } from '../../model/changes.js'
 import { stepsOf, stepTitle } from '../../model/chat-path.js'
 import { duration } from '../../model/format.js'
 import { linkTo } from '../../router.js'
 import { log, logVersion } from '../../stream.js'
 import { entryLink } from '../../stream-view.js'
 import { Bytes } from '../bytes.js'
-import { Found } from '../found.js'
 import { StateBadge } from '../state-badge.js'
 
 interface ChatPathProps {
@@ -24,15 +24,17 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
   return (
     <section class="path">
       <h2>What it causes</h2>
-      <Found
-        list="bots"
-        id={bot}
+      <Loaded
+        path={`/bots/${encodeURIComponent(bot)}`}
+        about={changesSomeBot}
         view={({ delivery_mode }: Bot) =>
           delivery_mode === 'polling' ? (
-            <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
+            <p class="quiet">
+              The bot has no webhook: it gets its updates when it polls. <a href={linkTo(['bots', bot])}>Set one</a>
+            </p>
           ) : (
             <Loaded
-              path={`/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`}
+              path={`/deliveries?limit=20&chat_id=${encodeURIComponent(id)}`}
               on={['clock']}
               about={({ owner }: Entry) => owner === bot}
               view={({ items }: { readonly items: readonly Delivery[] }) => (
