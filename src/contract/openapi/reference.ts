@@ -1,11 +1,11 @@
-import { curlCommand } from '../../values/curl.js'
-import type { ShellText } from '../../values/shell-word.js'
+import { defined } from '../../values/json.js'
+import { callHeaders, JSON_TYPE } from '../call-request.js'
+import { curlOf as curlText } from '../call-text.js'
 import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
 import { exampleOf, type ReadSchema } from '../schema.js'
-import { credentialVariables } from '../secrets.js'
 import { bodyExample, dataExample, type JsonObject } from './examples.js'
 import { tagDescriptions } from './openapi.js'
 
@@ -38,13 +38,18 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
     params,
     query,
     body,
+    output,
+    streams = false,
+    irreversible = null,
   } = endpoint
   const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
   const idempotency_key = idempotent === undefined ? null : idempotent === true ? 'required' : 'optional'
   const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
+  const examples = { ...parametersOf(endpoint), ...bodyExample(endpoint) }
   return {
-    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status },
-    members: parts.flatMap(([place, schema]) => membersOf(schema).map((it) => ({ in: place, ...it }))),
+    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status, streams, irreversible },
+    members: parts.flatMap(([place, schema]) => inputsOf(place, schema, examples)),
+    output: membersOf(output as ReadSchema),
     failures: codesOf(endpoint),
     example: {
       curl: curlOf(endpoint, key),
@@ -60,7 +65,21 @@ function codesOf(endpoint: Endpoint): FailureCode[] {
   return [...new Set([...endpoint.failures, ...byStatus])]
 }
 
-type Member = Omit<ReferenceMember, 'in'>
+type Member = ReferenceEndpoint['output'][number]
+
+/** Members of an input, those that are not within others with what a form needs. */
+function inputsOf(
+  place: ReferenceMember['in'],
+  schema: ReadSchema | undefined,
+  examples: JsonObject,
+): ReferenceMember[] {
+  const { properties = {} } = schema ?? {}
+  return membersOf(schema).map((it) => {
+    const { enum: allowed, minimum, maximum } = properties[it.name] ?? {}
+    const values = allowed?.filter((value) => value !== null)
+    return { in: place, ...it, ...defined({ values, minimum, maximum, example: examples[it.name] }) }
+  })
+}
 
 /** Members of an object, and of its objects and lists, such as `credential.type` and `links[].url`. */
 function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): Member[] {
@@ -103,10 +122,9 @@ function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => ids[name] as string)
   const input = bodyExample(endpoint)
   const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
-  const headers: ShellText[] = [['Authorization: Bearer ', { variable: credentialVariables[caller] }]]
-  if (body !== undefined) headers.push('Content-Type: application/json')
-  if (key !== undefined) headers.push(`Idempotency-Key: ${key}`)
-  return curlCommand('', { method, url: [{ variable: 'VOUCHERCTL_BASE_URL' }, target], headers, body })
+  const headers = callHeaders({ media: body && JSON_TYPE, idempotencyKey: key })
+  const url = [{ variable: 'VOUCHERCTL_BASE_URL' }, target]
+  return curlText({ method, url, headers: Object.entries(headers), body, caller })
 }
 
 /** A call of the client library, whose input has the members of path and body. */
