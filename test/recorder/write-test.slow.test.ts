@@ -19,7 +19,7 @@ const orderOf = (templateId: string) => ({
   recipient_user_id: 'user-1',
 })
 
-type Sent = { readonly headers: object; readonly status: number; readonly code?: string }
+type Sent = { readonly headers: object; readonly status: number; readonly code?: string | null }
 
 const calls: Readonly<Record<string, (tenant: Tenant) => Promise<Sent>>> = {
   'a redeem of an issued voucher': async (tenant) => {

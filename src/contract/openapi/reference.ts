@@ -3,6 +3,7 @@ import { callHeaders, JSON_TYPE } from '../call-request.js'
 import { curlOf as curlText } from '../call-text.js'
 import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
+import { isSecret } from '../fields.js'
 import { contract } from '../index.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
 import { exampleOf, type ReadSchema } from '../schema.js'
@@ -75,9 +76,11 @@ function inputsOf(
 ): ReferenceMember[] {
   const { properties = {} } = schema ?? {}
   return membersOf(schema).map((it) => {
-    const { enum: allowed, minimum, maximum } = properties[it.name] ?? {}
+    const own = properties[it.name] ?? {}
+    const { enum: allowed, minimum, maximum } = own
+    const secret = isSecret(own) || undefined
     const values = allowed?.filter((value) => value !== null)
-    return { in: place, ...it, ...defined({ values, minimum, maximum, example: examples[it.name] }) }
+    return { in: place, ...it, ...defined({ values, secret, minimum, maximum, example: examples[it.name] }) }
   })
 }
 

@@ -456,7 +456,8 @@ describe('scenario run against a server', () => {
 
   it('scenario run starts a server for a file with `own` unless a flag names one', async () => {
     const { baseUrl, received } = await stub(() => success({ items: [] }))
-    const given = written('server: { own: true }\nsteps: [{ call: apps.list }]', 'steps: [{ call: apps.list }]')
+    const given = written('server: { own: true }\nsteps: [{ call: apps.list }]')
+    writeFileSync(join(given.cwd, 'b.yaml'), 'steps: [{ call: apps.list }]')
     const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
     expect((await cli('scenario run a.yaml', { ...given, env })).exit).toBe(0)
     expect(received).toHaveLength(0)

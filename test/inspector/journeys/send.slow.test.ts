@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { useBrowser } from '../../support/page/browser.js'
+import { checkLook } from '../../support/page/journey.js'
+import { openPage } from '../../support/page/open-page.js'
+import { usePageServer } from '../../support/page/server.js'
+
+const browser = useBrowser()
+const server = usePageServer()
+
+/** Opens the form of a call in the API view. */
+async function openForm(id: string) {
+  const page = await openPage(browser, server, `/reference?find=${id}`)
+  const form = page.getByRole('form', { name: `Send ${id}` })
+  await form.waitFor()
+  return { page, form, result: form.getByRole('status') }
+}
+
+test('API view issues a voucher as an application, shows response beside schema, and a refusal of its replay', async () => {
+  const { page, form, result } = await openForm('vouchers.issue')
+  await expect.poll(() => form.getByLabel('As application').inputValue()).toBe('app_shop')
+  await form.getByLabel('template_id required').fill('tpl_coffee')
+  await form.getByLabel('external_issue_id required').fill('sent-from-the-page')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await result.getByText('201', { exact: true }).waitFor()
+  await result.getByRole('region', { name: 'Body of the response' }).getByText('"sent-from-the-page"').waitFor()
+  await result.getByRole('cell', { name: 'externalIssueId' }).waitFor()
+  await checkLook(page, 'send')
+  // The unchanged call has the same key.
+  await form.getByRole('button', { name: 'Send' }).click()
+  await result.getByText('idempotent-replayed').waitFor()
+  // A changed one gets another key.
+  await form.getByLabel('recipient_user_id required').fill('another user')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await result.getByText(/^\d{3}$/).first().waitFor()
+  await result.locator('.code').waitFor()
+  await checkLook(page, 'send-refused')
+  // What was typed stays while other views are visited.
+  await page.getByRole('link', { name: 'Clock' }).click()
+  await page.getByRole('link', { name: 'API' }).click()
+  await page.getByLabel('Endpoint, path, scope').fill('vouchers.issue')
+  await expect.poll(() => form.getByLabel('external_issue_id required').inputValue()).toBe('sent-from-the-page')
+  expect(page.errors).toEqual([])
+})
