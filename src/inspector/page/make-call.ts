@@ -1,5 +1,4 @@
 import type { Envelope, FailureEnvelope } from '../../contract/envelope.js'
-import type { EndpointId } from '../../contract/index.js'
 import type { MadeCall } from '../../contract/platform/acting.js'
 import { API, call, NO_RESPONSE, type Result, sentenceOf } from './api.js'
 import { bodyOf, type PlannedCall, pathOf } from './model/planned-call.js'
@@ -41,7 +40,7 @@ export function operatorCallOf(planned: PlannedCall): PlannedCall {
   if (as === undefined) return planned
   const [through, parameter] = acting[as.kind]
   const all = { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id }
-  return { endpoint: through as EndpointId, input: all }
+  return { endpoint: through, input: all }
 }
 
 async function requestAs<Data>(planned: PlannedCall): Promise<Result<Data>> {

@@ -37,7 +37,21 @@ test('API view issues a voucher as an application, shows response beside schema,
   // What was typed stays while other views are visited.
   await page.getByRole('link', { name: 'Clock' }).click()
   await page.getByRole('link', { name: 'API' }).click()
-  await page.getByLabel('Endpoint, path, scope').fill('vouchers.issue')
+  await page.getByRole('searchbox', { name: 'Endpoint, path, scope' }).fill('vouchers.issue')
   await expect.poll(() => form.getByLabel('external_issue_id required').inputValue()).toBe('sent-from-the-page')
+  expect(page.errors).toEqual([])
+})
+
+test.each([
+  ['bot', 'bots.get', 'As bot', {}, '200'],
+  ['bot', 'webhook.info', 'As bot', {}, '200'],
+  ['account', 'apps.create', 'As account', { 'name required': 'Made by the account' }, '201'],
+  ['operator', 'platform.createChat', null, { 'bot_id required': 'bot_shop' }, '201'],
+] as const)('API view makes a call as %s: %s', async (_kind, id, as, typed, status) => {
+  const { page, form, result } = await openForm(id)
+  if (as) await expect.poll(() => form.getByLabel(as).inputValue()).not.toBe('')
+  for (const [label, text] of Object.entries(typed)) await form.getByLabel(label).fill(text)
+  await form.getByRole('button', { name: 'Send' }).click()
+  await result.getByText(status, { exact: true }).waitFor()
   expect(page.errors).toEqual([])
 })

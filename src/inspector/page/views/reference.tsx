@@ -62,15 +62,25 @@ function Endpoint({ endpoint, failures, isOpen }: EndpointProps) {
   )
 }
 
-type Described = ReferenceEndpoint['output'][number] & Partial<Pick<ReferenceMember, 'in'>>
+const outputColumns: readonly Column<ReferenceEndpoint['output'][number]>[] = [
+  { head: 'Member', cell: (it) => <code>{it.name}</code> },
+  {
+    head: 'Type',
+    cell: (it) => (
+      <>
+        <code>{it.type}</code> <small class="quiet">{it.description}</small>
+      </>
+    ),
+  },
+]
 
-const columns: readonly Column<Described>[] = [
+const columns: readonly Column<ReferenceMember>[] = [
   {
     head: 'Member',
     cell: (it) => (
       <>
-        {it.in && <small class="quiet">{it.in}</small>} <code>{it.name}</code>{' '}
-        {it.in && it.required && <small class="quiet">required</small>}
+        <small class="quiet">{it.in}</small> <code>{it.name}</code>{' '}
+        {it.required && <small class="quiet">required</small>}
       </>
     ),
   },
@@ -88,7 +98,13 @@ function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
   const { id, caller, scope, idempotency_key, members, output, failures, status, example } = endpoint
   const rows = failures.flatMap((code) => all.filter((it) => it.code === code))
   const schema = (
-    <Table caption={`Response of ${id}`} columns={columns} rows={output} keyOf={keyOf} empty="The data is empty." />
+    <Table
+      caption={`Members of the response of ${id}`}
+      columns={outputColumns}
+      rows={output}
+      keyOf={(it) => it.name}
+      empty="The data has no members that are always the same."
+    />
   )
   const code = (title: string, text: string) => (
     <>
@@ -126,4 +142,4 @@ function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
   )
 }
 
-const keyOf = (member: Described) => `${member.in} ${member.name}`
+const keyOf = (member: ReferenceMember) => `${member.in} ${member.name}`

@@ -212,7 +212,7 @@ async function exchange(planned: PlannedCall): Promise<SentCall | string> {
 }
 
 /** Headers that tell something about the call. */
-const telling = /^(idempotent-replayed|ratelimit.*|retry-after|www-authenticate|x-request-id)$/i
+const telling = /^(idempotent-replayed|ratelimit.*|retry-after|www-authenticate)$/i
 
 interface OutcomeProps extends SendProps {
   readonly sent: SentCall
@@ -229,7 +229,7 @@ function Outcome({ endpoint, sent: { planned, status, headers, body }, schema }:
     <>
       <p class="actions">
         <Status status={status} /> {body?.code && <span class="code">{body.code}</span>}
-        {line && <a href={linkTo(['requests', id])}>{id}</a>}
+        {line ? <a href={linkTo(['requests', id])}>{id}</a> : <code>{id}</code>}
       </p>
       <CopyAs call={call} request={plannedRequestOf(planned, endpoint)} command={commandLineOf(planned, endpoint)} />
       <div class="pair">
