@@ -5,6 +5,7 @@ import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
 import { isSecret } from '../fields.js'
 import { contract } from '../index.js'
+import { actingCalls } from '../platform/acting.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
 import { exampleOf, type ReadSchema } from '../schema.js'
 import { bodyExample, dataExample, type JsonObject } from './examples.js'
@@ -40,7 +41,6 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
     query,
     body,
     output,
-    streams = false,
     irreversible = null,
   } = endpoint
   const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
@@ -48,7 +48,8 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
   const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
   const examples = { ...parametersOf(endpoint), ...bodyExample(endpoint) }
   return {
-    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status, streams, irreversible },
+    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status, irreversible },
+    terminal_only: reasonForTerminal(endpoint),
     members: parts.flatMap(([place, schema]) => inputsOf(place, schema, examples)),
     output: membersOf(output as ReadSchema),
     failures: codesOf(endpoint),
@@ -58,6 +59,13 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
       response: JSON.stringify(dataExample(endpoint), null, 2),
     },
   }
+}
+
+/** Says why the page cannot make a call; null if it can. */
+function reasonForTerminal({ id, caller, streams }: Endpoint): string | null {
+  if (streams) return 'it returns a stream'
+  const isOffered = caller === 'operator' || actingCalls(caller).some((it) => it.id === id)
+  return isOffered ? null : 'it returns a token, which a page never gets'
 }
 
 /** Codes of an endpoint: first the codes of its work, then by status the codes that others have too. */

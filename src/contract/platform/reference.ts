@@ -32,7 +32,7 @@ const endpoint = Type.Object({
   scope: nullable(Type.String({ description: 'scope that the token needs' })),
   idempotency_key: nullable(oneOf(['required', 'optional'])),
   status: Type.Integer({ description: 'of a success' }),
-  streams: Type.Boolean({ description: 'true if the response is NDJSON' }),
+  terminal_only: nullable(Type.String({ description: 'why the page cannot make the call' }), null),
   irreversible: nullable(
     Type.Object({ action: Type.String({ description: 'the record follows' }), loses: Type.String() }),
     { action: 'Revoking token', loses: 'Every client that uses this token is refused from then on, permanently.' },

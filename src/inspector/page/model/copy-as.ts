@@ -49,9 +49,7 @@ export function curlOf(request: Sent, baseUrl: string, endpoint: Facts): string 
   const call = {
     method,
     url: hide(new URL(baseUrl).origin + path),
-    headers: headers
-      .filter(([name]) => !ownHeaders.test(name))
-      .map(([name, value]) => [name, hide(value)] as const),
+    headers: headers.filter(([name]) => !ownHeaders.test(name)).map(([name, value]) => [name, hide(value)] as const),
     caller: headers.some(([name]) => /^authorization$/i.test(name)) ? (endpoint?.caller ?? 'token') : 'none',
     ...(isBinary ? { file: '-' } : text === undefined ? {} : { body: hide(text) }),
   } as const

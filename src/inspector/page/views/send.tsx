@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { apiCommand } from '../../../contract/call-text.js'
 import type { EndpointId } from '../../../contract/index.js'
 import type { MadeCall } from '../../../contract/platform/acting.js'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
@@ -8,6 +7,7 @@ import { NO_RESPONSE, noteSession, send } from '../api.js'
 import { Failed, Status, useRead } from '../components.js'
 import { operatorCallOf } from '../make-call.js'
 import { exampleTexts, type Field, fieldsOf, readTexts, type Texts } from '../model/call-draft.js'
+import { commandOf } from '../model/copy-as.js'
 import { base64Of } from '../model/edited-bytes.js'
 import {
   bodyOf,
@@ -57,7 +57,7 @@ interface SendProps {
 
 /** Sends any call of the interface, with its members from a form. */
 export function Send({ endpoint, schema }: SendProps) {
-  const { id, method, path, caller, irreversible, idempotency_key: keyed } = endpoint
+  const { id, path, caller, irreversible, idempotency_key: keyed } = endpoint
   const kind = kinds[caller]
   const fields = fieldsOf(endpoint)
   const [texts, setTexts] = useState<Texts>(
@@ -68,12 +68,7 @@ export function Send({ endpoint, schema }: SendProps) {
   const [problem, setProblem] = useState('')
   const result = useRef<HTMLDivElement>(null)
   drafts.set(id, texts)
-  if (endpoint.streams)
-    return (
-      <p>
-        This call returns a stream, which the terminal shows: <code>{apiCommand({ method, path })}</code>
-      </p>
-    )
+  if (endpoint.terminal_only) return <TerminalOnly endpoint={endpoint} />
   const change = (name: string) => (value: string) =>
     setTexts((now) => {
       // With the key of the last call, another call would be refused; an unchanged one is a replay.
@@ -131,6 +126,20 @@ export function Send({ endpoint, schema }: SendProps) {
   )
 }
 
+function TerminalOnly({ endpoint }: Pick<SendProps, 'endpoint'>) {
+  const fields = fieldsOf(endpoint)
+  const read = readTexts(fields, exampleTexts(fields))
+  const planned = { endpoint: endpoint.id as EndpointId, input: read.ok ? read.input : {} }
+  return (
+    <>
+      <p>Only a terminal makes this call, because {endpoint.terminal_only}:</p>
+      <pre tabindex={0} role="region" aria-label={`Command of ${endpoint.id}`}>
+        {commandOf(plannedRequestOf(planned, endpoint))}
+      </pre>
+    </>
+  )
+}
+
 const input = (value: string, change: (value: string) => void, more?: object) => (
   <input
     value={value}
@@ -144,7 +153,8 @@ const input = (value: string, change: (value: string) => void, more?: object) =>
 function control(field: Field, value: string, change: (value: string) => void) {
   const { form, values = [], required, minimum, maximum } = field
   if (form === 'choice') return choice(required ? values : ['', ...values], value, change)
-  if (form !== 'json') return input(value, change, form === 'number' ? { type: 'number', min: minimum, max: maximum } : {})
+  if (form !== 'json')
+    return input(value, change, form === 'number' ? { type: 'number', min: minimum, max: maximum } : {})
   const rows = Math.min(8, value.split('\n').length)
   return <textarea value={value} rows={rows} spellcheck={false} onInput={(it) => change(it.currentTarget.value)} />
 }
@@ -169,18 +179,25 @@ interface CallerProps {
   readonly choose: (id: string) => void
 }
 
+/** Records of a list; undefined until they are read. */
+function useOwned(path: string): readonly Owned[] | undefined {
+  const { result } = useRead<{ readonly items: readonly Owned[] }>(`${path}?limit=100`)
+  return result?.ok ? result.data.items : undefined
+}
+
 /** The application, bot or account for which the call is made; an account needs no record. */
 function Caller({ kind, value, choose }: CallerProps) {
-  const { result } = useRead<{ readonly items: readonly Owned[] }>(
-    kind === 'bot' ? '/bots?limit=100' : '/applications?limit=100',
-  )
-  const items = result?.ok ? result.data.items : []
-  const accounts = [...new Set(items.map((it) => it.account_id))]
-  const ids = kind !== 'account' ? items.map((it) => it.id) : accounts.length > 0 ? accounts : ['acme']
-  const names = kind === 'account' ? {} : Object.fromEntries(items.map(({ id, name }) => [id, `${name} ${id}`]))
+  const applications = useOwned('/applications')
+  const bots = useOwned('/bots')
+  const own = { application: applications, bot: bots, account: applications && bots && [...applications, ...bots] }
+  const owned = own[kind] ?? []
+  const accounts = [...new Set([...owned.map((it) => it.account_id), 'acme'])]
+  const ids = kind === 'account' ? accounts : owned.map((it) => it.id)
+  const names = Object.fromEntries(owned.map(({ id, name }) => [id, `${name} ${id}`]))
+  const isRead = own[kind] !== undefined
   useEffect(() => {
-    if (result?.ok && !ids.includes(value)) choose(ids[0] ?? '')
-  }, [ids.join()])
+    if (isRead && !ids.includes(value)) choose(ids[0] ?? '')
+  }, [isRead, ids.join()])
   return (
     <label>
       <span>As {kind}</span>

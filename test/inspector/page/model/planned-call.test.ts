@@ -47,7 +47,12 @@ test('planned read has its members in the query', () => {
 test('planned request hides what the contract marks as secret, and codes in any text', () => {
   const set: PlannedCall = {
     endpoint: 'webhook.set',
-    input: { botId: 'bot_1', url: 'https://app.example/a', secret_token: 'secret', allowed_updates: ['M9S3-46Q3-D25V-T4FJ'] },
+    input: {
+      botId: 'bot_1',
+      url: 'https://app.example/a',
+      secret_token: 'secret',
+      allowed_updates: ['M9S3-46Q3-D25V-T4FJ'],
+    },
   }
   const { body } = plannedRequestOf(set, referenceOf(set.endpoint))
   const hidden = { url: '[hidden]', secret_token: '[hidden]', allowed_updates: ['[hidden]'] }
