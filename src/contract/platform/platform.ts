@@ -63,6 +63,9 @@ export const listedTemplate = Type.Object({
 })
 export type ListedTemplate = Static<typeof listedTemplate>
 
+export const listedApplication = Type.Object({ ...application.properties, account_id: accountId })
+export type ListedApplication = Static<typeof listedApplication>
+
 export const listedBot = Type.Object({ ...bot.properties, account_id: accountId })
 export type ListedBot = Static<typeof listedBot>
 
@@ -180,7 +183,7 @@ export const platform = group('platform', {
   applications: get('/_platform/v1/applications', {
     summary: 'List the applications of all accounts',
     query: input(pageQuery),
-    output: page(application),
+    output: page(listedApplication),
   }),
 
   templates: get('/_platform/v1/templates', {

@@ -153,17 +153,18 @@ export function Status({ status }: { readonly status: number | null }) {
   return <Badge tone={toneOf(status)}>{status ?? 'no response'}</Badge>
 }
 
-export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
-      announce('Copied.')
-    } catch {
-      announce('Copying failed: select the text.')
-    }
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    announce('Copied.')
+  } catch {
+    announce('Copying failed: select the text.')
   }
+}
+
+export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
   return (
-    <button type="button" class="small" onClick={copy}>
+    <button type="button" class="small" onClick={() => copyText(typeof text === 'string' ? text : text())}>
       {label}
     </button>
   )

@@ -156,7 +156,7 @@ test('review shows all values of a template and a bot, and rejects both with a r
   await actions(page).waitFor({ state: 'detached' })
   await page.getByText('No tea here').waitFor()
   await page.goto(`${server.baseUrl}/_platform/ui/templates/${id}`)
-  await page.getByText('Say which cake').waitFor()
+  await page.locator('.current').getByText('Say which cake').waitFor()
   expect(page.errors).toEqual([])
 })
 
