@@ -1,5 +1,7 @@
 import type { Entry } from './activity-log.js'
+import { type AxisRow, callItem, joined } from './axis.js'
 import { bytesOf, textOf } from './bytes.js'
+import { causeOf, type Sending, type Update, updateRows } from './delivery-rows.js'
 
 /** Calls that change a chat or that give a bot its updates. */
 const calls =
@@ -28,7 +30,7 @@ function textOfLine({ line }: Entry): string {
   return text
 }
 
-/** Maximum number of steps of a chat in the page. */
+/** Maximum number of calls and deliveries of a chat from the log. */
 const STEPS_MAX = 50
 
 /** The calls and deliveries of a chat, newest first. */
@@ -43,9 +45,30 @@ export function stepsOf(entries: readonly Entry[], { chat, bot, vouchers }: Chat
   return steps
 }
 
-/** Names a step: the call, or the update and the attempt of its delivery. */
-export function stepTitle({ type, line }: Entry): string {
-  if (line.kind === 'request') return type
-  const { update_id, attempt, replay } = line.delivery
-  return `Update ${update_id} ${type}${replay ? ', replay' : (attempt ?? 1) > 1 ? `, attempt ${attempt}` : ''}`
+/** The updates of a chat with their causes and deliveries, and its other calls. */
+export function chatRows(steps: readonly Entry[], stored: readonly Update[]): readonly AxisRow[] {
+  const left = new Set(steps.filter(({ kind }) => kind === 'request'))
+  const sendings = steps.flatMap(({ line, line: { exchange } }) =>
+    line.kind === 'delivery' ? [{ ...line.delivery, ...exchange } as Sending & Logged] : [],
+  )
+  // An update about a voucher does not name the chat, so that only the log has it.
+  const others = new Map(sendings.map((it) => [it.delivery_id, it]))
+  for (const { id } of stored) others.delete(id)
+  const updates = [...stored, ...[...others.values()].map(updateOf)]
+  const rows = updates.flatMap((update) => {
+    const cause = causeOf(update, left)
+    if (cause) left.delete(cause)
+    const captured = sendings.filter((it) => it.delivery_id === update.id)
+    return joined(cause && callItem(cause), updateRows(update, captured))
+  })
+  return [...rows, ...[...left].map((it) => [callItem(it)])]
 }
+
+type Logged = Extract<Entry['line'], { kind: 'delivery' }>['delivery']
+
+/** An update of which only the log has a delivery. */
+const updateOf = ({ delivery_id: id, at, status, ...it }: Sending & Logged) =>
+  ({
+    ...{ ...it, id, created_at: at, attempts: [], next_attempt_at: null },
+    status: status !== null && status < 300 ? 'delivered' : 'failed',
+  }) as Update

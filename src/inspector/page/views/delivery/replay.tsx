@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
 import type { Result } from '../../api.js'
-import { Failed } from '../../components.js'
+import { Failed, Status } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { bytesOf } from '../../model/bytes.js'
 import {
@@ -12,9 +12,9 @@ import {
   readBytes,
   writeBytes,
 } from '../../model/edited-bytes.js'
-import { count } from '../../model/format.js'
+import { count, duration } from '../../model/format.js'
+import { indentJson } from '../../model/json-text.js'
 import { Choice } from '../choice.js'
-import { Response } from './response.js'
 
 interface ReplayProps {
   readonly detail: DeliveryDetail
@@ -62,11 +62,13 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
   )
 }
 
-function Outcome(replay: DeliveryReplay) {
-  const { verification, hints, exchange } = replay
+function Outcome({ status, error, duration_ms, verification, hints }: DeliveryReplay) {
   return (
     <>
-      <Response exchange={{ ...replay, response: exchange.response }} open />
+      <p>
+        <Status status={status} /> {error?.message ?? 'The app accepted it.'}{' '}
+        <span class="quiet">{duration(duration_ms)}</span>
+      </p>
       {!verification.ok && (
         <p>
           {verification.explanation} {verification.fix}
@@ -91,7 +93,11 @@ interface ByteEditorProps {
 function ByteEditor({ original, sending, send }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => field.current?.focus(), [])
   const bytes = readBytes(written, format)
+  const indented = format === 'text' ? indentJson(written) : null
+  const isChanged = bytes !== null && writeBytes(bytes, 'hex') !== writeBytes(original, 'hex')
   const choose = (format: ByteFormat) => {
     if (bytes) setWritten(writeBytes(bytes, format))
     setFormat(format)
@@ -115,17 +121,26 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
         />
         <span role="status">
           {bytes ? `${count(bytes.length)} bytes, ${count(original.length)} before` : 'Write pairs of 0-9 and a-f.'}
+          {isChanged && '. Other bytes need a new signature.'}
         </span>
       </div>
       <textarea
         aria-label="Bytes to send"
-        rows={8}
+        ref={field}
+        rows={12}
         spellcheck={false}
         value={written}
         onInput={(event) => setWritten(event.currentTarget.value)}
       ></textarea>
       <p class="actions">
         {button('Send signed', true)} {button('Send with the old signature', false)}
+        <button
+          type="button"
+          disabled={indented === null || indented === written}
+          onClick={() => indented && setWritten(indented)}
+        >
+          Indent the JSON, which changes the bytes
+        </button>
       </p>
     </div>
   )
