@@ -2,11 +2,12 @@ import { idParts, listOfId } from './model/ids.js'
 import { BASE, linkTo, place } from './router.js'
 import { features } from './state.js'
 
-/** Address of a record by its id; undefined where this page has no view of it. */
-function linkOfId(id: string): string | undefined {
+/** Address of a record by its id; undefined where this page has no view of it. An application has its calls. */
+export function linkOf(id: string): string | undefined {
   const list = listOfId(id)
-  if (list === '') return features.value?.source === 'server' ? linkTo([], { application: id }) : undefined
-  return features.value?.views.some((it) => it === list) ? linkTo([list as string, id]) : undefined
+  const isOffered = features.value?.views.some((it) => it === (list || 'requests'))
+  if (list === undefined || !isOffered) return undefined
+  return list ? linkTo([list, id]) : linkTo([], { application: id })
 }
 
 interface LinkedProps {
@@ -28,6 +29,6 @@ interface LinkedIdProps {
 
 /** Link to a record; only its text on the page of the record. */
 export function LinkedId({ id, children = id }: LinkedIdProps) {
-  const to = linkOfId(id)
+  const to = linkOf(id)
   return to === undefined || to === BASE + place.value.path ? <>{children}</> : <a href={to}>{children}</a>
 }

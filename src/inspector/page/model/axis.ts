@@ -12,10 +12,10 @@ export interface AxisItem {
   readonly at: string
   readonly lane: (typeof lanes)[number]
   readonly title: string
-  readonly tone?: Tone | undefined
+  readonly tone?: Tone
   readonly isFuture?: true
   /** Id of the record that the title opens. */
-  readonly id?: string | undefined
+  readonly id?: string
   /** HTTP status; null if no response arrived. */
   readonly status?: number | null
   readonly state?: string
@@ -23,11 +23,11 @@ export interface AxisItem {
   readonly note?: string
   /** Names with values, shown on demand. */
   readonly facts?: readonly (readonly [name: string, value: string | null])[]
-  /** Captured messages, shown on demand. */
+  /** Shown on demand. */
   readonly messages?: readonly CapturedMessage[]
 }
 
-interface CapturedMessage {
+export interface CapturedMessage {
   readonly title: string
   readonly message: Pick<CapturedExchange['request'], 'headers' | 'body' | 'body_bytes'>
 }
@@ -40,35 +40,27 @@ export const SOON_MS = 1000
 
 export const msBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from)
 
-/** Puts a call before the update that it caused; without the call, the rows as they are. */
-export function joined(call: AxisItem | undefined, rows: readonly AxisRow[]): readonly AxisRow[] {
-  const [first = [], ...others] = rows
-  return call ? [[call, ...first], ...others] : rows
-}
+/** A message that may not have been captured. */
+export const captured = (title: string, message?: CapturedMessage['message'] | null): CapturedMessage[] =>
+  message ? [{ title, message }] : []
+
+/** Puts an item before the first row, which it caused. */
+export const joined = (cause: AxisItem, [first = [], ...others]: readonly AxisRow[]): readonly AxisRow[] => [
+  [cause, ...first],
+  ...others,
+]
 
 /** A call of the log. */
 export function callItem(entry: Entry): AxisItem {
   const { id, type: title, at, status, code, fault, ms } = entry
   const { request, response } = entry.line.exchange ?? {}
-  return {
-    ...{ at, lane: 'call', title, tone: isSuccess(entry) ? 'good' : 'bad', id, status, fault },
-    note: `${code ?? ''} ${duration(ms)}`.trim(),
-    messages: [
-      ...(request ? [{ title: 'Request', message: request }] : []),
-      ...(response ? [{ title: 'Response', message: response }] : []),
-    ],
-  }
+  const messages = [...captured('Request', request), ...captured('Response', response)]
+  const note = `${code ?? ''} ${duration(ms)}`.trim()
+  return { at, lane: 'call', title, tone: isSuccess(entry) ? 'good' : 'bad', id, status, fault, note, messages }
 }
 
-interface TimedRow {
-  readonly at: string
-  readonly row: AxisRow
-  /** Time since the previous row in words; empty within a second. */
-  readonly gap: string
-}
-
-/** Sorts rows by the time of their first item. */
-export function inOrder(rows: readonly AxisRow[]): readonly TimedRow[] {
+/** Sorts rows by the time of their first item, with the time since the previous row in words. */
+export function inOrder(rows: readonly AxisRow[]) {
   const sorted = rows.map((row) => ({ at: row[0]?.at ?? '', row })).sort((a, b) => msBetween(b.at, a.at))
   return sorted.map((it, index) => ({ ...it, gap: gapOf(it.at, sorted[index - 1]?.at) }))
 }

@@ -1,7 +1,8 @@
+import type { DeliveryActivity } from '../../../contract/platform/activity.js'
 import type { Entry } from './activity-log.js'
-import { type AxisRow, callItem, joined } from './axis.js'
+import { type AxisRow, callItem } from './axis.js'
 import { bytesOf, textOf } from './bytes.js'
-import { causeOf, type Sending, type Update, updateRows } from './delivery-rows.js'
+import { causedRows, causeOf, type Sending, type Update } from './delivery-rows.js'
 
 /** Calls that change a chat or that give a bot its updates. */
 const calls =
@@ -47,28 +48,24 @@ export function stepsOf(entries: readonly Entry[], { chat, bot, vouchers }: Chat
 
 /** The updates of a chat with their causes and deliveries, and its other calls. */
 export function chatRows(steps: readonly Entry[], stored: readonly Update[]): readonly AxisRow[] {
-  const left = new Set(steps.filter(({ kind }) => kind === 'request'))
-  const sendings = steps.flatMap(({ line, line: { exchange } }) =>
-    line.kind === 'delivery' ? [{ ...line.delivery, ...exchange } as Sending & Logged] : [],
+  const calls = steps.filter(({ kind }) => kind === 'request')
+  const sendings = steps.flatMap(({ line }) =>
+    line.kind === 'delivery' ? [{ ...line.delivery, ...line.exchange }] : [],
   )
-  // An update about a voucher does not name the chat, so that only the log has it.
-  const others = new Map(sendings.map((it) => [it.delivery_id, it]))
-  for (const { id } of stored) others.delete(id)
-  const updates = [...stored, ...[...others.values()].map(updateOf)]
-  const rows = updates.flatMap((update) => {
-    const cause = causeOf(update, left)
-    if (cause) left.delete(cause)
-    const captured = sendings.filter((it) => it.delivery_id === update.id)
-    return joined(cause && callItem(cause), updateRows(update, captured))
-  })
-  return [...rows, ...[...left].map((it) => [callItem(it)])]
+  // An update about a voucher does not name the chat, so that only the log has its delivery.
+  const logged = new Map(sendings.map((it) => [it.delivery_id, updateOf(it)]))
+  for (const it of stored) logged.set(it.id, it)
+  const updates = [...logged.values()]
+  const known = updates.map((it) => causeOf(it, calls))
+  const exchangesOf = ({ id }: Update) => sendings.filter((it) => it.delivery_id === id) as readonly Sending[]
+  return [
+    ...updates.flatMap((it) => causedRows(it, calls, exchangesOf(it))),
+    ...calls.filter((it) => !known.includes(it)).map((it) => [callItem(it)]),
+  ]
 }
 
-type Logged = Extract<Entry['line'], { kind: 'delivery' }>['delivery']
-
-/** An update of which only the log has a delivery. */
-const updateOf = ({ delivery_id: id, at, status, ...it }: Sending & Logged) =>
+const updateOf = ({ delivery_id: id, at, status, ...it }: DeliveryActivity) =>
   ({
     ...{ ...it, id, created_at: at, attempts: [], next_attempt_at: null },
     status: status !== null && status < 300 ? 'delivered' : 'failed',
-  }) as Update
+  }) as Pick<DeliveryActivity, 'update_id' | 'update_type'> as Update

@@ -1,23 +1,16 @@
-import { type RecordKind, recordKinds } from '../../../contract/record-kinds.js'
+import { recordKinds } from '../../../contract/record-kinds.js'
 
-/** Kinds of records whose ids are links, with the list that has their view. */
-const lists = {
-  apps: '',
-  templates: 'templates',
-  vouchers: 'vouchers',
-  redemptions: 'vouchers',
-  bots: 'bots',
-  chats: 'chats',
-  deliveries: 'deliveries',
-  requests: 'requests',
-} as const satisfies Partial<Record<RecordKind, string>>
+const own = ['templates', 'vouchers', 'bots', 'chats', 'deliveries', 'requests'] as const
 
-const byPrefix: ReadonlyMap<string, string> = new Map(
-  Object.entries(lists).map(([kind, list]) => [recordKinds[kind as RecordKind].prefix, list]),
-)
+/** Lists with the views of records, by the prefixes of their ids; an application has the stream. */
+const lists: ReadonlyMap<string, string> = new Map([
+  ...own.map((kind) => [recordKinds[kind].prefix, kind] as const),
+  [recordKinds.redemptions.prefix, 'vouchers'],
+  [recordKinds.apps.prefix, ''],
+])
 
 /** An id with its ULID (rules/calls.md#ids). */
-const ID = new RegExp(`\\b((?:${[...byPrefix.keys()].join('|')})_[0-7][0-9A-HJKMNP-TV-Z]{25})\\b`)
+const ID = new RegExp(`\\b((?:${[...lists.keys()].join('|')})_[0-7][0-9A-HJKMNP-TV-Z]{25})\\b`)
 
 /** Maximum links in a text: a body can consist of ids. */
 export const LINKS_MAX = 200
@@ -29,4 +22,4 @@ export function idParts(text: string, most = LINKS_MAX): string[] {
 }
 
 /** List with the view of the record that has an id; empty for an application, undefined for other texts. */
-export const listOfId = (id: string): string | undefined => byPrefix.get(id.slice(0, id.indexOf('_')))
+export const listOfId = (id: string): string | undefined => lists.get(id.slice(0, id.indexOf('_')))

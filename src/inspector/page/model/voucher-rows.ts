@@ -17,33 +17,29 @@ export function voucherRows({ voucher, events, now }: VoucherHistory): readonly 
     { title: 'Expires', at: voucher.validUntil },
   ].filter(({ at }) => at > now && voucher.status === 'issued')
   const future = ahead.map((it): AxisRow => [{ ...it, lane: 'platform', isFuture: true }])
-  return [...events.flatMap(eventRows), ...future]
+  const past = events.flatMap((it) => joined(eventItem(it), it.updates.flatMap(updateRowsOf(it.at))))
+  return [...past, ...future]
 }
 
-function eventRows(event: VoucherEvent): readonly AxisRow[] {
-  return joined(
-    eventItem(event),
-    event.updates.flatMap((it) => updateRowsOf(it, event.at)),
-  )
-}
-
-function updateRowsOf({ update_id, type, bot_id, pending, delivery }: VoucherEvent['updates'][number], at: string) {
-  if (delivery) return updateRows(delivery)
-  const note = pending ? 'not polled yet' : 'not waiting any more'
-  const item: AxisItem = { at, lane: 'platform', title: `Update ${update_id} ${type}`, note, facts: [['bot', bot_id]] }
-  return [[item]]
-}
+const updateRowsOf =
+  (at: string) =>
+  ({ update_id, type, bot_id, pending, delivery }: VoucherEvent['updates'][number]): readonly AxisRow[] => {
+    const note = `${pending ? 'not polled yet' : 'not waiting any more'}, ${bot_id}`
+    return delivery ? updateRows(delivery) : [[{ at, lane: 'platform', title: `Update ${update_id} ${type}`, note }]]
+  }
 
 function eventItem(event: VoucherEvent): AxisItem {
-  const { type, at, endpoint, reason, message, by_operator } = event
+  const { type, at, endpoint, reason, message, by_operator, token_name, token_prefix } = event
   const result = type === 'verified' ? (reason ?? 'redeemable') : reason
+  const notes = [endpoint, result?.replaceAll('_', ' '), by_operator && 'by the operator']
   return {
-    ...{ at, lane: endpoint === null ? 'platform' : 'call', title: capitalised(type), tone: tones[type] ?? 'note' },
-    note: [endpoint, result?.replaceAll('_', ' '), by_operator && 'by the operator'].filter(Boolean).join(', '),
+    ...{ at, lane: endpoint === null ? 'platform' : 'call', tone: tones[type] ?? 'note' },
+    title: type.charAt(0).toUpperCase() + type.slice(1),
+    note: notes.filter(Boolean).join(', '),
     facts: [
       ['request', event.request_id],
       ['idempotency key', event.idempotency_key],
-      ['token', [event.token_name, event.token_prefix].filter(Boolean).join(', ') || null],
+      ['token', token_prefix && `${token_prefix}… ${token_name ?? ''}`],
       ['bot', event.bot_id],
       ['redemption', event.redemption_id],
       ['reference', event.reference],
@@ -51,5 +47,3 @@ function eventItem(event: VoucherEvent): AxisItem {
     ],
   }
 }
-
-const capitalised = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)

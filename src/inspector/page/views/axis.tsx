@@ -13,7 +13,7 @@ interface AxisProps {
   readonly openNewest?: true
 }
 
-const isResponse = ({ lane, messages }: AxisItem) => lane === 'receiver' && messages !== undefined
+const isResponse = ({ lane, messages }: AxisItem) => lane === 'receiver' && (messages?.length ?? 0) > 0
 
 /** What happened in order of time, beside each other what a call, the platform and the receiver did. */
 export function Axis({ label, rows, newestFirst, openNewest }: AxisProps) {
@@ -44,17 +44,11 @@ export function Axis({ label, rows, newestFirst, openNewest }: AxisProps) {
   )
 }
 
-interface CellProps {
-  readonly item: AxisItem
-  /** Until the user opens or closes it. */
-  readonly isOpen: boolean
-}
-
-function Cell({ item, isOpen }: CellProps) {
-  const [chosen, choose] = useState<boolean>()
+/** @param isOpen applies until the user opens or closes the details */
+function Cell({ item, isOpen }: { readonly item: AxisItem; readonly isOpen: boolean }) {
+  const [open = isOpen, setOpen] = useState<boolean>()
   const { lane, title, tone = '', id, status, state, fault, note, facts = [], messages = [] } = item
   const known = facts.filter(([, value]) => value)
-  const open = chosen ?? isOpen
   const line = (
     <>
       {state && <StateBadge status={state} />} {status !== undefined && <Status status={status} />}{' '}
@@ -68,12 +62,14 @@ function Cell({ item, isOpen }: CellProps) {
   )
   const toggle = (event: Event) => {
     event.preventDefault()
-    choose(!open)
+    setOpen(!open)
   }
   return (
     <div class={`${lane} ${tone}`}>
       <strong>{id ? <LinkedId id={id}>{title}</LinkedId> : title}</strong> <span class="lane">{lane}</span>
-      {known.length + messages.length > 0 ? (
+      {known.length + messages.length === 0 ? (
+        <p>{line}</p>
+      ) : (
         <details open={open}>
           <summary onClick={toggle}>
             {line} <span class="unseen">Details of {title}</span>
@@ -81,8 +77,6 @@ function Cell({ item, isOpen }: CellProps) {
           {open && known.length > 0 && <KeyValue items={known} />}
           {open && messages.map((it) => <Message {...it} of={`${title} at ${item.at}`} />)}
         </details>
-      ) : (
-        <p>{line}</p>
       )}
     </div>
   )

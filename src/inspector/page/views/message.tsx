@@ -1,10 +1,8 @@
-import type { CapturedExchange } from '../../../contract/platform/activity.js'
 import { KeyValue } from '../components.js'
+import type { CapturedMessage } from '../model/axis.js'
 import { Bytes } from './bytes.js'
 
-interface MessageProps {
-  readonly title: string
-  readonly message: Pick<CapturedExchange['request'], 'headers' | 'body' | 'body_bytes'>
+interface MessageProps extends CapturedMessage {
   /** What it belongs to, for one message among many: its headers are closed then. */
   readonly of?: string
 }

@@ -1,14 +1,12 @@
 import type { Bot } from '../../../../contract/bots.js'
 import type { Chat } from '../../../../contract/chats.js'
 import type { Delivery } from '../../../../contract/webhook.js'
-import { Loaded, PlantedFault, Status, Time } from '../../components.js'
+import { Loaded } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { chatRows, stepsOf } from '../../model/chat-path.js'
-import { linkTo } from '../../router.js'
 import { log, logVersion } from '../../stream.js'
 import { Axis } from '../axis.js'
 import { Found } from '../found.js'
-import { StateBadge } from '../state-badge.js'
 
 interface ChatPathProps {
   readonly chat: Chat
@@ -42,26 +40,6 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
         }
       />
     </section>
-  )
-}
-
-/** Deliveries with their state, and the time of the next attempt. */
-export function Deliveries({ items }: { readonly items: readonly Delivery[] }) {
-  return (
-    <ul class="rows">
-      {items.map((it) => (
-        <li key={it.id}>
-          <a href={linkTo(['deliveries', it.id])}>
-            Update {it.update_id} {it.update_type}
-          </a>{' '}
-          {StateBadge(it)} {it.last_attempt_at && <Status status={it.last_status_code} />}{' '}
-          <PlantedFault kind={it.attempts.at(-1)?.fault} />{' '}
-          <span>
-            {it.next_attempt_at ? 'next attempt' : 'created'} <Time at={it.next_attempt_at ?? it.created_at} />
-          </span>
-        </li>
-      ))}
-    </ul>
   )
 }
 

@@ -1,6 +1,5 @@
 import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
 import { Heading, Loaded, PlantedFault } from '../../components.js'
-import { Linked } from '../../linked.js'
 import type { Entry } from '../../model/activity-log.js'
 import { faultOf, outcomeOf } from '../../model/delivery-outcome.js'
 import { deliveryRows } from '../../model/delivery-rows.js'
@@ -9,41 +8,34 @@ import { log } from '../../stream.js'
 import { Axis } from '../axis.js'
 import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
+import { Advice } from './advice.js'
 import { Replay } from './replay.js'
 import { Signature } from './signature.js'
 
 /** A delivery: the cause of a failure, replay, attempts and responses on one axis, and the signature. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {
-  return (
-    <article>
-      <Heading>Delivery</Heading>
-      <Loaded
-        path={`/deliveries/${encodeURIComponent(id)}`}
-        on={['clock']}
-        about={(it: Entry) => it.id === id}
-        view={(it: DeliveryDetail, reload: () => void) => <Detail detail={it} reload={reload} />}
-      />
-    </article>
-  )
-}
-
-function Detail({ detail, reload }: { readonly detail: DeliveryDetail; readonly reload: () => void }) {
-  const { delivery, bot_name, url, voucher_id, responses } = detail
-  return (
+  const view = (detail: DeliveryDetail, reload: () => void) => (
     <>
       <p>
-        {StateBadge(delivery)} {delivery.update_type} for {bot_name}
+        {StateBadge(detail.delivery)} {detail.delivery.update_type} for {detail.bot_name}
       </p>
       <Cause {...detail} />
       <Replay detail={detail} reload={reload} />
       <section>
         <h2>What happened</h2>
         <Axis label="Attempts and responses" rows={deliveryRows(detail, log.entries)} openNewest />
-        {responses.length === 0 && <p class="quiet">No response was captured: they are only while a page is open.</p>}
+        {detail.responses.length === 0 && <p class="quiet">Responses are captured only while a page is open.</p>}
       </section>
-      <Members of={{ ...delivery, url, voucher_id }} names={['id', 'update_id', 'url', 'voucher_id', 'bot_id']} />
+      <Members of={{ ...detail, ...detail.delivery }} names={['id', 'update_id', 'url', 'voucher_id', 'bot_id']} />
       <Signature detail={detail} />
     </>
+  )
+  const about = (it: Entry) => it.id === id
+  return (
+    <article>
+      <Heading>Delivery</Heading>
+      <Loaded path={`/deliveries/${encodeURIComponent(id)}`} on={['clock']} about={about} view={view} />
+    </article>
   )
 }
 
@@ -57,20 +49,7 @@ function Cause(detail: DeliveryDetail) {
       <p>
         <strong>{title}</strong> <PlantedFault kind={fault} />
       </p>
-      {verification && !verification.ok && !fault && (
-        <p>
-          {verification.explanation} {verification.fix}
-        </p>
-      )}
-      {tone === 'bad' && (
-        <ul>
-          {hints.map((hint) => (
-            <li>
-              <Linked text={hint.text} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Advice verification={fault ? null : verification} hints={tone === 'bad' ? hints : []} />
     </section>
   )
 }

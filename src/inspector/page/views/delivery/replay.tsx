@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
 import type { Result } from '../../api.js'
 import { Failed, Status } from '../../components.js'
@@ -15,6 +15,7 @@ import {
 import { count, duration } from '../../model/format.js'
 import { indentJson } from '../../model/json-text.js'
 import { Choice } from '../choice.js'
+import { Advice } from './advice.js'
 
 interface ReplayProps {
   readonly detail: DeliveryDetail
@@ -50,60 +51,43 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
           </button>
         )}
       </p>
-      {editing && body && (
-        <ByteEditor
-          original={bytesOf(body)}
-          sending={sending}
-          send={(bytes: Bytes, signed: boolean) => send(signed, bytes)}
-        />
-      )}
+      {editing && body && <ByteEditor original={bytesOf(body)} sending={sending} send={send} />}
       <div role="status">{result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>
     </section>
   )
 }
 
-function Outcome({ status, error, duration_ms, verification, hints }: DeliveryReplay) {
-  return (
-    <>
-      <p>
-        <Status status={status} /> {error?.message ?? 'The app accepted it.'}{' '}
-        <span class="quiet">{duration(duration_ms)}</span>
-      </p>
-      {!verification.ok && (
-        <p>
-          {verification.explanation} {verification.fix}
-        </p>
-      )}
-      <ul>
-        {hints.map((hint) => (
-          <li>{hint.text}</li>
-        ))}
-      </ul>
-    </>
-  )
-}
+const Outcome = ({ status, error, duration_ms, verification, hints }: DeliveryReplay) => (
+  <>
+    <p>
+      <Status status={status} /> {error?.message ?? 'The app accepted it.'}{' '}
+      <span class="quiet">{duration(duration_ms)}</span>
+    </p>
+    <Advice verification={verification} hints={hints} />
+  </>
+)
 
 interface ByteEditorProps {
   readonly original: Bytes
   readonly sending: boolean
-  readonly send: (bytes: Bytes, signed: boolean) => void
+  readonly send: (signed: boolean, bytes: Bytes) => void
 }
+
+const focusOn = (field: HTMLElement | null) => field?.focus()
 
 /** Editor for bytes as UTF-8 text, or as hex where a text area would change the bytes. */
 function ByteEditor({ original, sending, send }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))
-  const field = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => field.current?.focus(), [])
   const bytes = readBytes(written, format)
   const indented = format === 'text' ? indentJson(written) : null
-  const isChanged = bytes !== null && writeBytes(bytes, 'hex') !== writeBytes(original, 'hex')
+  const isChanged = bytes?.length !== original.length || bytes.some((it, at) => it !== original[at])
   const choose = (format: ByteFormat) => {
     if (bytes) setWritten(writeBytes(bytes, format))
     setFormat(format)
   }
   const button = (label: string, signed: boolean) => (
-    <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(bytes, signed)}>
+    <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(signed, bytes)}>
       {label}
     </button>
   )
@@ -119,14 +103,22 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
             ['hex', 'Hex'],
           ]}
         />
+        <button
+          type="button"
+          class="small"
+          disabled={indented === null || indented === written}
+          onClick={() => indented && setWritten(indented)}
+        >
+          Indent the JSON
+        </button>
         <span role="status">
           {bytes ? `${count(bytes.length)} bytes, ${count(original.length)} before` : 'Write pairs of 0-9 and a-f.'}
-          {isChanged && '. Other bytes need a new signature.'}
+          {bytes && isChanged && '. Other bytes need a new signature.'}
         </span>
       </div>
       <textarea
         aria-label="Bytes to send"
-        ref={field}
+        ref={focusOn}
         rows={12}
         spellcheck={false}
         value={written}
@@ -134,13 +126,6 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
       ></textarea>
       <p class="actions">
         {button('Send signed', true)} {button('Send with the old signature', false)}
-        <button
-          type="button"
-          disabled={indented === null || indented === written}
-          onClick={() => indented && setWritten(indented)}
-        >
-          Indent the JSON, which changes the bytes
-        </button>
       </p>
     </div>
   )

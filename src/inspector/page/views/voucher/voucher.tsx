@@ -10,21 +10,6 @@ import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
 import { actionsOn } from './voucher-actions.js'
 
-/** Timeline of a voucher with past and future events. */
-export function VoucherView({ params: { id = '' } }: ViewProps) {
-  return (
-    <article>
-      <Heading>Voucher</Heading>
-      <Loaded
-        path={`/vouchers/${encodeURIComponent(id)}`}
-        on={['clock']}
-        about={(it: Entry) => it.voucher === id}
-        view={(it: VoucherHistory, reload: () => void) => <Life history={it} reload={reload} />}
-      />
-    </article>
-  )
-}
-
 const members = [
   'name',
   'id',
@@ -37,21 +22,27 @@ const members = [
   'validUntil',
 ]
 const lists = {
-  templateId: ['templates'],
   recipientUserId: ['vouchers', 'recipient_user_id'],
   externalIssueId: ['vouchers', 'external_issue_id'],
 } as const
 
-function Life({ history, reload }: { readonly history: VoucherHistory; readonly reload: () => void }) {
-  const { voucher, older_redemptions, log_since } = history
-  return (
+/** A voucher, what can be done with it, and what happened and will happen to it. */
+export function VoucherView({ params: { id = '' } }: ViewProps) {
+  const view = (history: VoucherHistory, reload: () => void) => (
     <>
-      <p>{StateBadge(voucher)}</p>
-      <Members of={voucher} names={members} links={lists} />
-      <Actions of={voucher.name} actions={actionsOn(voucher)} done={reload} />
-      {older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
+      <p>{StateBadge(history.voucher)}</p>
+      <Members of={history.voucher} names={members} links={lists} />
+      <Actions of={history.voucher.name} actions={actionsOn(history.voucher)} done={reload} />
+      {history.older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
       <Axis label="History of the voucher" rows={voucherRows(history)} />
-      <p class="quiet">Verifications and replays are known since {dateTime(log_since)}.</p>
+      <p class="quiet">Verifications and replays are known since {dateTime(history.log_since)}.</p>
     </>
+  )
+  const about = (it: Entry) => it.voucher === id
+  return (
+    <article>
+      <Heading>Voucher</Heading>
+      <Loaded path={`/vouchers/${encodeURIComponent(id)}`} on={['clock']} about={about} view={view} />
+    </article>
   )
 }
