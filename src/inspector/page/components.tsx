@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import { type Failure, type Result, read } from './api.js'
+import { Linked } from './linked.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
 import { place, setFilter } from './router.js'
@@ -69,7 +70,7 @@ export function KeyValue({
       {shown.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === 'string' ? <Linked text={value} /> : value}</dd>
         </div>
       ))}
     </dl>
@@ -179,7 +180,9 @@ export const Loading = () => (
 export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
   return (
     <div class="failure" role="alert">
-      <p>{failure.sentence}</p>
+      <p>
+        <Linked text={failure.sentence} />
+      </p>
       {retry && (
         <button type="button" onClick={retry}>
           Try again

@@ -174,9 +174,7 @@ function rowOf(entry: Entry, ariaIndex: number) {
         <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
       </td>
       <td class="wide id">{entry.voucher}</td>
-      <td class="wide">
-        {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
-      </td>
+      <td class="wide">{entry.owner && <Name id={entry.owner} to={null} />}</td>
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )

@@ -2,10 +2,10 @@ import type { OutputOf } from '../../../../contract/endpoint.js'
 import type { FoundRecord, platformActing } from '../../../../contract/platform/acting.js'
 import type { Result } from '../../api.js'
 import { type Column, Failed, Heading, PlantedFault, Status, Table, Time } from '../../components.js'
+import { linkOf } from '../../linked.js'
 import { makeCall } from '../../make-call.js'
 import type { Entry } from '../../model/activity-log.js'
 import { findInLog } from '../../model/find-in-log.js'
-import { linkOf } from '../../name.js'
 import { linkTo, visit } from '../../router.js'
 import { signal } from '../../signal.js'
 import { announce, features } from '../../state.js'
@@ -27,7 +27,7 @@ export async function find(text: string): Promise<boolean> {
     features.value?.source === 'server' ? await makeCall({ endpoint: 'platform.find', input: { text } }) : null
   const entries = findInLog(log.entries, text)
   const items = records?.ok ? records.data.items : []
-  const links = items.length > 0 ? items.map((it) => linkOf(it.kind, it.id)) : entries.map(entryLink)
+  const links = items.length > 0 ? items.map((it) => linkOf(it.id)) : entries.map(entryLink)
   found.value = { records, entries }
   visit(records?.ok !== false && links.length === 1 && links[0] ? links[0] : linkTo(['find']))
   if (links.length === 0) announce('Nothing was found.')
@@ -80,8 +80,8 @@ const columns: readonly Column<FoundRecord>[] = [
   { head: 'Kind', cell: (it) => it.kind },
   {
     head: 'Record',
-    cell: ({ kind, id, name }) => (
-      <a href={linkOf(kind, id)}>
+    cell: ({ id, name }) => (
+      <a href={linkOf(id) as string}>
         {name} <small class="id quiet">{id}</small>
       </a>
     ),
