@@ -34,19 +34,23 @@ type OperatorFilter = InputOf<typeof platformDeliveries.deliveries>
 
 /** Lists the deliveries of all bots or of one bot. */
 export function* listAll(filter: OperatorFilter): Op<Page<Delivery>> {
-  const { bot_id: botId, status, type, update_id: updateId } = filter
-  if (botId !== undefined && type === undefined && updateId === undefined) return yield* pageOf(botId, filter)
+  const { bot_id: botId, status, type, update_id: updateId, sort = '-created_at' } = filter
+  const isOfBot = botId !== undefined && type === undefined && updateId === undefined
+  if (isOfBot && sort === '-created_at') return yield* pageOf(botId, filter)
   const match: Condition[] = [...equals('bot_id', botId), ...equals('update_type', type)]
   if (status !== undefined) match.push((add) => hasStatus(add(status)))
   // An update id finds at most one row of each bot by the index of both, which lacks the order.
-  const [where, params, at] =
-    updateId === undefined
-      ? ['true', [], 'created_at']
-      : ['bot_id in (select id from bots) and update_id = $1', [updateId], '+created_at']
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(`deliveries where ${where}`, params, filter, (row) => row, {
-    at,
-    match,
-  })
+  const isSmall = updateId !== undefined
+  const where = isSmall ? 'bot_id in (select id from bots) and update_id = $1' : 'true'
+  const params = isSmall ? [updateId] : []
+  const options = { sort, isSmall, match }
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(
+    `deliveries where ${where}`,
+    params,
+    filter,
+    (row) => row,
+    options,
+  )
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
 }
 
