@@ -155,8 +155,7 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
       <td class="time">
         <time datetime={entry.at} title={entry.at}>
           <span class="wide">{entry.at.slice(0, 10)} </span>
-          {entry.at.slice(11, 19)}
-          <span class="wide">{entry.at.slice(19, 23)}</span>Z
+          {dateTime(entry.at).slice(11)}
         </time>
       </td>
       <td class="type" title={entry.type}>
@@ -191,11 +190,13 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
         </span>
       </td>
-      <td class="state">
+      <td class="state" title={entry.code ?? undefined}>
         <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
       </td>
-      <td class="wide id">{entry.voucher}</td>
-      <td class="wide">
+      <td class="wide id" title={entry.voucher ?? undefined}>
+        {entry.voucher}
+      </td>
+      <td class="wide" title={entry.owner ? `${nameOf(entry.owner)} ${entry.owner}` : undefined}>
         {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
       </td>
       <td class="wide number ms">{duration(entry.ms)}</td>
