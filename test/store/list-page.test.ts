@@ -162,6 +162,7 @@ const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: str
     () => templates.listAll({ sort: 'external_template_id', application_id: 'app_1' }),
     'templates_by_any_external_id',
   ],
+  ['deliveries of a chat', () => deliveries.listAll({ chat_id: 'chat_1', status: 'failed' }), 'deliveries_by_chat'],
   ['metrics', () => metrics('acc', 'bot_1', 1), 'delivery_attempts_by_bot'],
 ]
 
