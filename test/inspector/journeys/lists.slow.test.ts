@@ -148,7 +148,11 @@ test('keys j and k open the detail of each row beside the list, and a held key r
     }
   })()`)
   await detail(9)
-  await page.getByText('key-9', { exact: true }).last().waitFor()
+  await page
+    .locator('dd')
+    .getByText(paths[9]?.split('/').at(-1) ?? '')
+    .first()
+    .waitFor()
   expect(read.length).toBeLessThan(5)
   expect(await page.evaluate('history.length')).toBe(steps)
   await page.keyboard.press('Escape')
