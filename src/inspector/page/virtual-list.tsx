@@ -45,9 +45,10 @@ export function VirtualList<Item extends Keyed>({
   useLayoutEffect(() => {
     const observer = new ResizeObserver(([it]) => {
       const element = it?.target as HTMLElement
-      const { offsetHeight } = element.querySelector('tr.entry') as HTMLElement
-      // A hidden list has no height.
-      if (offsetHeight > 0) setView({ row: offsetHeight, height: element.clientHeight })
+      const row = element.querySelector<HTMLElement>('tr.entry')
+      // Without a height it is not shown: another place is, or a detail without its list.
+      if (!row?.offsetHeight) return
+      setView({ row: row.offsetHeight, height: element.clientHeight })
     })
     observer.observe(box.current as Element)
     return () => observer.disconnect()
@@ -57,8 +58,8 @@ export function VirtualList<Item extends Keyed>({
   useLayoutEffect(() => {
     const added = items.findIndex((it) => it.key === newestBefore.current)
     newestBefore.current = newest
-    // Afterwards, because the pane of a list that was hidden restores its position first.
-    queueMicrotask(() => {
+    // Afterwards, because the pane of a list that was not shown restores its position first.
+    requestAnimationFrame(() => {
       const element = box.current
       if (!element || (element.scrollTop < row && !open && !element.contains(document.activeElement))) return
       if (added > 0) element.scrollTop += added * row
