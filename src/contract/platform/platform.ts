@@ -17,6 +17,7 @@ import {
   page,
   pageQuery,
   secret,
+  sortBy,
   text,
 } from '../fields.js'
 import { type Static, Type, withExample } from '../schema.js'
@@ -192,6 +193,7 @@ export const platform = group('platform', {
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
       application_id: Type.Optional(Type.String()),
+      sort: sortBy('created_at', 'external_template_id'),
     }),
     output: page(listedTemplate),
   }),
