@@ -1,7 +1,8 @@
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { NO_RESPONSE, NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
+import { NO_RESPONSE, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
+import { Ended } from './ended.js'
 import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
 import { matchPath } from './model/match-path.js'
@@ -163,16 +164,6 @@ function Tabs({ views, section }: { readonly views: readonly View[]; readonly se
       ))}
     </nav>
   )
-}
-
-/** Reason why this tab does nothing. */
-function Ended() {
-  const reason = sessionEnded.value ? NO_SESSION : standing.value === 'stranger' && NOT_PROVED
-  return reason ? (
-    <p class="ended" role="alert">
-      {reason}
-    </p>
-  ) : null
 }
 
 function Content({ view, params, query }: ViewProps & { readonly view: View | undefined }) {
