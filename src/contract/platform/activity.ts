@@ -106,7 +106,7 @@ export const activityLine = Type.Union([
   Type.Object({
     seq,
     kind: Type.Literal('state'),
-    what: oneOf(['clock', 'faults', 'reviews', 'reset', 'seed']),
+    what: oneOf(['clock', 'faults', 'reviews', 'reset', 'restore', 'seed']),
     at: instant,
   }),
   Type.Object({

@@ -188,11 +188,14 @@ export function Failed({ failure, retry }: { readonly failure: Failure; readonly
   )
 }
 
-/** Reads an endpoint at first display, when the path changes, and after each change of `on`. */
+/** Changes after which every view reads its data again. */
+const replacing: readonly StateChange[] = ['reset', 'restore', 'seed']
+
+/** Reads an endpoint at first display, when the path changes, and after each change of `on` or of the whole state. */
 export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
   const [state, setState] = useState<{ readonly path: string; readonly result: Result<Data> }>()
   const [round, setRound] = useState(0)
-  const again = on.map((what) => changed.value[what]).join()
+  const again = [...replacing, ...on].map((what) => changed.value[what]).join()
   useEffect(() => {
     let current = true
     void read<Data>(path).then((result) => current && setState({ path, result }))
@@ -211,15 +214,23 @@ interface LoadedProps<Data> {
   readonly on?: readonly StateChange[]
   /** Selects the stream entries after which the data is read again. */
   readonly about?: (entry: Entry) => boolean
+  /** Heading over the reason of a failure, for data that has the heading of the view. */
+  readonly heading?: string
   readonly view: (data: Data, reload: () => void) => ComponentChildren
 }
 
 /** Renders the data of an endpoint with `view`; before that a loading text, or the reason of a failure. */
-export function Loaded<Data>({ path, on, about = () => false, view }: LoadedProps<Data>) {
+export function Loaded<Data>({ path, on, about = () => false, heading, view }: LoadedProps<Data>) {
   const { result, reload } = useRead<Data>(path, on)
   useActivity(about, reload)
   if (result === undefined) return Loading()
-  return result.ok ? view(result.data, reload) : Failed({ failure: result, retry: reload })
+  if (result.ok) return view(result.data, reload)
+  return (
+    <>
+      {heading && <Heading>{heading}</Heading>}
+      <Failed failure={result} retry={reload} />
+    </>
+  )
 }
 
 /** Heading of a view; gets the focus when the view opens. */

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
-import { leave } from './router.js'
+import { follow, leave } from './router.js'
 
 const keys = [
   ['/', 'Find'],
@@ -14,9 +14,12 @@ const keys = [
 /** Id of the field in the header that finds a record. */
 export const FIND = 'find'
 
-/** Rows of the lists in the view that the user can open or change. */
-const rowsOf = (main: Element) =>
-  [...main.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li')].filter((it) => stopOf(it))
+/** Rows that the user can open or change, of the list beside a detail or else of the view. */
+function rowsOf(main: Element) {
+  const panes = [...main.querySelectorAll<HTMLElement>('.pane:not([hidden])')].filter((it) => it.offsetParent)
+  const rows = panes[0]?.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li') ?? []
+  return [...rows].filter((it) => stopOf(it))
+}
 
 /** Element of a row that gets the focus. */
 const stopOf = (row: Element | undefined) => row?.querySelector<HTMLElement>('a, button')
@@ -29,18 +32,18 @@ export function stepOf(event: KeyboardEvent): number {
   return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
 }
 
-/** Row that last had the focus in each list, by address: the keys go on from there after a return. */
-const selected = new Map<string, number>()
+/** True for a row whose detail is open. */
+const isOpen = (row: Element) => row.querySelector('a')?.pathname === location.pathname
 
 function moveTo(main: Element, step: number): boolean {
   const rows = rowsOf(main)
   if (rows.length === 0) return false
-  const at = rows.findIndex((it) => it.contains(document.activeElement))
-  const known = selected.get(location.pathname)
-  const next = at < 0 ? (known ?? 0) : at + step
-  const stop = stopOf(rows[Math.min(rows.length - 1, Math.max(0, next))])
+  const focused = rows.findIndex((it) => it.contains(document.activeElement))
+  const at = focused < 0 ? rows.findIndex(isOpen) : focused
+  const stop = stopOf(rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))])
   stop?.focus()
   stop?.scrollIntoView({ block: 'nearest' })
+  if (stop instanceof HTMLAnchorElement) follow(stop.href)
   return true
 }
 
@@ -54,7 +57,6 @@ function keepFocus(main: Element): () => void {
   const note = ({ target }: Event) => {
     last = target as Element
     row = rowsOf(main).findIndex((it) => it.contains(last))
-    if (row >= 0) selected.set(location.pathname, row)
   }
   // A click beside all fields takes the focus away on purpose.
   const forget = () => {

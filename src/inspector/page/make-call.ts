@@ -1,4 +1,5 @@
 import type { Envelope, FailureEnvelope } from '../../contract/envelope.js'
+import type { EndpointId } from '../../contract/index.js'
 import type { MadeCall } from '../../contract/platform/acting.js'
 import { API, call, NO_RESPONSE, type Result, sentenceOf } from './api.js'
 import { bodyOf, type PlannedCall, pathOf } from './model/planned-call.js'
@@ -6,35 +7,45 @@ import { readEndpoints } from './reference.js'
 import { announce } from './state.js'
 import { standing } from './trust.js'
 
-/** Makes a call that changes something: of the operator API, or as an application. All changes of the page go here. */
-export async function makeCall<Data>(planned: PlannedCall): Promise<Result<Data>> {
-  const { endpoint: id, input, applicationId, voucherId, idempotencyKey } = planned
-  if (applicationId !== undefined) {
-    const asApp = { endpoint: id, input, idempotency_key: idempotencyKey, voucher_id: voucherId }
-    return outcomeOf(await makeCall({ endpoint: 'platform.callAsApp', input: { appId: applicationId, ...asApp } }))
-  }
+/** Endpoints by which the operator makes a call for somebody, each with its path parameter. */
+const acting = {
+  application: ['platform.callAsApp', 'appId'],
+  bot: ['platform.callAsBot', 'botId'],
+  account: ['platform.callAsAccount', 'accountId'],
+} as const
+
+/**
+ * Makes a call that changes something: of the operator API, or for an application, a bot or an account. All changes of
+ * the page go here. @param said announced after a success; a failure is then announced, too
+ */
+export async function makeCall<Data>(planned: PlannedCall, said?: string): Promise<Result<Data>> {
+  const result = await (planned.as === undefined ? request<Data>(planned) : requestAs<Data>(planned, planned.as))
+  if (said !== undefined) announce(result.ok ? said : result.sentence)
+  return result
+}
+
+async function request<Data>(planned: PlannedCall): Promise<Result<Data>> {
   // The reading would wait until the server is back.
   if (standing.value !== 'own') return { ok: false, sentence: NO_RESPONSE }
   const read = await readEndpoints()
   if (!read.ok) return read
+  const { endpoint: id } = planned
   const endpoint = read.data.get(id)
   if (endpoint === undefined) return { ok: false, sentence: `The server does not have ${id}.` }
   return call(endpoint.method, pathOf(planned, endpoint).slice(API.length), bodyOf(planned, endpoint))
 }
 
-/** Result of a call that the operator made as an application. */
-function outcomeOf<Data>(made: Result<MadeCall>): Result<Data> {
+async function requestAs<Data>(planned: PlannedCall, as: NonNullable<PlannedCall['as']>): Promise<Result<Data>> {
+  const { endpoint, input, idempotencyKey: idempotency_key, voucherId: voucher_id } = planned
+  const [through, parameter] = acting[as.kind]
+  const made = await request<MadeCall>({
+    endpoint: through as EndpointId,
+    input: { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id },
+  })
   if (!made.ok) return made
   const { status, code, body } = made.data
   const envelope = body as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
   const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
   return { ok: false, sentence: `${code ?? status}: ${reason}` }
-}
-
-/** Makes a call, and announces the success or the failure. */
-export async function act(planned: PlannedCall, done: string): Promise<boolean> {
-  const result = await makeCall(planned)
-  announce(result.ok ? done : result.sentence)
-  return result.ok
 }

@@ -1,11 +1,12 @@
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { NO_RESPONSE, sessionEnded } from './api.js'
 import { Failed, Heading, Loading } from './components.js'
 import { Ended } from './ended.js'
 import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
 import { matchPath } from './model/match-path.js'
+import { type KeptPlace, keep, Pane } from './panes.js'
 import { linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
@@ -76,41 +77,51 @@ async function load(view: View, isRetry = false) {
 /** Text beside the tabs: whether the page shows what happens. */
 const stateOf = () => (standing.value === 'stranger' ? 'Stopped' : connection.value)
 
+const offered = () =>
+  views.filter(({ path, always }) => always || features.value?.views.some((name) => name === path.split('/')[1]))
+
+function viewAt(path: string) {
+  for (const view of offered()) {
+    const params = matchPath(view.path, path)
+    if (params) return { view, params }
+  }
+  return undefined
+}
+
 export function Shell() {
-  const { path, query } = place.value
+  const { path, list, at, query, by } = place.value
   const known = features.value
-  const offered = views.filter(
-    ({ path: it, always }) => always || known?.views.some((name) => name === it.split('/')[1]),
-  )
-  const found = offered.map((it) => ({ it, params: matchPath(it.path, path) })).find(({ params }) => params)
-  const view = found?.it
-  const View = view && loaded.value[view.path]
+  const found = viewAt(path)
+  const View = found && loaded.value[found.view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found?.params && path !== '/' ? `${local} · ${found.it.nav ?? found.params.id ?? 'Find'}` : local
+  const title = found && path !== '/' ? `${local} · ${found.view.nav ?? found.params.id ?? 'Find'}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
+  const kept = useRef<readonly KeptPlace[]>([])
   const first = useRef(true)
+  const current: KeptPlace = { at: list?.path === path ? list.at : at, path, isList: list?.path === path }
+  const beside = list && !current.isList && viewAt(list.path) ? [{ ...list, isList: true }] : []
+  const shown = [...beside, current]
+  kept.current = keep(kept.current, shown)
 
   useEffect(() => {
     document.title = title
   }, [title])
 
-  useEffect(() => {
-    if (view && !View) void load(view)
-  }, [view])
-
-  // Do what a browser does after loading a page: scroll to the top, and focus the heading for screen readers. A key may
-  // move the focus as soon as the view is shown.
+  // Do what a browser does after loading a page: focus the heading for screen readers. A key may move the focus as soon
+  // as the view is shown.
   useLayoutEffect(() => {
-    if (view && !View) return
-    if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus()
+    const pane = main.current?.querySelector('.current')
+    if (found && !View) return
+    if (!first.current && by !== 'change' && !pane?.contains(document.activeElement))
+      pane?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })
     first.current = false
-    main.current?.scrollTo(0, 0)
-  }, [path, view, View])
+  }, [at, path, View])
 
   useKeys(main, dialog)
 
+  const isShown = (it: KeptPlace) => shown.some(({ at, isList }) => at === it.at && isList === it.isList)
   return (
     <>
       <button class="unseen" onClick={() => main.current?.focus()}>
@@ -122,7 +133,6 @@ export function Shell() {
           {product}
           <span class="local">local :{location.port || '80'}</span>
         </a>
-        <Tabs views={offered.filter((it) => it.nav)} section={path.split('/')[1] ?? ''} />
         <FindField />
         <p class={`connection ${stateOf()}`}>{stateOf()}</p>
         <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
@@ -130,12 +140,21 @@ export function Shell() {
         </button>
       </header>
       <Ended />
-      <main id="main" tabindex={-1} ref={main}>
-        {/* Without a session there is nothing to show beside the reason. */}
-        {sessionEnded.value && !known ? null : (
-          <Content view={view} key={path} params={found?.params ?? {}} query={query} />
-        )}
-      </main>
+      <div class="body">
+        <Views section={(list?.path ?? path).split('/')[1] ?? ''} />
+        <main id="main" tabindex={-1} ref={main} class={beside.length > 0 ? 'split' : ''}>
+          {/* Without a session there is nothing to show beside the reason. */}
+          {sessionEnded.value && !known
+            ? null
+            : kept.current
+                .toSorted((one, other) => one.at - other.at || Number(other.isList) - Number(one.isList))
+                .map((it) => (
+                  <Pane key={`${it.at} ${it.isList} ${it.path}`} shown={isShown(it)} isCurrent={it === current}>
+                    <Content {...viewAt(it.path)} query={query} list={it === current ? beside[0] : undefined} />
+                  </Pane>
+                ))}
+        </main>
+      </div>
       <p class="toast" role="status">
         {announcement.value}
       </p>
@@ -144,31 +163,51 @@ export function Shell() {
   )
 }
 
-function Tabs({ views, section }: { readonly views: readonly View[]; readonly section: string }) {
-  const nav = useRef<HTMLElement>(null)
-  const isHere = (to: string) => section === to.slice(1) || (to === '/' && section === 'requests')
-  // A narrow screen shows only some of the tabs.
-  useEffect(() => {
-    const show = () =>
-      nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-    show()
-    addEventListener('resize', show)
-    return () => removeEventListener('resize', show)
-  }, [section, views.length])
+/** Links to the views: a side bar, or in a narrow window a menu. */
+function Views({ section }: { readonly section: string }) {
+  const [open, setOpen] = useState(false)
+  const tabs = offered().filter((it) => it.nav)
+  const isHere = ({ path }: View) => path === `/${section}`
+  // A choice closes the menu, also by a key.
+  useEffect(() => setOpen(false), [place.value])
   return (
-    <nav aria-label="Views" ref={nav}>
-      {views.map((view) => (
-        <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view.path) ? 'page' : undefined}>
-          {view.nav}
-        </a>
-      ))}
+    <nav aria-label="Views" class={open ? 'open' : ''}>
+      <button type="button" class="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
+        ☰ {tabs.find(isHere)?.nav ?? 'Views'}
+      </button>
+      <ul>
+        {tabs.map((view) => (
+          <li>
+            <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view) ? 'page' : undefined}>
+              {view.nav}
+            </a>
+          </li>
+        ))}
+      </ul>
     </nav>
   )
 }
 
-function Content({ view, params, query }: ViewProps & { readonly view: View | undefined }) {
+interface ContentProps {
+  readonly view?: View
+  readonly params?: ViewProps['params']
+  readonly query: URLSearchParams
+  /** The list beside a detail. */
+  readonly list: KeptPlace | undefined
+}
+
+function Content({ view, params = {}, query, list }: ContentProps) {
   const View = view && loaded.value[view.path]
-  if (View) return <View params={params} query={query} />
+  useEffect(() => {
+    if (view && !View) void load(view)
+  }, [view])
+  if (View)
+    return (
+      <>
+        {list && <Close list={list} />}
+        <View params={params} query={query} />
+      </>
+    )
   if (view && View === null) return <Failed failure={{ sentence: NO_RESPONSE }} retry={() => load(view, true)} />
   if (view) return Loading()
   return (
@@ -178,3 +217,10 @@ function Content({ view, params, query }: ViewProps & { readonly view: View | un
     </>
   )
 }
+
+/** Link from a detail to its list, as it was. */
+const Close = ({ list: { path } }: { readonly list: KeptPlace }) => (
+  <a class="close" href={linkTo(path.split('/').filter(Boolean), Object.fromEntries(place.value.query))}>
+    ← {viewAt(path)?.view.nav}
+  </a>
+)

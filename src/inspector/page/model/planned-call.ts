@@ -10,8 +10,8 @@ export interface PlannedCall {
   /** Members of path and body by name. */
   readonly input: Readonly<Record<string, unknown>>
   readonly idempotencyKey?: string
-  /** Application as which the operator makes a runtime call. */
-  readonly applicationId?: string
+  /** Whom the operator makes the call for, without their token; absent for a call of the operator API. */
+  readonly as?: { readonly kind: 'application' | 'bot' | 'account'; readonly id: string }
   /** Voucher whose credential the server adds to the call: the page does not have the code. */
   readonly voucherId?: string
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { Failed } from '../components.js'
 import { makeCall } from '../make-call.js'
@@ -34,6 +34,8 @@ export interface Action {
   /** Why it cannot be done now, as a sentence. */
   readonly refusal?: string | false | null
   readonly note?: string
+  /** True for an effect beyond the object, which a click alone does not cause: the form opens first. */
+  readonly asks?: true
   readonly fields?: Readonly<Record<string, Field>>
   calls(values: Values, idempotencyKey: string): readonly PlannedCall[]
   outcome?(made: readonly unknown[]): ComponentChildren
@@ -46,7 +48,10 @@ interface ActionsProps {
   readonly done: () => void
 }
 
-/** Buttons of which each opens the form of its action. */
+/** True for an action that needs no more than a click. */
+const isAtOnce = ({ fields, asks }: Action) => fields === undefined && !asks
+
+/** Buttons of which each opens the form of its action, or does it at once if there is nothing to fill in. */
 export function Actions({ of, actions, done }: ActionsProps) {
   const [chosen, setOpen] = useState<Action>()
   const isOpen = ({ label }: Action) => label === chosen?.label
@@ -57,12 +62,13 @@ export function Actions({ of, actions, done }: ActionsProps) {
       <p class="actions">
         {actions.map((it) => (
           <button type="button" aria-expanded={isOpen(it)} onClick={() => setOpen(isOpen(it) ? undefined : it)}>
-            {it.label} …
+            {it.label}
+            {isAtOnce(it) ? '' : ' …'}
           </button>
         ))}
       </p>
       {open?.refusal && <p class="panel">{open.refusal}</p>}
-      {open && !open.refusal && <ActionForm key={open.label} action={open} done={done} />}
+      {open && !open.refusal && <ActionForm key={open.label} action={open} done={done} opens />}
     </section>
   )
 }
@@ -73,12 +79,17 @@ interface ActionFormProps {
   done?(made: readonly unknown[]): void
   /** Shows the call only on a click, and the button beside the fields. */
   readonly compact?: true
+  /** True for a form that the user has just opened: it gets the focus, and does at once what needs no field. */
+  readonly opens?: true
 }
 
 const initial = ({ value = '' }: Field) => (typeof value === 'string' ? value : value())
 
-/** Form of an action: its fields, the call that a program would make, and the result in place. */
-export function ActionForm({ action: { label, note, fields = {}, calls, outcome }, done, compact }: ActionFormProps) {
+/** Form of an action: its result, its fields, and the call that a program would make. */
+export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
+  const { label, note, fields = {}, calls, outcome } = action
+  const form = useRef<HTMLFormElement>(null)
+  const result = useRef<HTMLDivElement>(null)
   const start = () => Object.fromEntries(Object.entries(fields).map(([name, it]) => [name, initial(it)]))
   const [values, setValues] = useState<Values>(start)
   const [key, setKey] = useState(() => crypto.randomUUID())
@@ -86,8 +97,8 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
   const [made, setMade] = useState<readonly unknown[]>([])
   const [refusal, setRefusal] = useState('')
   const planned = calls(values, key).map(filled)
-  const run = async (event: Event) => {
-    event.preventDefault()
+  const run = async (event?: Event) => {
+    event?.preventDefault()
     // The button is not disabled meanwhile, because it would lose the focus.
     if (busy) return
     setBusy(true)
@@ -109,7 +120,14 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
       if (results.length > 0 && typeof it.value === 'function') setValues(renew)
     }
     done?.(results)
+    // Above the fields, in sight, and read by a screen reader.
+    if (!compact) requestAnimationFrame(() => result.current?.focus())
   }
+  useEffect(() => {
+    if (!opens) return
+    if (isAtOnce(action)) void run()
+    else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
+  }, [])
   const change = (name: string) => (event: Event) => {
     const { value } = event.currentTarget as HTMLInputElement
     setValues((now) => ({ ...now, [name]: value }))
@@ -119,8 +137,15 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
       {label}
     </button>
   )
+  const results = (
+    <div role="status" tabindex={-1} ref={result}>
+      {made.length > 0 && outcome?.(made)}
+      {refusal && Failed({ failure: { sentence: refusal } })}
+    </div>
+  )
   return (
-    <form class="panel" onSubmit={run}>
+    <form class="panel" onSubmit={run} ref={form}>
+      {!compact && results}
       {note && <p>{note}</p>}
       <div class="filters">
         {Object.entries(fields).map(([name, it]) => (
@@ -131,11 +156,9 @@ export function ActionForm({ action: { label, note, fields = {}, calls, outcome 
         ))}
         {compact && button}
       </div>
+      {compact ? results : button}
       {planned[0] && <Preview planned={planned[0]} open={!compact} />}
       {planned.length > 1 && <p class="quiet">And {planned.length - 1} more like it.</p>}
-      {!compact && button}
-      <div role="status">{made.length > 0 && outcome?.(made)}</div>
-      {refusal && Failed({ failure: { sentence: refusal } })}
     </form>
   )
 }

@@ -25,7 +25,7 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
   return (
     <Loaded
       path={`/${name}?${query}`}
-      on={['clock', 'reviews', 'reset', 'seed']}
+      on={['clock', 'reviews']}
       about={about}
       view={({ items, pagination: { page, pages, total } }: Page<Row>) => (
         <>

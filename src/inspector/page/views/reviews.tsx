@@ -13,7 +13,7 @@ export function ReviewsView() {
       <Heading>Reviews</Heading>
       <Loaded
         path="/reviews"
-        on={['reviews', 'reset', 'seed']}
+        on={['reviews']}
         view={({ items }: { items: readonly Review[] }, reload: () => void) =>
           items.length ? (
             items.map((item) => <Item key={item.id} review={item} reload={reload} />)

@@ -36,7 +36,7 @@ export function BotView({ params: { id = '' } }: ViewProps) {
         <h2>Latest deliveries</h2>
         <Loaded
           path={`/deliveries?limit=5&bot_id=${encodeURIComponent(id)}`}
-          on={['clock', 'reset']}
+          on={['clock']}
           about={about}
           view={({ items }: { readonly items: readonly Delivery[] }) =>
             items.length > 0 ? <Deliveries items={items} /> : <p class="empty">None yet.</p>

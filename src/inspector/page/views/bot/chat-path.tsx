@@ -33,7 +33,7 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
           ) : (
             <Loaded
               path={`/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`}
-              on={['clock', 'reset']}
+              on={['clock']}
               about={({ owner }: Entry) => owner === bot}
               view={({ items }: { readonly items: readonly Delivery[] }) => (
                 <Deliveries items={items.filter((it) => it.status !== 'delivered' && it.status !== 'cancelled')} />

@@ -20,7 +20,7 @@ export function ChatsView({ query }: ViewProps) {
   return (
     <article>
       <Heading>Chats</Heading>
-      <Loaded path="/bots?limit=100" on={['reviews', 'reset', 'seed']} view={start} />
+      <Loaded path="/bots?limit=100" on={['reviews']} view={start} />
       <List name="chats" query={query} columns={chatColumns} about={({ type }: Entry) => type === 'my_chat_member'} />
     </article>
   )

@@ -25,7 +25,7 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const [back, setBack] = useState(0)
   const page = Math.max(1, last - back)
   const path = `/chats/${encodeURIComponent(id)}/messages?limit=100&page=${page}`
-  const { result, reload } = useRead<Transcript>(path, ['reset'])
+  const { result, reload } = useRead<Transcript>(path)
   // Keep the messages while the next ones are read.
   const shown = useRef(result)
   if (result) shown.current = result

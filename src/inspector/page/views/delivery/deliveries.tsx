@@ -55,7 +55,7 @@ export function DeliveriesView({ query }: ViewProps) {
 type Named = Pick<Bot, 'id' | 'name'>
 
 export function BotOptions({ own }: { readonly own: string | null }) {
-  const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reset', 'reviews', 'seed'])
+  const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reviews'])
   const bots = result?.ok ? result.data.items : []
   // A link may name a bot that is not among the newest ones.
   const all = own && !bots.some(({ id }) => id === own) ? [...bots, { id: own, name: own }] : bots

@@ -17,7 +17,7 @@ export function DeliveryView({ params: { id = '' } }: ViewProps) {
       <Heading>Delivery</Heading>
       <Loaded
         path={`/deliveries/${encodeURIComponent(id)}`}
-        on={['clock', 'reset']}
+        on={['clock']}
         about={(it: Entry) => it.id === id}
         view={(it: DeliveryDetail, reload: () => void) => <Detail detail={it} reload={reload} />}
       />

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../../contract/platform/controls.js'
 import { Copy, Heading, useRead } from '../../components.js'
-import { act } from '../../make-call.js'
+import { makeCall } from '../../make-call.js'
 import { sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
 import { dateTime, relative } from '../../model/format.js'
 import { features, serverNow, useServerNow } from '../../state.js'
@@ -43,14 +43,14 @@ function TestClock() {
   const now = serverNow()
   const [target, setTarget] = useState('')
   const there = target || instantOf(now)
-  const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock', 'reset'])
+  const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock'])
   // Shows the previous forecast until the next one arrives.
   const forecast = useRef('')
   if (result) forecast.current = result.ok ? sentenceOf(result.data) : result.sentence
   const advance = async (event: Event) => {
     event.preventDefault()
-    if (await act({ endpoint: 'platform.setClock', input: { now: target } }, `The clock moved. ${forecast.current}`))
-      setTarget('')
+    const call = { endpoint: 'platform.setClock', input: { now: target } } as const
+    if ((await makeCall(call, `The clock moved. ${forecast.current}`)).ok) setTarget('')
   }
   const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
   return (

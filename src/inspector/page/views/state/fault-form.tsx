@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { DELIVERIES, faultTable, holdPlaces, type NewFault } from '../../../../contract/platform/fault-kinds.js'
 import type { Reference } from '../../../../contract/platform/reference.js'
 import { useRead } from '../../components.js'
-import { act } from '../../make-call.js'
+import { makeCall } from '../../make-call.js'
 import { type FaultFields, faultOf, hasField, kindOf, kindsFor, previewOf } from '../../model/fault-draft.js'
 import { BotOptions, updateTypes } from '../delivery/deliveries.js'
 import { stateOptions } from '../state-badge.js'
@@ -33,7 +33,7 @@ export function FaultForm() {
   const sentence = typeof fault === 'string' ? fault : previewOf(fault)
   const add = (event: Event) => {
     event.preventDefault()
-    void act({ endpoint: 'platform.addFault', input: { ...(fault as NewFault) } }, sentence)
+    void makeCall({ endpoint: 'platform.addFault', input: { ...(fault as NewFault) } }, sentence)
   }
   const common = (name: string) => ({
     name,

@@ -1,7 +1,7 @@
 import type { Fault } from '../../../../contract/platform/controls.js'
 import { faultSentence } from '../../../../contract/platform/fault-sentence.js'
 import { Heading, Loaded } from '../../components.js'
-import { act } from '../../make-call.js'
+import { makeCall } from '../../make-call.js'
 import type { PlannedCall } from '../../model/planned-call.js'
 import { FaultForm } from './fault-form.js'
 import { HeldCalls } from './held-calls.js'
@@ -15,13 +15,13 @@ export function FaultsView() {
       <FaultForm />
       <HeldCalls />
       <h2>Now on</h2>
-      <Loaded path="/faults" on={['faults', 'reset']} view={listed} />
+      <Loaded path="/faults" on={['faults']} view={listed} />
     </article>
   )
 }
 
 function listed({ items }: { readonly items: readonly Fault[] }) {
-  const change = (call: PlannedCall) => act(call, 'The faults changed.')
+  const change = (call: PlannedCall) => makeCall(call, 'The faults changed.')
   if (items.length === 0) return <p class="empty">No fault is on.</p>
   return (
     <>

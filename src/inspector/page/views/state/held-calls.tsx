@@ -9,13 +9,13 @@ import { loadFile } from '../../trust.js'
 /** Releases one held call or, without input, all. What makes calls is loaded with the first one: it is large. */
 async function release(input: PlannedCall['input']): Promise<void> {
   const loaded = await loadFile(() => import('../../make-call.js'))
-  if (loaded) await loaded.act({ endpoint: 'platform.releaseCalls', input }, 'Released.')
+  if (loaded) await loaded.makeCall({ endpoint: 'platform.releaseCalls', input }, 'Released.')
   else announce(NO_RESPONSE)
 }
 
 /** The calls that the server holds, each with a button that lets it go on. */
 export function HeldCalls() {
-  const { result } = useRead<{ readonly held: readonly HeldCall[] }>('/faults', ['faults', 'reset'])
+  const { result } = useRead<{ readonly held: readonly HeldCall[] }>('/faults', ['faults'])
   const held = result?.ok ? result.data.held : []
   if (held.length === 0) return null
   return (

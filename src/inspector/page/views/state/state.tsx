@@ -3,7 +3,7 @@ import type { Snapshot } from '../../../../contract/platform/controls.js'
 import type { Totals } from '../../../../contract/platform/platform.js'
 import { read } from '../../api.js'
 import { type Column, Heading, Loaded, Table, Time } from '../../components.js'
-import { act, makeCall } from '../../make-call.js'
+import { makeCall } from '../../make-call.js'
 import { count, plural } from '../../model/format.js'
 import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../../model/loss.js'
 import { announce, features, serverNow } from '../../state.js'
@@ -17,7 +17,7 @@ export function StateView() {
       <p class="quiet">Save everything that this server stores under a name, try something, and return to it.</p>
       <section>
         <h2>Snapshots</h2>
-        <Loaded path="/snapshots" on={['reset', 'clock']} view={listed} />
+        <Loaded path="/snapshots" on={['clock']} view={listed} />
       </section>
       <section>
         <h2>Begin again</h2>
@@ -40,7 +40,8 @@ function listed({ items }: { readonly items: readonly Snapshot[] }, reload: () =
   )
   const remove = async (it: Snapshot) => {
     if (!(await mayLose(it, 'Remove'))) return
-    if (await act({ endpoint: 'platform.removeSnapshot', input: { name: it.name } }, `Removed ${it.name}.`)) reload()
+    const call = { endpoint: 'platform.removeSnapshot', input: { name: it.name } } as const
+    if ((await makeCall(call, `Removed ${it.name}.`)).ok) reload()
   }
   const columns: readonly Column<Snapshot>[] = [
     { head: 'Snapshot', cell: (it) => <strong>{it.name}</strong> },
@@ -86,7 +87,7 @@ function Save({ snapshots, saved }: { readonly snapshots: readonly Snapshot[]; r
     event.preventDefault()
     const old = snapshots.find((it) => it.name === name)
     if (old && !(await mayLose(old, 'Replace'))) return
-    if (!(await act({ endpoint: 'platform.saveSnapshot', input: { name } }, `Saved ${name}.`))) return
+    if (!(await makeCall({ endpoint: 'platform.saveSnapshot', input: { name } }, `Saved ${name}.`)).ok) return
     setName('')
     saved()
   }

@@ -14,7 +14,7 @@ export function TemplateView({ params: { id = '' } }: ViewProps) {
     <article>
       <Loaded
         path={`/templates/${encodeURIComponent(id)}`}
-        on={['clock', 'reviews', 'reset']}
+        on={['clock', 'reviews']}
         about={concerns}
         view={showTemplate}
       />
@@ -42,7 +42,7 @@ function showTemplate(template: ListedTemplate, reload: () => void) {
 const BY_BOT = 'The template belongs to a bot, and no application can call for it: use the token of the bot.'
 
 function actionsOn({ id, status, applicationId }: ListedTemplate): readonly Action[] {
-  const caller = { applicationId: applicationId ?? '' }
+  const caller = { as: { kind: 'application', id: applicationId ?? '' } } as const
   const submit: Action = {
     label: 'Submit',
     refusal: !applicationId && BY_BOT,

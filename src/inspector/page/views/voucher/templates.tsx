@@ -80,7 +80,7 @@ export function Totals({ of }: { readonly of?: string }) {
         <h2>Issued and redeemed</h2>
         <Choice label="Period" options={periods} value={period} choose={setPeriod} />
       </div>
-      <Loaded path={`/totals?seconds=${period}${template}`} on={['clock', 'reset']} about={concerns} view={Chart} />
+      <Loaded path={`/totals?seconds=${period}${template}`} on={['clock']} about={concerns} view={Chart} />
     </>
   )
 }

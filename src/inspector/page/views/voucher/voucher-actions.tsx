@@ -8,7 +8,8 @@ const done = (text: string) => <p class="good">{text}</p>
 
 /** What the operator can do with a voucher, as the application that issued it. */
 export function actionsOn({ id, applicationId, redemptionId, validUntil }: Voucher): readonly Action[] {
-  const ofVoucher = { applicationId, voucherId: id }
+  const as = { kind: 'application', id: applicationId } as const
+  const ofVoucher = { as, voucherId: id }
   return [
     {
       label: 'Show the code',
@@ -38,7 +39,7 @@ export function actionsOn({ id, applicationId, redemptionId, validUntil }: Vouch
       fields: { reason: { label: 'Reason (optional)', optional: true, placeholder: 'wrong article' } },
       calls: (values, idempotencyKey) => [
         {
-          ...{ endpoint: 'vouchers.reverse', idempotencyKey, applicationId },
+          ...{ endpoint: 'vouchers.reverse', idempotencyKey, as },
           input: { redemptionId: redemptionId ?? '', ...values },
         },
       ],
@@ -49,6 +50,7 @@ export function actionsOn({ id, applicationId, redemptionId, validUntil }: Vouch
       refusal: features.value?.test_clock
         ? Date.parse(validUntil) <= serverNow() && 'It has expired, and a test clock does not move backward.'
         : 'This server has no test clock: stop it, then run voucherctl server start --test-clock.',
+      asks: true,
       note: 'Moves the clock of the whole server: other vouchers may expire too.',
       calls: () => [{ endpoint: 'platform.setClock', input: { now: validUntil } }],
       outcome: () => done('The clock moved.'),

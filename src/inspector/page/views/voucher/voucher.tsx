@@ -17,7 +17,7 @@ export function VoucherView({ params: { id = '' } }: ViewProps) {
       <Heading>Voucher</Heading>
       <Loaded
         path={`/vouchers/${encodeURIComponent(id)}`}
-        on={['clock', 'reset']}
+        on={['clock']}
         about={(it: Entry) => it.voucher === id}
         view={(it: VoucherHistory, reload: () => void) => <Life history={it} reload={reload} />}
       />

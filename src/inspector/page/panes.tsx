@@ -1,0 +1,61 @@
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { place } from './router.js'
+
+/** A place of the page: a list, a detail beside it, or a view of its own. */
+export interface KeptPlace {
+  /** Visit at which it was opened. */
+  readonly at: number
+  readonly path: string
+  readonly isList: boolean
+}
+
+/** Maximum places that stay in the page: a step back finds scroll positions, typed text and open parts there. */
+const KEPT_MAX = 8
+
+/** Adds the shown places to the kept ones, the latest last. A place that replaced another one of the same visit stays. */
+export function keep(kept: readonly KeptPlace[], shown: readonly KeptPlace[]): readonly KeptPlace[] {
+  const isShown = (it: KeptPlace) => shown.some(({ at, isList }) => at === it.at && isList === it.isList)
+  return [...kept.filter((it) => !isShown(it)), ...shown].slice(-KEPT_MAX)
+}
+
+interface PaneProps {
+  readonly shown: boolean
+  /** True for the place that the address names. */
+  readonly isCurrent: boolean
+  readonly children?: ComponentChildren
+}
+
+/** Shows a place. While it is hidden its elements stay, but are not rendered again. */
+export function Pane({ shown, isCurrent, children }: PaneProps) {
+  const box = useRef<HTMLDivElement>(null)
+  // A hidden element loses its scroll position.
+  const tops = useRef(new Map<Element, number>())
+  const focused = useRef<HTMLElement | null>(null)
+  const drawn = useRef<ComponentChildren>(null)
+  // Preact skips an identical element.
+  if (shown) drawn.current = children
+  useLayoutEffect(() => {
+    if (shown) for (const [element, top] of tops.current) element.scrollTop = top
+  }, [shown])
+  useLayoutEffect(() => {
+    if (isCurrent && place.value.by === 'back') focused.current?.focus({ preventScroll: true })
+  }, [isCurrent])
+  const noteTop = ({ target }: Event) => {
+    if (shown && target instanceof Element) tops.current.set(target, target.scrollTop)
+  }
+  const noteFocus = ({ target }: Event) => {
+    focused.current = target as HTMLElement
+  }
+  return (
+    <div
+      class={`pane ${isCurrent ? 'current' : ''}`}
+      hidden={!shown}
+      ref={box}
+      onScrollCapture={noteTop}
+      onFocusCapture={noteFocus}
+    >
+      {drawn.current}
+    </div>
+  )
+}
