@@ -33,7 +33,6 @@ interface View {
 /** All views of the page, in navigation order. */
 const views: readonly View[] = [
   { path: '/', nav: 'Stream', always: true, load: () => StreamView },
-  { path: '/find', always: true, load: () => import('./views/log/find.js').then((it) => it.FindView) },
   { path: '/requests/:id', load: () => import('./views/log/request.js').then((it) => it.RequestView) },
   {
     path: '/vouchers',
@@ -95,7 +94,7 @@ export function Shell() {
   const View = found && loaded.value[found.view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found && path !== '/' ? `${local} · ${found.view.nav ?? found.params.id ?? 'Find'}` : local
+  const title = found && path !== '/' ? `${local} · ${found.view.nav ?? found.params.id}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const kept = useRef<readonly KeptPlace[]>([])
@@ -133,7 +132,7 @@ export function Shell() {
           {product}
           <span class="local">local :{location.port || '80'}</span>
         </a>
-        <FindField />
+        <FindField views={offered().filter((it) => it.nav)} />
         <p class={`connection ${stateOf()}`}>{stateOf()}</p>
         <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
           ?
