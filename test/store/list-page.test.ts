@@ -82,6 +82,7 @@ const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: str
     'vouchers_by_age ((issued_at,id)>(?,?) AND (issued_at,id)<(?,?))',
   ],
   ['all deliveries', () => deliveries.listAll({ status: 'failed' }), 'deliveries_by_age'],
+  ['deliveries of a chat', () => deliveries.listAll({ chat_id: 'chat_1', status: 'failed' }), 'deliveries_by_chat'],
   ['metrics', () => metrics('acc', 'bot_1', 1), 'delivery_attempts_by_bot'],
 ]
 

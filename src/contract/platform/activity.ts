@@ -29,7 +29,7 @@ export const requestLogEntry = Type.Object({
   duration_ms: Type.Number({ example: 3.2 }),
   account_id: Type.Optional(Type.String({ description: 'account of an account JWT' })),
   bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
-  by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
+  by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator in place of its caller' })),
   fault: plantedFault('planted fault that affected the call'),
 })
 export type RequestLogEntry = Static<typeof requestLogEntry>

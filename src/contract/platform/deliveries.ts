@@ -143,6 +143,7 @@ export const platformDeliveries = group('platform', {
       ...pageQuery,
       status: Type.Optional(oneOf(deliveryStatuses)),
       bot_id: Type.Optional(Type.String()),
+      chat_id: Type.Optional(Type.String()),
       type: Type.Optional(oneOf(updateTypes)),
       update_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 })),
     }),

@@ -63,6 +63,18 @@ export const listedTemplate = Type.Object({
 })
 export type ListedTemplate = Static<typeof listedTemplate>
 
+export const listedBot = Type.Object({ ...bot.properties, account_id: accountId })
+export type ListedBot = Static<typeof listedBot>
+
+/** Path parameter with an account, for which the server keeps no record. */
+export const accountParams = Type.Object({
+  accountId: Type.String({
+    pattern: '^[A-Za-z0-9._-]{1,64}$',
+    'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -',
+    example: 'acme',
+  }),
+})
+
 export const totals = Type.Object({
   until: instantAt('2026-11-21T12:00:00.000Z'),
   items: Type.Array(
@@ -107,13 +119,7 @@ export type SecureKey = Static<typeof secureKey>
 export const platform = group('platform', {
   issueAccountToken: post('/_platform/v1/accounts/:accountId/token', {
     summary: 'Make an account JWT',
-    params: Type.Object({
-      accountId: Type.String({
-        pattern: '^[A-Za-z0-9._-]{1,64}$',
-        'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -',
-        example: 'acme',
-      }),
-    }),
+    params: accountParams,
     body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 }), 3600) }),
     bodyOptional: true,
     output: Type.Object({
@@ -189,7 +195,13 @@ export const platform = group('platform', {
   bots: get('/_platform/v1/bots', {
     summary: 'List the bots of all accounts',
     query: input({ ...pageQuery, application_id: Type.Optional(Type.String()) }),
-    output: page(bot),
+    output: page(listedBot),
+  }),
+
+  bot: get('/_platform/v1/bots/:botId', {
+    summary: 'Show a bot of any account',
+    output: listedBot,
+    failures: ['BOT_NOT_FOUND'],
   }),
 
   totals: get('/_platform/v1/totals', {
@@ -302,6 +314,8 @@ export const platform = group('platform', {
     query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
     output: page(chat),
   }),
+
+  chat: get('/_platform/v1/chats/:chatId', { ...overChat, summary: 'Show a chat' }),
 
   messages: get('/_platform/v1/chats/:chatId/messages', {
     summary: 'Read a chat as its user, oldest message first',

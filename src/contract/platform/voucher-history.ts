@@ -45,7 +45,7 @@ export const voucherEvent = Type.Object({
   token_id: nullable(withExample(Type.String({ description: 'application token' }), exampleOf(ids.tokenId))),
   token_name: nullable(Type.String(), 'till'),
   token_prefix: nullable(Type.String({ description: 'of the application token or bot token' }), 'sop_EXAM'),
-  by_operator: Type.Boolean({ description: 'true if the operator called as the application, or saw the code' }),
+  by_operator: Type.Boolean({ description: 'true if the operator made the call, or saw the code' }),
   bot_id: nullable(Type.String({ description: 'the bot that called' })),
   redemption_id: nullable(Type.String()),
   reference: nullable(Type.String({ description: 'of a redemption' })),

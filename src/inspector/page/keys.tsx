@@ -13,7 +13,7 @@ const keys = [
 
 /** Rows that the user can open or change, of the list beside a detail or else of the view. */
 function rowsOf(main: Element) {
-  const panes = [...main.querySelectorAll<HTMLElement>('.pane:not([hidden])')].filter((it) => it.offsetParent)
+  const panes = [...main.querySelectorAll<HTMLElement>('.pane')].filter((it) => it.offsetParent)
   const rows = panes[0]?.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li') ?? []
   return [...rows].filter((it) => stopOf(it))
 }

@@ -1,5 +1,4 @@
 import type { Envelope, FailureEnvelope } from '../../contract/envelope.js'
-import type { EndpointId } from '../../contract/index.js'
 import type { MadeCall } from '../../contract/platform/acting.js'
 import { API, call, NO_RESPONSE, type Result, sentenceOf } from './api.js'
 import { bodyOf, type PlannedCall, pathOf } from './model/planned-call.js'
@@ -39,7 +38,7 @@ async function requestAs<Data>(planned: PlannedCall, as: NonNullable<PlannedCall
   const { endpoint, input, idempotencyKey: idempotency_key, voucherId: voucher_id } = planned
   const [through, parameter] = acting[as.kind]
   const made = await request<MadeCall>({
-    endpoint: through as EndpointId,
+    endpoint: through,
     input: { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id },
   })
   if (!made.ok) return made

@@ -35,8 +35,10 @@ export function VirtualList<Item extends Keyed>({ caption, head, items, selected
   useLayoutEffect(() => {
     const observer = new ResizeObserver(([it]) => {
       const element = it?.target as HTMLElement
-      const { offsetHeight } = element.querySelector('tr.entry') as HTMLElement
-      setView({ row: offsetHeight, height: element.clientHeight })
+      const row = element.querySelector<HTMLElement>('tr.entry')
+      // Without a height it is not shown: another place is, or a detail without its list.
+      if (!row?.offsetHeight) return
+      setView({ row: row.offsetHeight, height: element.clientHeight })
     })
     observer.observe(box.current as Element)
     return () => observer.disconnect()

@@ -84,18 +84,66 @@ test('button +31 d of the clock says that the target is in 31 d', async () => {
   await page.getByText('in 31 d.').waitFor()
 })
 
-test('tab of the present view is in sight on a narrow screen', async () => {
+test.each([640, 1099])('menu of a window of %i px has every view, and closes after a choice', async (width) => {
   const page = await open()
-  await page.setViewportSize({ width: 390, height: 860 })
-  await page.goto(ui('/faults'))
-  const tab = page.getByRole('link', { name: 'Faults' })
-  await tab.waitFor()
-  await expect
-    .poll(async () => {
-      const box = await tab.boundingBox()
-      return box !== null && box.x >= 0 && box.x + box.width <= 390
-    })
-    .toBe(true)
+  await page.setViewportSize({ width, height: 860 })
+  const menu = page.getByRole('navigation', { name: 'Views' })
+  await menu.getByRole('button', { name: 'Stream' }).click()
+  expect(await menu.getByRole('link').count()).toBe(11)
+  await menu.getByRole('link', { name: 'API' }).click()
+  await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
+  await menu.getByRole('link', { name: 'API' }).waitFor({ state: 'hidden' })
+  await menu.getByRole('button', { name: 'API' }).waitFor()
+})
+
+test('side bar of a wide window shows every view without a menu', async () => {
+  const page = await open()
+  await page.setViewportSize({ width: 1100, height: 800 })
+  const bar = page.getByRole('navigation', { name: 'Views' })
+  for (const link of await bar.getByRole('link').all()) expect(await link.isVisible()).toBe(true)
+  expect(await bar.getByRole('button').count()).toBe(0)
+})
+
+test('detail stands beside its list, which keeps its filter, its scroll position and its selection', async () => {
+  for (let count = 0; count < 25; count += 1) await server.issue()
+  const page = await open('/vouchers?recipient_user_id=user-1')
+  const links = page.getByRole('table', { name: 'vouchers' }).getByRole('link')
+  await links.nth(19).waitFor()
+  await page.locator('.pane').evaluate((it) => it.scrollTo(0, 200))
+  // The browser keeps the row where it was, but for a pixel or two.
+  const top = async () => Math.round(((await links.nth(14).boundingBox())?.y ?? 0) / 4)
+  const before = await top()
+  await links.nth(14).click()
+  await page.getByRole('heading', { level: 1, name: 'Voucher', exact: true }).waitFor()
+  expect(new URL(page.url()).search).toBe('')
+  expect(await top()).toBe(before)
+  await page.keyboard.press('j')
+  const next = await links.nth(15).getAttribute('href')
+  await page.waitForURL(`${server.baseUrl}${next}`)
+  expect(await page.getByLabel('Recipient').inputValue()).toBe('user-1')
+  expect(await top()).toBe(before)
+  await page.getByRole('link', { name: '← Vouchers' }).click()
+  await page.waitForURL(ui('/vouchers?recipient_user_id=user-1'))
+  expect(await page.getByRole('heading', { level: 1, name: 'Voucher', exact: true }).count()).toBe(0)
+})
+
+test('Back finds typed text, open parts and the scroll position, and a new visit begins anew', async () => {
+  const page = await open('/faults')
+  await page.getByText('More: delay, path').click()
+  await page.getByLabel('Only this path').fill('/api/v1/*')
+  await page.getByRole('link', { name: 'API', exact: true }).click()
+  await page.getByText('/vouchers/redeem', { exact: false }).first().click()
+  const place = () => page.locator('.pane').evaluate((it) => it.scrollTop)
+  await page.locator('.pane').evaluate((it) => it.scrollTo(0, 300))
+  const before = await place()
+  await page.getByRole('link', { name: 'Faults' }).click()
+  expect(await page.getByLabel('Only this path').inputValue()).toBe('')
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
+  expect(await place()).toBe(before)
+  await page.goBack()
+  expect(await page.getByLabel('Only this path').inputValue()).toBe('/api/v1/*')
+  await page.getByLabel('Only this path').waitFor()
 })
 
 test('tab without a session shows the reason and no empty list beside it', async () => {
@@ -129,7 +177,7 @@ test('names of application and bot stand in the stream, with their ids beside th
     .waitFor()
 })
 
-test('j, k and Enter walk through a list, and j continues at the same row after a return', async () => {
+test('j, k and Enter walk through a list, and Escape returns to the row that was open', async () => {
   const [, { id: second }, { id: first }] = [await server.issue(), await server.issue(), await server.issue()] as const
   const page = await open('/vouchers')
   await page.getByRole('link', { name: first }).waitFor()
@@ -139,8 +187,9 @@ test('j, k and Enter walk through a list, and j continues at the same row after 
   await page.waitForURL(ui(`/vouchers/${second}`))
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: first }).waitFor()
-  await page.keyboard.press('j')
   expect(await focusedText(page)).toContain(second)
+  await page.keyboard.press('k')
+  expect(await focusedText(page)).toContain(first)
   expect(page.errors).toEqual([])
 })
 

@@ -9,6 +9,7 @@ import { Faults } from '../../../src/server/faults.js'
 import { Waits } from '../../../src/server/waits.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { START_MS, sharedApp, testApp, testFaultSources } from '../../support/server/app.js'
+import { newChat } from '../../support/server/chats.js'
 import { callerOf, wireOf } from '../../support/server/client.js'
 import { type LiveServer, liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant } from '../../support/server/tenant.js'
@@ -90,12 +91,32 @@ describe('bots and templates of all accounts', () => {
     const { bots } = contract.platform
     const all = (await one.operator(bots, {})).data
     expect([all.pagination.total, all.items.map((it) => it.id)]).toEqual([2, [applied.id, linked.id]])
-    expect(all.items[0]).toEqual((await two.console(contract.bots.list, {})).data.items[0])
+    const ofTwo = (await two.console(contract.bots.list, {})).data.items[0]
+    expect(all.items[0]).toEqual({ ...ofTwo, account_id: two.accountId })
     const list = async (filter: object) => (await one.operator(bots, filter)).data.items.map((it) => it.id)
     expect(await list({ application_id: one.appId })).toEqual([linked.id])
     expect(await list({ application_id: two.appId })).toEqual([])
     expect(await list({ page: 2, limit: 1 })).toEqual([linked.id])
     await own.close()
+  })
+
+  it('bot of any account is shown with its account, and a chat, and unknown ids are 404', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.appliedBot()
+    const { bot, chat } = contract.platform
+    const {
+      one_time_token: _,
+      profile: _p,
+      webhook: _w,
+      command_menus: _c,
+      ...record
+    } = (await tenant.console(contract.bots.get, { botId })).data
+    const { accountId: account_id } = tenant
+    expect((await tenant.operator(bot, { botId })).data).toEqual({ ...record, account_id })
+    const started = await newChat(tenant, await tenant.itsBot())
+    expect((await tenant.operator(chat, { chatId: started.id })).data).toEqual(started)
+    expect((await tenant.operator(bot, { botId: 'bot_unknown' })).code).toBe('BOT_NOT_FOUND')
+    expect((await tenant.operator(chat, { chatId: 'chat_unknown' })).code).toBe('CHAT_NOT_FOUND')
   })
 
   it('template is shown with the name of its application, and unknown ids are 404', async () => {
