@@ -17,6 +17,7 @@ import {
   page,
   pageQuery,
   secret,
+  sortBy,
   text,
 } from '../fields.js'
 import { type Static, Type, withExample } from '../schema.js'
@@ -62,6 +63,9 @@ export const listedTemplate = Type.Object({
   applicationName: nullable(Type.String(), 'Coffee shop'),
 })
 export type ListedTemplate = Static<typeof listedTemplate>
+
+export const listedApplication = Type.Object({ ...application.properties, account_id: accountId })
+export type ListedApplication = Static<typeof listedApplication>
 
 export const listedBot = Type.Object({ ...bot.properties, account_id: accountId })
 export type ListedBot = Static<typeof listedBot>
@@ -180,7 +184,7 @@ export const platform = group('platform', {
   applications: get('/_platform/v1/applications', {
     summary: 'List the applications of all accounts',
     query: input(pageQuery),
-    output: page(application),
+    output: page(listedApplication),
   }),
 
   templates: get('/_platform/v1/templates', {
@@ -189,6 +193,7 @@ export const platform = group('platform', {
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
       application_id: Type.Optional(Type.String()),
+      sort: sortBy('created_at', 'external_template_id'),
     }),
     output: page(listedTemplate),
   }),

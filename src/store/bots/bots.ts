@@ -142,10 +142,10 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Bot>> {
 /** Lists the bots of all accounts, or of one application. */
 export function* listAll(filter: PageRequest & { readonly application_id?: string }): Op<Page<ListedBot>> {
   const { application_id: applicationId } = filter
-  const [where, params, at] =
-    applicationId === undefined ? ['true', [], 'created_at'] : ['application_id = $1', [applicationId], '+created_at']
+  const isSmall = applicationId !== undefined
+  const [where, params] = isSmall ? ['application_id = $1', [applicationId]] : ['true', []]
   const from = `bots where ${where}`
-  const { items, pagination } = yield* listPage<BotRow, BotRow>(from, params, filter, (row) => row, { at })
+  const { items, pagination } = yield* listPage<BotRow, BotRow>(from, params, filter, (row) => row, { isSmall })
   return { items: yield* interleave(...items.map(listed)), pagination }
 }
 

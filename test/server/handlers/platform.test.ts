@@ -79,6 +79,9 @@ describe('lists of the operator', () => {
       { id: template.id, issuedCount: 1, issueLimit: 5, applicationName: 'Shop' },
     ])
     expect((await one.operator(templates, { application_id: two.appId, status: 'active' })).data.items).toEqual([])
+    const names = all.items.map((it) => it.externalTemplateId).sort()
+    const byName = (await one.operator(templates, { sort: '-external_template_id' })).data.items
+    expect(byName.map((it) => it.externalTemplateId)).toEqual(names.toReversed())
     await own.close()
   })
 })

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { Failed } from '../components.js'
 import { makeCall } from '../make-call.js'
@@ -125,7 +125,8 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     // Above the fields, in sight, and read by a screen reader.
     if (!compact) requestAnimationFrame(() => result.current?.focus())
   }
-  useEffect(() => {
+  // Not after the frame: the user may type at once.
+  useLayoutEffect(() => {
     if (!opens) return
     if (isAtOnce(action)) void run()
     else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
@@ -137,6 +138,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   const button = (
     <button class="primary" aria-busy={busy}>
       {label}
+      {opens && isAtOnce(action) ? ' again' : ''}
     </button>
   )
   const results = (

@@ -36,8 +36,7 @@ function Item({ review: { kind, id, name, application_id, account_id, submitted_
       <h2>
         <a href={linkTo([`${kind}s`, id])}>{name}</a>{' '}
         <small>
-          {kind} of {application_id ? <Name kind="application" id={application_id} /> : account_id}, submitted{' '}
-          <Time at={submitted_at} />
+          {kind} of {application_id ? <Name id={application_id} /> : account_id}, submitted <Time at={submitted_at} />
         </small>
       </h2>
       <Loaded path={`/${kind}s/${encodeURIComponent(id)}`} view={values} />

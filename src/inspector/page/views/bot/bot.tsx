@@ -3,12 +3,13 @@ import type { Delivery } from '../../../../contract/webhook.js'
 import { Heading, Loaded } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { changesSomeBot, changesSomeChat } from '../../model/changes.js'
+import { updateRows } from '../../model/delivery-rows.js'
 import { linkTo, type ViewProps } from '../../router.js'
 import { Actions, decisionsOn } from '../actions.js'
+import { Axis } from '../axis.js'
 import { List } from '../list.js'
 import { AllMembers } from '../members.js'
 import { StateBadge } from '../state-badge.js'
-import { Deliveries } from './chat-path.js'
 import { chatColumns } from './chats.js'
 import { Webhook } from './webhook.js'
 
@@ -35,7 +36,11 @@ export function BotView({ params: { id = '' } }: ViewProps) {
           on={['clock']}
           about={({ owner }: Entry) => owner === id}
           view={({ items }: { readonly items: readonly Delivery[] }) =>
-            items.length > 0 ? <Deliveries items={items} /> : <p class="empty">None yet.</p>
+            items.length > 0 ? (
+              <Axis label="Latest deliveries" rows={items.flatMap((it) => updateRows(it))} newestFirst />
+            ) : (
+              <p class="empty">None yet.</p>
+            )
           }
         />
       </section>

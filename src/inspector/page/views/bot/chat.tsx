@@ -20,7 +20,7 @@ export function ChatView({ params: { id = '' } }: ViewProps) {
     return (
       <>
         <Heading more={chat.blocked && <Badge tone="bad">bot blocked</Badge>}>
-          {chat.user_id} and <Name kind="bot" id={chat.bot_id} />
+          {chat.user_id} and <Name id={chat.bot_id} />
         </Heading>
         <div class="pair chat">
           <section aria-label="Chat">

@@ -41,7 +41,7 @@ const starting = (bots: readonly Bot[], bot: string): Action => ({
 
 export const chatColumns: readonly Column<Chat>[] = [
   { head: 'User', cell: (it) => <a href={linkTo(['chats', it.id])}>{it.user_id}</a> },
-  { head: 'Bot', cell: (it) => <Name kind="bot" id={it.bot_id} /> },
+  { head: 'Bot', cell: (it) => <Name id={it.bot_id} /> },
   {
     head: 'State',
     cell: (it) => (it.blocked ? <Badge tone="bad">bot blocked</Badge> : <Badge tone="good">open</Badge>),
