@@ -6,7 +6,6 @@ import type { Entry } from '../../model/activity-log.js'
 import { chatRows, stepsOf } from '../../model/chat-path.js'
 import { log, logVersion } from '../../stream.js'
 import { Axis } from '../axis.js'
-import { Found } from '../found.js'
 
 interface ChatPathProps {
   readonly chat: Chat
@@ -20,32 +19,25 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
   return (
     <section>
       <h2>What it causes</h2>
-      <Found
-        list="bots"
-        id={bot}
+      <Loaded
+        path={`/bots/${encodeURIComponent(bot)}`}
+        about={({ type }: Entry) => type.startsWith('webhook.')}
         view={({ delivery_mode }: Bot) =>
-          delivery_mode === 'polling' ? (
-            <>
-              <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
-              {axisOf(steps, [])}
-            </>
+          delivery_mode === 'polling' && <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
+        }
+      />
+      <Loaded
+        path={`/deliveries?limit=20&chat_id=${encodeURIComponent(id)}`}
+        on={['clock']}
+        about={({ owner }: Entry) => owner === bot}
+        view={({ items }: { readonly items: readonly Delivery[] }) =>
+          steps.length + items.length === 0 ? (
+            <p class="empty">Send a message: its update, the delivery and the response of the receiver appear here.</p>
           ) : (
-            <Loaded
-              path={`/deliveries?limit=20&bot_id=${encodeURIComponent(bot)}`}
-              on={['clock']}
-              about={({ owner }: Entry) => owner === bot}
-              view={({ items }: { readonly items: readonly Delivery[] }) => axisOf(steps, items)}
-            />
+            <Axis label="Calls, updates and responses" rows={chatRows(steps, items)} newestFirst openNewest />
           )
         }
       />
     </section>
   )
 }
-
-const axisOf = (steps: readonly Entry[], deliveries: readonly Delivery[]) =>
-  steps.length + deliveries.length === 0 ? (
-    <p class="empty">Send a message: its update, the delivery and the response of the receiver appear here.</p>
-  ) : (
-    <Axis label="Calls, updates and responses" rows={chatRows(steps, deliveries)} newestFirst openNewest />
-  )
