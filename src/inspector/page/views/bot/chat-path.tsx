@@ -3,7 +3,9 @@ import type { Chat } from '../../../../contract/chats.js'
 import type { Delivery } from '../../../../contract/webhook.js'
 import { Loaded } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
+import { changesSomeBot } from '../../model/changes.js'
 import { chatRows, stepsOf } from '../../model/chat-path.js'
+import { linkTo } from '../../router.js'
 import { log, logVersion } from '../../stream.js'
 import { Axis } from '../axis.js'
 
@@ -21,9 +23,13 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
       <h2>What it causes</h2>
       <Loaded
         path={`/bots/${encodeURIComponent(bot)}`}
-        about={({ type }: Entry) => type.startsWith('webhook.')}
+        about={changesSomeBot}
         view={({ delivery_mode }: Bot) =>
-          delivery_mode === 'polling' && <p class="quiet">The bot has no webhook: it gets its updates when it polls.</p>
+          delivery_mode === 'polling' && (
+            <p class="quiet">
+              The bot has no webhook: it gets its updates when it polls. <a href={linkTo(['bots', bot])}>Set one</a>
+            </p>
+          )
         }
       />
       <Loaded

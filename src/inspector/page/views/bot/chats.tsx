@@ -1,7 +1,7 @@
 import type { Bot } from '../../../../contract/bots.js'
 import type { Chat } from '../../../../contract/chats.js'
 import { Badge, type Column, Heading, Loaded, Time } from '../../components.js'
-import type { Entry } from '../../model/activity-log.js'
+import { changesSomeChat } from '../../model/changes.js'
 import { Name } from '../../name.js'
 import { linkTo, type ViewProps, visit } from '../../router.js'
 import { type Action, ActionForm } from '../actions.js'
@@ -21,7 +21,7 @@ export function ChatsView({ query }: ViewProps) {
     <article>
       <Heading>Chats</Heading>
       <Loaded path="/bots?limit=100" on={['reviews']} view={start} />
-      <List name="chats" query={query} columns={chatColumns} about={({ type }: Entry) => type === 'my_chat_member'} />
+      <List name="chats" query={query} columns={chatColumns} about={changesSomeChat} />
     </article>
   )
 }
