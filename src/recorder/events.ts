@@ -1,7 +1,7 @@
-import { type Endpoint, membersOf } from '../contract/endpoint.js'
+import { type CredentialKind, type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { Unique } from '../contract/fields.js'
 import { endpointOf, endpoints } from '../contract/index.js'
-import type { ActivityLine, CapturedExchange } from '../contract/platform/activity.js'
+import type { ActivityLine, CapturedExchange, RequestLogEntry } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
 import { isOpenEndpoint } from '../contract/secure.js'
@@ -150,7 +150,7 @@ function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }
     method,
     caller: route?.caller ?? 'token',
     input,
-    credential: header('authorization') ?? (request.by_operator ? nameOf(String(request.application_id)) : null),
+    credential: header('authorization') ?? (request.by_operator ? nameOf(actedFor(request, route?.caller)) : null),
     // The quoted form is the same key.
     key: header('idempotency-key')?.replace(/^"(.*)"$/, '$1'),
     code,
@@ -163,6 +163,10 @@ function callOf({ request, exchange }: Extract<ActivityLine, { kind: 'request' }
     ...received(exchange, fault),
   }
 }
+
+/** Id of the caller in whose place the operator made a call. */
+const actedFor = (request: RequestLogEntry, caller: CredentialKind | undefined) =>
+  String({ bot: request.bot_id, jwt: request.account_id }[String(caller)] ?? request.application_id)
 
 /** Maximum number of values in the input of a step, whose lines are written in one piece. */
 const VALUES_MAX = 1_000

@@ -147,7 +147,7 @@ class Preparing {
     } else if (caller === 'token' && applicationId !== null) {
       if (name === nameOf(applicationId)) this.record(applicationId)
       else this.#token(name, applicationId)
-    } else if (caller === 'bot' && botId !== null && this.#existing.has(botId)) {
+    } else if (caller === 'bot' && botId !== null && this.#existing.has(botId) && !this.later.has(botId)) {
       this.#done.add(name)
       this.record(botId)
       this.#add('bots.get', { botId }, { one_time_token: name })

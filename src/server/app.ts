@@ -54,10 +54,10 @@ export interface AppEvents {
 
 /** Builds a server with all routes, which does not listen yet. */
 export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
-  const callAs: CallAs = async (carrier, applicationId, request) => {
+  const callAs: CallAs = async (carrier, as, request) => {
     const text = JSON.stringify(request.body) ?? ''
     const plaintext = { text, textBytes: Buffer.byteLength(text), origin: '' }
-    const exchange = innerExchange(deps.newId('req'), carrier, request, plaintext, applicationId)
+    const exchange = innerExchange(deps.newId('req'), carrier, request, plaintext, as)
     const { status } = await respondInside(exchange)
     return { captured: capturedCall(exchange, status), code: exchange.failureCode }
   }

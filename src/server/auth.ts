@@ -3,7 +3,7 @@ import { type CredentialKind, type Endpoint, isRuntime } from '../contract/endpo
 import { type Refusal, refuse } from '../contract/errors.js'
 import { platformActivity } from '../contract/platform/activity.js'
 import { OPERATOR_CALLER, refuseForApplication, refuseRuntimeCall } from '../domain/application.js'
-import { refuseBotCall } from '../domain/bot/caller.js'
+import { type BotCallerRow, refuseBotCall } from '../domain/bot/caller.js'
 import { hashToken, isWellFormedToken, tokenKind, tokenPrefixOf } from '../domain/tokens.js'
 import { platformHeaders } from '../inspector/assets.js'
 import { isPlatformPath, type PageRequest } from '../inspector/inspector.js'
@@ -11,7 +11,7 @@ import * as apps from '../store/apps.js'
 import * as bots from '../store/bots/bots.js'
 import * as tokens from '../store/tokens.js'
 import type { Deps } from './deps.js'
-import { type ApiCall, type Caller, headerValues } from './http/api-call.js'
+import { type ActingFor, type ApiCall, type Caller, headerValues } from './http/api-call.js'
 
 const OPERATOR: Caller = {
   kind: 'operator',
@@ -47,7 +47,7 @@ export function authenticate(
   endpoint: Endpoint,
   exchange: ApiCall,
 ): Caller | Refusal | Promise<Caller | Refusal> {
-  if (exchange.actingFor !== null && endpoint.caller === 'token') return byOperator(deps, exchange.actingFor)
+  if (exchange.actingFor?.kind === endpoint.caller) return byOperator(deps, endpoint, exchange, exchange.actingFor)
   if (deps.secure.required && exchange.inner === null && isRuntime(endpoint)) {
     return refuse('SECURE_TRANSPORT_REQUIRED')
   }
@@ -87,12 +87,24 @@ async function byJwt(deps: Deps, value: string): Promise<Caller | Refusal> {
   return verified.ok ? { ...OPERATOR, kind: 'jwt', accountId: verified.accountId } : verified
 }
 
-/** The operator as an application, with all scopes. No policy on encryption and origins applies within a process. */
-async function byOperator({ store }: Deps, applicationId: string): Promise<Caller | Refusal> {
-  const row = await store.read(() => apps.find(applicationId))
+/** The operator in place of another caller. No policy on encryption and origins applies within a process. */
+async function byOperator(
+  deps: Deps,
+  endpoint: Endpoint,
+  exchange: ApiCall,
+  { kind, id }: ActingFor,
+): Promise<Caller | Refusal> {
+  if (kind === 'jwt') return { ...OPERATOR, kind, accountId: id }
+  if (kind === 'bot') {
+    exchange.botId = id
+    const row = await deps.store.read(() => bots.callerById(id))
+    const refusal = refuseBotCall(row, endpoint)
+    return refusal ?? botCaller(row as BotCallerRow, '', OPERATOR_CALLER)
+  }
+  const row = await deps.store.read(() => apps.find(id))
   if (row === undefined) return refuse('TOKEN_INVALID')
   const refusal = refuseForApplication({ ...row, secure_transport: 'optional' }, null)
-  return refusal ?? { ...OPERATOR, kind: 'token', accountId: row.account_id, applicationId }
+  return refusal ?? { ...OPERATOR, kind, accountId: row.account_id, applicationId: id }
 }
 
 async function byToken(deps: Deps, endpoint: Endpoint, exchange: ApiCall, value: string): Promise<Caller | Refusal> {
@@ -112,10 +124,13 @@ async function byBotToken(deps: Deps, endpoint: Endpoint, exchange: ApiCall, val
   exchange.botId = row?.bot_id ?? null
   const refusal = refuseBotCall(row, endpoint, exchange.inner?.origin ?? null)
   if (refusal !== null) return refusal
-  const { account_id: accountId, application_id: applicationId, bot_id: botId } = row as NonNullable<typeof row>
-  const calledBy = tokenPrefixOf(value)
-  return { kind: 'bot', accountId, applicationId: applicationId ?? '', tokenId: hash, botId, calledBy }
+  return botCaller(row as BotCallerRow, hash, tokenPrefixOf(value))
 }
+
+const botCaller = (row: BotCallerRow, tokenId: string, calledBy: string): Caller => ({
+  ...{ kind: 'bot', accountId: row.account_id, applicationId: row.application_id ?? '', botId: row.bot_id },
+  ...{ tokenId, calledBy },
+})
 
 /** Refuses a request below /_platform for another name or from another site (rules/operator.md#page-requests). */
 export function refuseForeignRequest({ inspector }: Pick<Deps, 'inspector'>, exchange: ApiCall): Refusal | undefined {

@@ -202,10 +202,10 @@ function callOf(exchange: ApiCall, idempotencyKey: IdempotencyKey | undefined, c
   return {
     caller,
     facts: { applicationId: caller?.applicationId, calledBy: caller?.calledBy, requestId, idempotencyKey },
-    isHead: exchange.method === 'HEAD',
-    isInner: exchange.inner !== null,
+    hidesSecrets: exchange.method === 'HEAD' || exchange.actingFor !== null,
+    isInner: exchange.inner !== null && exchange.actingFor === null,
     gone: () => goneSignal(exchange.carrier),
-    callAs: (applicationId, request) => callAs(exchange.carrier, applicationId, request),
+    callAs: (as, request) => callAs(exchange.carrier, as, request),
   } as Call<Endpoint>
 }
 

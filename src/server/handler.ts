@@ -7,7 +7,7 @@ import type { IdempotencyKey } from '../domain/idempotency.js'
 import type { InnerRequest } from '../secure/inner-request.js'
 import type { Op } from '../store/operation.js'
 import type { Deps } from './deps.js'
-import type { Caller, Carrier } from './http/api-call.js'
+import type { ActingFor, Caller, Carrier } from './http/api-call.js'
 import type { CapturedCall } from './observe/exchange.js'
 
 /** A success; `status` defaults to the endpoint's status. */
@@ -46,19 +46,19 @@ export interface CallFacts<E extends Endpoint> extends Pick<Caller, 'application
 export interface Call<E extends Endpoint> {
   readonly caller: Caller
   readonly facts: CallFacts<E>
-  /** True for HEAD, whose response has no body: the handler must not return a secret that is shown once. */
-  readonly isHead: boolean
+  /** True if nobody could read a secret in the response, so that none may be created: HEAD, or a call of the operator. */
+  readonly hidesSecrets: boolean
   /** True for a call that the server decrypted from an envelope. */
   readonly isInner: boolean
   /** Returns a signal that aborts when the client disconnects before the response; for calls that wait. */
   gone(): AbortSignal
-  /** Makes a call inside this one, as an application; for the operator only. */
-  callAs(applicationId: string, request: InnerRequest): ReturnType<CallAs>
+  /** Makes a call inside this one, in place of another caller; for the operator only. */
+  callAs(as: ActingFor, request: InnerRequest): ReturnType<CallAs>
 }
 
 export type CallAs = (
   carrier: Carrier,
-  applicationId: string,
+  as: ActingFor,
   request: InnerRequest,
 ) => Promise<{ readonly captured: CapturedCall; readonly code: FailureCode | null }>
 

@@ -1,24 +1,43 @@
-import { botToken } from '../bots.js'
-import { group, post } from '../endpoint.js'
+import { apps } from '../apps.js'
+import { bots, botToken } from '../bots.js'
+import { type CredentialKind, type Endpoint, group, post } from '../endpoint.js'
 import { ids, input, nullable, oneOf, requestId, secret } from '../fields.js'
 import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { templates } from '../templates.js'
-import { createdToken } from '../tokens.js'
+import { createdToken, tokens } from '../tokens.js'
 import { credential, credentials, vouchers } from '../vouchers.js'
+import { webhook } from '../webhook.js'
+import { accountParams } from './platform.js'
 
-// The operator acts for an application or a developer (rules/operator.md#acting-for-an-application).
+// The operator acts for an application, a bot or an account (rules/operator.md#acting-for-others).
 
-/** Calls of an application token. */
-export const applicationCalls = [...Object.values(vouchers), ...Object.values(templates)] as const
-type ApplicationCall = (typeof applicationCalls)[number]['id']
-const callIds = applicationCalls.map((it) => it.id) as [ApplicationCall, ...ApplicationCall[]]
+/** Calls that only make a token: the operator does not get to see it, so nobody could use it. */
+const tokenMakers = ['tokens.create', 'bots.regenerateToken'] as const
+
+type CallOf<Group, Kind> = Exclude<Extract<Group[keyof Group], { caller: Kind }>, { id: (typeof tokenMakers)[number] }>
+type ActingCall<Kind> =
+  | CallOf<typeof apps, Kind>
+  | CallOf<typeof tokens, Kind>
+  | CallOf<typeof templates, Kind>
+  | CallOf<typeof vouchers, Kind>
+  | CallOf<typeof bots, Kind>
+  | CallOf<typeof webhook, Kind>
+
+/** Returns the calls that the operator can make in place of a caller with this kind of credential. */
+export const actingCalls = <Kind extends CredentialKind>(kind: Kind) =>
+  [apps, tokens, templates, vouchers, bots, webhook]
+    .flatMap((it): Endpoint[] => Object.values(it))
+    .filter(({ caller, id }) => caller === kind && !tokenMakers.some((it) => it === id)) as unknown as [
+    ActingCall<Kind>,
+    ...ActingCall<Kind>[],
+  ]
 
 const openObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
 const redeem = { endpoint: 'vouchers.redeem', voucher_id: exampleOf(ids.voucherId), input: { reference: 'till-4' } }
 const REFUSED = 'VOUCHER_ALREADY_REDEEMED'
 
-/** A call that the operator made as an application, with secrets replaced by HIDDEN. */
+/** A call that the operator made in place of another caller, with secrets replaced by HIDDEN. */
 const madeCall = Type.Object({
   status: Type.Integer({ example: 409 }),
   code: nullable(Type.String({ description: 'failure code', example: REFUSED })),
@@ -31,6 +50,17 @@ const madeCall = Type.Object({
   }),
 })
 export type MadeCall = Static<typeof madeCall>
+
+/** Members of a call in place of a caller with this kind of credential. */
+const callMembers = <Kind extends CredentialKind>(kind: Kind) => ({
+  endpoint: oneOf(actingCalls(kind).map((it) => it.id) as [ActingCall<Kind>['id'], ...ActingCall<Kind>['id'][]]),
+  input: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'members of path, query and body by their names',
+  }),
+  idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
+})
 
 /** Maximum length of a body with a seed. */
 const SEED_BYTES_MAX = 1_048_576
@@ -65,19 +95,30 @@ export const platformActing = group('platform', {
     unlisted: true,
     body: input(
       {
-        endpoint: oneOf(callIds),
-        input: Type.Unsafe<Record<string, unknown>>({
-          type: 'object',
-          additionalProperties: true,
-          description: 'members of path, query and body by their names',
-        }),
-        idempotency_key: Type.Optional(Type.String({ description: 'made if absent' })),
+        ...callMembers('token'),
         voucher_id: Type.Optional(Type.String({ description: 'instead of the credential in input' })),
       },
       { example: { ...redeem, idempotency_key: 'order-1001-redeem' } },
     ),
     output: madeCall,
     failures: ['SERVER_NOT_LOOPBACK', 'APPLICATION_NOT_FOUND', 'VOUCHER_NOT_FOUND'],
+  }),
+
+  callAsBot: post('/_platform/v1/bots/:botId/calls', {
+    summary: 'Make one call as a bot, without its token',
+    unlisted: true,
+    body: input(callMembers('bot'), { example: { endpoint: 'webhook.info', input: {} } }),
+    output: madeCall,
+    failures: ['SERVER_NOT_LOOPBACK', 'BOT_NOT_FOUND'],
+  }),
+
+  callAsAccount: post('/_platform/v1/accounts/:accountId/calls', {
+    summary: 'Make one console call as an account, without a JWT',
+    unlisted: true,
+    params: accountParams,
+    body: input(callMembers('jwt'), { example: { endpoint: 'apps.list', input: {} } }),
+    output: madeCall,
+    failures: ['SERVER_NOT_LOOPBACK'],
   }),
 
   showCredentials: post('/_platform/v1/vouchers/:voucherId/credentials', {

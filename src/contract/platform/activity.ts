@@ -29,7 +29,7 @@ export const requestLogEntry = Type.Object({
   duration_ms: Type.Number({ example: 3.2 }),
   account_id: Type.Optional(Type.String({ description: 'account of an account JWT' })),
   bot_id: Type.Optional(Type.String({ description: 'bot whose token the call has, even if it was refused' })),
-  by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator as an application' })),
+  by_operator: Type.Optional(Type.Boolean({ description: 'true for a call of the operator in place of its caller' })),
   fault: plantedFault('planted fault that affected the call'),
 })
 export type RequestLogEntry = Static<typeof requestLogEntry>
@@ -157,7 +157,7 @@ export const platformActivity = group('platform', {
   }),
 
   recordScenario: post('/_platform/v1/recordings', {
-    summary: 'Turn the activity that the server still has into a scenario file',
+    summary: 'Turn the activity that the server still has into a scenario file or a test',
     unlisted: true,
     repeatable: true,
     body: input({
@@ -169,14 +169,15 @@ export const platformActivity = group('platform', {
           example: [exampleOf(requestId)],
         }),
       ),
+      format: Type.Optional(oneOf(['scenario', 'test'])),
     }),
     bodyOptional: true,
     bodyBytesMax: RECORDING_BYTES_MAX,
     verbatim: true,
     output: Type.Object({
       text: nullable(
-        Type.String({ description: 'the file, YAML; null if no step was recorded' }),
-        'name: Recorded at 2027-01-31 12:00\nsteps:\n  - call: apps.list\n    expect: { status: 200 }\n',
+        Type.String({ description: 'the file, YAML or a test for node:test; null if no step was recorded' }),
+        'name: Recorded at 2027-01-31 12:00\nserver: { own: true }\nsteps:\n  - call: apps.list\n    expect: { status: 200 }\n',
       ),
       steps: Type.Integer({ example: 1 }),
       remarks: Type.Array(Type.String(), { description: 'what no step can repeat; comments of the file' }),

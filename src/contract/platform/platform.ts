@@ -17,12 +17,13 @@ import {
   page,
   pageQuery,
   secret,
+  sortBy,
   text,
 } from '../fields.js'
 import { type Static, Type, withExample } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
 import { allowedUpdates, update } from '../updates.js'
-import { secretToken } from '../webhook.js'
+import { secretToken, webhookSettings } from '../webhook.js'
 
 // The operator API: not part of the specification, and absent unless switched on (rules/operator.md#operator-api).
 
@@ -62,6 +63,28 @@ export const listedTemplate = Type.Object({
   applicationName: nullable(Type.String(), 'Coffee shop'),
 })
 export type ListedTemplate = Static<typeof listedTemplate>
+
+export const listedApplication = Type.Object({ ...application.properties, account_id: accountId })
+export type ListedApplication = Static<typeof listedApplication>
+
+export const listedBot = Type.Object({ ...bot.properties, account_id: accountId })
+export type ListedBot = Static<typeof listedBot>
+
+export const shownBot = Type.Object({
+  ...listedBot.properties,
+  webhook_url: nullable(webhookSettings.properties.url),
+  allowed_updates: webhookSettings.properties.allowed_updates,
+})
+export type ShownBot = Static<typeof shownBot>
+
+/** Path parameter with an account, for which the server keeps no record. */
+export const accountParams = Type.Object({
+  accountId: Type.String({
+    pattern: '^[A-Za-z0-9._-]{1,64}$',
+    'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -',
+    example: 'acme',
+  }),
+})
 
 export const totals = Type.Object({
   until: instantAt('2026-11-21T12:00:00.000Z'),
@@ -107,13 +130,7 @@ export type SecureKey = Static<typeof secureKey>
 export const platform = group('platform', {
   issueAccountToken: post('/_platform/v1/accounts/:accountId/token', {
     summary: 'Make an account JWT',
-    params: Type.Object({
-      accountId: Type.String({
-        pattern: '^[A-Za-z0-9._-]{1,64}$',
-        'x-expected': '1 to 64 of A-Z a-z 0-9 . _ -',
-        example: 'acme',
-      }),
-    }),
+    params: accountParams,
     body: input({ expires_in_seconds: Type.Optional(Type.Integer({ minimum: 60, maximum: 31_536_000 }), 3600) }),
     bodyOptional: true,
     output: Type.Object({
@@ -167,7 +184,7 @@ export const platform = group('platform', {
   applications: get('/_platform/v1/applications', {
     summary: 'List the applications of all accounts',
     query: input(pageQuery),
-    output: page(application),
+    output: page(listedApplication),
   }),
 
   templates: get('/_platform/v1/templates', {
@@ -176,6 +193,7 @@ export const platform = group('platform', {
       ...pageQuery,
       status: Type.Optional(oneOf(templateStatuses)),
       application_id: Type.Optional(Type.String()),
+      sort: sortBy('created_at', 'external_template_id'),
     }),
     output: page(listedTemplate),
   }),
@@ -189,7 +207,13 @@ export const platform = group('platform', {
   bots: get('/_platform/v1/bots', {
     summary: 'List the bots of all accounts',
     query: input({ ...pageQuery, application_id: Type.Optional(Type.String()) }),
-    output: page(bot),
+    output: page(listedBot),
+  }),
+
+  bot: get('/_platform/v1/bots/:botId', {
+    summary: 'Show a bot of any account',
+    output: shownBot,
+    failures: ['BOT_NOT_FOUND'],
   }),
 
   totals: get('/_platform/v1/totals', {
@@ -302,6 +326,8 @@ export const platform = group('platform', {
     query: input({ ...pageQuery, bot_id: Type.Optional(Type.String()), user_id: Type.Optional(machineId(128)) }),
     output: page(chat),
   }),
+
+  chat: get('/_platform/v1/chats/:chatId', { ...overChat, summary: 'Show a chat' }),
 
   messages: get('/_platform/v1/chats/:chatId/messages', {
     summary: 'Read a chat as its user, oldest message first',

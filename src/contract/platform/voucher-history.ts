@@ -11,6 +11,7 @@ import {
   page,
   pageQuery,
   requestId,
+  sortBy,
 } from '../fields.js'
 import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { updateTypes } from '../updates.js'
@@ -45,7 +46,7 @@ export const voucherEvent = Type.Object({
   token_id: nullable(withExample(Type.String({ description: 'application token' }), exampleOf(ids.tokenId))),
   token_name: nullable(Type.String(), 'till'),
   token_prefix: nullable(Type.String({ description: 'of the application token or bot token' }), 'sop_EXAM'),
-  by_operator: Type.Boolean({ description: 'true if the operator called as the application, or saw the code' }),
+  by_operator: Type.Boolean({ description: 'true if the operator made the call, or saw the code' }),
   bot_id: nullable(Type.String({ description: 'the bot that called' })),
   redemption_id: nullable(Type.String()),
   reference: nullable(Type.String({ description: 'of a redemption' })),
@@ -88,6 +89,7 @@ export const platformVouchers = group('platform', {
       external_issue_id: Type.Optional(machineId(128)),
       status: Type.Optional(oneOf(voucherStatuses)),
       since: Type.Optional(instantInput),
+      sort: sortBy('issued_at', 'recipient_user_id', 'external_issue_id'),
     }),
     output: page(voucher),
   }),

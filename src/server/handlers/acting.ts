@@ -1,54 +1,88 @@
 import { credentialTypes, type Endpoint, membersOf, pathParameters } from '../../contract/endpoint.js'
 import type { ValidationIssue } from '../../contract/envelope.js'
-import { refuse } from '../../contract/errors.js'
-import { applicationCalls } from '../../contract/platform/acting.js'
+import { type FailureCode, type Refusal, refuse } from '../../contract/errors.js'
+import { actingCalls, type MadeCall } from '../../contract/platform/acting.js'
 import type { InnerRequest } from '../../secure/inner-request.js'
 import * as apps from '../../store/apps.js'
+import { callerById } from '../../store/bots/bots.js'
 import { find } from '../../store/find.js'
+import type { Op } from '../../store/operation.js'
 import { plant } from '../../store/seed.js'
 import * as voucherHistory from '../../store/voucher-history.js'
 import { mapTexts, parseJson } from '../../values/json.js'
-import { invalid, type MakeSome } from '../handler.js'
+import { type Call, invalid, type MakeSome } from '../handler.js'
+import type { ActingFor } from '../http/api-call.js'
 import { exchangeOf } from '../observe/exchange.js'
 import { exampleSeed } from '../seed/example.js'
 import { seedRows } from '../seed/plant.js'
 import type { Seed } from '../seed/schema.js'
 import { hashCredential, shown } from './vouchers.js'
 
-/** Calls of the operator for an application or a developer (rules/operator.md#acting-for-an-application). */
+interface GivenCall {
+  readonly endpoint: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly idempotency_key?: string
+  readonly voucher_id?: string
+}
+
+/** Calls of the operator in place of applications, bots and accounts (rules/operator.md#acting-for-others). */
 export const actingHandlers = ((deps) => {
   const { store, keys, newId, gate, isLoopback, clock, faults, activity } = deps
   const refuseAccess = () => (isLoopback ? null : refuse('SERVER_NOT_LOOPBACK'))
+
+  /**
+   * Makes a call in place of another caller. The call enters the gate, and this one does not: if both did, a reset
+   * between them would wait for a call that waits for it.
+   * @param find refuses an unknown caller, or returns further members of the input
+   */
+  const make = async <Code extends FailureCode>(
+    as: ActingFor,
+    { endpoint: id, input, idempotency_key: givenKey, voucher_id: voucherId }: GivenCall,
+    callAs: Call<Endpoint>['callAs'],
+    find: () => Op<Refusal<Code> | { readonly credential?: unknown }>,
+  ) => {
+    const refusal = refuseAccess()
+    if (refusal !== null) return refusal
+    const endpoint = actingCalls(as.kind).find((it) => it.id === id) as Endpoint
+    const issue = issueOf(endpoint, input, voucherId)
+    if (issue !== undefined) return invalid(issue)
+    const found = await gate.run(() => store.read(find))
+    if ('ok' in found) return found
+    const key = givenKey ?? (endpoint.idempotent ? newId('req') : undefined)
+    const { captured, code } = await callAs(as, requestOf(endpoint, { ...input, ...found }, key))
+    const { request, response } = exchangeOf(captured)
+    const { method, url } = request
+    const sent = { method, url, idempotency_key: key ?? null, body: jsonOf(request.body) }
+    const data: MadeCall = { status: captured.status as number, code, body: jsonOf(response?.body), request: sent }
+    return { ok: true as const, data }
+  }
   return {
     callAsApp: {
-      // The inner call enters the gate: if both did, a reset between them would wait for a call that waits for it.
       bypassesGate: true,
-      handle: async ({ appId, endpoint: id, input, idempotency_key: givenKey, voucher_id: voucherId }, { callAs }) => {
-        const refusal = refuseAccess()
-        if (refusal !== null) return refusal
-        const endpoint = applicationCalls.find((it) => it.id === id) as Endpoint
-        const issue = issueOf(endpoint, input, voucherId)
-        if (issue !== undefined) return invalid(issue)
-        const found = await gate.run(() =>
-          store.read(function* () {
-            if ((yield* apps.find(appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
-            if (voucherId === undefined) return undefined
-            const voucher = yield* voucherHistory.credentials(voucherId, keys)
-            return 'ok' in voucher || voucher.applicationId === appId ? voucher : refuse('VOUCHER_NOT_FOUND')
-          }),
-        )
-        if (found !== undefined && 'ok' in found) return found
-        const key = givenKey ?? (endpoint.idempotent ? newId('req') : undefined)
-        const whole = found === undefined ? input : { ...input, credential: found.credentials[0] }
-        const { captured, code } = await callAs(appId, requestOf(endpoint, whole, key))
-        const { request, response } = exchangeOf(captured)
-        const { method, url } = request
-        const sent = { method, url, idempotency_key: key ?? null, body: jsonOf(request.body) }
-        return {
-          ok: true,
-          data: { status: captured.status as number, code, body: jsonOf(response?.body), request: sent },
-        }
-      },
+      handle: ({ appId, ...given }, { callAs }) =>
+        make<'APPLICATION_NOT_FOUND' | 'VOUCHER_NOT_FOUND'>({ kind: 'token', id: appId }, given, callAs, function* () {
+          if ((yield* apps.find(appId)) === undefined) return refuse('APPLICATION_NOT_FOUND')
+          if (given.voucher_id === undefined) return {}
+          const voucher = yield* voucherHistory.credentials(given.voucher_id, keys)
+          if ('ok' in voucher) return voucher
+          return voucher.applicationId === appId ? { credential: voucher.credentials[0] } : refuse('VOUCHER_NOT_FOUND')
+        }),
+    },
+
+    callAsBot: {
+      bypassesGate: true,
+      handle: ({ botId, ...given }, { callAs }) =>
+        make<'BOT_NOT_FOUND'>({ kind: 'bot', id: botId }, given, callAs, function* () {
+          return (yield* callerById(botId)) === undefined ? refuse('BOT_NOT_FOUND') : {}
+        }),
+    },
+
+    callAsAccount: {
+      bypassesGate: true,
+      handle: ({ accountId, ...given }, { callAs }) =>
+        make<never>({ kind: 'jwt', id: accountId }, given, callAs, function* () {
+          return {}
+        }),
     },
 
     showCredentials: async ({ voucherId }) => {

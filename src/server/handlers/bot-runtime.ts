@@ -78,7 +78,7 @@ async function respondToPoll(
   openPoll: OpenPoll | null,
   poll: Poll,
   { offset, limit = LIMIT_DEFAULT, timeout = 0, allowed_updates: allowedUpdates }: GetUpdatesInput,
-  { caller: { botId, tokenId: tokenHash }, gone }: Call<GetUpdates>,
+  { caller: { botId, tokenId }, gone }: Call<GetUpdates>,
 ): Promise<Reply<GetUpdates>> {
   const { scope } = contract.bots.updates
   const deadline = performance.now() + timeout * 1000
@@ -96,7 +96,7 @@ async function respondToPoll(
   const recheck = (after: number) =>
     store.read(function* () {
       if (holds && !(yield* holdsPoll(openPoll))) return 'superseded' as const
-      return yield* updates.recheckPoll({ ...read, tokenHash, scope, after, now: clock.now() })
+      return yield* updates.recheckPoll({ ...read, tokenId, scope, after, now: clock.now() })
     })
   try {
     return await replyWithin({ deadline, left }, poll, found, recheck)

@@ -46,9 +46,9 @@ export const botConsoleHandlers = (({ clock, random, newId, autoApprove, botCall
 
   list: (page, { caller }) => read(() => bots.list(caller.accountId, page)),
 
-  get: async ({ botId }, { caller, isHead }) => {
+  get: async ({ botId }, { caller, hidesSecrets }) => {
     const found = await read(() => bots.get(caller.accountId, botId))
-    if (!found.ok || !bots.needsFirstToken(found.data) || isHead) return found
+    if (!found.ok || !bots.needsFirstToken(found.data) || hidesSecrets) return found
     const token = makeToken('sbot_', random)
     return write(() => bots.showToken(caller.accountId, botId, token, clock.now()))
   },

@@ -60,6 +60,7 @@ export const platformHandlers = ((deps, { read, write }) => {
     templates: (filter) => read(() => templates.listAll(filter)),
     template: ({ templateId }) => read(() => templates.show(templateId)),
     bots: (filter) => read(() => bots.listAll(filter)),
+    bot: ({ botId }) => read(() => bots.show(botId)),
     totals: async ({ from, seconds: given, until, buckets = TOTALS_BUCKETS, template_id: templateId }) => {
       const end = until === undefined ? clock.now() : parseInstant(until)
       if (end === null) return invalid({ pointer: '/until', code: 'format', message: 'is not a time that exists' })
@@ -96,6 +97,7 @@ export const platformHandlers = ((deps, { read, write }) => {
       return write(() => chats.start(call))
     },
     chats: (filter) => read(() => chats.list(filter)),
+    chat: ({ chatId }) => read(() => chats.show(chatId)),
     messages: ({ chatId, ...page }) => read(() => chats.messages(chatId, page, keys)),
     sendAsUser: ({ chatId, text }) => write(() => chats.sendAsUser({ chatId, text, now: clock.now() }, newDeliveryId)),
     blockChat: (input) => setBlocked(input, true),

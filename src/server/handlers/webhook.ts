@@ -14,6 +14,7 @@ import type { Op } from '../../store/operation.js'
 import { type CheckedUrl, checkAllowedIp, checkUrl, resolve } from '../delivery/guard.js'
 import type { Deps } from '../deps.js'
 import { invalid, type MakeHandlers, type MakeSome, replyOf } from '../handler.js'
+import type { Caller } from '../http/api-call.js'
 
 const SECRET_BYTES = 32
 
@@ -26,8 +27,8 @@ export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) 
     set: async ({ botId, ...input }, { caller }) =>
       replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
 
-    setByBot: async (input, { caller: { botId, tokenId } }) =>
-      replyOf(await setWebhook(deps, botId, input, () => recheckCaller(tokenId))),
+    setByBot: async (input, { caller }) =>
+      replyOf(await setWebhook(deps, caller.botId, input, () => recheckCaller(caller))),
 
     delete: ({ botId, drop_pending_updates: drop = false }, { caller }) =>
       write(function* () {
@@ -82,8 +83,8 @@ function* isPolledNow(polls: Deps['polls'], botId: string): Op<boolean> {
 }
 
 /** Checks the bot's token again: the owner may have replaced a stolen token during the DNS look-up. Null if valid. */
-function* recheckCaller(tokenHash: string): Op<ReturnType<typeof refuseBotCall>> {
-  return refuseBotCall(yield* bots.callerByHash(tokenHash), contract.webhook.setByBot)
+function* recheckCaller(caller: Caller): Op<ReturnType<typeof refuseBotCall>> {
+  return refuseBotCall(yield* bots.callerAgain(caller), contract.webhook.setByBot)
 }
 
 /**

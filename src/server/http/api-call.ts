@@ -68,6 +68,12 @@ export interface Caller {
   readonly calledBy: string
 }
 
+/** The caller in whose place the operator makes a call without a credential: id of the application, bot or account. */
+export interface ActingFor {
+  readonly kind: Exclude<CredentialKind, 'operator'>
+  readonly id: string
+}
+
 /** One API call: request, caller, route, response headers, and data for the log. */
 export interface ApiCall {
   readonly id: string
@@ -82,8 +88,8 @@ export interface ApiCall {
   readonly carrier: Carrier
   /** Null for a call in plain text. Unlike a header, a client cannot forge this. */
   readonly inner: InnerCall | null
-  /** Application for which the operator makes the call, without its credential; null for every call of a client. */
-  readonly actingFor: string | null
+  /** Null for every call of a client. Unlike a header, a client cannot forge this. */
+  readonly actingFor: ActingFor | null
   readonly startedAt: number
 
   /** Null for a path or method without a route. */
@@ -116,7 +122,7 @@ function newExchange(
   { method, url, headers, rawHeaders }: Pick<ApiCall, 'method' | 'url' | 'headers' | 'rawHeaders'>,
   carrier: Carrier,
   inner: InnerCall | null,
-  actingFor: string | null,
+  actingFor: ActingFor | null,
 ): ApiCall {
   // One literal with all members: spreading defaults into it took 4 us.
   return {
@@ -154,14 +160,14 @@ export function plainExchange(id: string, request: IncomingMessage, response: Se
 
 /**
  * Creates the exchange of a request that another request carries: decrypted, with the id of the envelope's exchange, or
- * of the operator, for an application.
+ * of the operator in place of another caller.
  */
 export function innerExchange(
   id: string,
   carrier: Carrier,
   { method, path, query, headers, body }: InnerRequest,
   plaintext: Omit<InnerCall, 'body'>,
-  actingFor: string | null = null,
+  actingFor: ActingFor | null = null,
 ): ApiCall {
   const url = query.length === 0 ? path : `${path}?${new URLSearchParams(query as [string, string][])}`
   const rawHeaders: string[] = []

@@ -72,7 +72,7 @@ export interface CompletedRequest {
   /** Null for an unknown path. */
   readonly route: { readonly endpoint: Pick<Endpoint, 'id' | 'path'> } | null
   readonly caller: { readonly kind: string; readonly accountId: string; readonly applicationId: string } | null
-  readonly actingFor?: string | null
+  readonly actingFor?: { readonly kind: string; readonly id: string } | null
   readonly botId: string | null
   readonly failureCode: FailureCode | null
   readonly voucher: VoucherCall | null
@@ -125,6 +125,7 @@ export function voucherCallOf(
 
 /** Converts a request that has just ended to a log entry. @param now milliseconds since 1970 */
 export function entryOf(ended: CompletedRequest, status: number, now: number): RequestLogEntry {
+  const { actingFor } = ended
   const { endpoint } = ended.route ?? {}
   const entry = {
     time: formatInstant(now),
@@ -134,7 +135,7 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
     path: endpoint?.path ?? null,
     status,
     code: ended.failureCode,
-    application_id: ended.caller?.applicationId || ended.actingFor || null,
+    application_id: ended.caller?.applicationId || (actingFor?.kind === 'token' ? actingFor.id : null),
     voucher_id: ended.voucher?.voucherId ?? ended.refusedVoucherId ?? null,
     replayed: ended.replayed,
     duration_ms: Math.round((performance.now() - ended.startedAt) * 1000) / 1000,
@@ -143,7 +144,7 @@ export function entryOf(ended: CompletedRequest, status: number, now: number): R
     ...entry,
     ...(ended.caller?.kind === 'jwt' && { account_id: ended.caller.accountId }),
     ...(ended.botId !== null && { bot_id: ended.botId }),
-    ...(ended.actingFor != null && { by_operator: true }),
+    ...(actingFor != null && { by_operator: true }),
     ...(ended.fault != null && { fault: ended.fault }),
   }
 }

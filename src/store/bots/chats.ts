@@ -73,6 +73,12 @@ export function* list(filter: ChatFilter): Op<Page<Chat>> {
   return yield* listPage<ChatRow, Chat>(from, params, filter, chatRecord, { match: equals('user_id', user) })
 }
 
+/** Shows a chat of any bot. */
+export function* show(chatId: string): Op<Chat | Refusal<'CHAT_NOT_FOUND'>> {
+  const chat = yield* one<ChatRow>('select * from chats where id = $1', [chatId])
+  return chat === undefined ? refuse('CHAT_NOT_FOUND') : chatRecord(chat)
+}
+
 interface ShownVoucher extends Pick<VoucherRow, 'key_id' | 'key_counter'> {
   voucher_name: string
 }

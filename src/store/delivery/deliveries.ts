@@ -6,7 +6,7 @@ import type { BotRow, DeliveryAttemptRow, DeliveryRow, WebhookRow } from '../../
 import { decideRetry, deliveryRecord, SHOWN_ATTEMPTS_MAX, scheduleOf } from '../../domain/delivery.js'
 import { approved } from '../bots/bots.js'
 import { type Condition, equals, listPage, type Page, paginationOf } from '../list-page.js'
-import { all, count, interleave, notify, type Op, one, run, runEach } from '../operation.js'
+import { all, count, interleave, notify, type Op, one, run, runEach, type Value } from '../operation.js'
 import { selecting } from '../select.js'
 import { type CancelledTo, cancelledTo } from './backlog.js'
 import { deliveryPage, IN_FLIGHT } from './counts.js'
@@ -32,22 +32,31 @@ function* pageOf(botId: string, { status, page = 1, limit = 20 }: DeliveryFilter
 
 type OperatorFilter = InputOf<typeof platformDeliveries.deliveries>
 
-/** Lists the deliveries of all bots or of one bot. */
+/** Lists the deliveries of all bots, of one bot or of one chat. */
 export function* listAll(filter: OperatorFilter): Op<Page<Delivery>> {
-  const { bot_id: botId, status, type, update_id: updateId } = filter
-  if (botId !== undefined && type === undefined && updateId === undefined) return yield* pageOf(botId, filter)
+  const { bot_id: botId, chat_id: chatId, status, type, update_id: updateId, sort = '-created_at' } = filter
+  const isOfBot = chatId === undefined && type === undefined && updateId === undefined
+  if (botId !== undefined && isOfBot && sort === '-created_at') return yield* pageOf(botId, filter)
   const match: Condition[] = [...equals('bot_id', botId), ...equals('update_type', type)]
+  if (chatId !== undefined) match.push(...equals('update_id', updateId))
   if (status !== undefined) match.push((add) => hasStatus(add(status)))
-  // An update id finds at most one row of each bot by the index of both, which lacks the order.
-  const [where, params, at] =
-    updateId === undefined
-      ? ['true', [], 'created_at']
-      : ['bot_id in (select id from bots) and update_id = $1', [updateId], '+created_at']
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(`deliveries where ${where}`, params, filter, (row) => row, {
-    at,
-    match,
-  })
+  const [where, params, options] = found(chatId, updateId, sort)
+  const all = `deliveries where ${where}`
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(all, params, filter, (row) => row, { ...options, match })
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
+}
+
+type Sort = NonNullable<OperatorFilter['sort']>
+
+/** Returns the condition that an index covers, its value, and the order of the index. */
+function found(chatId: string | undefined, updateId: number | undefined, sort: Sort) {
+  const none: readonly Value[] = []
+  // A chat has one bot.
+  const ofChat = sort.replace('bot_id', 'created_at') as Sort
+  if (chatId !== undefined) return ['chat_key = $1', [chatId], { sort: ofChat }] as const
+  if (updateId === undefined) return ['true', none, { sort }] as const
+  // An update id finds at most one row of each bot by the index of both, which lacks the order.
+  return ['bot_id in (select id from bots) and update_id = $1', [updateId], { sort, isSmall: true }] as const
 }
 
 /** SQL of `cancelledTo` for the bot of a delivery in a list. */

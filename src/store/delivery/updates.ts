@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../../contract/errors.js'
 import type { UpdateType } from '../../contract/updates.js'
 import { refuseBotCall } from '../../domain/bot/caller.js'
 import { chosenTypes, UNCONFIRMED_UPDATE_RETENTION_MS, wantedTypes } from '../../domain/update.js'
-import { callerByHash } from '../bots/bots.js'
+import { callerAgain } from '../bots/bots.js'
 import { refuseUnready } from '../bots/chats.js'
 import { aggregate, all, deleteFound, type Op, one, run, runEach } from '../operation.js'
 import { addUpdate, type NewUpdate } from '../outbox.js'
@@ -105,7 +105,7 @@ function* pendingBodies(botId: string, limit: number, now: number, after: number
 
 interface OpenPollRead {
   readonly botId: string
-  readonly tokenHash: string
+  readonly tokenId: string
   readonly scope: BotScope
   readonly limit: number
   readonly after?: number
@@ -114,7 +114,7 @@ interface OpenPollRead {
 
 /** Repeats the read of an open poll after a change: checks token, bot and webhook again, then reads updates. */
 export function* recheckPoll(call: OpenPollRead): Op<PollOutcome> {
-  const refusal = refuseBotCall(yield* callerByHash(call.tokenHash), call)
+  const refusal = refuseBotCall(yield* callerAgain(call), call)
   if (refusal !== null) return refusal
   if (yield* hasWebhook(call.botId)) return refuse('WEBHOOK_ACTIVE', { bot_id: call.botId })
   return yield* pendingBodies(call.botId, call.limit, call.now, call.after ?? 0)

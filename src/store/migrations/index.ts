@@ -42,6 +42,11 @@ create index templates_by_own_id on templates (external_template_id);`,
     sql: ({ int64, rows }) =>
       `create table test_clock (place integer primary key check (place = 1), ahead_ms ${int64} not null)${rows};`,
   },
+  // For the operator's list of the deliveries of one chat.
+  {
+    name: '0008-deliveries-of-chats',
+    sql: () => 'create index deliveries_by_chat on deliveries (chat_key, created_at, id);',
+  },
 ]
 
 export const SCHEMA_VERSION = all.length

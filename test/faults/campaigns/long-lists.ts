@@ -112,6 +112,7 @@ function listsOf({ botId, botToken, templateId }: Owner, n: number, hasTestClock
     totals: operator((it) => it.operator(platform.totals, {})),
     'totals?template_id': operator((it) => it.operator(platform.totals, { template_id: templateId })),
     'all deliveries?update_id': operator((it) => it.operator(platform.deliveries, { update_id: 1 })),
+    'deliveries of a chat, deep page': operator((it) => it.operator(platform.deliveries, { chat_id: 'c', page: deep })),
     'all bots': operator((it) => it.operator(platform.bots, {})),
     // People search, a few times a minute.
     find: [CONSOLE_PER_SECOND, (it) => it.operator(platform.find, { text: 'user1' })],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../../src/client/index.js'
+import { defaultSeed } from '../../../src/testing/options.js'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { emptyListenerPage } from '../../support/page/listener-page.js'
@@ -62,7 +63,7 @@ test('page of a listener has no bar', async () => {
 })
 
 test('errors count 100 failed of 4,000 calls, and all of them are in the stream', async () => {
-  const own = await standaloneServer({ seed: server.seed })
+  const own = await standaloneServer({ seed: defaultSeed })
   const { baseUrl, operatorKey } = own
   const client = createClient({ baseUrl, token: (kind) => (kind === 'operator' ? operatorKey : server.token) })
   const order = { template_id: 'tpl_coffee', external_issue_id: 'order-1', recipient_user_id: 'user-1' }

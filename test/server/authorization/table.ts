@@ -114,6 +114,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.returnWebhook': row(`DELETE ${platform}/bots/:botId/webhook-leases/:leaseId`, 'operator', undefined, bot),
   'platform.createChat': row(`POST ${platform}/chats`, 'operator', undefined, { bot_id: 'BOT_NOT_FOUND' }),
   'platform.chats': row(`GET ${platform}/chats`, 'operator'),
+  'platform.chat': row(`GET ${platform}/chats/:chatId`, 'operator', undefined, chat),
   'platform.messages': row(`GET ${platform}/chats/:chatId/messages`, 'operator', undefined, chat),
   'platform.sendAsUser': row(`POST ${platform}/chats/:chatId/messages`, 'operator', undefined, chat),
   'platform.blockChat': row(`POST ${platform}/chats/:chatId/block`, 'operator', undefined, chat),
@@ -140,7 +141,11 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.templates': row(`GET ${platform}/templates`, 'operator'),
   'platform.template': row(`GET ${platform}/templates/:templateId`, 'operator', undefined, template),
   'platform.bots': row(`GET ${platform}/bots`, 'operator'),
+  'platform.bot': row(`GET ${platform}/bots/:botId`, 'operator', undefined, bot),
   'platform.callAsApp': row(`POST ${platform}/applications/:appId/calls`, 'operator', undefined, app),
+  'platform.callAsBot': row(`POST ${platform}/bots/:botId/calls`, 'operator', undefined, bot),
+  // An account is a name: the server keeps no record of it.
+  'platform.callAsAccount': row(`POST ${platform}/accounts/:accountId/calls`, 'operator'),
   'platform.showCredentials': row(`POST ${platform}/vouchers/:voucherId/credentials`, 'operator', undefined, {
     voucherId: 'VOUCHER_NOT_FOUND',
   }),

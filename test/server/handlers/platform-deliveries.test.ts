@@ -6,6 +6,7 @@ import { WebhookSender } from '../../../src/server/delivery/sender.js'
 import { run } from '../../../src/store/operation.js'
 import { signWebhook, verifyWebhook, webhookHeaders } from '../../../src/webhook/signature.js'
 import { DAY_MS, START_MS, testApp } from '../../support/server/app.js'
+import { newChat, say } from '../../support/server/chats.js'
 import { callerOf } from '../../support/server/client.js'
 import { DeliveryScene, type Received, type Receiver, SECRET, until } from '../../support/server/deliveries.js'
 import { HOOK_URL } from '../../support/server/webhooks.js'
@@ -42,7 +43,7 @@ async function delivered(status: number, headers: Record<string, string> = {}, b
 }
 
 describe('deliveries of all bots', () => {
-  it('list has the deliveries of every bot, newest first, by bot and status', async () => {
+  it('list has the deliveries of every bot, newest first, by bot and status, and sorts', async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const other = await scene.tenant.bot()
     receiver.respond = () => 500
@@ -59,6 +60,11 @@ describe('deliveries of all bots', () => {
     expect((await list({ status: 'delivered' })).items.map((it) => it.id)).toEqual([delivery.id])
     expect((await list({ status: 'delivered', bot_id: other.id })).items).toEqual([])
     expect((await list({ page: 2, limit: 1 })).items.map((it) => it.id)).toEqual([delivery.id])
+    expect((await list({ sort: 'created_at' })).items.map((it) => it.bot_id)).toEqual([scene.bot.id, other.id])
+    expect((await list({ sort: 'created_at', bot_id: other.id })).items.map((it) => it.status)).toEqual(['failed'])
+    const bots = [scene.bot.id, other.id].sort()
+    expect((await list({ sort: 'bot_id' })).items.map((it) => it.bot_id)).toEqual(bots)
+    expect((await list({ sort: '-bot_id' })).items.map((it) => it.bot_id)).toEqual(bots.toReversed())
   })
 
   it('list can be limited to a type of update and to an update id, of one bot or of all', async () => {
@@ -86,6 +92,31 @@ describe('deliveries of all bots', () => {
     for (const filter of [{ type: 'unknown' }, { update_id: 0 }, { update_id: 'x' }]) {
       expect((await scene.tenant.operator(platform.deliveries, filter as never)).code).toBe('VALIDATION_FAILED')
     }
+  })
+
+  it('list can be limited to a chat, also with other filters', async () => {
+    const { scene } = await delivered(200)
+    const { tenant, bot } = scene
+    const [chat, other] = [await newChat(tenant, bot), await newChat(tenant, bot)]
+    scene.server.clock.advance(1_000)
+    await say(tenant, chat, 'Hello')
+    await say(tenant, other, 'Hello')
+    await until(async () => (await scene.deliveries({ status: 'delivered' })).length === 5)
+    const list = async (filter: object) => {
+      const { items, pagination } = (await tenant.operator(platform.deliveries, filter)).data
+      return [items.map((it) => [it.update_type, it.update_id]), pagination.total]
+    }
+    const [started, said] = [
+      ['my_chat_member', 2],
+      ['message', 4],
+    ]
+    expect(await list({ chat_id: chat.id })).toEqual([[said, started], 2])
+    expect(await list({ chat_id: chat.id, bot_id: bot.id, limit: 1, page: 2 })).toEqual([[started], 2])
+    expect(await list({ chat_id: chat.id, type: 'message' })).toEqual([[said], 1])
+    expect(await list({ chat_id: chat.id, update_id: 2 })).toEqual([[started], 1])
+    expect(await list({ chat_id: chat.id, status: 'failed' })).toEqual([[], 0])
+    expect(await list({ chat_id: chat.id, bot_id: 'bot_unknown' })).toEqual([[], 0])
+    expect(await list({ chat_id: 'chat_unknown' })).toEqual([[], 0])
   })
 
   it('list shows failed deliveries as cancelled after the webhook is deleted', async () => {

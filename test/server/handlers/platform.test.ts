@@ -4,14 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
 import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
+import { defaultUpdateTypes } from '../../../src/contract/updates.js'
 import { TokenUses } from '../../../src/server/background/counts.js'
 import { Faults } from '../../../src/server/faults.js'
 import { Waits } from '../../../src/server/waits.js'
 import { type Store, StoreUnavailable } from '../../../src/store/store.js'
 import { START_MS, sharedApp, testApp, testFaultSources } from '../../support/server/app.js'
+import { newChat } from '../../support/server/chats.js'
 import { callerOf, wireOf } from '../../support/server/client.js'
 import { type LiveServer, liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant } from '../../support/server/tenant.js'
+import { HOOK_URL } from '../../support/server/webhooks.js'
 import { storeName } from '../../support/store/engine-name.js'
 
 const server = sharedApp()
@@ -76,6 +79,9 @@ describe('lists of the operator', () => {
       { id: template.id, issuedCount: 1, issueLimit: 5, applicationName: 'Shop' },
     ])
     expect((await one.operator(templates, { application_id: two.appId, status: 'active' })).data.items).toEqual([])
+    const names = all.items.map((it) => it.externalTemplateId).sort()
+    const byName = (await one.operator(templates, { sort: '-external_template_id' })).data.items
+    expect(byName.map((it) => it.externalTemplateId)).toEqual(names.toReversed())
     await own.close()
   })
 })
@@ -90,12 +96,39 @@ describe('bots and templates of all accounts', () => {
     const { bots } = contract.platform
     const all = (await one.operator(bots, {})).data
     expect([all.pagination.total, all.items.map((it) => it.id)]).toEqual([2, [applied.id, linked.id]])
-    expect(all.items[0]).toEqual((await two.console(contract.bots.list, {})).data.items[0])
+    const ofTwo = (await two.console(contract.bots.list, {})).data.items[0]
+    expect(all.items[0]).toEqual({ ...ofTwo, account_id: two.accountId })
     const list = async (filter: object) => (await one.operator(bots, filter)).data.items.map((it) => it.id)
     expect(await list({ application_id: one.appId })).toEqual([linked.id])
     expect(await list({ application_id: two.appId })).toEqual([])
     expect(await list({ page: 2, limit: 1 })).toEqual([linked.id])
     await own.close()
+  })
+
+  it('bot of any account is shown with its account, and a chat, and unknown ids are 404', async () => {
+    const tenant = await newTenant(server)
+    const { id: botId } = await tenant.appliedBot()
+    const { bot, chat } = contract.platform
+    const {
+      one_time_token: _,
+      profile: _p,
+      webhook: _w,
+      command_menus: _c,
+      ...record
+    } = (await tenant.console(contract.bots.get, { botId })).data
+    const shown = { ...record, account_id: tenant.accountId, webhook_url: null, allowed_updates: defaultUpdateTypes }
+    expect((await tenant.operator(bot, { botId })).data).toEqual(shown)
+    await tenant.operator(contract.platform.approveBot, { botId })
+    await tenant.console(contract.webhook.set, { botId, url: HOOK_URL, allowed_updates: ['ping'] })
+    expect((await tenant.operator(bot, { botId })).data).toMatchObject({
+      delivery_mode: 'webhook',
+      webhook_url: 'https://hooks.example.com/…',
+      allowed_updates: ['ping'],
+    })
+    const started = await newChat(tenant, await tenant.itsBot())
+    expect((await tenant.operator(chat, { chatId: started.id })).data).toEqual(started)
+    expect((await tenant.operator(bot, { botId: 'bot_unknown' })).code).toBe('BOT_NOT_FOUND')
+    expect((await tenant.operator(chat, { chatId: 'chat_unknown' })).code).toBe('CHAT_NOT_FOUND')
   })
 
   it('template is shown with the name of its application, and unknown ids are 404', async () => {

@@ -23,6 +23,8 @@ const kept: Readonly<Record<string, readonly string[]>> = {
   'vouchers.redeem': ['credential'],
   'platform.findVoucher': ['credential'],
   'platform.callAsApp': ['endpoint', 'input', 'voucher_id'],
+  'platform.callAsBot': ['endpoint', 'input'],
+  'platform.callAsAccount': ['endpoint', 'input'],
   // A seed has its own schema; test/server/seed has a case for each rule.
   'platform.seedStore': ['seed'],
   // The schema cannot exclude a window that ends before it begins.

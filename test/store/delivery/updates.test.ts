@@ -87,7 +87,7 @@ describe.each(engines)('$name', ({ create, hasOneWriter }) => {
       await add()
       const call = { botId: BOT, scope: 'messages:receive', limit: 100, now: START_MS } as const
       const recheck = (after?: number) =>
-        store.read(() => recheckPoll({ ...call, tokenHash: 'hash', ...(after === undefined ? {} : { after }) }))
+        store.read(() => recheckPoll({ ...call, tokenId: 'hash', ...(after === undefined ? {} : { after }) }))
       expect(await recheck()).toMatchObject({ code: 'TOKEN_INVALID' })
       await write(`insert into bot_tokens (token_hash, bot_id, created_at) values ('hash', '${BOT}', 0)`)
       expect(await recheck()).toEqual({ after: 1_000 })

@@ -69,6 +69,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.returnWebhook': async (tenant) => ({ botId: (await tenant.itsBot()).id, leaseId: 'one' }),
   'platform.createChat': async (tenant) => ({ bot_id: (await tenant.itsBot()).id, user_id: 'user-1' }),
   'platform.chats': async () => ({}),
+  'platform.chat': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),
   'platform.messages': async (tenant) => ({ chatId: (await newChat(tenant, await tenant.itsBot())).id }),
   'platform.sendAsUser': async (tenant) => ({
     chatId: (await newChat(tenant, await tenant.itsBot())).id,
@@ -123,7 +124,14 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.templates': async () => ({}),
   'platform.template': async (tenant) => ({ templateId: (await tenant.draft()).id }),
   'platform.bots': async () => ({}),
+  'platform.bot': async (tenant) => ({ botId: (await tenant.itsBot()).id }),
   'platform.callAsApp': async ({ appId }) => ({ appId, endpoint: 'templates.list', input: {} }),
+  'platform.callAsBot': async (tenant) => ({
+    botId: (await tenant.itsBot()).id,
+    endpoint: 'webhook.info',
+    input: {},
+  }),
+  'platform.callAsAccount': async ({ accountId }) => ({ accountId, endpoint: 'apps.list', input: {} }),
   'platform.showCredentials': async (tenant) => ({ voucherId: (await tenant.issue()).id }),
   // A seed without records is in every store.
   'platform.seedStore': async () => ({ seed: { account: 'demo' } }),

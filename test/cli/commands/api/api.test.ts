@@ -430,7 +430,17 @@ describe('api routes', () => {
     const names = leaves.map(([path]) => path.join(' '))
     const commands = commandsByRoute(leaves)
     const routes = await knownRoutes()
-    const forPage = ['callAsApp', 'overview', 'reference', 'seedStore', 'showCredentials'].map((it) => `platform.${it}`)
+    const forPage = [
+      'bot',
+      'callAsAccount',
+      'callAsApp',
+      'callAsBot',
+      'chat',
+      'overview',
+      'reference',
+      'seedStore',
+      'showCredentials',
+    ].map((it) => `platform.${it}`)
     const withoutCommand = ['health.metrics', ...forPage, 'webhook.setByBot']
     const missing = routes.map((it) => it.id).filter((id) => !commands.has(id))
     expect(missing.sort()).toEqual(withoutCommand)
