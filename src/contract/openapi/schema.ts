@@ -5,7 +5,7 @@ import { type FailureCode, failures } from '../errors.js'
 import { requestId as idOfRequest } from '../fields.js'
 import { activityLine, requestLogEntry } from '../platform/activity.js'
 import { fault, forecast, snapshot } from '../platform/controls.js'
-import { listedApplication, listedBot, listedTemplate, review, secureKey } from '../platform/platform.js'
+import { listedApplication, listedBot, listedTemplate, review, secureKey, shownBot } from '../platform/platform.js'
 import { voucherEvent, voucherHistory } from '../platform/voucher-history.js'
 import { exampleOf, type Schema } from '../schema.js'
 import { template, validity } from '../templates.js'
@@ -47,6 +47,7 @@ const records: Readonly<Record<string, Schema>> = {
   ListedTemplate: listedTemplate,
   ListedApplication: listedApplication,
   ListedBot: listedBot,
+  ShownBot: shownBot,
   RequestLogEntry: requestLogEntry,
   ActivityLine: activityLine,
   VoucherEvent: voucherEvent,

@@ -114,6 +114,8 @@ export const activityLine = Type.Union([
     kind: Type.Literal('omitted'),
     count: Type.Integer({ description: 'lines that a burst left out' }),
   }),
+  // Between the stored lines and the live ones of `follow=true`, with the number of the newest stored line.
+  Type.Object({ seq, kind: Type.Literal('live') }),
 ])
 export type ActivityLine = Static<typeof activityLine>
 export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']

@@ -10,7 +10,7 @@ export interface Failure {
 }
 export type Result<Data> = { readonly ok: true; readonly data: Data } | ({ readonly ok: false } & Failure)
 
-export const NO_SESSION = 'This tab has no session: run voucherctl open, or voucherctl webhook listen --open.'
+export const NO_SESSION = 'This tab has no session.'
 
 export const NO_RESPONSE = 'The server does not respond. Is it still running?'
 
@@ -21,7 +21,7 @@ export const API = '/_platform/v1'
 
 /** Text for a server that does not prove to be the server of this tab. */
 export const NOT_PROVED =
-  'The server at this address does not know this tab: another program may have the port, or the session ended. The tab sends nothing until its server is back. For a new session run voucherctl open, or voucherctl webhook listen --open.'
+  'The server at this address does not know this tab: another program may have the port, or the session ended. The tab sends nothing until its server is back. For a new session run this command:'
 
 /** Sends a request with the tab's token, once the server has proved to be the server of this tab. */
 export const send = async (path: string, method = 'GET', body?: unknown): Promise<Response> => {

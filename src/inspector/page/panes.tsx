@@ -26,35 +26,41 @@ interface PaneProps {
   readonly children?: ComponentChildren
 }
 
-/** Shows a place. While it is hidden its elements stay, but are not rendered again. */
+/** Shows a place. While it is not shown its elements are out of the document, as they were, and not rendered again. */
 export function Pane({ shown, isCurrent, children }: PaneProps) {
+  const slot = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLDivElement>(null)
-  // A hidden element loses its scroll position.
+  // An element outside the document has no scroll position.
   const tops = useRef(new Map<Element, number>())
   const focused = useRef<HTMLElement | null>(null)
   const drawn = useRef<ComponentChildren>(null)
-  // Preact skips an identical element.
-  if (shown) drawn.current = children
+  if (shown)
+    drawn.current = (
+      <div
+        class={`pane ${isCurrent ? 'current' : ''}`}
+        ref={box}
+        onScrollCapture={({ target }) => tops.current.set(target as Element, (target as Element).scrollTop)}
+        onFocusCapture={({ target }) => {
+          focused.current = target as HTMLElement
+        }}
+      >
+        {children}
+      </div>
+    )
   useLayoutEffect(() => {
-    if (shown) for (const [element, top] of tops.current) element.scrollTop = top
+    if (!shown) return box.current?.remove()
+    if (box.current && !box.current.isConnected) slot.current?.append(box.current)
+    // Only when the place that was shown before has left does this one have its size.
+    queueMicrotask(() => {
+      for (const [element, top] of tops.current) element.scrollTop = top
+    })
   }, [shown])
   useLayoutEffect(() => {
     if (isCurrent && place.value.by === 'back') focused.current?.focus({ preventScroll: true })
   }, [isCurrent])
-  const noteTop = ({ target }: Event) => {
-    if (shown && target instanceof Element) tops.current.set(target, target.scrollTop)
-  }
-  const noteFocus = ({ target }: Event) => {
-    focused.current = target as HTMLElement
-  }
+  // Preact skips an identical element.
   return (
-    <div
-      class={`pane ${isCurrent ? 'current' : ''}`}
-      hidden={!shown}
-      ref={box}
-      onScrollCapture={noteTop}
-      onFocusCapture={noteFocus}
-    >
+    <div class="slot" ref={slot}>
       {drawn.current}
     </div>
   )
