@@ -23,7 +23,7 @@ async function newChat(botId: string) {
   return started.data
 }
 
-test('user sets the webhook of a bot, gives its secret to the app, and a message arrives signed with it', async () => {
+test('user sets a webhook with a secret of the page, and a message arrives signed with it', async () => {
   const { id, path } = await newBot()
   const page = await openPage(browser, server, path)
   const form = page.getByRole('region', { name: 'Webhook' })
