@@ -122,6 +122,10 @@ export const pageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '1 to 100, default 20' })),
 }
 
+/** Query member that sorts a list by a column; `-` before its name is the highest first. */
+export const sortBy = <const Name extends string>(...columns: readonly Name[]) =>
+  Type.Optional(oneOf(columns.flatMap((it) => [it, `-${it}`] as const)))
+
 /** Schema of a list response: `items` newest first, then by id, with `pagination`. */
 export function page<S extends Schema>(item: S) {
   return Type.Object({

@@ -9,7 +9,9 @@ const BATCH_MS = 50
 const CHUNK_LENGTH = 16_384
 /** Ms to format before other work of the process has its turn: one line may take milliseconds. */
 const PIECE_MS = 2
+/** Pause for a process that has other work, which it has if its next turn comes later than LATE_MS. */
 const PAUSE_MS = 8
+const LATE_MS = 1
 
 /**
  * Makes loops over items pause after PIECE_MS of work, and end with an error when `signal` aborts. The pause is short,
@@ -35,7 +37,7 @@ export class LineStream<T> extends Readable {
   #next = 0
   #wanted = false
   #ends: boolean
-  #timer: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined
 
   /** @param follows true for a stream that stays open for further items */
   constructor(first: readonly T[], follows: boolean, format: (item: T) => string, now = () => performance.now()) {
@@ -65,14 +67,19 @@ export class LineStream<T> extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    clearTimeout(this.#timer)
+    this.#stopTimer()
     this.#waiting = []
     done(error)
   }
 
-  #write(): void {
-    clearTimeout(this.#timer)
+  #stopTimer(): void {
+    clearTimeout(this.#timer as NodeJS.Timeout)
+    clearImmediate(this.#timer as NodeJS.Immediate)
     this.#timer = undefined
+  }
+
+  #write(): void {
+    this.#stopTimer()
     if (!this.#wanted) return
     const until = this.#now() + PIECE_MS
     const isTime = () => this.#next < this.#waiting.length && this.#now() < until
@@ -85,8 +92,16 @@ export class LineStream<T> extends Readable {
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
     // Pause even if the reader stops reading now: it may continue before other work has had its turn.
-    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
+    if (this.#waiting.length > 0) this.#pause()
     else if (this.#ends && this.#wanted) this.push(null)
+  }
+
+  #pause(): void {
+    const begin = this.#now()
+    this.#timer = setImmediate(() => {
+      if (this.#now() - begin < LATE_MS) this.#write()
+      else this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
+    }).unref()
   }
 }
 

@@ -30,18 +30,38 @@ export type Condition = (add: (value: Value) => string) => string
 export const equals = (column: string, value: Value | undefined): readonly Condition[] =>
   value === undefined ? [] : [(add) => `${column} = ${add(value)}`]
 
+/** Columns that sort a list before the id, with a value below and one above all values of the first column. */
+interface Order {
+  readonly columns: readonly string[]
+  readonly low: Value
+  readonly high: Value
+}
+
+/** @param since omits older rows; as a second lower bound in `from`, SQLite would read all these rows for each slice */
+const byTime = (column: string, since = 0): Order => ({ columns: [column], low: since, high: Number.MAX_SAFE_INTEGER })
+
+/** The other columns have numbers above 0. */
+const byText = (...columns: readonly string[]): Order => ({ columns, low: '', high: '\u{10ffff}' })
+
+/** Columns that sort lists of the operator. An index of each list that names one has the order. */
+const orders = {
+  created_at: byTime('created_at'),
+  issued_at: byTime('issued_at'),
+  recipient_user_id: byText('recipient_user_id', 'issued_at'),
+  external_issue_id: byText('external_issue_id'),
+  external_template_id: byText('external_template_id'),
+  bot_id: byText('bot_id', 'update_id'),
+} as const satisfies Readonly<Record<string, Order>>
+
 interface ListOptions {
-  /** SQL of the time to sort by; `+created_at` keeps SQLite from the index for the order, if another finds few rows. */
-  readonly at?: string
-  /** Omits older rows. As a second lower bound in `from`, SQLite would read all these rows for each slice. */
+  /** Column to sort by; `-` before it for the highest first. */
+  readonly sort?: keyof typeof orders | `-${keyof typeof orders}` | undefined
+  /** Keeps SQLite from the index for the order, because another one finds few rows. */
+  readonly isSmall?: boolean
+  /** Omits rows of an earlier time, in a list by time. */
   readonly since?: number | undefined
   /** Conditions that the index for the order does not cover; `slice` names the row. */
   readonly match?: readonly Condition[]
-}
-
-interface Place {
-  readonly at: number
-  readonly id: string
 }
 
 /** Builds a statement with the rows per slice at `$rows`. @param pauses false for the first slice, which is small */
@@ -52,8 +72,8 @@ const sliced = (sql: string, params: readonly Value[], pauses: boolean) => ({
 })
 
 /**
- * Reads one page of a list, newest first, then by id (rules/calls.md#lists). Counts its rows in slices, between which
- * the store serves other calls; SQLite reads each slice in the state of its moment.
+ * Reads one page of a list, by default newest first, then by id (rules/calls.md#lists). Counts its rows in slices,
+ * between which the store serves other calls; SQLite reads each slice in the state of its moment.
  * @param from SQL after `from` with a `where`, without an order; an index with the order must cover its conditions
  */
 export function* listPage<R, T>(
@@ -61,18 +81,26 @@ export function* listPage<R, T>(
   params: readonly Value[],
   { page = 1, limit = 20 }: PageRequest,
   record: (row: R) => T,
-  { at = 'created_at', since = 0, match = [] }: ListOptions = {},
+  { sort = '-created_at', isSmall = false, since, match = [] }: ListOptions = {},
 ): Op<Page<T>> {
-  const order = `order by ${at} desc, id desc`
+  const isDescending = sort.startsWith('-')
+  const { columns, low, high } = orders[sort.replace('-', '') as keyof typeof orders]
+  const keys = [isSmall ? `+${columns[0]}` : columns[0], ...columns.slice(1), 'id']
+  const order = `order by ${keys.map((it) => (isDescending ? `${it} desc` : it)).join(', ')}`
+  const selected = keys.map((it, index) => `${it} as k${index}`).join(', ')
+  /** Place of a first column with this value, before all rows that have the value too. */
+  const placeAt = (first: Value) => [first, ...columns.slice(1).map(() => 0), '']
+  const bounds = { low: placeAt(since ?? low), high: placeAt(high) }
   const items: R[] = []
   let total = 0
-  let before: Place | undefined = { at: Number.MAX_SAFE_INTEGER, id: '' }
-  for (let pauses = false; before !== undefined; pauses = true) {
+  let hasMore = true
+  for (let pauses = false; hasMore; pauses = true) {
     const values: Value[] = [...params]
     const add = (value: Value) => `$${values.push(value)}`
-    const rows: string = `${from} and (${at}, id) < (${add(before.at)}, ${add(before.id)}) and (${at}, id) >= (${add(since)}, '')`
-    const end = sliced(`select ${at} as at, id from ${rows} ${order} limit 1 offset $rows - 1`, values, pauses)
-    const last = (yield { ...end, kind: 'one', pauses }) as Place | undefined
+    const [key, above, below] = [keys, bounds.low.map(add), bounds.high.map(add)].map((it) => `(${it.join(', ')})`)
+    const rows: string = `${from} and ${key} < ${below} and ${key} > ${above}`
+    const end = sliced(`select ${selected} from ${rows} ${order} limit 1 offset $rows - 1`, values, pauses)
+    const last = (yield { ...end, kind: 'one', pauses }) as Readonly<Record<string, Value>> | undefined
     // With a limit, PostgreSQL reads the index in order; without one, it overestimates the number of rows.
     const conditions = match.map((it) => it(add)).join(' and ')
     const slice = (columns: string) =>
@@ -85,7 +113,8 @@ export function* listPage<R, T>(
       items.push(...((yield { ...sliced(some, values, pauses), kind: 'all' }) as R[]))
     }
     total += Number(n)
-    before = last
+    hasMore = last !== undefined
+    if (last) bounds[isDescending ? 'high' : 'low'] = keys.map((_, index) => last[`k${index}`] as Value)
   }
   return { items: items.map(record), pagination: paginationOf(total, page, limit) }
 }

@@ -1,6 +1,6 @@
 import type { InputOf } from '../contract/endpoint.js'
 import { type Refusal, refuse } from '../contract/errors.js'
-import type { ListedTemplate, Review } from '../contract/platform/platform.js'
+import type { ListedTemplate, platform, Review } from '../contract/platform/platform.js'
 import type { Template, TemplateInput, templates } from '../contract/templates.js'
 import type { ApplicationRow } from '../domain/application.js'
 import {
@@ -11,7 +11,7 @@ import {
   templateRecord,
 } from '../domain/template.js'
 import { formatInstant } from '../domain/time.js'
-import { equals, listPage, type Page, type PageRequest, REVIEWS_MAX } from './list-page.js'
+import { equals, listPage, type Page, REVIEWS_MAX } from './list-page.js'
 import { all, inserting, interleave, type Op, one, run, updating, type Value } from './operation.js'
 import { selecting } from './select.js'
 
@@ -49,18 +49,17 @@ export function* list(owner: TemplateOwner, filter: TemplateFilter): Op<Page<Tem
   const [first, application] = 'applicationId' in owner ? [where, '$1'] : [`coalesce(bot_id, '') = $1`, `''`]
   const from = `templates where ${first} and application_id = ${application} and id in (
     select t.id from templates t where t.application_id = ${application} and t.external_template_id = $2)`
-  const options = { at: '+created_at', match }
+  const options = { isSmall: true, match }
   return yield* listPage<TemplateRow, Template>(from, [id, externalId], filter, templateRecord, options)
 }
 
 /** Lists the templates of all owners. */
-export function* listAll(
-  filter: PageRequest & Pick<TemplateFilter, 'status'> & { readonly application_id?: string },
-): Op<Page<ListedTemplate>> {
+export function* listAll(filter: InputOf<typeof platform.templates>): Op<Page<ListedTemplate>> {
   const params: Value[] = []
-  const { status, application_id: id } = filter
+  const { status, application_id: id, sort } = filter
   const from = `templates where ${id === undefined ? 'true' : `application_id = $${params.push(id)}`}`
   const { items, pagination } = yield* listPage<TemplateRow, Template>(from, params, filter, templateRecord, {
+    sort,
     match: equals('status', status),
   })
   return { items: yield* listed(items), pagination }

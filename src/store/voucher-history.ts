@@ -25,7 +25,7 @@ interface VoucherFilter extends Omit<InputOf<typeof platformVouchers.vouchers>, 
 /** Lists the vouchers of all applications. */
 export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   const params: Value[] = []
-  const { template_id: templateId, since, status } = filter
+  const { template_id: templateId, since, status, sort = '-issued_at' } = filter
   const from = ['vouchers where true']
   const others: Condition[] = []
   const template =
@@ -46,7 +46,9 @@ export function* list(filter: VoucherFilter, now: number): Op<Page<Voucher>> {
   else if (status !== undefined) {
     others.push((add) => `state = 'issued' and valid_until ${status === 'issued' ? '>' : '<='} ${add(now)}`)
   }
-  const options = { at: isSmall ? '+issued_at' : 'issued_at', since, match: others }
+  const isByTime = sort.endsWith('issued_at')
+  if (!isByTime && since !== undefined) others.push((add) => `issued_at >= ${add(since)}`)
+  const options = { sort, isSmall, since: isByTime ? since : undefined, match: others }
   const page = yield* listPage<VoucherRow, VoucherRow>(from.join(' and '), params, filter, (row) => row, options)
   const summaries = new Map()
   const items: Voucher[] = []

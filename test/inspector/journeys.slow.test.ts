@@ -55,7 +55,7 @@ test('redeem appears in the stream, and its request, response and voucher open f
   await page.getByRole('heading', { name: 'Response', exact: true }).waitFor()
   await page.getByRole('link', { name: id }).first().click()
   await page.waitForURL(ui(`/vouchers/${id}`))
-  await page.getByText('redeemed', { exact: true }).first().waitFor()
+  await page.locator('.current').getByText('redeemed', { exact: true }).first().waitFor()
   expect(page.errors).toEqual([])
 })
 
@@ -104,7 +104,7 @@ test('clock of the page does what its forecast says when it is advanced', async 
   // The target is gone as soon as the server has moved its clock.
   await page.getByText('Move the slider to see what happens until then.').waitFor()
   await page.goto(ui(`/vouchers/${id}`))
-  await page.getByText('expired', { exact: true }).first().waitFor()
+  await page.locator('.current').getByText('expired', { exact: true }).first().waitFor()
   expect(page.errors).toEqual([])
 })
 
@@ -307,7 +307,7 @@ test('page continues after a restart of its server, without a reload, with the s
     await page.getByRole('link', { name: 'Vouchers', exact: true }).click()
     await page.getByRole('link', { name: issued.data.id }).click()
     await page.waitForURL(`${baseUrl}/_platform/ui/vouchers/${issued.data.id}`)
-    await page.getByText('redeemed', { exact: true }).first().waitFor()
+    await page.locator('.current').getByText('redeemed', { exact: true }).first().waitFor()
     await second.close()
   }))
 

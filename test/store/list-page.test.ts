@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { newToken } from '../../src/domain/application.js'
+import type { TemplateRow } from '../../src/domain/template.js'
 import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { metrics } from '../../src/store/bots/calls.js'
@@ -15,7 +16,7 @@ import { plantBot } from '../support/server/webhooks.js'
 import { onPostgres } from '../support/store/engine-name.js'
 import { openTestStore } from '../support/store/engines.js'
 import { templateRow } from '../support/store/rows.js'
-import { planOf } from '../support/store/store-steps.js'
+import { planOf, statementsOf, stepsOf } from '../support/store/store-steps.js'
 
 let store: Store
 beforeEach(async () => {
@@ -58,6 +59,65 @@ it('list since a time leaves out older rows in every slice, and only these', asy
   }
 })
 
+describe('sorted list of vouchers of several slices', () => {
+  // Times, recipients and external ids repeat, also across the ends of slices.
+  const last = onPostgres ? 10_500 : 2_500
+  const columns = `application_id, id, template_id, external_issue_id, recipient_user_id, state, valid_from, valid_until,
+    code_hint, key_id, key_counter, redeem_code_hash, qr_token_hash, channel, issued_at, issue_request_id, issued_by,
+    metadata, updated_at`
+  beforeEach(() =>
+    store.write(function* () {
+      for (const application_id of ['app_0', 'app_1', 'app_2']) yield* run(insertTemplate({ application_id }))
+      yield* run(`insert into vouchers (${columns}) with recursive n (i) as (select 1 union all select i + 1 from n where i < ${last})
+        select 'app_' || (i % 3), 'vch_' || i, 'tpl_1', 'order-' || (i / 3), 'user-' || (i % 7), 'issued', 0, 1, 'abcd', 'k',
+          0, 'r' || i, 'q' || i, 'direct', 1 + i / 700, 'req', 'tok', '{}', 1 from n`)
+      if (onPostgres) yield* run('analyze vouchers')
+    }),
+  )
+
+  it.each([
+    ['issued_at', ['issued_at']],
+    ['recipient_user_id', ['recipient_user_id', 'issued_at']],
+    ['external_issue_id', ['external_issue_id']],
+  ] as const)('pages by %s have each voucher once, in both directions', async (name, keys) => {
+    for (const [sort, direction] of [
+      [name, 'asc'],
+      [`-${name}`, 'desc'],
+    ] as const) {
+      const order = [...keys, 'id'].map((it) => `${it} ${direction}`).join(', ')
+      const rows = await store.read(() => all<{ id: string }>(`select id from vouchers order by ${order}`))
+      for (const page of [1, 10, 11, last / 100, last / 100 + 1]) {
+        const list = () => vouchers.list({ sort, page, limit: 100 }, 1)
+        const { items, pagination } = await store.read(list)
+        expect(items.map((it) => it.id)).toEqual(rows.slice((page - 1) * 100, page * 100).map((it) => it.id))
+        expect(pagination.total).toBe(last)
+      }
+    }
+  })
+
+  it.each(['recipient_user_id', '-external_issue_id'] as const)(
+    'list by %s since a time leaves out older vouchers',
+    async (sort) => {
+      const { pagination } = await store.read(() => vouchers.list({ sort, since: 3 }, 1))
+      expect(pagination.total).toBe(last - 1_399)
+    },
+  )
+
+  it.runIf(onPostgres).each([
+    ['issued_at', 'vouchers_by_age'],
+    ['-recipient_user_id', 'vouchers_by_recipient'],
+    ['external_issue_id', 'vouchers_by_external_id'],
+  ] as const)('PostgreSQL reads the list by %s in the order of an index', async (sort, index) => {
+    const steps = await stepsOf(store, () => vouchers.list({ sort }, 1))
+    for (const { sql, params } of steps.flatMap(statementsOf).filter((it) => it.sql.includes('slice'))) {
+      const plan = await store.read(() => all<{ 'QUERY PLAN': string }>(`explain ${sql}`, params))
+      const text = plan.map((it) => it['QUERY PLAN']).join('\n')
+      expect(text).toContain(`using ${index}`)
+      expect(text).not.toContain('Seq Scan')
+    }
+  })
+})
+
 /** Each list and count, with the index of its order. */
 const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: string])[] = [
   ['tokens', () => tokens.list('acc', 'app_1', {}, 1), 'tokens_by_application'],
@@ -82,6 +142,26 @@ const lists: readonly (readonly [name: string, op: () => Op<unknown>, index: str
     'vouchers_by_age ((issued_at,id)>(?,?) AND (issued_at,id)<(?,?))',
   ],
   ['all deliveries', () => deliveries.listAll({ status: 'failed' }), 'deliveries_by_age'],
+  ['oldest vouchers', () => vouchers.list({ sort: 'issued_at', since: 5 }, 1), 'vouchers_by_age'],
+  ['vouchers by recipient', () => vouchers.list({ sort: '-recipient_user_id' }, 1), 'vouchers_by_recipient'],
+  [
+    'vouchers by external id',
+    () => vouchers.list({ sort: 'external_issue_id', since: 5, status: 'issued' }, 1),
+    'vouchers_by_external_id',
+  ],
+  ['oldest deliveries', () => deliveries.listAll({ sort: 'created_at', bot_id: 'bot_1' }), 'deliveries_by_age'],
+  [
+    'deliveries by bot',
+    () => deliveries.listAll({ sort: 'bot_id', status: 'failed' }),
+    'sqlite_autoindex_deliveries_2 ((bot_id,update_id)>(?,?) AND (bot_id,update_id)<(?,?))',
+  ],
+  ['oldest templates', () => templates.listAll({ sort: 'created_at' }), 'templates_of_all_by_age'],
+  ['templates by external id', () => templates.listAll({ sort: '-external_template_id' }), 'templates_by_own_id'],
+  [
+    'templates of an application by external id',
+    () => templates.listAll({ sort: 'external_template_id', application_id: 'app_1' }),
+    'templates_by_any_external_id',
+  ],
   ['deliveries of a chat', () => deliveries.listAll({ chat_id: 'chat_1', status: 'failed' }), 'deliveries_by_chat'],
   ['metrics', () => metrics('acc', 'bot_1', 1), 'delivery_attempts_by_bot'],
 ]
@@ -92,6 +172,8 @@ describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () =
     const table = plan.find((it) => it.includes(`INDEX ${index}`))?.split(' ')[1]
     const others = plan.filter((it) => it.split(' ')[1] === table && !it.includes(`INDEX ${index}`))
     expect([table === undefined, others]).toEqual([false, []])
+    // Applications are sorted to count their tokens.
+    if (table !== 'applications') expect(plan).not.toContain('USE TEMP B-TREE FOR ORDER BY')
   })
 
   it.each([{ applicationId: 'app_1' }, { botId: 'bot_1' }])(
@@ -119,14 +201,14 @@ describe.skipIf(onPostgres)('indexes that SQLite chooses for empty tables', () =
   })
 
   it('vouchers of a small template come from the index of external ids', async () => {
-    await store.write(() => run(insertTemplate()))
+    await store.write(() => run(insertTemplate({})))
     const plan = await planOf(store, () => vouchers.list({ template_id: 'tpl_1' }, 1))
     expect(plan.join()).not.toContain('vouchers_by_age')
   })
 })
 
-const insertTemplate = () => {
-  const row = templateRow({ id: 'tpl_1' })
+const insertTemplate = (values: Partial<TemplateRow>) => {
+  const row = templateRow({ id: 'tpl_1', ...values })
   const text = (it: unknown) => (typeof it === 'string' ? `'${it}'` : String(it))
   return `insert into templates (${Object.keys(row).join(', ')}) values (${Object.values(row).map(text).join(', ')})`
 }

@@ -1,5 +1,5 @@
 import { get, group, post } from '../endpoint.js'
-import { input, instant, laterInstant, nullable, oneOf, page, pageQuery } from '../fields.js'
+import { input, instant, laterInstant, nullable, oneOf, page, pageQuery, sortBy } from '../fields.js'
 import { exampleOf, type Static, Type } from '../schema.js'
 import { updateTypes } from '../updates.js'
 import { delivery, deliveryStatuses, EXAMPLE_URL } from '../webhook.js'
@@ -146,6 +146,7 @@ export const platformDeliveries = group('platform', {
       chat_id: Type.Optional(Type.String()),
       type: Type.Optional(oneOf(updateTypes)),
       update_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000_000 })),
+      sort: sortBy('created_at', 'bot_id'),
     }),
     output: page(delivery),
   }),

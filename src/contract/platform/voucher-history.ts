@@ -11,6 +11,7 @@ import {
   page,
   pageQuery,
   requestId,
+  sortBy,
 } from '../fields.js'
 import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { updateTypes } from '../updates.js'
@@ -88,6 +89,7 @@ export const platformVouchers = group('platform', {
       external_issue_id: Type.Optional(machineId(128)),
       status: Type.Optional(oneOf(voucherStatuses)),
       since: Type.Optional(instantInput),
+      sort: sortBy('issued_at', 'recipient_user_id', 'external_issue_id'),
     }),
     output: page(voucher),
   }),

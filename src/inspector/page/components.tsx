@@ -2,9 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import { type Failure, type Result, read } from './api.js'
+import { Linked } from './linked.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
-import { place, setFilter } from './router.js'
+import { currentIf, place, setFilter } from './router.js'
 import { announce, changed, useServerNow } from './state.js'
 import { log } from './stream.js'
 import { proofs } from './trust.js'
@@ -15,8 +16,10 @@ const PAUSE_MS = 100
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
-  /** `wide` hides the column on a narrow screen; `number` aligns it to the right. */
+  /** `wide` hides the column in a narrow pane; `number` aligns it to the right. */
   readonly look?: 'wide' | 'number'
+  /** Value of the query member `sort` for which the server sorts by this column. */
+  readonly sort?: string
 }
 
 interface TableProps<Row> {
@@ -26,9 +29,11 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string
   /** Text in place of a table without rows. */
   readonly empty?: ComponentChildren
+  /** Address of the detail of a row: the row whose detail is open is marked. */
+  readonly linkOf?: (row: Row) => string
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, keyOf, empty, linkOf }: TableProps<Row>) {
   if (rows.length === 0) return <p class="empty">{empty}</p>
   return (
     <div class="scroll">
@@ -36,16 +41,20 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th scope="col" class={column.look}>
-                {column.head}
-              </th>
-            ))}
+            {columns.map((column) =>
+              column.sort ? (
+                <SortHead {...column} newest={columns.find((it) => it.sort?.endsWith('_at'))?.sort} />
+              ) : (
+                <th scope="col" class={column.look}>
+                  {column.head}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} aria-current={linkOf && currentIf(linkOf(row))}>
               {columns.map((column) => (
                 <td class={column.look}>{column.cell(row)}</td>
               ))}
@@ -54,6 +63,27 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
         </tbody>
       </table>
     </div>
+  )
+}
+
+interface SortHeadProps extends Pick<Column<never>, 'head' | 'look' | 'sort'> {
+  /** Column by which the list is sorted without a query, the newest first. */
+  readonly newest: string | undefined
+}
+
+/** Head that sorts a list: a time begins with the newest, a text with the first of the alphabet. */
+function SortHead({ head, look, sort = '', newest }: SortHeadProps) {
+  const up = { value: sort, order: 'ascending', mark: '↑' } as const
+  const down = { value: `-${sort}`, order: 'descending', mark: '↓' } as const
+  const [first, second] = sort.endsWith('_at') ? [down, up] : [up, down]
+  const sorted = place.value.query.get('sort') ?? `-${newest}`
+  const now = [up, down].find((it) => it.value === sorted)
+  return (
+    <th scope="col" class={look} aria-sort={now?.order}>
+      <button type="button" onClick={() => setFilter('sort', (now === first ? second : first).value)}>
+        {head} <span aria-hidden="true">{now?.mark}</span>
+      </button>
+    </th>
   )
 }
 
@@ -69,7 +99,7 @@ export function KeyValue({
       {shown.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === 'string' ? <Linked text={value} /> : value}</dd>
         </div>
       ))}
     </dl>
@@ -80,7 +110,7 @@ export function KeyValue({
 export function Time({ at }: { readonly at: string }) {
   return (
     <time datetime={at} title={at}>
-      {dateTime(at)} <Distance at={at} />
+      <span>{dateTime(at)}</span> <Distance at={at} />
     </time>
   )
 }
@@ -153,17 +183,18 @@ export function Status({ status }: { readonly status: number | null }) {
   return <Badge tone={toneOf(status)}>{status ?? 'no response'}</Badge>
 }
 
-export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
-      announce('Copied.')
-    } catch {
-      announce('Copying failed: select the text.')
-    }
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    announce('Copied.')
+  } catch {
+    announce('Copying failed: select the text.')
   }
+}
+
+export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
   return (
-    <button type="button" class="small" onClick={copy}>
+    <button type="button" class="small" onClick={() => copyText(typeof text === 'string' ? text : text())}>
       {label}
     </button>
   )
@@ -178,7 +209,9 @@ export const Loading = () => (
 export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
   return (
     <div class="failure" role="alert">
-      <p>{failure.sentence}</p>
+      <p>
+        <Linked text={failure.sentence} />
+      </p>
       {retry && (
         <button type="button" onClick={retry}>
           Try again
@@ -251,8 +284,7 @@ export function Heading({
 
 /** Calls `reload` after a new stream entry that concerns a view. */
 function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
-  // Ignore the operator's own calls, such as the calls of this page: they change nothing that the page shows.
-  const latest = log.entries.findLast((it) => !it.isOfOperator && about(it))?.key
+  const latest = log.entries.findLast(about)?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {

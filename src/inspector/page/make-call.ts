@@ -18,7 +18,7 @@ const acting = {
  * the page go here. @param said announced after a success; a failure is then announced, too
  */
 export async function makeCall<Data>(planned: PlannedCall, said?: string): Promise<Result<Data>> {
-  const result = await (planned.as === undefined ? request<Data>(planned) : requestAs<Data>(planned, planned.as))
+  const result = await (planned.as === undefined ? request<Data>(planned) : requestAs<Data>(planned))
   if (said !== undefined) announce(result.ok ? said : result.sentence)
   return result
 }
@@ -34,17 +34,21 @@ async function request<Data>(planned: PlannedCall): Promise<Result<Data>> {
   return call(endpoint.method, pathOf(planned, endpoint).slice(API.length), bodyOf(planned, endpoint))
 }
 
-async function requestAs<Data>(planned: PlannedCall, as: NonNullable<PlannedCall['as']>): Promise<Result<Data>> {
-  const { endpoint, input, idempotencyKey: idempotency_key, voucherId: voucher_id } = planned
+/** The operator's call by which a call is made for somebody; a call of the operator API stays as it is. */
+export function operatorCallOf(planned: PlannedCall): PlannedCall {
+  const { endpoint, input, as, idempotencyKey: idempotency_key, voucherId: voucher_id } = planned
+  if (as === undefined) return planned
   const [through, parameter] = acting[as.kind]
-  const made = await request<MadeCall>({
-    endpoint: through,
-    input: { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id },
-  })
+  const all = { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id }
+  return { endpoint: through, input: all }
+}
+
+async function requestAs<Data>(planned: PlannedCall): Promise<Result<Data>> {
+  const made = await request<MadeCall>(operatorCallOf(planned))
   if (!made.ok) return made
   const { status, code, body } = made.data
   const envelope = body as Envelope<Data> | null
   if (envelope?.success) return { ok: true, data: envelope.data }
   const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
-  return { ok: false, sentence: `${code ?? status}: ${reason}` }
+  return { ok: false, sentence: `${code ?? status}: ${reason}`, ...(code && { code }) }
 }

@@ -120,6 +120,9 @@ export function setFilter(name: string, value: string): void {
   setQuery(query)
 }
 
+/** Value of `aria-current` for the row of a list with a link to the open detail. */
+export const currentIf = (href: string): 'true' | undefined => (href === BASE + place.value.path ? 'true' : undefined)
+
 /** Returns to the previous place, or to the stream if the page was opened here. */
 export function leave(): void {
   // The step back takes a moment, in which a second one would leave the page.

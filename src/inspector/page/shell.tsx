@@ -26,7 +26,7 @@ interface View {
   readonly nav?: string
   /** True for a view of every server and listener. */
   readonly always?: true
-  /** Loads the view on first use: every view but the first is its own file. */
+  /** Loads the view on first use: all views but the first are one file. */
   readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 

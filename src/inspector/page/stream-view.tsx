@@ -4,7 +4,7 @@ import { Badge, Loading, Status, TextFilter } from './components.js'
 import { ExampleOffer } from './example-offer.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
-import { count, duration } from './model/format.js'
+import { count, dateTime, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { choose, chosen, recording, startRecording, toggle } from './recording-choice.js'
 import { linkTo, place, setFilter, setQuery } from './router.js'
@@ -22,6 +22,7 @@ export function StreamView() {
   const version = logVersion.value
   // Filter all entries again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
+  const open = openIn(entries)
   const Form = recording.value
   return (
     <section class="stream">
@@ -37,10 +38,24 @@ export function StreamView() {
       {entries.length === 0 ? (
         <Empty />
       ) : (
-        <VirtualList caption="Newest first" head={headings} items={entries} selected={selected} row={rowOf} />
+        <VirtualList
+          caption="Newest first"
+          head={headings}
+          items={entries}
+          selected={selected}
+          open={open}
+          row={(it, ariaIndex) => rowOf(it, ariaIndex, it.key === open)}
+        />
       )}
     </section>
   )
+}
+
+/** Key of the entry whose detail is open: the selected one of the attempts of a delivery. */
+function openIn(entries: readonly Entry[]): string | undefined {
+  const [, , id] = place.value.path.split('/')
+  const found = entries.filter((it) => it.id === id)
+  return (found.find((it) => it.key === selected.value) ?? found[0])?.key
 }
 
 function Empty() {
@@ -109,7 +124,7 @@ export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 
 const headings = (
   <tr aria-rowindex={1}>
     <th scope="col" class="time">
-      Time<span class="wide"> (UTC)</span>
+      Time
     </th>
     <th scope="col">Type</th>
     <th scope="col" class="state">
@@ -127,22 +142,27 @@ const headings = (
   </tr>
 )
 
-function rowOf(entry: Entry, ariaIndex: number) {
+function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
   const { kind, line } = entry
   const isSelected = selected.value === entry.key
   return (
-    <tr key={entry.key} class={`entry ${isSelected ? 'selected' : ''}`} aria-rowindex={ariaIndex}>
+    <tr
+      key={entry.key}
+      class={`entry ${isSelected ? 'selected' : ''}`}
+      aria-rowindex={ariaIndex}
+      aria-current={isOpen ? 'true' : undefined}
+    >
       <td class="time">
-        <time datetime={entry.at}>
-          {entry.at.slice(11, 19)}
-          <span class="wide">{entry.at.slice(19, 23)}</span>
+        <time datetime={entry.at} title={entry.at}>
+          <span class="wide">{entry.at.slice(0, 10)} </span>
+          {dateTime(entry.at).slice(11)}
         </time>
       </td>
-      <td class="type">
+      <td class="type" title={entry.type}>
         {chosen.value && (
           <input
             type="checkbox"
-            aria-label={`${entry.type} at ${entry.at.slice(11, 19)}`}
+            aria-label={`${entry.type} at ${dateTime(entry.at)}`}
             checked={chosen.value.has(entry.id)}
             onChange={() => toggle(entry.id)}
           />
@@ -170,12 +190,14 @@ function rowOf(entry: Entry, ariaIndex: number) {
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
         </span>
       </td>
-      <td class="state">
+      <td class="state" title={entry.code ?? undefined}>
         <Status status={entry.status} /> {entry.code && <span class="code">{entry.code}</span>}
       </td>
-      <td class="wide id">{entry.voucher}</td>
-      <td class="wide">
-        {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
+      <td class="wide id" title={entry.voucher ?? undefined}>
+        {entry.voucher}
+      </td>
+      <td class="wide" title={entry.owner ? `${nameOf(entry.owner)} ${entry.owner}` : undefined}>
+        {entry.owner && <Name id={entry.owner} to={null} />}
       </td>
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { stepOf } from './keys.js'
+import { follow } from './router.js'
 import type { Signal } from './signal.js'
 
 /** Number of rows to render above and below the visible ones. */
@@ -19,12 +20,21 @@ interface ListProps<Item> {
   readonly items: readonly Item[]
   /** Key of the item from which the keys j and k move. */
   readonly selected: Signal<string | null>
+  /** Key of the item whose detail is open beside the list, which stays in sight when new rows come. */
+  readonly open: string | undefined
   /** Renders an item as `tr.entry`, with the class `selected` if it is; its first link gets the focus. */
   readonly row: (item: Item, ariaIndex: number) => VNode
 }
 
 /** A table that renders only visible rows, and through which keys move. New rows come above the others. */
-export function VirtualList<Item extends Keyed>({ caption, head, items, selected, row: renderRow }: ListProps<Item>) {
+export function VirtualList<Item extends Keyed>({
+  caption,
+  head,
+  items,
+  selected,
+  open,
+  row: renderRow,
+}: ListProps<Item>) {
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [{ row, height }, setView] = useState({ row: 36, height: 800 })
@@ -46,17 +56,21 @@ export function VirtualList<Item extends Keyed>({ caption, head, items, selected
 
   // Keep the scroll position when new items arrive above.
   useLayoutEffect(() => {
-    const element = box.current
     const added = items.findIndex((it) => it.key === newestBefore.current)
     newestBefore.current = newest
-    if (!element || (element.scrollTop < row && !element.contains(document.activeElement))) return
-    if (added > 0) element.scrollTop += added * row
+    // Afterwards, because the pane of a list that was not shown restores its position first.
+    requestAnimationFrame(() => {
+      const element = box.current
+      if (!element || (element.scrollTop < row && !open && !element.contains(document.activeElement))) return
+      if (added > 0) element.scrollTop += added * row
+    })
   }, [newest])
 
   useLayoutEffect(() => {
     if (!focusNext.current) return
-    const link = box.current?.querySelector<HTMLElement>('tr.selected a')
+    const link = box.current?.querySelector<HTMLAnchorElement>('tr.selected a')
     link?.focus({ preventScroll: true })
+    if (link) follow(link.href)
     focusNext.current = !link
   })
 
@@ -64,9 +78,10 @@ export function VirtualList<Item extends Keyed>({ caption, head, items, selected
     const onKeyDown = (event: KeyboardEvent) => {
       const step = stepOf(event)
       const element = box.current
-      if (!step || !element) return
+      // The list may be hidden.
+      if (!step || !element?.offsetParent) return
       event.preventDefault()
-      const at = items.findIndex((it) => it.key === selected.value)
+      const at = items.findIndex((it) => it.key === (selected.value ?? open))
       const index = at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + step))
       selected.value = items[index]?.key ?? null
       focusNext.current = true

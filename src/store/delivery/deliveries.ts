@@ -34,26 +34,29 @@ type OperatorFilter = InputOf<typeof platformDeliveries.deliveries>
 
 /** Lists the deliveries of all bots, of one bot or of one chat. */
 export function* listAll(filter: OperatorFilter): Op<Page<Delivery>> {
-  const { bot_id: botId, chat_id: chatId, status, type, update_id: updateId } = filter
+  const { bot_id: botId, chat_id: chatId, status, type, update_id: updateId, sort = '-created_at' } = filter
   const isOfBot = chatId === undefined && type === undefined && updateId === undefined
-  if (botId !== undefined && isOfBot) return yield* pageOf(botId, filter)
+  if (botId !== undefined && isOfBot && sort === '-created_at') return yield* pageOf(botId, filter)
   const match: Condition[] = [...equals('bot_id', botId), ...equals('update_type', type)]
   if (chatId !== undefined) match.push(...equals('update_id', updateId))
   if (status !== undefined) match.push((add) => hasStatus(add(status)))
-  const [where, params, at] = found(chatId, updateId)
-  const page = yield* listPage<DeliveryRow, DeliveryRow>(`deliveries where ${where}`, params, filter, (row) => row, {
-    at,
-    match,
-  })
+  const [where, params, options] = found(chatId, updateId, sort)
+  const all = `deliveries where ${where}`
+  const page = yield* listPage<DeliveryRow, DeliveryRow>(all, params, filter, (row) => row, { ...options, match })
   return { ...page, items: yield* recordsOf(yield* asCancelledByBot(page.items)) }
 }
 
-/** Returns the condition that an index covers, its value, and the SQL of the time to sort by. */
-function found(chatId: string | undefined, updateId: number | undefined): [string, readonly Value[], string] {
-  if (chatId !== undefined) return ['chat_key = $1', [chatId], 'created_at']
-  if (updateId === undefined) return ['true', [], 'created_at']
+type Sort = NonNullable<OperatorFilter['sort']>
+
+/** Returns the condition that an index covers, its value, and the order of the index. */
+function found(chatId: string | undefined, updateId: number | undefined, sort: Sort) {
+  const none: readonly Value[] = []
+  // A chat has one bot.
+  const ofChat = sort.replace('bot_id', 'created_at') as Sort
+  if (chatId !== undefined) return ['chat_key = $1', [chatId], { sort: ofChat }] as const
+  if (updateId === undefined) return ['true', none, { sort }] as const
   // An update id finds at most one row of each bot by the index of both, which lacks the order.
-  return ['bot_id in (select id from bots) and update_id = $1', [updateId], '+created_at']
+  return ['bot_id in (select id from bots) and update_id = $1', [updateId], { sort, isSmall: true }] as const
 }
 
 /** SQL of `cancelledTo` for the bot of a delivery in a list. */

@@ -21,6 +21,7 @@ export interface PageRouteOptions extends PageReplayTools {
 
 const API = '/_platform/v1'
 const PAGE_ITEMS = 20
+const PAGE_ITEMS_MAX = 100
 /** Maximum bytes of a replay request: the longest accepted body in base64, and the rest of the JSON. */
 const REPLAY_BYTES_MAX = Math.ceil(BODY_BYTES_MAX / 3) * 4 + 1024
 type Result = { readonly ok: true; readonly data: unknown } | Refusal
@@ -71,16 +72,18 @@ export class PageRoutes {
 
   #list(query: URLSearchParams): Result {
     const page = Math.max(1, Math.trunc(Number(query.get('page'))) || 1)
+    const limit = Math.min(PAGE_ITEMS_MAX, Math.max(1, Math.trunc(Number(query.get('limit'))) || PAGE_ITEMS))
     const inbox = this.#openInbox()
     const matches = (name: string, value: string) => query.get(name) === null || query.get(name) === value
     const found = inbox
       .find({})
       .filter((it) => matches('status', stateOf(it)))
       .filter((it) => matches('type', String(it.type)) && matches('update_id', String(it.update_id)))
-    const shown = found.toReversed().slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)
+    const sorted = query.get('sort') === 'created_at' ? found : found.toReversed()
+    const shown = sorted.slice((page - 1) * limit, page * limit)
     const items = shown.flatMap(({ id }) => inbox.read(id) ?? []).map(deliveryOf)
-    const pages = Math.ceil(found.length / PAGE_ITEMS)
-    return { ok: true, data: { items, pagination: { page, limit: PAGE_ITEMS, total: found.length, pages } } }
+    const pages = Math.ceil(found.length / limit)
+    return { ok: true, data: { items, pagination: { page, limit, total: found.length, pages } } }
   }
 
   /** Returns the index of the inbox, read again after the files have grown. */

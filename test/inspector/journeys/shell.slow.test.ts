@@ -109,9 +109,9 @@ test('detail stands beside its list, which keeps its filter, its scroll position
   const page = await open('/vouchers?recipient_user_id=user-1')
   const links = page.getByRole('table', { name: 'vouchers' }).getByRole('link')
   await links.nth(19).waitFor()
-  await page.locator('.pane').evaluate((it) => it.scrollTo(0, 200))
-  // The browser keeps the row where it was, but for a pixel or two.
-  const top = async () => Math.round(((await links.nth(14).boundingBox())?.y ?? 0) / 4)
+  await page.evaluate("document.querySelector('.pane').scrollTo(0, 200)")
+  // The browser keeps the row where it was, but for a few pixels.
+  const top = async () => Math.round(((await links.nth(14).boundingBox())?.y ?? 0) / 10)
   const before = await top()
   await links.nth(14).click()
   await page.getByRole('heading', { level: 1, name: 'Voucher', exact: true }).waitFor()
@@ -133,8 +133,8 @@ test('Back finds typed text, open parts and the scroll position, and a new visit
   await page.getByLabel('Only this path').fill('/api/v1/*')
   await page.getByRole('link', { name: 'API', exact: true }).click()
   await page.getByText('/vouchers/redeem', { exact: false }).first().click()
-  const place = () => page.locator('.pane').evaluate((it) => it.scrollTop)
-  await page.locator('.pane').evaluate((it) => it.scrollTo(0, 300))
+  const place = () => page.evaluate("document.querySelector('.pane').scrollTop")
+  await page.evaluate("document.querySelector('.pane').scrollTo(0, 300)")
   const before = await place()
   await page.getByRole('link', { name: 'Faults' }).click()
   expect(await page.getByLabel('Only this path').inputValue()).toBe('')
@@ -160,7 +160,7 @@ test('chart of templates has an axis of counts and of times', async () => {
   await axes.first().waitFor()
   expect(await axes.first().textContent()).toMatch(/^[1-9]\d*0$/)
   expect(await axes.last().locator('span').allTextContents()).toEqual(
-    Array(3).fill(expect.stringMatching(/^\d\d-\d\d \d\d:\d\d$/)),
+    Array(3).fill(expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/)),
   )
 })
 
@@ -218,13 +218,13 @@ test('Escape pressed twice at once goes back one place, and does not leave the p
   await page.waitForURL(ui('/vouchers'))
 })
 
-test('link to older vouchers keeps the focus while the next page loads', async () => {
-  for (let count = 0; count < 21; count += 1) await server.issue()
+test('link to the next page of vouchers keeps the focus while the page loads', async () => {
+  for (let count = 0; count < 101; count += 1) await server.issue()
   const page = await open('/vouchers')
-  const older = page.getByRole('link', { name: 'Older' })
-  await older.focus()
+  const next = page.getByRole('link', { name: 'Next' })
+  await next.focus()
   await page.keyboard.press('Enter')
-  await page.getByRole('link', { name: 'Newer' }).waitFor()
+  await page.getByRole('link', { name: 'Previous' }).waitFor()
   expect(await page.evaluate("document.activeElement.closest('main') !== null")).toBe(true)
   expect(await page.evaluate('document.activeElement.tagName')).toMatch(/^(?:A|H1)$/)
 })

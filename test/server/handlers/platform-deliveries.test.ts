@@ -43,7 +43,7 @@ async function delivered(status: number, headers: Record<string, string> = {}, b
 }
 
 describe('deliveries of all bots', () => {
-  it('list has the deliveries of every bot, newest first, by bot and status', async () => {
+  it('list has the deliveries of every bot, newest first, by bot and status, and sorts', async () => {
     const { scene, receiver, delivery } = await delivered(200)
     const other = await scene.tenant.bot()
     receiver.respond = () => 500
@@ -60,6 +60,11 @@ describe('deliveries of all bots', () => {
     expect((await list({ status: 'delivered' })).items.map((it) => it.id)).toEqual([delivery.id])
     expect((await list({ status: 'delivered', bot_id: other.id })).items).toEqual([])
     expect((await list({ page: 2, limit: 1 })).items.map((it) => it.id)).toEqual([delivery.id])
+    expect((await list({ sort: 'created_at' })).items.map((it) => it.bot_id)).toEqual([scene.bot.id, other.id])
+    expect((await list({ sort: 'created_at', bot_id: other.id })).items.map((it) => it.status)).toEqual(['failed'])
+    const bots = [scene.bot.id, other.id].sort()
+    expect((await list({ sort: 'bot_id' })).items.map((it) => it.bot_id)).toEqual(bots)
+    expect((await list({ sort: '-bot_id' })).items.map((it) => it.bot_id)).toEqual(bots.toReversed())
   })
 
   it('list can be limited to a type of update and to an update id, of one bot or of all', async () => {

@@ -337,7 +337,7 @@ describe('search for vouchers', () => {
     await own.close()
   })
 
-  it('list filters by template, recipient, external id, status and time of issue', async () => {
+  it('list filters by template, recipient, external id, status and time of issue, and sorts', async () => {
     const own = testApp()
     const owner = await newTenant(own)
     const operator = callerOf(own.send, own.operatorKey)
@@ -365,6 +365,16 @@ describe('search for vouchers', () => {
     expect(await found({ since })).toEqual(ids(open, redeemed))
     expect(await found({ since: since.replace('Z', '+00:00'), template_id: short.id })).toEqual(ids(open))
     expect((await operator(platform.vouchers, { since: '2027-02-30T00:00:00Z' })).code).toBe('VALIDATION_FAILED')
+    const sorted = async (filter: object) => (await operator(platform.vouchers, filter)).data.items.map((it) => it.id)
+    expect(await sorted({ sort: 'issued_at' })).toEqual(
+      [expired, open, redeemed].sort((a, b) => (a.issuedAt + a.id < b.issuedAt + b.id ? -1 : 1)).map((it) => it.id),
+    )
+    expect((await sorted({ sort: '-recipient_user_id' }))[0]).toBe(redeemed.id)
+    expect(await sorted({ sort: '-external_issue_id', template_id: short.id })).toEqual([open.id, expired.id])
+    expect(await sorted({ sort: 'recipient_user_id', external_issue_id: 'order-1' })).toEqual([expired.id, redeemed.id])
+    expect(await sorted({ sort: 'recipient_user_id', since, status: 'issued' })).toEqual([open.id])
+    const bySecret = { sort: 'redeem_code_hash' } as never
+    expect((await operator(platform.vouchers, bySecret)).code).toBe('VALIDATION_FAILED')
     await own.close()
   })
 })

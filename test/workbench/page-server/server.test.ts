@@ -276,7 +276,7 @@ test('page of a listener refuses to sign without a secret, or without an update 
   expect(app.received).toEqual([])
 })
 
-test('page of a listener lists the deliveries of the inbox in pages and by state, newest first', async () => {
+test('page of a listener lists the deliveries of the inbox in pages, by state and by age', async () => {
   const { listener, client } = await pageOf((await application(200, 500)).url)
   for (let id = 1; id <= 22; id++) await deliver(listener.url, id)
   await withResponse(client, '1-22')
@@ -295,6 +295,14 @@ test('page of a listener lists the deliveries of the inbox in pages and by state
     { page: 2, limit: 20, total: 22, pages: 2 },
   ])
   expect(await list('?status=failed')).toEqual([[[2, 'failed']], { page: 1, limit: 20, total: 1, pages: 1 }])
+  expect(await list('?sort=created_at&limit=2&page=11')).toEqual([
+    [
+      [21, 'delivered'],
+      [22, 'delivered'],
+    ],
+    { page: 11, limit: 2, total: 22, pages: 11 },
+  ])
+  expect(await list('?limit=101')).toMatchObject([{ length: 22 }, { limit: 100 }])
 })
 
 test.each([

@@ -18,8 +18,8 @@ export function relative(at: string, now: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`
 }
 
-/** Formats date and time of an instant in UTC like the command line, without T, fraction and zone. */
-export const dateTime = (at: string): string => at.slice(0, 19).replace('T', ' ')
+/** Formats an instant in UTC as ISO 8601 without fraction, such as `2027-01-31 12:00:00Z`. */
+export const dateTime = (at: string): string => `${at.slice(0, 19).replace('T', ' ')}Z`
 
 export function duration(ms: number): string {
   if (ms >= 10_000) return `${(ms / 1000).toFixed(0)} s`

@@ -28,5 +28,5 @@ export function listOf(counts: Readonly<Record<string, number>>, limit?: number)
 export function clockSentence(to: string, now: number): string {
   const distance = relative(to, now)
   const way = Date.parse(to) < now ? 'back' : 'forward'
-  return distance === 'now' ? 'The clock stays.' : `The clock goes ${way} to ${dateTime(to)} UTC (${distance}).`
+  return distance === 'now' ? 'The clock stays.' : `The clock goes ${way} to ${dateTime(to)} (${distance}).`
 }

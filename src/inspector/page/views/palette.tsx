@@ -3,11 +3,11 @@ import type { OutputOf } from '../../../contract/endpoint.js'
 import type { EndpointId } from '../../../contract/index.js'
 import type { platformActing } from '../../../contract/platform/acting.js'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
+import { linkOf } from '../linked.js'
 import { makeCall } from '../make-call.js'
 import type { Entry } from '../model/activity-log.js'
 import { findInLog } from '../model/find-in-log.js'
 import { dateTime } from '../model/format.js'
-import { linkOf } from '../name.js'
 import { startRecording } from '../recording-choice.js'
 import { useEndpoints } from '../reference.js'
 import { linkTo, visit } from '../router.js'
@@ -178,7 +178,7 @@ async function find(text: string): Promise<Found> {
       kind,
       name: name ?? id,
       detail: [name && id, detail].filter(Boolean).join(' · '),
-      open: () => visit(linkOf(kind, id)),
+      open: () => visit(linkOf(id) ?? linkTo([])),
     }
   })
   return { text, options: [...found, ...entries], note }

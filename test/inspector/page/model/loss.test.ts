@@ -18,8 +18,8 @@ test('records are listed by number and kind, and a count at the limit is a minim
 
 test.each([
   ['2026-11-21T10:00:00.000Z', 'The clock stays.'],
-  ['2026-11-20T10:00:00.000Z', 'The clock goes back to 2026-11-20 10:00:00 UTC (1 d ago).'],
-  ['2026-11-21T12:00:00.000Z', 'The clock goes forward to 2026-11-21 12:00:00 UTC (in 2 h).'],
+  ['2026-11-20T10:00:00.000Z', 'The clock goes back to 2026-11-20 10:00:00Z (1 d ago).'],
+  ['2026-11-21T12:00:00.000Z', 'The clock goes forward to 2026-11-21 12:00:00Z (in 2 h).'],
 ])('move of the clock to %s is said in words', (to, sentence) => {
   expect(clockSentence(to, Date.parse('2026-11-21T10:00:00.000Z'))).toBe(sentence)
 })

@@ -37,7 +37,7 @@ test('durations, sizes, numbers and instants have their unit and few digits', ()
   expect([7, 1000, 1_234_567].map(count)).toEqual(['7', '1,000', '1,234,567'])
   expect([0, 1, 2].map((it) => plural(it, 'vouchers'))).toEqual(['0 vouchers', '1 voucher', '2 vouchers'])
   expect(plural(1, 'deliveries')).toBe('1 delivery')
-  expect(dateTime('2026-11-21T10:00:00.123Z')).toBe('2026-11-21 10:00:00')
+  expect(dateTime('2026-11-21T10:00:00.123Z')).toBe('2026-11-21 10:00:00Z')
 })
 
 test('bytes that are not UTF-8 have no text, and a byte order mark stays in it', () => {

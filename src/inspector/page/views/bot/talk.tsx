@@ -26,10 +26,10 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const page = Math.max(1, last - back)
   const path = `/chats/${encodeURIComponent(id)}/messages?limit=100&page=${page}`
   const { result, reload } = useRead<Transcript>(path)
-  // Keep the messages while the next ones are read.
-  const shown = useRef(result)
-  if (result) shown.current = result
-  const data = shown.current?.ok ? shown.current.data : undefined
+  // Keep the messages, and a draft, while the next ones are read, and when they cannot be read.
+  const shown = useRef<Transcript | undefined>(undefined)
+  if (result?.ok) shown.current = result.data
+  const data = shown.current
   useEffect(() => {
     if (data === undefined) return
     setLast(Math.max(1, data.pagination.pages))
@@ -39,7 +39,7 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const box = useRef<HTMLDivElement>(null)
   const bottom = data?.items.at(-1)?.message_id
   useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [bottom])
-  if (data === undefined) return shown.current?.ok === false ? Failed({ failure: shown.current }) : Loading()
+  if (data === undefined) return result?.ok === false ? Failed({ failure: result }) : Loading()
   const turn = (by: number, label: string) => (
     <button type="button" class="small" onClick={() => setBack(back + by)}>
       {label}

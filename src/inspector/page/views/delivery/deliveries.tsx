@@ -3,6 +3,7 @@ import type { Bot } from '../../../../contract/bots.js'
 import type { UpdateType } from '../../../../contract/updates.js'
 import type { Delivery } from '../../../../contract/webhook.js'
 import { type Column, Heading, PlantedFault, Status, TextFilter, Time, useRead } from '../../components.js'
+import { Name } from '../../name.js'
 import { linkTo, setFilter, type ViewProps } from '../../router.js'
 import { features } from '../../state.js'
 import { List } from '../list.js'
@@ -89,5 +90,6 @@ const columns: readonly Column<Delivery>[] = [
     cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} />,
   },
   { head: 'Attempts', cell: (it) => it.attempt_count + it.manual_attempt_count, look: 'number' },
-  { head: 'Created', cell: (it) => <Time at={it.created_at} />, look: 'wide' },
+  { head: 'Bot', cell: (it) => <Name id={it.bot_id} />, look: 'wide', sort: 'bot_id' },
+  { head: 'Created', cell: (it) => <Time at={it.created_at} />, look: 'wide', sort: 'created_at' },
 ]

@@ -1,12 +1,11 @@
 import type { ListedTemplate } from '../../../../contract/platform/platform.js'
 import type { Voucher } from '../../../../contract/vouchers.js'
 import { Heading, Loaded } from '../../components.js'
-import { count } from '../../model/format.js'
 import { linkTo, type ViewProps } from '../../router.js'
 import { type Action, Actions, decisionsOn, uniqueId } from '../actions.js'
 import { AllMembers } from '../members.js'
 import { StateBadge } from '../state-badge.js'
-import { concerns, Totals } from './templates.js'
+import { concerns, Quota, Totals } from './templates.js'
 
 /** A template with all its values, its quota and its totals, and what the operator can do with it. */
 export function TemplateView({ params: { id = '' } }: ViewProps) {
@@ -24,15 +23,13 @@ export function TemplateView({ params: { id = '' } }: ViewProps) {
 }
 
 function showTemplate(template: ListedTemplate, reload: () => void) {
-  const { id, name, issueLimit, issuedCount } = template
+  const { id, name } = template
   return (
     <>
       <Heading more={StateBadge(template)}>{name}</Heading>
       <AllMembers of={template} except={['name', 'status', 'applicationName']} />
       <p class="quota">
-        <meter max={issueLimit} value={issuedCount} aria-label={`Issued vouchers of ${name}`}></meter>{' '}
-        {count(issuedCount)} of {count(issueLimit)} issued:{' '}
-        <a href={linkTo(['vouchers'], { template_id: id })}>its vouchers</a>
+        {Quota(template)}: <a href={linkTo(['vouchers'], { template_id: id })}>its vouchers</a>
       </p>
       <Actions of={name} actions={actionsOn(template)} done={reload} />
     </>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ListedTemplate, Totals as TotalsRecord } from '../../../../contract/platform/platform.js'
-import { type Column, Heading, Loaded, Table } from '../../components.js'
+import { type Column, Heading, Loaded, Table, Time } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { barsOf } from '../../model/bars.js'
 import { count, dateTime } from '../../model/format.js'
@@ -46,27 +46,28 @@ const columns: readonly Column<ListedTemplate>[] = [
       </>
     ),
   },
-  {
-    head: 'Quota',
-    cell: (template) => (
-      <>
-        <meter
-          max={template.issueLimit}
-          value={template.issuedCount}
-          aria-label={`Issued vouchers of ${template.name}`}
-        ></meter>{' '}
-        {count(template.issuedCount)} of {count(template.issueLimit)}
-      </>
-    ),
-  },
+  { head: 'Quota', cell: Quota },
+  { head: 'External id', cell: (it) => it.externalTemplateId, look: 'wide', sort: 'external_template_id' },
+  { head: 'Created', cell: (it) => <Time at={it.createdAt} />, look: 'wide', sort: 'created_at' },
 ]
+
+/** How many vouchers of a template are issued; not green when most of its quota is used. */
+export function Quota({ name, issueLimit, issuedCount }: ListedTemplate) {
+  const bounds = { max: issueLimit, low: issueLimit * 0.8, high: issueLimit - 1, optimum: 0 }
+  return (
+    <>
+      <meter {...bounds} value={issuedCount} aria-label={`Issued vouchers of ${name}`}></meter> {count(issuedCount)} of{' '}
+      {count(issueLimit)} issued{issuedCount >= issueLimit && <strong class="bad">, used up</strong>}
+    </>
+  )
+}
 
 type Period = TotalsRecord['items'][number]
 
 const series = ['issued', 'redeemed'] as const
 
 const periodColumns: readonly Column<Period>[] = [
-  { head: 'from', cell: (it) => dateTime(it.from) },
+  { head: 'from', cell: (it) => <Time at={it.from} /> },
   ...series.map((name): Column<Period> => ({ head: name, cell: (it) => count(it[name]), look: 'number' })),
 ]
 
@@ -101,7 +102,7 @@ function Chart({ items, complete, until }: TotalsRecord) {
             <rect {...bar} />
           ))}
         </svg>
-        <div class="axis">{ticks.map((it) => it && <span>{dateTime(it).slice(5, 16)}</span>)}</div>
+        <div class="axis">{ticks.map((it) => it && <span>{dateTime(it)}</span>)}</div>
       </div>
       <figcaption>
         {series.map((name) => (

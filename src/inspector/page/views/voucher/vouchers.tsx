@@ -47,8 +47,10 @@ const columns: readonly Column<Voucher>[] = [
     ),
   },
   { head: 'State', cell: StateBadge },
-  { head: 'Recipient', cell: (it) => it.recipientUserId },
-  { head: 'External id', cell: (it) => it.externalIssueId, look: 'wide' },
+  { head: 'Recipient', cell: (it) => it.recipientUserId, sort: 'recipient_user_id' },
+  { head: 'External id', cell: (it) => it.externalIssueId, look: 'wide', sort: 'external_issue_id' },
   { head: 'Code ends in', cell: (it) => it.codeHint, look: 'wide' },
-  { head: 'Issued', cell: (it) => <Time at={it.issuedAt} />, look: 'wide' },
+  { head: 'Valid from', cell: (it) => <Time at={it.validFrom} />, look: 'wide' },
+  { head: 'Valid until', cell: (it) => <Time at={it.validUntil} />, look: 'wide' },
+  { head: 'Issued', cell: (it) => <Time at={it.issuedAt} />, look: 'wide', sort: 'issued_at' },
 ]
