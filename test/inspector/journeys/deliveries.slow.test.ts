@@ -101,7 +101,7 @@ test('page of a listener has the same filters but no bot, and replays a delivery
   await rows(tab).getByRole('link').first().click()
   await tab.getByRole('heading', { name: 'Signature', exact: true }).waitFor()
   await tab.getByRole('button', { name: 'As sent' }).click()
-  await tab.getByRole('status').getByRole('region', { name: 'Body of the response' }).waitFor()
+  await tab.getByRole('status').getByText('The app accepted it.').waitFor()
   expect(replayed).toBe(1)
   expect(tab.errors).toEqual([])
 })
