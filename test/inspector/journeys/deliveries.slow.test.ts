@@ -37,7 +37,7 @@ test('filters of deliveries by type, bot, update id and state select what they n
   await page.getByLabel('Type').selectOption('')
   await expect.poll(() => rows(page).count()).toBe(all)
 
-  const text = (await rows(page).filter({ hasText: 'voucher_redeemed' }).getByRole('link').textContent()) ?? ''
+  const text = (await rows(page).filter({ hasText: 'voucher_redeemed' }).getByRole('link').first().textContent()) ?? ''
   const [id = ''] = /\d+$/.exec(text) ?? []
   await page.getByLabel('Update id').pressSequentially(id, { delay: 50 })
   await expect.poll(() => rows(page).count()).toBe(1)
