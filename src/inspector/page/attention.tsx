@@ -92,7 +92,7 @@ function rowsOf(): ComponentChildren[] {
     ...link(it.reviews, `${plural(it.reviews, 'reviews')} waiting`, 'reviews'),
     ...it.borrowed_webhooks.map(({ bot_id, holder }) => (
       <>
-        Webhook of <Name kind="bot" id={bot_id} /> borrowed by {holder}
+        Webhook of <Name id={bot_id} /> borrowed by {holder}
       </>
     )),
     ...link(it.failing_deliveries, `${plural(it.failing_deliveries, 'deliveries')} failing`, 'deliveries', {
@@ -107,12 +107,12 @@ export function Attention() {
   const rows = rowsOf()
   if (rows.length === 0) return null
   return (
-    <section class="attention" aria-label="Unusual">
+    <aside class="attention" aria-label="Unusual">
       <ul>
         {rows.map((row) => (
           <li>{row}</li>
         ))}
       </ul>
-    </section>
+    </aside>
   )
 }
