@@ -193,6 +193,24 @@ test('listener page marks the signature of a delivery and shows the response of 
   expect(detail.responses[0]?.response?.headers).toContainEqual(['X-App', 'yes'])
 })
 
+test('page of a listener names likely causes of the refusal by the app, also of a replay of edited bytes', async () => {
+  const { listener, client } = await pageOf((await application(403, 401)).url)
+  const codesOf = ({ hints }: Pick<DeliveryDetail, 'hints'>) =>
+    // The app has the true time, and the listener of the tests a fixed one.
+    hints.map((it) => it.code).filter((it) => it !== 'app_clock')
+  await deliver(listener.url, 7)
+  expect(codesOf(await withResponse(client, '1-1'))).toEqual(['other_secret', 'raw_body', 'csrf'])
+  const order = { body: { mode: 'as_sent', body: updateBody(7, 'message', 'Edited').toString('base64') } }
+  const replay: DeliveryReplay = (await client.send('POST', '/_platform/v1/deliveries/1-1/replay', order)).body
+  expect(codesOf(replay)).toEqual(['body_edited'])
+})
+
+test('page of a listener without an app has no causes for the refusal that --respond asks for', async () => {
+  const { listener, client } = await pageOf(undefined, { app: async () => emptyResponse(401) })
+  await deliver(listener.url, 7)
+  expect(await withResponse(client, '1-1')).toMatchObject({ responses: [{ status: 401 }], hints: [] })
+})
+
 test.each(['soon', '99999999999999999999'])(
   'page of a listener shows a delivery with the timestamp %s at its time of arrival',
   async (timestamp) => {
