@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../../../../src/contract/index.js'
+import type { endpoints } from '../../../../src/contract/index.js'
 import { memberFields, readInput } from '../../../../src/inspector/page/model/call-draft.js'
 import { referenceEndpoints, referenceOf } from '../../../support/page/reference.js'
 
