@@ -233,7 +233,7 @@ describe.each([
     expect(requested.filter((it) => it.includes(String(token)) || it.includes('ticket'))).toEqual([])
   })
 
-  test(`website that a tab of the page of a ${name} shows afterwards opens no page with its session`, async () => {
+  test(`website shown by a tab of the page of a ${name} opens no page with its session`, async () => {
     const page = await openPage()
     const site = await website()
     await page.goto(site.origin)

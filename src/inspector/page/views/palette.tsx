@@ -110,9 +110,9 @@ export function Palette({ views, close }: PaletteProps) {
         ))}
       </ul>
       <p role="status" class="quiet">
-        {found.text === text.trim()
-          ? (found.note ?? (options.length === 0 && 'Nothing has this text.'))
-          : 'Searching …'}
+        {found.text !== text.trim() && 'Searching …'}
+        {found.text === text.trim() && options.length === 0 && 'Nothing has this text. '}
+        {found.note}
       </p>
     </dialog>
   )
