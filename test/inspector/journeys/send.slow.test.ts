@@ -17,6 +17,8 @@ async function openForm(id: string) {
 }
 
 test('API view sends a call as an application, and shows the response beside its schema', async () => {
+  const redeem = await openForm('vouchers.redeem')
+  await checkLook(redeem.page, 'send-form')
   const { page, form, result } = await openForm('vouchers.issue')
   await expect.poll(() => form.getByLabel('As application').inputValue()).toBe('app_shop')
   await form.getByLabel('template_id required').fill('tpl_coffee')
