@@ -60,6 +60,14 @@ if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
   fs.copyFileSync('src/testing/index.d.cts', 'dist/types/testing/index.d.ts')
+  // A tab for four spaces: a tenth of the package would be indentation of types.
+  for (const path of filesOf('dist/types')) {
+    const text = fs.readFileSync(path, 'utf8')
+    fs.writeFileSync(
+      path,
+      text.replace(/^(?: {4})+/gm, (indent) => '\t'.repeat(indent.length / 4)),
+    )
+  }
   // The libraries are CommonJS, and their modules for `import` export the same.
   fs.writeFileSync('dist/types/package.json', '{ "type": "commonjs" }\n')
   for (const library of ['client', 'secure', 'testing', 'webhook'])

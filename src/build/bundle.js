@@ -112,13 +112,13 @@ const programs = [
     input: { 'inspector/app': src('inspector/page/main.tsx') },
     platform: 'browser',
     preserveEntrySignatures: 'allow-extension',
-    // One file for the first view, and one for what several views share: small files compress badly.
+    // One file for the first view, and one for all others: a file for each view compresses badly, 9 KB more in total.
     output: {
       chunkFileNames: 'inspector/[name].js',
       codeSplitting: {
         groups: [
           { name: 'first', tags: ['$initial'], priority: 1 },
-          { name: 'shared', minShareCount: 2 },
+          { name: 'views' },
         ],
       },
     },

@@ -1,8 +1,9 @@
 import process from 'node:process'
+import { callHeaders, JSON_TYPE, requestParts, type UnsendableCall } from '../contract/call-request.js'
 import { type Endpoint, type InputOf, membersOf, mutates, type OutputOf } from '../contract/endpoint.js'
 import { findMismatch, readSuccess } from './response.js'
 import type { CallFailureCode, CallResult } from './result.js'
-import { ATTEMPT_MS, type CallOptions, type CallSettings, type PreparedCall, type UnsendableCall } from './settings.js'
+import { ATTEMPT_MS, type CallOptions, type CallSettings, type PreparedCall } from './settings.js'
 import { isTransportError, type Transport, type TransportRequest } from './transport.js'
 
 /** Calls one endpoint. Refusals and network failures are return values; they are never thrown. */
@@ -73,10 +74,12 @@ export async function prepareCall(
     method: built.method,
     path: built.path,
     headers: {
-      accept: endpoint.streams ? 'application/x-ndjson' : 'application/json',
-      ...(built.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...callHeaders({
+        accept: endpoint.streams ? 'application/x-ndjson' : JSON_TYPE,
+        media: built.body === undefined ? undefined : JSON_TYPE,
+        authorization: token === undefined ? undefined : `Bearer ${token}`,
+        idempotencyKey,
+      }),
       ...(settings.userAgent === undefined ? {} : { 'user-agent': settings.userAgent }),
       ...Object.fromEntries(added),
     },
@@ -102,51 +105,15 @@ interface BuiltRequest {
   readonly body?: string
 }
 
-/**
- * Splits the flat input of an endpoint into path parameters, query members and body. Unknown members go into the body,
- * so that the server refuses them. Omits members with the value undefined.
- */
+/** Builds the request of an endpoint. Unknown members go into the body, so that the server refuses them. */
 export function buildRequest(
-  endpoint: Endpoint,
+  { method, path, query, body, bodyOptional }: Endpoint,
   input: Readonly<Record<string, unknown>>,
 ): BuiltRequest | UnsendableCall {
-  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
-  let unsendable: UnsendableCall | undefined
-  const path = endpoint.path.replaceAll(/:([A-Za-z]+)/g, (_match, parameter: string) => {
-    const value = String(rest.get(parameter) ?? '')
-    rest.delete(parameter)
-    const segment = encodeSegment(value)
-    if (segment === undefined) {
-      const message = `${parameter} must be text that is not empty, "." or ".."`
-      unsendable ??= { ok: false, message, details: { parameter } }
-    }
-    return segment ?? ''
-  })
-  if (unsendable !== undefined) return unsendable
-
-  const queryMembers = membersOf(endpoint.query)
-  const query = new URLSearchParams()
-  for (const [name, value] of rest) {
-    if (endpoint.body !== undefined && !Object.hasOwn(queryMembers, name)) continue
-    query.append(name, String(value))
-    rest.delete(name)
-  }
-  const hasBody = rest.size > 0 || (endpoint.body !== undefined && endpoint.bodyOptional !== true)
-  return {
-    ok: true,
-    method: endpoint.method,
-    path: query.size > 0 ? `${path}?${query}` : path,
-    ...(hasBody ? { body: JSON.stringify(Object.fromEntries(rest)) } : {}),
-  }
-}
-
-/** Encodes a path segment. Undefined for `.`, `..` and an empty text, because URL parsers remove such segments. */
-function encodeSegment(value: string): string | undefined {
-  if (value === '' || value === '.' || value === '..') return undefined
-  try {
-    return encodeURIComponent(value)
-  } catch {
-    // encodeURIComponent throws for a lone surrogate.
-    return undefined
-  }
+  const queryMembers = membersOf(query)
+  const isInQuery = (name: string) => body === undefined || Object.hasOwn(queryMembers, name)
+  const parts = requestParts({ path, isInQuery, needsBody: body !== undefined && bodyOptional !== true }, input)
+  if (!parts.ok) return parts
+  const { body: members, ...request } = parts
+  return { method, ...request, ...(members === undefined ? {} : { body: JSON.stringify(members) }) }
 }

@@ -1,8 +1,9 @@
+import type { UnsendableCall } from '../contract/call-request.js'
 import { failures, isFailureCode } from '../contract/errors.js'
 import { asMembers } from '../values/json.js'
 import { asText, type Expected, isSuccess, parseBody, requestIdOf } from './response.js'
 import type { CallFailure } from './result.js'
-import type { PreparedCall, UnsendableCall } from './settings.js'
+import type { PreparedCall } from './settings.js'
 import type { SecureFault, TransportError, TransportResponse } from './transport.js'
 
 /** Minimum length of a secret to remove: a shorter text may equal an ordinary word of the response. */

@@ -69,9 +69,3 @@ export interface PreparedCall {
   /** Success conditions; by default the response needs the envelope, with any data. */
   readonly expected?: Expected
 }
-
-export interface UnsendableCall {
-  readonly ok: false
-  readonly message: string
-  readonly details: Readonly<Record<string, unknown>>
-}

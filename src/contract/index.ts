@@ -5,6 +5,7 @@ import { platformActing } from './platform/acting.js'
 import { platformActivity } from './platform/activity.js'
 import { platformControls } from './platform/controls.js'
 import { platformDeliveries } from './platform/deliveries.js'
+import { platformOverview } from './platform/overview.js'
 import { platform } from './platform/platform.js'
 import { platformReference } from './platform/reference.js'
 import { platformVouchers } from './platform/voucher-history.js'
@@ -29,6 +30,7 @@ export const contract = {
     ...platformDeliveries,
     ...platformReference,
     ...platformActing,
+    ...platformOverview,
   },
 } as const satisfies Record<string, Record<string, Endpoint>>
 

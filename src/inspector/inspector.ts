@@ -18,7 +18,9 @@ interface InspectorOptions {
   /** System time in ms, even on a server with a test clock. */
   readonly now: () => number
   readonly sessions: SessionStorage
-  readonly features: Omit<PageFeatures, 'version' | 'build' | 'base_url'>
+  readonly features: Omit<PageFeatures, 'version' | 'build' | 'base_url' | 'start_command' | 'keeps_sessions'>
+  /** Makes the command that starts the same process again, without secrets; absent inside another program. */
+  readonly startCommand?: ((port: string) => string) | undefined
 }
 
 /** A request that may contain the token of a page. */
@@ -27,14 +29,16 @@ export type PageRequest = PageMessage & { readonly socket: PageConnection }
 /** The page of one port: access, tickets, sessions and files (rules/operator.md#page). */
 export class Inspector {
   readonly #sessions: PageSessions
-  readonly #features: InspectorOptions['features']
+  readonly #features: Omit<PageFeatures, 'version' | 'build' | 'base_url' | 'start_command'>
+  readonly #startCommand: InspectorOptions['startCommand']
   #baseUrl = ''
   #origin: AllowedOrigin | undefined
   #isClosing = false
 
-  constructor({ random, now, sessions, features }: InspectorOptions) {
+  constructor({ random, now, sessions, features, startCommand }: InspectorOptions) {
     this.#sessions = new PageSessions(random, now, sessions)
-    this.#features = features
+    this.#features = { ...features, keeps_sessions: sessions.file !== undefined }
+    this.#startCommand = startCommand
   }
 
   /** Sets the address when the port is open; until then `refuse` refuses every request. */
@@ -72,7 +76,8 @@ export class Inspector {
   refuseSession(request: PageRequest): Refusal<'PAGE_SESSION_REQUIRED'> | undefined {
     const [token, ...others] = valuesOf(request, PAGE_TOKEN)
     const isKnown = token !== undefined && others.length === 0 && this.#sessions.use(token, request.socket)
-    return isKnown ? undefined : refuse('PAGE_SESSION_REQUIRED')
+    // A tab without a session names the command that opens one.
+    return isKnown ? undefined : refuse('PAGE_SESSION_REQUIRED', { source: this.#features.source })
   }
 
   /** Responds to a GET below /_platform/ui. */
@@ -80,7 +85,9 @@ export class Inspector {
     const path = pathOf(request.url ?? '').slice(UI.length + 1)
     if (path !== 'features') return (await fileResponse(path)) ?? refuse('ROUTE_NOT_FOUND')
     const [version, build] = [await packageVersion(), await pageBuild()]
-    return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, build, base_url: this.#baseUrl })
+    const base_url = this.#baseUrl
+    const start_command = this.#startCommand?.(new URL(base_url).port) ?? null
+    return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, build, base_url, start_command })
   }
 
   /** Responds to POST /_platform/ui/session: exchanges a ticket for a token. */

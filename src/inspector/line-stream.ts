@@ -9,7 +9,9 @@ const BATCH_MS = 50
 const CHUNK_LENGTH = 16_384
 /** Ms to format before other work of the process has its turn: one line may take milliseconds. */
 const PIECE_MS = 2
+/** Pause for a process that has other work, which it has if its next turn comes later than LATE_MS. */
 const PAUSE_MS = 8
+const LATE_MS = 1
 
 /**
  * Makes loops over items pause after PIECE_MS of work, and end with an error when `signal` aborts. The pause is short,
@@ -36,6 +38,8 @@ export class LineStream<T> extends Readable {
   #wanted = false
   #ends: boolean
   #timer: NodeJS.Timeout | undefined
+  /** The next turn of the process, if the stream pauses until then. */
+  #turn: NodeJS.Immediate | undefined
 
   /** @param follows true for a stream that stays open for further items */
   constructor(first: readonly T[], follows: boolean, format: (item: T) => string, now = () => performance.now()) {
@@ -49,23 +53,28 @@ export class LineStream<T> extends Readable {
   add(item: T): void {
     this.#waiting.push(item)
     if (this.#waiting.length - this.#next > UNREAD_MAX) this.destroy()
-    else if (this.#wanted) this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref()
+    else if (this.#wanted && !this.#isPaused) this.#timer = setTimeout(() => this.#write(), BATCH_MS).unref()
   }
 
   /** Ends the stream after the waiting items. */
   finish(): void {
     this.#ends = true
-    if (this.#wanted) this.#write()
+    if (this.#wanted && this.#turn === undefined) this.#write()
+  }
+
+  get #isPaused(): boolean {
+    return this.#timer !== undefined || this.#turn !== undefined
   }
 
   override _read(): void {
     this.#wanted = true
     // Items that wait for their batch, or for other work, stay until the timer fires.
-    if (this.#timer === undefined) this.#write()
+    if (!this.#isPaused) this.#write()
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearTimeout(this.#timer)
+    clearImmediate(this.#turn)
     this.#waiting = []
     done(error)
   }
@@ -85,8 +94,17 @@ export class LineStream<T> extends Readable {
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
     // Pause even if the reader stops reading now: it may continue before other work has had its turn.
-    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
+    if (this.#waiting.length > 0) this.#pause()
     else if (this.#ends && this.#wanted) this.push(null)
+  }
+
+  #pause(): void {
+    const begin = this.#now()
+    this.#turn = setImmediate(() => {
+      this.#turn = undefined
+      if (this.#now() - begin < LATE_MS) this.#write()
+      else this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
+    })
   }
 }
 

@@ -116,7 +116,7 @@ export class Ground {
     const clock = deps.clock as TestClock
     clock.advance(Math.max(0, clock.trueNow() - clock.now()))
     deps.faults.restart()
-    deps.activity.clear()
+    deps.activity.clear('restore')
     this.#counts.clear()
     this.arrived.clear()
     this.calls = []

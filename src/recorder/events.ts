@@ -99,8 +99,11 @@ export async function eventsOf(
   const eventOf = (line: ActivityLine): RecordedEvent | readonly [] => {
     if (line.kind === 'omitted')
       return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
-    if (line.kind === 'state')
-      return line.what === 'reset' ? { kind: 'reset', text: `The state was replaced at ${line.at}.` } : []
+    if (line.kind === 'live') return []
+    if (line.kind === 'state') {
+      if (line.what === 'reset') return { kind: 'reset', text: `The state was reset at ${line.at}.` }
+      return line.what === 'restore' ? { kind: 'reset', text: `A snapshot was restored at ${line.at}.` } : []
+    }
     const [id, at] =
       line.kind === 'delivery'
         ? [line.delivery.delivery_id, line.delivery.at]

@@ -12,37 +12,58 @@ const LEVELS_MAX = 12
 const TEXT_MAX = 16 * 1024 * 1024
 const order = ['call', 'receive', 'advance', 'as', 'with', 'key', 'within', 'expect', 'capture', 'use']
 
+/** Steps as text up to the maximum length of a file, which a comment at its end then names. */
+export interface WrittenSteps {
+  readonly parts: readonly string[]
+  readonly steps: number
+  readonly remarks: string[]
+}
+
 /**
- * Formats a scenario file, step by step, up to its maximum length. A comment counts the steps that are missing. Returns
- * parts, because to join 16 MiB is a block of other work.
+ * Formats steps one by one. Returns parts, because to join 16 MiB is a block of other work, and the comments at the end
+ * of the file.
  */
+export async function writtenSteps(
+  { steps, comments }: Pick<ScenarioDraft, 'steps' | 'comments'>,
+  textOf: (step: DraftStep) => string,
+  inPieces: InPieces,
+): Promise<WrittenSteps & { readonly ending: readonly string[] }> {
+  const parts: string[] = []
+  let length = 0
+  for await (const it of inPieces(steps)) {
+    if (length > TEXT_MAX) break
+    const part = textOf(it)
+    length += part.length
+    parts.push(part)
+  }
+  const left = steps.length - parts.length
+  const ending = left === 0 ? comments : [...comments, `The recording was too long: steps missing at its end: ${left}.`]
+  const remarks = [...steps.slice(0, parts.length).flatMap((it) => it.comments), ...ending]
+  return { parts, steps: parts.length, remarks, ending }
+}
+
+/** First line of a recorded scenario. Its server is its own, so that no variable sends its calls to another one. */
+const FIRST_LINE =
+  '# Runs on its own new server: voucherctl scenario run FILE. To run it on another one, add --base-url URL.\n'
+
+/** Formats a scenario file. */
 export async function scenarioText(
   name: string,
   draft: ScenarioDraft,
   yaml: Yaml,
   inPieces: InPieces,
-): Promise<{ parts: readonly string[]; steps: number; remarks: string[] }> {
-  const { autoApprove, respond, steps, comments } = draft
+): Promise<WrittenSteps> {
+  const { autoApprove, respond } = draft
   const head = {
     name,
-    ...(autoApprove ? { server: { auto_approve: true } } : {}),
+    server: { own: true, ...(autoApprove ? { auto_approve: true } : {}) },
     ...(respond === undefined ? {} : { webhook: { respond } }),
   }
-  const parts = [`${yaml.stringify(head, format)}steps:\n`]
-  let length = 0
-  for await (const it of inPieces(steps)) {
-    if (length > TEXT_MAX) break
-    // Not the flag m: its ^ also matches after characters that end no line in YAML.
-    const part = stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
-    length += part.length
-    parts.push(part)
-  }
-  const written = parts.length - 1
-  const left = steps.length - written
-  const ending = left === 0 ? comments : [...comments, `The recording was too long: steps missing at its end: ${left}.`]
-  const remarks = [...steps.slice(0, written).flatMap((it) => it.comments), ...ending]
-  if (ending.length > 0) parts.push(`\n${commentOf(ending)}`)
-  return { parts, steps: written, remarks }
+  // Not the flag m: its ^ also matches after characters that end no line in YAML.
+  const textOf = (it: DraftStep) => stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
+  const { parts, ending, ...written } = await writtenSteps(draft, textOf, inPieces)
+  const end = ending.length === 0 ? [] : [`\n${commentOf(ending)}`]
+  return { ...written, parts: [`${FIRST_LINE}${yaml.stringify(head, format)}steps:\n`, ...parts, ...end] }
 }
 
 const format = { ...yamlOptions, flowCollectionPadding: true, aliasDuplicateObjects: false }
@@ -62,8 +83,8 @@ function stepText(step: DraftStep, yaml: Yaml): string {
 }
 
 /** Comments cannot contain line breaks, with which a text of a program could add steps. */
-const commentOf = (lines: readonly string[]) =>
-  lines.map((it) => `# ${it.replace(/[\r\n\u2028\u2029\u0085]+/g, ' ')}\n`).join('')
+export const commentOf = (lines: readonly string[], mark = '#') =>
+  lines.map((it) => `${mark} ${it.replace(/[\r\n\u2028\u2029\u0085]+/g, ' ')}\n`).join('')
 
 function membersOf({ members, capture, use }: DraftStep): Record<string, unknown> {
   const all: Record<string, unknown> = { ...members, capture, use }

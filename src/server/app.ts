@@ -29,6 +29,7 @@ import { failureResponse, refuseMessage } from './http/envelope.js'
 import { bindHealth, bindPage } from './http/health.js'
 import { HttpServer } from './http/http-server.js'
 import { Routes } from './http/routes.js'
+import { isFailedCall } from './observe/activity.js'
 import type { CapturedCall } from './observe/exchange.js'
 import type { Metrics } from './observe/metrics.js'
 import { type CompletedRequest, entryOf } from './observe/request-log.js'
@@ -74,7 +75,8 @@ export function buildApp(deps: Deps, metrics: Metrics, events: AppEvents): App {
   const record = (exchange: ApiCall, status: number) => {
     const { response, hold } = exchange.carrier
     const wasSent = !response.destroyed && hold?.at !== 'head'
-    const captured = deps.activity.captures ? capturedCall(exchange, wasSent ? status : null) : null
+    const captures = deps.activity.captures(isFailedCall({ status, code: exchange.failureCode }))
+    const captured = captures ? capturedCall(exchange, wasSent ? status : null) : null
     recordRequest(exchange, status, captured, false)
   }
 

@@ -92,7 +92,7 @@ export async function assemble(options: StartOptions, place: ServerPlace, store:
     operatorKeyHash: operatorKey === null ? null : hashToken(operatorKey),
     inspector:
       operatorKey !== null && servesPage(options)
-        ? createInspector(random, clock, { key: operatorKey, file: place.pageSessions })
+        ? createInspector(options, random, clock, { key: operatorKey, file: place.pageSessions })
         : null,
     limits: createLimits(options.rateLimits ?? {}, clock instanceof TestClock ? () => clock.now() : undefined),
     addresses: new ClientAddresses(options.trustedProxies, (peer) => warnOfProxy(log, peer)),
@@ -171,8 +171,14 @@ async function secureSettings(
 /** The page and the checks of Host exist only for a port that other machines cannot reach (rules/operator.md#page). */
 const servesPage = ({ host = '127.0.0.1', listens = true }: StartOptions) => listens && isLoopbackHost(host)
 
-function createInspector(random: RandomBytes, clock: Clock, sessions: SessionStorage): Inspector {
+function createInspector(
+  { startCommand }: ServerOptions,
+  random: RandomBytes,
+  clock: Clock,
+  sessions: SessionStorage,
+): Inspector {
   return new Inspector({
+    startCommand,
     random,
     now: steadyNow,
     sessions,

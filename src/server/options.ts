@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly logTo?: { write(line: string): void }
   /** Formats the log lines for stderr; default JSON. */
   readonly formatLog?: (line: string) => string
+  /** Makes the command that starts this server again on a port, without secrets, for the page; default: none. */
+  readonly startCommand?: (port: string) => string
   /** Folder in which the server lists itself while it runs; default: none. */
   readonly registryDir?: string
 }

@@ -1,5 +1,5 @@
 import { plant } from '../store/seed.js'
-import { STATE_REPLACED, type StoredSnapshot } from '../store/snapshots.js'
+import { STATE_REPLACED, STATE_RESTORED, type StoredSnapshot } from '../store/snapshots.js'
 import { moveClock } from '../store/test-clock.js'
 import { TestClock, trueTime } from './clock.js'
 import type { Deps } from './deps.js'
@@ -36,9 +36,12 @@ export class Snapshots implements ServerSnapshots {
   /** Follows resets and restores by all processes of the store. Returns a function that stops following. */
   follow(): () => void {
     const { store, polls, faults } = this.#deps
+    let change: 'reset' | 'restore' = 'reset'
     return store.listen((subject) => {
+      if (subject === STATE_RESTORED) change = 'restore'
       if (subject !== STATE_REPLACED) return
-      this.#forget()
+      this.#forget(change)
+      change = 'reset'
       faults.suspend()
       faults.resume()
       // End waiting polls; a poll that is not waiting yet reads again.
@@ -107,13 +110,13 @@ export class Snapshots implements ServerSnapshots {
     }, endWaitingCalls)
   }
 
-  #forget(): void {
+  #forget(change: 'reset' | 'restore'): void {
     const { attempts, faults, limits, requestLog, activity, tokenUses, botCalls, secure } = this.#deps
     attempts.clear()
     faults.restart()
     limits.clear()
     requestLog.clear()
-    activity.clear()
+    activity.clear(change)
     tokenUses.clear()
     botCalls.clear()
     secure.sessions.clear()

@@ -1,5 +1,6 @@
 import type { Application } from '../contract/apps.js'
 import { type Refusal, refuse } from '../contract/errors.js'
+import type { ListedApplication } from '../contract/platform/platform.js'
 import {
   APPLICATIONS_PER_ACCOUNT,
   type ApplicationRow,
@@ -54,14 +55,18 @@ export function* list(accountId: string, request: PageRequest): Op<Page<Applicat
 }
 
 /** Lists the applications of all accounts. */
-export function* listAll(request: PageRequest): Op<Page<Application>> {
+export function* listAll(request: PageRequest): Op<Page<ListedApplication>> {
   const { items, pagination } = yield* listPage<ApplicationRow, ApplicationRow>(
     'applications where true',
     [],
     request,
     (row) => row,
   )
-  return { items: yield* interleave(...items.map(record)), pagination }
+  return { items: yield* interleave(...items.map(listed)), pagination }
+}
+
+function* listed(row: ApplicationRow): Op<ListedApplication> {
+  return { ...(yield* record(row)), account_id: row.account_id }
 }
 
 /** Returns the application of any account. */

@@ -204,4 +204,49 @@ describe.each([
     await page.reload()
     await page.getByText('Live', { exact: true }).waitFor()
   })
+
+  test(`tab that the page of a ${name} opens has its own copy of the session, and no way back`, async () => {
+    const page = await openPage()
+    const requested: string[] = []
+    page.context().on('request', (it) => requested.push(it.url()))
+    const link = page.getByRole('link', { name: 'Deliveries', exact: true })
+    for (const click of [
+      () => link.click({ modifiers: ['ControlOrMeta'] }),
+      () => link.click({ modifiers: ['Shift'] }),
+      () => link.click({ button: 'middle' }),
+    ]) {
+      const opening = page.context().waitForEvent('page')
+      await click()
+      const tab = await opening
+      await tab.getByText('Live', { exact: true }).waitFor()
+      await tab.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor()
+      expect([tab.url(), await tab.evaluate('opener')]).toEqual([`${ui()}deliveries`, null])
+      // What it does with its copy ends nothing of the first.
+      await tab.evaluate('sessionStorage.clear()')
+      await tab.reload()
+      await tab.getByText('This tab has no session').waitFor()
+      await tab.close()
+    }
+    await page.reload()
+    await page.getByText('Live', { exact: true }).waitFor()
+    const token = await page.evaluate("sessionStorage.getItem('page-token')")
+    expect(requested.filter((it) => it.includes(String(token)) || it.includes('ticket'))).toEqual([])
+  })
+
+  test(`website shown by a tab of the page of a ${name} opens no page with its session`, async () => {
+    const page = await openPage()
+    const site = await website()
+    await page.goto(site.origin)
+    for (const features of ['', 'noopener']) {
+      const opening = page.context().waitForEvent('page')
+      await page.evaluate(`void open(${JSON.stringify(ui())}, '_blank', '${features}')`)
+      const tab = await opening
+      await tab.getByText('CROSS_SITE_REQUEST').waitFor()
+      // The browser copied the storage, but no script of another website can read it or run here.
+      expect(await tab.getByText('Live').count()).toBe(0)
+      await tab.close()
+    }
+    const token = 'JSON.stringify([sessionStorage.length, document.referrer])'
+    expect(await page.evaluate(token)).toBe('[0,""]')
+  })
 })

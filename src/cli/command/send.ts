@@ -3,6 +3,7 @@ import { type Expected, findMismatch } from '../../client/response.js'
 import type { CallResult } from '../../client/result.js'
 import type { PreparedCall } from '../../client/settings.js'
 import type { Transport, TransportResponse } from '../../client/transport.js'
+import { callHeaders, JSON_TYPE } from '../../contract/call-request.js'
 import { type CredentialKind, mutates } from '../../contract/endpoint.js'
 import type { SecureMode } from '../../secure/client/options.js'
 import { asMembers, defined, parseJson } from '../../values/json.js'
@@ -95,8 +96,6 @@ function openOnce(context: Context, baseUrl: string, mode: SecureMode): Promise<
   return transport
 }
 
-const JSON_TYPE = 'application/json'
-
 /** Builds the request. Only known idempotent routes are repeatable: other routes ignore the Idempotency-Key. */
 export function prepareAny({ globals, host }: Context, call: AnyCall, token: string | undefined): PreparedCall {
   const { method, path, body, route } = call
@@ -108,12 +107,12 @@ export function prepareAny({ globals, host }: Context, call: AnyCall, token: str
     request: {
       method,
       path,
-      headers: {
+      headers: callHeaders({
         accept: route?.streams === true ? 'application/x-ndjson' : (route?.media ?? JSON_TYPE),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined ? {} : { 'content-type': route?.media ?? JSON_TYPE }),
-        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-      },
+        media: body === undefined ? undefined : (route?.media ?? JSON_TYPE),
+        authorization: token === undefined ? undefined : `Bearer ${token}`,
+        idempotencyKey,
+      }),
       repeatable: !isMutation || takesKey,
       ...(body === undefined ? {} : { body }),
     },

@@ -111,7 +111,7 @@ export const readActivity = tool({
     if (!read.ok) return read
     // A restarted server counts from 1 again.
     const after = since > (read.value.at(-1)?.seq ?? 0) ? 0 : since
-    const isNew = (it: ActivityLine) => it.seq > after && isOfKind(it, only)
+    const isNew = (it: ActivityLine) => it.kind !== 'live' && it.seq > after && isOfKind(it, only)
     if (wait > 0 && !read.value.some(isNew)) {
       const { signal, end } = limited(wait * 1000, call.context.host.signal)
       const input = { ...flags, follow: 'true' } as const

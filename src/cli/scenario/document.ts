@@ -4,6 +4,8 @@ import type { ApiRoute } from '../command/known-routes.js'
 
 /** Options of the server that is started for a scenario; ignored if the scenario uses a running server. */
 interface FixtureOptions {
+  /** True for a scenario that uses a running server only if a flag names one, not a variable. */
+  readonly own: boolean
   readonly autoApprove: boolean
   readonly requireSecure: boolean
 }

@@ -34,7 +34,7 @@ const ACCOUNT = 'scenario'
 /** Sets up a fixture. @param baseUrl a running server; undefined starts a server that ends with the fixture */
 export async function openFixture(
   context: Context,
-  { server: wanted, webhookResponses }: Scenario,
+  { server: { own: _own, ...wanted }, webhookResponses }: Scenario,
   baseUrl: string | undefined,
   webhookPort: number,
 ): Promise<Ok<Fixture> | Failure> {

@@ -85,7 +85,7 @@ class Parser {
     const source = this.#source
     const top = source.record([], source.value, ['name', 'server', 'webhook', 'vars', 'steps', 'teardown'])
     if (top === undefined) return undefined
-    const server = source.record(['server'], top.server, ['auto_approve', 'require_secure'])
+    const server = source.record(['server'], top.server, ['own', 'auto_approve', 'require_secure'])
     const isOn = (name: string) => source.flag(['server', name], server?.[name]) ?? false
     const vars = source.record(['vars'], top.vars) ?? {}
     for (const [name, value] of Object.entries(vars)) {
@@ -97,7 +97,7 @@ class Parser {
     return {
       file,
       name: source.text(['name'], top.name) ?? file,
-      server: { autoApprove: isOn('auto_approve'), requireSecure: isOn('require_secure') },
+      server: { own: isOn('own'), autoApprove: isOn('auto_approve'), requireSecure: isOn('require_secure') },
       webhookResponses: this.#webhookResponses(top.webhook),
       vars,
       steps: this.#steps(['steps'], top.steps),

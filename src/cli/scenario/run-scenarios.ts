@@ -49,6 +49,8 @@ export async function parseScenarios(
 interface ScenariosOptions {
   /** A running server; absent to start one for each scenario. */
   readonly baseUrl?: string | undefined
+  /** True to run a scenario with `server.own` on its own server all the same. */
+  readonly keepsOwn?: boolean | undefined
   /** Port that receives deliveries, one scenario at a time; absent for any free ports. */
   readonly webhookPort?: number | undefined
   readonly parallel?: number | undefined
@@ -63,15 +65,16 @@ interface ScenariosOptions {
 export async function runScenarios(
   context: Context,
   scenarios: readonly Scenario[],
-  { baseUrl, webhookPort, parallel = availableParallelism(), onReport }: ScenariosOptions,
+  { baseUrl, keepsOwn, webhookPort, parallel = availableParallelism(), onReport }: ScenariosOptions,
 ) {
-  if (baseUrl !== undefined) {
+  const serverOf = ({ server }: Scenario) => (keepsOwn && server.own ? undefined : baseUrl)
+  if (baseUrl !== undefined && scenarios.some(serverOf)) {
     const { checkServer } = await import('./fixture.js')
     const impostor = await checkServer(context, baseUrl)
     if (impostor !== undefined) return impostor
   }
   const { runScenario } = await import('./run.js')
-  const compares = isGivenForCall(context.settings.profileName)
+  const isOfProfile = isGivenForCall(context.settings.profileName)
   const startedAt = performance.now()
   const left = [...scenarios.entries()]
   const results: (Awaited<ReturnType<typeof runScenario>> | undefined)[] = []
@@ -86,7 +89,9 @@ export async function runScenarios(
   const worker = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const [at, scenario] = next
-      const result = await runScenario(context, scenario, { baseUrl, webhookPort: webhookPort ?? 0, compares })
+      const server = serverOf(scenario)
+      const options = { baseUrl: server, webhookPort: webhookPort ?? 0, compares: isOfProfile && server !== undefined }
+      const result = await runScenario(context, scenario, options)
       results[at] = result
       if (!result.ok) left.length = 0
       reportFinished()

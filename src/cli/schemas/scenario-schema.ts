@@ -95,7 +95,11 @@ export const scenarioSchema = {
   ...record(
     {
       name: text,
-      server: record({ auto_approve: { type: 'boolean' }, require_secure: { type: 'boolean' } }),
+      server: record({
+        own: { type: 'boolean' },
+        auto_approve: { type: 'boolean' },
+        require_secure: { type: 'boolean' },
+      }),
       webhook: record({ respond: { type: ['string', 'integer'], description: 'Such as 500,timeout,200' } }),
       vars: { type: 'object' },
       steps,

@@ -1,11 +1,13 @@
-import { curlCommand } from '../../values/curl.js'
-import type { ShellText } from '../../values/shell-word.js'
+import { defined } from '../../values/json.js'
+import { callHeaders, JSON_TYPE } from '../call-request.js'
+import { curlOf as curlText } from '../call-text.js'
 import { type Endpoint, failuresOf } from '../endpoint.js'
 import { type FailureCode, failures } from '../errors.js'
+import { isSecret } from '../fields.js'
 import { contract } from '../index.js'
+import { actingCalls } from '../platform/acting.js'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../platform/reference.js'
 import { exampleOf, type ReadSchema } from '../schema.js'
-import { credentialVariables } from '../secrets.js'
 import { bodyExample, dataExample, type JsonObject } from './examples.js'
 import { tagDescriptions } from './openapi.js'
 
@@ -38,13 +40,18 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
     params,
     query,
     body,
+    output,
+    irreversible = null,
   } = endpoint
   const key = idempotent === undefined ? undefined : `order-1001-${id.slice(id.indexOf('.') + 1)}`
   const idempotency_key = idempotent === undefined ? null : idempotent === true ? 'required' : 'optional'
   const parts = Object.entries({ path: params, query, body }) as [ReferenceMember['in'], ReadSchema | undefined][]
+  const examples = { ...parametersOf(endpoint), ...bodyExample(endpoint) }
   return {
-    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status },
-    members: parts.flatMap(([place, schema]) => membersOf(schema).map((it) => ({ in: place, ...it }))),
+    ...{ id, method, path, summary, command, caller, scope, idempotency_key, status, irreversible },
+    terminal_only: reasonForTerminal(endpoint),
+    members: parts.flatMap(([place, schema]) => inputsOf(place, schema, examples)),
+    output: membersOf(output as ReadSchema),
     failures: codesOf(endpoint),
     example: {
       curl: curlOf(endpoint, key),
@@ -54,13 +61,35 @@ function describe(endpoint: Endpoint): ReferenceEndpoint {
   }
 }
 
+/** Says why the page cannot make a call; null if it can. */
+function reasonForTerminal({ id, caller, streams }: Endpoint): string | null {
+  if (streams) return 'it returns a stream'
+  const isOffered = caller === 'operator' || actingCalls(caller).some((it) => it.id === id)
+  return isOffered ? null : 'it returns a token, which a page never gets'
+}
+
 /** Codes of an endpoint: first the codes of its work, then by status the codes that others have too. */
 function codesOf(endpoint: Endpoint): FailureCode[] {
   const byStatus = failuresOf(endpoint).toSorted((one, other) => failures[one].status - failures[other].status)
   return [...new Set([...endpoint.failures, ...byStatus])]
 }
 
-type Member = Omit<ReferenceMember, 'in'>
+type Member = ReferenceEndpoint['output'][number]
+
+/** Members of an input, those that are not within others with what a form needs. */
+function inputsOf(
+  place: ReferenceMember['in'],
+  schema: ReadSchema | undefined,
+  examples: JsonObject,
+): ReferenceMember[] {
+  const { properties = {} } = schema ?? {}
+  return membersOf(schema).map((it) => {
+    const own = properties[it.name] ?? {}
+    const values = own.enum?.filter((value) => value !== null)
+    const secret = isSecret(own) || undefined
+    return { in: place, ...it, ...defined({ values, secret, example: examples[it.name] }) }
+  })
+}
 
 /** Members of an object, and of its objects and lists, such as `credential.type` and `links[].url`. */
 function membersOf({ properties = {}, required = [], anyOf }: ReadSchema = {}, prefix = ''): Member[] {
@@ -103,10 +132,9 @@ function curlOf(endpoint: Endpoint, key: string | undefined): string {
   const target = path.replaceAll(/:([A-Za-z]+)/g, (_, name: string) => ids[name] as string)
   const input = bodyExample(endpoint)
   const body = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined
-  const headers: ShellText[] = [['Authorization: Bearer ', { variable: credentialVariables[caller] }]]
-  if (body !== undefined) headers.push('Content-Type: application/json')
-  if (key !== undefined) headers.push(`Idempotency-Key: ${key}`)
-  return curlCommand('', { method, url: [{ variable: 'VOUCHERCTL_BASE_URL' }, target], headers, body })
+  const headers = callHeaders({ media: body && JSON_TYPE, idempotencyKey: key })
+  const url = [{ variable: 'VOUCHERCTL_BASE_URL' }, target]
+  return curlText({ method, url, headers: Object.entries(headers), body, caller })
 }
 
 /** A call of the client library, whose input has the members of path and body. */

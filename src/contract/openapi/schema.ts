@@ -5,7 +5,7 @@ import { type FailureCode, failures } from '../errors.js'
 import { requestId as idOfRequest } from '../fields.js'
 import { activityLine, requestLogEntry } from '../platform/activity.js'
 import { fault, forecast, snapshot } from '../platform/controls.js'
-import { listedBot, listedTemplate, review, secureKey } from '../platform/platform.js'
+import { listedApplication, listedBot, listedTemplate, review, secureKey, shownBot } from '../platform/platform.js'
 import { voucherEvent, voucherHistory } from '../platform/voucher-history.js'
 import { exampleOf, type Schema } from '../schema.js'
 import { template, validity } from '../templates.js'
@@ -45,7 +45,9 @@ const records: Readonly<Record<string, Schema>> = {
   Fault: fault,
   Forecast: forecast,
   ListedTemplate: listedTemplate,
+  ListedApplication: listedApplication,
   ListedBot: listedBot,
+  ShownBot: shownBot,
   RequestLogEntry: requestLogEntry,
   ActivityLine: activityLine,
   VoucherEvent: voucherEvent,

@@ -114,6 +114,8 @@ export const activityLine = Type.Union([
     kind: Type.Literal('omitted'),
     count: Type.Integer({ description: 'lines that a burst left out' }),
   }),
+  // Between the stored lines and the live ones of `follow=true`, with the number of the newest stored line.
+  Type.Object({ seq, kind: Type.Literal('live') }),
 ])
 export type ActivityLine = Static<typeof activityLine>
 export type StateChange = Extract<ActivityLine, { kind: 'state' }>['what']
@@ -155,7 +157,7 @@ export const platformActivity = group('platform', {
   }),
 
   recordScenario: post('/_platform/v1/recordings', {
-    summary: 'Turn the activity that the server still has into a scenario file',
+    summary: 'Turn the activity that the server still has into a scenario file or a test',
     unlisted: true,
     repeatable: true,
     body: input({
@@ -167,14 +169,15 @@ export const platformActivity = group('platform', {
           example: [exampleOf(requestId)],
         }),
       ),
+      format: Type.Optional(oneOf(['scenario', 'test'])),
     }),
     bodyOptional: true,
     bodyBytesMax: RECORDING_BYTES_MAX,
     verbatim: true,
     output: Type.Object({
       text: nullable(
-        Type.String({ description: 'the file, YAML; null if no step was recorded' }),
-        'name: Recorded at 2027-01-31 12:00\nsteps:\n  - call: apps.list\n    expect: { status: 200 }\n',
+        Type.String({ description: 'the file, YAML or a test for node:test; null if no step was recorded' }),
+        'name: Recorded at 2027-01-31 12:00\nserver: { own: true }\nsteps:\n  - call: apps.list\n    expect: { status: 200 }\n',
       ),
       steps: Type.Integer({ example: 1 }),
       remarks: Type.Array(Type.String(), { description: 'what no step can repeat; comments of the file' }),

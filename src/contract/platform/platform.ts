@@ -23,7 +23,7 @@ import {
 import { type Static, Type, withExample } from '../schema.js'
 import { template, templateStatuses } from '../templates.js'
 import { allowedUpdates, update } from '../updates.js'
-import { secretToken } from '../webhook.js'
+import { secretToken, webhookSettings } from '../webhook.js'
 
 // The operator API: not part of the specification, and absent unless switched on (rules/operator.md#operator-api).
 
@@ -64,8 +64,18 @@ export const listedTemplate = Type.Object({
 })
 export type ListedTemplate = Static<typeof listedTemplate>
 
+export const listedApplication = Type.Object({ ...application.properties, account_id: accountId })
+export type ListedApplication = Static<typeof listedApplication>
+
 export const listedBot = Type.Object({ ...bot.properties, account_id: accountId })
 export type ListedBot = Static<typeof listedBot>
+
+export const shownBot = Type.Object({
+  ...listedBot.properties,
+  webhook_url: nullable(webhookSettings.properties.url),
+  allowed_updates: webhookSettings.properties.allowed_updates,
+})
+export type ShownBot = Static<typeof shownBot>
 
 /** Path parameter with an account, for which the server keeps no record. */
 export const accountParams = Type.Object({
@@ -174,7 +184,7 @@ export const platform = group('platform', {
   applications: get('/_platform/v1/applications', {
     summary: 'List the applications of all accounts',
     query: input(pageQuery),
-    output: page(application),
+    output: page(listedApplication),
   }),
 
   templates: get('/_platform/v1/templates', {
@@ -202,7 +212,7 @@ export const platform = group('platform', {
 
   bot: get('/_platform/v1/bots/:botId', {
     summary: 'Show a bot of any account',
-    output: listedBot,
+    output: shownBot,
     failures: ['BOT_NOT_FOUND'],
   }),
 

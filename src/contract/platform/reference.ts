@@ -4,12 +4,19 @@ import { type Static, Type } from '../schema.js'
 
 // The interface as data for people, such as the page shows it.
 
-const member = Type.Object({
-  in: oneOf(['path', 'query', 'body']),
+const described = {
   name: Type.String({ description: 'members of objects after a dot, of listed objects after []' }),
   type: Type.String(),
   required: Type.Boolean(),
   description: Type.String({ description: 'empty if name and type say it all' }),
+}
+const outputMember = Type.Object(described)
+const member = Type.Object({
+  in: oneOf(['path', 'query', 'body']),
+  ...described,
+  values: Type.Optional(Type.Array(Type.String(), { description: 'if only these are allowed' })),
+  secret: Type.Optional(Type.Boolean({ description: 'true for a value that nothing shows again' })),
+  example: Type.Optional(Type.Unsafe<unknown>({ description: 'value in the example of the call' })),
 })
 export type ReferenceMember = Static<typeof member>
 
@@ -23,7 +30,13 @@ const endpoint = Type.Object({
   scope: nullable(Type.String({ description: 'scope that the token needs' })),
   idempotency_key: nullable(oneOf(['required', 'optional'])),
   status: Type.Integer({ description: 'of a success' }),
+  terminal_only: nullable(Type.String({ description: 'why the page cannot make the call' }), null),
+  irreversible: nullable(
+    Type.Object({ action: Type.String({ description: 'the record follows' }), loses: Type.String() }),
+    { action: 'Revoking token', loses: 'Every client that uses this token is refused from then on, permanently.' },
+  ),
   members: Type.Array(member),
+  output: Type.Array(outputMember, { description: 'members of `data` in a success' }),
   failures: Type.Array(Type.String(), {
     description: 'first the codes that only its work has, then the codes that other endpoints have too',
   }),

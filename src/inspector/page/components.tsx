@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { StateChange } from '../../contract/platform/activity.js'
 import { type Failure, type Result, read } from './api.js'
+import { Linked } from './linked.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
 import { currentIf, place, setFilter } from './router.js'
@@ -98,7 +99,7 @@ export function KeyValue({
       {shown.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{typeof value === 'string' ? <Linked text={value} /> : value}</dd>
         </div>
       ))}
     </dl>
@@ -182,17 +183,18 @@ export function Status({ status }: { readonly status: number | null }) {
   return <Badge tone={toneOf(status)}>{status ?? 'no response'}</Badge>
 }
 
-export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
-      announce('Copied.')
-    } catch {
-      announce('Copying failed: select the text.')
-    }
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+    announce('Copied.')
+  } catch {
+    announce('Copying failed: select the text.')
   }
+}
+
+export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => string); readonly label?: string }) {
   return (
-    <button type="button" class="small" onClick={copy}>
+    <button type="button" class="small" onClick={() => copyText(typeof text === 'string' ? text : text())}>
       {label}
     </button>
   )
@@ -207,7 +209,9 @@ export const Loading = () => (
 export function Failed({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
   return (
     <div class="failure" role="alert">
-      <p>{failure.sentence}</p>
+      <p>
+        <Linked text={failure.sentence} />
+      </p>
       {retry && (
         <button type="button" onClick={retry}>
           Try again
@@ -280,8 +284,7 @@ export function Heading({
 
 /** Calls `reload` after a new stream entry that concerns a view. */
 function useActivity(about: (entry: Entry) => boolean, reload: () => void): void {
-  // Ignore the operator's own calls, such as the calls of this page: they change nothing that the page shows.
-  const latest = log.entries.findLast((it) => !it.isOfOperator && about(it))?.key
+  const latest = log.entries.findLast(about)?.key
   const shown = useRef<string | undefined>(latest)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => {

@@ -1,31 +1,41 @@
-import { useRef } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { NO_RESPONSE } from './api.js'
-import { FIND } from './keys.js'
+import { signal } from './signal.js'
 import { announce } from './state.js'
-import { loadFile } from './trust.js'
+import { loadFile, standing } from './trust.js'
+import type { NamedView, Palette } from './views/palette.js'
 
-/** Field of every view that finds a record, or words in a kept body. Its text may be a code, so no address has it. */
-export function FindField() {
-  const field = useRef<HTMLInputElement>(null)
-  const find = async (event: Event) => {
-    event.preventDefault()
-    const text = field.current?.value.trim() ?? ''
-    if (text === '') return
-    const view = await loadFile(() => import('./views/log/find.js'))
-    if (view === null) announce(NO_RESPONSE)
-    else if (await view.find(text)) field.current?.blur()
+/** Loaded when the user looks for something for the first time. */
+const palette = signal<typeof Palette | null>(null)
+
+/** Button and keys of every view that open the palette. */
+export function FindField({ views }: { readonly views: readonly NamedView[] }) {
+  const [open, setOpen] = useState(false)
+  const show = async () => {
+    // Loading would wait until the server is back.
+    if (standing.value === 'own')
+      palette.value ??= (await loadFile(() => import('./views/palette.js')))?.Palette ?? null
+    if (palette.value) setOpen(true)
+    else announce(NO_RESPONSE)
   }
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isField = (event.target as Element).matches('input, select, textarea')
+      const isSlash = event.key === '/' && !isField && !event.ctrlKey && !event.metaKey && !event.altKey
+      const isK = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
+      if ((!isSlash && !isK) || document.querySelector('dialog[open]')) return
+      event.preventDefault()
+      void show()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
   return (
-    <form class="find" role="search" aria-label="Every view" onSubmit={find}>
-      <input
-        id={FIND}
-        ref={field}
-        type="search"
-        aria-label="Find"
-        placeholder="Find code, id, name, word"
-        autocomplete="off"
-        spellcheck={false}
-      />
-    </form>
+    <>
+      <button type="button" class="find" aria-haspopup="dialog" onClick={show}>
+        Find <kbd>Ctrl K</kbd>
+      </button>
+      {open && palette.value && <palette.value views={views} close={() => setOpen(false)} />}
+    </>
   )
 }

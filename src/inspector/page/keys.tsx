@@ -3,16 +3,13 @@ import { useLayoutEffect } from 'preact/hooks'
 import { follow, leave } from './router.js'
 
 const keys = [
-  ['/', 'Find'],
+  ['/  Ctrl K', 'Find'],
   ['j  ↓', 'Next row'],
   ['k  ↑', 'Previous row'],
   ['Enter', 'Open the row'],
   ['Escape', 'Back'],
   ['?', 'These keys'],
 ] as const
-
-/** Id of the field in the header that finds a record. */
-export const FIND = 'find'
 
 /** Rows that the user can open or change, of the list beside a detail or else of the view. */
 function rowsOf(main: Element) {
@@ -92,10 +89,7 @@ function onKey(event: KeyboardEvent, main: Element, dialog: HTMLDialogElement | 
     else leave()
   } else if (isField) return
   else if (event.key === '?') dialog?.showModal()
-  else if (event.key === '/') {
-    event.preventDefault()
-    document.getElementById(FIND)?.focus()
-  } else if (step && moveTo(main, step)) event.preventDefault()
+  else if (step && moveTo(main, step)) event.preventDefault()
 }
 
 /** Keys of every view, and a focus that updates do not take away. */

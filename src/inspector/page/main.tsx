@@ -6,7 +6,7 @@ import { Shell } from './shell.js'
 import { onChange } from './signal.js'
 import { features, readFeatures, startClock } from './state.js'
 import { followActivity } from './stream.js'
-import { storeSession } from './trust.js'
+import { openTab, storeSession } from './trust.js'
 
 /** Start of a link's fragment. */
 const TICKET = '#ticket='
@@ -31,7 +31,7 @@ async function start(): Promise<void> {
   show()
   // A new link in the same tab changes only the fragment, after which the browser does not reload.
   addEventListener('hashchange', () => location.hash.startsWith(TICKET) && location.reload())
-  startRouter()
+  startRouter(openTab)
   startClock()
   await followActivity()
 }

@@ -133,18 +133,25 @@ export function leave(): void {
   } else if (place.value.path !== '/') visit(linkTo([]))
 }
 
-/** Follows links within the page without a reload. The browser handles other links, and clicks for a new tab. */
-export function startRouter(): void {
+/**
+ * Follows links within the page without a reload. The browser handles other links.
+ * @param openTab opens a link in a new tab, and returns false to leave that to the browser
+ */
+export function startRouter(openTab: (href: string) => boolean): void {
   addEventListener('popstate', () => {
     visits = stored().at
     place.value = read('back')
   })
-  document.addEventListener('click', (event) => {
+  const onClick = (event: MouseEvent) => {
     const link = (event.target as Element).closest?.('a')
-    const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
-    if (!link || !plain || link.origin !== location.origin || link.target) return
+    if (!link || event.altKey || event.button > 1 || link.origin !== location.origin || link.target) return
     if (!`${link.pathname}/`.startsWith(`${BASE}/`)) return
+    const inTab = event.button === 1 || event.ctrlKey || event.metaKey || event.shiftKey
+    if (inTab && !openTab(link.href)) return
     event.preventDefault()
-    if (link.href !== location.href) visit(link.href)
-  })
+    if (!inTab && link.href !== location.href) visit(link.href)
+  }
+  addEventListener('click', onClick)
+  // The middle button.
+  addEventListener('auxclick', onClick)
 }

@@ -1,9 +1,12 @@
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { NO_RESPONSE, NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
+import { NO_RESPONSE, sessionEnded } from './api.js'
+import { Attention, tabCounts } from './attention.js'
 import { Failed, Heading, Loading } from './components.js'
+import { Ended } from './ended.js'
 import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
+import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
 import { type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
 import { linkTo, place, type ViewProps } from './router.js'
@@ -25,14 +28,13 @@ interface View {
   readonly nav?: string
   /** True for a view of every server and listener. */
   readonly always?: true
-  /** Loads the view on first use: every view but the first is its own file. */
+  /** Loads the view on first use: all views but the first are one file. */
   readonly load: () => Promise<ViewComponent> | ViewComponent
 }
 
 /** All views of the page, in navigation order. */
 const views: readonly View[] = [
   { path: '/', nav: 'Stream', always: true, load: () => StreamView },
-  { path: '/find', always: true, load: () => import('./views/log/find.js').then((it) => it.FindView) },
   { path: '/requests/:id', load: () => import('./views/log/request.js').then((it) => it.RequestView) },
   {
     path: '/vouchers',
@@ -94,7 +96,7 @@ export function Shell() {
   const View = found && loaded.value[found.view.path]
   const product = known?.source === 'listener' ? 'voucherctl webhook listen' : 'voucherctl'
   const local = `local · ${product} :${location.port || '80'}`
-  const title = found && path !== '/' ? `${local} · ${found.view.nav ?? found.params.id ?? 'Find'}` : local
+  const title = found && path !== '/' ? `${local} · ${found.view.nav ?? found.params.id}` : local
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const kept = useRef<readonly KeptPlace[]>([])
@@ -133,13 +135,14 @@ export function Shell() {
           {product}
           <span class="local">local :{location.port || '80'}</span>
         </a>
-        <FindField />
+        <FindField views={offered().filter((it) => it.nav)} />
         <p class={`connection ${stateOf()}`}>{stateOf()}</p>
         <button type="button" class="help" aria-label="Keys" onClick={() => dialog.current?.showModal()}>
           ?
         </button>
       </header>
       <Ended />
+      <Attention />
       <div class="body">
         <Views section={(list?.path ?? path).split('/')[1] ?? ''} />
         <main id="main" tabindex={-1} ref={main} class={beside.length > 0 ? 'split' : ''}>
@@ -167,6 +170,7 @@ export function Shell() {
 function Views({ section }: { readonly section: string }) {
   const [open, setOpen] = useState(false)
   const tabs = offered().filter((it) => it.nav)
+  const counts = tabCounts()
   const isHere = ({ path }: View) => path === `/${section}`
   // A choice closes the menu, also by a key.
   useEffect(() => setOpen(false), [place.value])
@@ -180,22 +184,13 @@ function Views({ section }: { readonly section: string }) {
           <li>
             <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view) ? 'page' : undefined}>
               {view.nav}
+              {counts[view.path] ? <span class="count">{count(counts[view.path] ?? 0)}</span> : null}
             </a>
           </li>
         ))}
       </ul>
     </nav>
   )
-}
-
-/** Reason why this tab does nothing. */
-function Ended() {
-  const reason = sessionEnded.value ? NO_SESSION : standing.value === 'stranger' && NOT_PROVED
-  return reason ? (
-    <p class="ended" role="alert">
-      {reason}
-    </p>
-  ) : null
 }
 
 interface ContentProps {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { FailureEnvelope } from '../../contract/envelope.js'
 import type { StateChange } from '../../contract/platform/activity.js'
 import type { PageFeatures } from '../features.js'
 import { noteSession, read, send } from './api.js'
@@ -8,11 +9,18 @@ import { noteBuild } from './trust.js'
 
 export const features = signal<PageFeatures | null>(null)
 
+/** What serves the page, also for a tab without a session. */
+export const source = signal<PageFeatures['source']>('server')
+
 /** Reads what the server offers; null without a session. */
 export async function readFeatures(): Promise<PageFeatures | null> {
   const response = await send(`${BASE}/features`)
   noteSession(response)
-  if (!response.ok) return null
+  if (!response.ok) {
+    const refusal = (await response.json()) as FailureEnvelope
+    source.value = refusal.details?.source === 'listener' ? 'listener' : 'server'
+    return null
+  }
   const offered = (await response.json()) as PageFeatures
   noteBuild(offered.build)
   return offered

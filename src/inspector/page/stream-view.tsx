@@ -197,7 +197,7 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
         {entry.voucher}
       </td>
       <td class="wide" title={entry.owner ? `${nameOf(entry.owner)} ${entry.owner}` : undefined}>
-        {entry.owner && <Name kind={kind === 'request' ? 'application' : 'bot'} id={entry.owner} to={null} />}
+        {entry.owner && <Name id={entry.owner} to={null} />}
       </td>
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>

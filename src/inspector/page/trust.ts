@@ -9,12 +9,17 @@ const PROOF_KEY = 'page-proof-key'
 
 const FIRST_WAIT = 250
 const LONGEST_WAIT = 5000
+/** Ms without a response after which the tab says so: a restart takes less. */
+const GONE_MS = 3000
 
 /**
  * What this tab knows of the server at its address: the tab's own server, no response, or a server that cannot prove to
  * be its own. Until a server proves it, the tab sends no token and loads no script: another program may have the port.
  */
 export const standing = signal<'own' | 'silent' | 'stranger'>('own')
+
+/** Time of the browser in ms since which no server responds; null during a short restart. */
+export const goneSince = signal<number | null>(null)
 
 /** Number of proofs; after each, views read their data again. */
 export const proofs = signal(0)
@@ -23,6 +28,18 @@ export const proofs = signal(0)
 export function storeSession({ token, proof_key }: { readonly token: string; readonly proof_key: string }): void {
   sessionStorage.setItem(TOKEN, token)
   sessionStorage.setItem(PROOF_KEY, proof_key)
+}
+
+/**
+ * Opens a new tab with a copy of this tab's session: the browser copies the storage of a tab that opens another one.
+ * Without its own server, the tab gives its session to nobody, and returns false.
+ */
+export function openTab(href: string): boolean {
+  if (standing.value !== 'own') return false
+  const tab = open(href)
+  // The new tab needs no way back into this one.
+  if (tab) tab.opener = null
+  return true
 }
 
 let proving: Promise<void> | undefined
@@ -54,9 +71,11 @@ export function distrust(): Promise<void> {
 
 async function awaitProof(): Promise<void> {
   standing.value = 'silent'
+  const since = Date.now()
   for (let wait = FIRST_WAIT; ; wait = Math.min(LONGEST_WAIT, wait * 2)) {
     const proved = await prove().catch(() => 'silent' as const)
     standing.value = typeof proved === 'string' ? proved : 'own'
+    goneSince.value = proved === 'silent' && Date.now() - since > GONE_MS ? since : null
     if (typeof proved === 'string') await new Promise((resolve) => setTimeout(resolve, wait))
     // The server proved itself, so its files may be loaded: views of another build would not fit these.
     else if (build !== undefined && proved.build !== build) location.reload()

@@ -3,10 +3,11 @@ import { type DeliveryReplay, REPLAY_BYTES_MAX } from '../../contract/platform/d
 import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import { updateSubject } from '../../domain/update.js'
 import * as deliveries from '../../store/delivery/deliveries.js'
+import { hintsOf } from '../../webhook/refusal-hints.js'
 import { readUpdate } from '../../webhook/signature.js'
 import { trueTime } from '../clock.js'
 import { exchangeOf, type MadeAttempt } from '../delivery/attempt-log.js'
-import { deliveryDetail, hintsOf, lastRequest, verificationOf } from '../delivery/detail.js'
+import { deliveryDetail, lastRequest, verificationOf } from '../delivery/detail.js'
 import { deliveryHeaders, openWebhook, signingSecrets } from '../delivery/signing.js'
 import { invalid, type MakeSome, replyOf } from '../handler.js'
 
@@ -87,7 +88,7 @@ export const deliveryHandlers = (({ store, clock, keys, attempts, sender, gate }
           duration_ms: result.durationMs,
           exchange: exchangeOf(made),
           verification,
-          hints: hintsOf({ ...sent, aheadMs: now - trueNow }, webhook),
+          hints: hintsOf({ ...sent, aheadMs: now - trueNow }, webhook.row),
         }
         return replyOf(data)
       },

@@ -6,9 +6,12 @@ import * as apps from '../../store/apps.js'
 import * as bots from '../../store/bots/bots.js'
 import * as chats from '../../store/bots/chats.js'
 import * as updates from '../../store/delivery/updates.js'
+import { overview } from '../../store/overview.js'
 import * as templates from '../../store/templates.js'
 import { totals } from '../../store/totals.js'
+import { TestClock } from '../clock.js'
 import { invalid, type MakeSome } from '../handler.js'
+import { hourBefore } from '../observe/failure-counts.js'
 
 const JWT_LIFETIME_SECONDS = 86_400
 const TOTALS_SECONDS = 86_400
@@ -107,6 +110,21 @@ export const platformHandlers = ((deps, { read, write }) => {
     },
 
     openPage: async () => (deps.inspector === null ? refuse('PAGE_OFF') : { ok: true, data: deps.inspector.newLink() }),
+
+    overview: () => {
+      const since = hourBefore(clock.now())
+      const calls = activity.failures.list()
+      return read(function* () {
+        const stored = yield* overview(since, deps.leaseNow())
+        return {
+          ...stored,
+          failed_calls: { ...calls, since: formatInstant(calls.since) },
+          failed_attempts: { ...stored.failed_attempts, since: formatInstant(since) },
+          faults: deps.faults.list().length,
+          clock_ahead_ms: clock instanceof TestClock ? clock.ahead : 0,
+        }
+      })
+    },
 
     activity: async ({ follow, bodies, names }) => ({
       ok: true,

@@ -18,7 +18,7 @@ export function recordingHandlers({ activity, requestLog, clock, gate }: Deps, o
     recordScenario: {
       // A recording takes seconds: a reset, and the calls behind the reset, must not wait for it.
       bypassesGate: true,
-      handle: async ({ ids }, { gone }) => {
+      handle: async ({ ids, format }, { gone }) => {
         // Loaded on demand: few servers record.
         const { recordedScenario } = await import('../../recorder/recorded-scenario.js')
         const chosen = ids && { ids: new Set(ids) }
@@ -27,7 +27,7 @@ export function recordingHandlers({ activity, requestLog, clock, gate }: Deps, o
         const made = last.then(() => {
           const startedAt = requestLog.since(clock.now())
           const lines = activity.lines(chosen?.ids)
-          return recordedScenario({ lines, startedAt, read, inPieces, ...chosen })
+          return recordedScenario({ lines, startedAt, read, inPieces, format, ...chosen })
         })
         last = made.catch(() => {})
         return { ok: true, data: jsonPieces(await made, inPieces) }

@@ -8,9 +8,11 @@ import { Followers } from '../../inspector/line-stream.js'
 import { deliveryActivity, type MadeAttempt } from '../delivery/attempt-log.js'
 import { BurstLimit } from './burst-limit.js'
 import { type Captured, type CapturedCall, exchangeOf, sizeOf } from './exchange.js'
+import { FailureCounts } from './failure-counts.js'
 import { SecretNumbers } from './secret-numbers.js'
 import { StateChanges } from './state-changes.js'
 
+/** Number of newest lines that the activity keeps, and of failures before them. */
 const KEPT = 1_000
 /** Maximum bytes of captured exchanges in memory; the oldest are dropped first. */
 const CAPTURED_BYTES = 16 * 1024 * 1024
@@ -23,13 +25,20 @@ function isWatching({ endpoint: id, method }: RequestLogEntry): boolean {
   return endpoint.unlisted === true || (endpoint.caller === 'operator' && method === 'GET')
 }
 
+export const isFailedCall = ({ status, code }: Pick<RequestLogEntry, 'status' | 'code'>) =>
+  status >= 400 || code !== null
+
 type Event =
   | { readonly kind: 'request'; readonly entry: RequestLogEntry }
   | { readonly kind: 'delivery'; readonly delivery: DeliveryActivity }
   | { readonly kind: 'state'; readonly what: StateChange; readonly at: number }
   | { readonly kind: 'omitted'; readonly count: number }
+  | { readonly kind: 'live' }
 export type RequestItem = Item & { readonly kind: 'request' }
 type Item = Event & { readonly seq: number; captured: Captured | null }
+
+const isFailure = (it: Item): boolean =>
+  it.kind === 'request' ? isFailedCall(it.entry) : it.kind === 'delivery' && it.delivery.error !== null
 
 interface StreamOptions {
   readonly follow: boolean
@@ -52,6 +61,8 @@ interface ActivityOptions {
 export class Activity {
   /** Called after each request. */
   onRequest = (_item: RequestItem) => {}
+  /** Failed calls, except those that watch the server. */
+  readonly failures: FailureCounts
   readonly #now: () => number
   readonly #cpuMs: () => number
   readonly #inspect: boolean
@@ -73,6 +84,7 @@ export class Activity {
 
   constructor({ now, cpuMs = () => cpuUsage().user / 1000, inspect = false }: ActivityOptions) {
     this.#now = now
+    this.failures = new FailureCounts(now)
     this.#cpuMs = cpuMs
     this.#inspect = inspect
   }
@@ -81,15 +93,16 @@ export class Activity {
    * True if the exchange of a call must be captured: a reader follows, or the server was started with `inspect`. A
    * recorder reads again what a burst left out.
    */
-  get captures(): boolean {
+  captures(isFailure: boolean): boolean {
     if (this.#inspect || this.#recorders > 0) return true
-    return this.#readers > 0 && this.#burst.hasLine
+    return this.#readers > 0 && this.#burst.hasLine(isFailure)
   }
 
   addRequest(entry: RequestLogEntry, captured: CapturedCall | null): void {
     if (isWatching(entry)) return
     const item: RequestItem = { kind: 'request', entry, seq: ++this.#seq, captured }
     this.#add(item)
+    if (isFailedCall(entry)) this.failures.add(entry)
     this.onRequest(item)
     if (entry.status < 300 && endpointOf(entry.endpoint)?.review !== undefined) this.changed('reviews')
   }
@@ -97,7 +110,12 @@ export class Activity {
   addDelivery(made: MadeAttempt): void {
     // The attempt contains a body of up to 1 MiB, so only `captured` may refer to the attempt.
     const delivery = deliveryActivity(made)
-    this.#add({ kind: 'delivery', delivery, seq: ++this.#seq, captured: this.captures ? made : null })
+    this.#add({
+      kind: 'delivery',
+      delivery,
+      seq: ++this.#seq,
+      captured: this.captures(delivery.error !== null) ? made : null,
+    })
   }
 
   /** Adds a line for a change; followers get one line for all changes of a window. */
@@ -111,7 +129,10 @@ export class Activity {
     const nameOf = names ? (secret: string) => this.#names.nameOf(secret) : undefined
     const format = (it: Item) =>
       it.seq > newest ? this.#liveLine(it, bodies, nameOf) : JSON.stringify(lineOf(it, bodies, nameOf))
-    const stream = this.#followers.stream(this.#items.slice(-KEPT), follow, format)
+    // A recording needs lines without gaps.
+    const stored = names ? this.#items.slice(-KEPT) : this.#kept()
+    const live: Item = { kind: 'live', seq: newest, captured: null }
+    const stream = this.#followers.stream(follow ? [...stored, live] : stored, follow, format)
     if (bodies && this.#followers.has(stream)) {
       this.#readers += 1
       if (names) this.#recorders += 1
@@ -127,7 +148,8 @@ export class Activity {
   *lines(ids?: ReadonlySet<string>): Generator<ActivityLine> {
     const names = new SecretNumbers()
     // Copies, because later lines evict exchanges.
-    for (const it of this.#items.slice(-KEPT).map((item) => ({ ...item }))) {
+    const stored = ids === undefined ? this.#items.slice(-KEPT) : this.#kept()
+    for (const it of stored.map((item) => ({ ...item }))) {
       const id = it.kind === 'request' ? it.entry.request_id : it.kind === 'delivery' ? it.delivery.delivery_id : ''
       yield lineOf(it, ids?.has(id) ?? true, (secret) => names.nameOf(secret))
     }
@@ -139,13 +161,14 @@ export class Activity {
   }
 
   /** Discards lines of a replaced state; followers stay. */
-  clear(): void {
+  clear(change: 'reset' | 'restore'): void {
     // Slow followers still refer to the items.
     for (const item of this.#items) this.#evict(item)
     this.#items = []
     this.#evicted = 0
     this.#names.clear()
-    this.#addChange('reset')
+    this.failures.clear()
+    this.#addChange(change)
   }
 
   close(): void {
@@ -161,18 +184,26 @@ export class Activity {
     this.#items.push(item)
     if (item.captured !== null) this.#capturedBytes += sizeOf(item.captured)
     while (this.#capturedBytes > CAPTURED_BYTES) this.#evict(this.#items[this.#evicted++] as Item)
-    if (this.#items.length >= 2 * KEPT) this.#dropOldest()
+    if (this.#items.length >= 3 * KEPT) this.#dropOldest()
     if (this.#followers.size > 0) this.#send(item)
   }
 
+  /** The newest lines, and failures before them: many successes do not displace a failure. */
+  #kept(): Item[] {
+    const failures = this.#items.slice(0, -KEPT).filter(isFailure)
+    return [...failures.slice(-KEPT), ...this.#items.slice(-KEPT)]
+  }
+
   #dropOldest(): void {
-    for (const old of this.#items.slice(this.#evicted, KEPT)) this.#evict(old)
-    this.#items = this.#items.slice(KEPT)
-    this.#evicted = Math.max(0, this.#evicted - KEPT)
+    const kept = this.#kept()
+    const stays = new Set(kept)
+    for (const it of this.#items) if (!stays.has(it)) this.#evict(it)
+    this.#items = kept
+    this.#evicted = 0
   }
 
   #send(item: Item): void {
-    if (item.kind !== 'state' && !this.#burst.take(item.seq)) return
+    if (item.kind !== 'state' && !this.#burst.take(item.seq, isFailure(item))) return
     this.#burst.reportOmitted()
     this.#followers.add(item)
   }
@@ -195,6 +226,7 @@ export class Activity {
 function lineOf(item: Item, bodies: boolean, nameOf?: NameOf): ActivityLine {
   const { seq } = item
   if (item.kind === 'omitted') return { seq, kind: 'omitted', count: item.count }
+  if (item.kind === 'live') return { seq, kind: 'live' }
   if (item.kind === 'state') return { seq, kind: 'state', what: item.what, at: formatInstant(item.at) }
   const exchange = bodies && item.captured !== null ? exchangeOf(item.captured, nameOf) : null
   if (item.kind === 'request') return { seq, kind: 'request', request: item.entry, exchange }

@@ -1,4 +1,4 @@
-/** Limit of lines: a burst of at most LINES, then LINES_PER_WINDOW in each window. */
+/** Limit of lines: a burst of at most LINES, then LINES_PER_WINDOW in each window; as many more for failures. */
 const LINES = 200
 const WINDOW_MS = 100
 const LINES_PER_WINDOW = 2
@@ -10,6 +10,8 @@ const MS_PER_WINDOW = 1
 export class BurstLimit {
   readonly #onOmitted: (count: number, last: number) => void
   #lines = LINES
+  /** Lines for failures after those for all: no failure is left out where a success is not. */
+  #failures = LINES
   #ms = BURST_MS
   #omitted = 0
   #lastOmitted = 0
@@ -22,8 +24,8 @@ export class BurstLimit {
   }
 
   /** True if a line and the time for its exchange are left. */
-  get hasLine(): boolean {
-    return this.#lines > 0 && this.hasTime
+  hasLine(isFailure: boolean): boolean {
+    return (this.#lines > 0 || (isFailure && this.#failures > 0)) && this.hasTime
   }
 
   /** True if time for exchanges is left. */
@@ -32,14 +34,15 @@ export class BurstLimit {
   }
 
   /** Takes a line; false, and counts the line as omitted, if none is left. */
-  take(seq: number): boolean {
+  take(seq: number, isFailure: boolean): boolean {
     this.#window ??= setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
-    if (this.#lines === 0) {
+    if (this.#lines > 0) this.#lines -= 1
+    else if (isFailure && this.#failures > 0) this.#failures -= 1
+    else {
       this.#omitted += 1
       this.#lastOmitted = seq
       return false
     }
-    this.#lines -= 1
     return true
   }
 
@@ -64,8 +67,9 @@ export class BurstLimit {
   #endWindow(): void {
     this.reportOmitted()
     this.#lines = Math.min(LINES, this.#lines + LINES_PER_WINDOW)
+    this.#failures = Math.min(LINES, this.#failures + LINES_PER_WINDOW)
     this.#ms = Math.min(BURST_MS, this.#ms + MS_PER_WINDOW)
-    const isFull = this.#lines === LINES && this.#ms === BURST_MS
+    const isFull = this.#lines + this.#failures === 2 * LINES && this.#ms === BURST_MS
     this.#window = isFull ? undefined : setTimeout(() => this.#endWindow(), WINDOW_MS).unref()
   }
 }

@@ -1,6 +1,6 @@
 import type { Bot, BotDetail } from '../../contract/bots.js'
 import { type Refusal, refuse } from '../../contract/errors.js'
-import type { ListedBot, Review } from '../../contract/platform/platform.js'
+import type { ListedBot, Review, ShownBot } from '../../contract/platform/platform.js'
 import {
   appliedBot,
   BOTS_PER_ACCOUNT,
@@ -17,6 +17,8 @@ import type { BotCallerRow } from '../../domain/bot/caller.js'
 import type { BotRow, UpdateQueueRow, WebhookRow } from '../../domain/bot/rows.js'
 import { formatInstant } from '../../domain/time.js'
 import { hashToken, tokenPrefixOf } from '../../domain/tokens.js'
+import { wantedTypes } from '../../domain/update.js'
+import { webhookSettings } from '../../domain/webhook.js'
 import { listPage, type Page, type PageRequest, REVIEWS_MAX } from '../list-page.js'
 import {
   all,
@@ -106,7 +108,8 @@ function* record(row: BotRow): Op<Bot> {
   return botRecord(row, webhook !== undefined)
 }
 
-function* detail(row: BotRow): Op<BotDetail> {
+/** Reads the webhook of a bot, and the update types that it has selected. */
+function* settingsOf(row: BotRow) {
   const webhook = yield* one(
     selecting<Pick<WebhookRow, 'origin' | 'allowed_ips' | 'max_connections'>>()(
       'select origin, allowed_ips, max_connections from webhooks where bot_id = $1',
@@ -117,7 +120,12 @@ function* detail(row: BotRow): Op<BotDetail> {
     'select allowed_updates from update_queues where bot_id = $1',
     [row.id],
   )) as UpdateQueueRow
-  return botDetail(row, webhook, queue.allowed_updates)
+  return { webhook, selection: queue.allowed_updates }
+}
+
+function* detail(row: BotRow): Op<BotDetail> {
+  const { webhook, selection } = yield* settingsOf(row)
+  return botDetail(row, webhook, selection)
 }
 
 export function* list(accountId: string, request: PageRequest): Op<Page<Bot>> {
@@ -146,9 +154,13 @@ function* listed(row: BotRow): Op<ListedBot> {
 }
 
 /** Shows a bot of any account. */
-export function* show(botId: string): Op<ListedBot | Refusal<'BOT_NOT_FOUND'>> {
+export function* show(botId: string): Op<ShownBot | Refusal<'BOT_NOT_FOUND'>> {
   const row = yield* one<BotRow>('select * from bots where id = $1', [botId])
-  return row === undefined ? refuse('BOT_NOT_FOUND') : yield* listed(row)
+  if (row === undefined) return refuse('BOT_NOT_FOUND')
+  const { webhook, selection } = yield* settingsOf(row)
+  const webhook_url = webhook === undefined ? null : webhookSettings(webhook, selection).url
+  const settings = { webhook_url, allowed_updates: [...wantedTypes(selection)] }
+  return { ...botRecord(row, webhook !== undefined), account_id: row.account_id, ...settings }
 }
 
 export function* get(accountId: string, botId: string): Op<BotDetail | Refusal<'BOT_NOT_FOUND'>> {

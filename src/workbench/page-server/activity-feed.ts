@@ -20,7 +20,8 @@ const EXPLAINED_BYTES_MAX = 64 * 1024
 export class ActivityFeed {
   readonly #secrets: readonly WebhookSecret[]
   readonly #recent: DeliveryActivity[] = []
-  readonly #followers = new Followers<DeliveryActivity>()
+  /** Null stands between the stored deliveries and the live ones. */
+  readonly #followers = new Followers<DeliveryActivity | null>()
   #seq = 0
 
   constructor(secrets: readonly WebhookSecret[]) {
@@ -51,8 +52,10 @@ export class ActivityFeed {
       .flatMap(({ id }) => inbox.read(id) ?? [])
       .flatMap((it) => this.#linesOf(it))
     const all = [...past, ...this.#recent].sort((a, b) => a.at.localeCompare(b.at))
-    return this.#followers.stream(all, true, (delivery) => {
-      const line: ActivityLine = { seq: ++this.#seq, kind: 'delivery', delivery, exchange: null }
+    return this.#followers.stream([...all, null], true, (delivery) => {
+      const seq = ++this.#seq
+      const line: ActivityLine =
+        delivery === null ? { seq, kind: 'live' } : { seq, kind: 'delivery', delivery, exchange: null }
       return JSON.stringify(line)
     })
   }

@@ -1,7 +1,8 @@
 import { CAPTURED_BYTES_MAX, type CapturedExchange } from '../../contract/platform/activity.js'
-import type { AttemptExchange, DeliveryDetail } from '../../contract/platform/deliveries.js'
+import type { AttemptExchange, DeliveryDetail, DeliveryVerification } from '../../contract/platform/deliveries.js'
 import { faultOfHeaders } from '../../contract/platform/fault-kinds.js'
 import type { Delivery } from '../../contract/webhook.js'
+import { hintsOf } from '../../webhook/refusal-hints.js'
 import { signatureOf, type WebhookSecret, webhookHeaders } from '../../webhook/signature.js'
 import { explainDelivery } from '../explain-delivery.js'
 import { pairsOf, updateIdOf } from '../header-pairs.js'
@@ -60,6 +61,9 @@ interface Receiver {
 /** Converts a delivery with its signature and its responses. */
 export function detailOf(stored: StoredDelivery, { address, secrets, now }: Receiver): DeliveryDetail {
   const { at, headers, body, url } = stored
+  // Verify at the time of arrival: later, every timestamp is stale.
+  const verification = explainDelivery(headers, body, secrets, at)
+  const last = stored.responses.findLast((it) => !it.replay)
   return {
     delivery: deliveryOf(stored),
     bot_name: 'this listener',
@@ -68,14 +72,28 @@ export function detailOf(stored: StoredDelivery, { address, secrets, now }: Rece
     body: body.toString('base64'),
     request: { of: 'last_attempt', headers: pairsOf(headers) },
     signature: signatureParts(stored, secrets),
-    // Verify at the time of arrival: later, every timestamp is stale.
-    verification: explainDelivery(headers, body, secrets, at),
+    verification,
     schedule: [],
     responses: stored.responses.map((it, index) => attemptOf(stored, it, index)),
-    hints: [],
+    hints: last ? refusalHints({ ...last, request: { headers, body }, verification }) : [],
     now: iso(now()),
     true_now: iso(now()),
   }
+}
+
+interface Refused extends Pick<RecordedResponse, 'headers' | 'status' | 'to'> {
+  /** Arrival of the response, ms. */
+  readonly at: number
+  readonly request: Message
+  readonly verification: DeliveryVerification
+  readonly isEdited?: boolean
+}
+
+/** Likely causes of a refusal by the application; none for a response of the listener itself. */
+export function refusalHints({ to, status, headers, at, request, verification, isEdited = false }: Refused) {
+  if (to === null) return []
+  const sent = { headers: pairsOf(request.headers), body: request.body, at, aheadMs: 0, isEdited }
+  return hintsOf({ ...sent, status, response: { headers: pairsOf(headers) }, endedAt: at, verification })
 }
 
 /** Latest Unix second that a page can show as a date. */

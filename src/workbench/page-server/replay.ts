@@ -6,7 +6,7 @@ import type { Forwarder } from '../forwarding.js'
 import { withoutContentLength } from '../header-pairs.js'
 import type { RecordedResponse, StoredDelivery } from '../inbox.js'
 import { resign, sendReplay } from '../replay.js'
-import { errorOf, exchangeOf } from './inbox-records.js'
+import { errorOf, exchangeOf, refusalHints } from './inbox-records.js'
 
 export interface ReplayOrder {
   readonly mode: 'as_sent' | 'resigned'
@@ -54,13 +54,15 @@ export async function replayFromPage(
   const { response, duration_ms, at } = await sendReplay(tools, to, stored.id, sent)
   const { status, failure } = response
   const recorded = { ...response, of: stored.id, at, duration_ms, error: failure?.message ?? null, replay: true }
+  const verification = explainDelivery(headers, body, secrets, sentAt)
+  const isUnsigned = isEdited && mode === 'as_sent'
   const data: DeliveryReplay = {
     status,
     error: errorOf(recorded),
     duration_ms,
     exchange: exchangeOf(sent, recorded),
-    verification: explainDelivery(headers, body, secrets, sentAt),
-    hints: [],
+    verification,
+    hints: refusalHints({ ...recorded, request: sent, verification, isEdited: isUnsigned }),
   }
   return { ok: true, data, response: recorded }
 }

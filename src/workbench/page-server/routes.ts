@@ -15,6 +15,8 @@ export interface PageRouteOptions extends PageReplayTools {
   readonly dir: string
   /** Base URL of the listener. */
   readonly address: string
+  /** Command that starts such a listener with its page, without secrets. */
+  readonly startCommand?: string
 }
 
 const API = '/_platform/v1'

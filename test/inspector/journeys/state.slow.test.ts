@@ -59,6 +59,28 @@ test('restore says what is lost before it happens, and returns to the snapshot',
   expect(page.errors).toEqual([])
 })
 
+test('restore after a reset moves the clock forward, and does not say that nothing is lost', async () => {
+  const page = await open('/state')
+  await server.client.platform.advanceClock({ seconds: 7200 })
+  await page.getByLabel('Name').fill('ahead')
+  await page.getByRole('button', { name: 'Save the state' }).click()
+  await page.getByRole('row').filter({ hasText: 'ahead' }).waitFor()
+  await server.client.platform.reset({})
+  await page.getByRole('row').filter({ hasText: 'ahead' }).getByText('in 2 h').waitFor()
+  await server.issue()
+  await page.getByRole('button', { name: 'Restore ahead' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('everything that the snapshot does not have is lost.').waitFor()
+  await dialog.getByText(/^The clock goes forward to .* \(in 2 h\)\.$/).waitFor()
+  await dialog.getByRole('button', { name: 'Restore' }).click()
+  await page.getByText('Restored ahead.').waitFor()
+  await page.getByRole('button', { name: 'Restore ahead' }).click()
+  await dialog.getByText(/^The clock (?:stays|goes back to .* \(\d+ s ago\))\.$/).waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await server.client.platform.reset({})
+  expect(page.errors).toEqual([])
+})
+
 test('snapshot is replaced and removed only after a confirmation that names it', async () => {
   await server.client.platform.saveSnapshot({ name: 'kept' })
   const page = await open('/state')

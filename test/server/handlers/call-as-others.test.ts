@@ -37,7 +37,7 @@ const linesOf = async <Line>(path: string): Promise<Line[]> => {
 }
 
 describe('calls as a bot', () => {
-  it('operator sets and reads the webhook of a bot without its token, and sees neither path nor secret', async () => {
+  it('operator sets and reads the webhook of a bot, and sees neither its path nor its secret', async () => {
     const own = await tenant.bot()
     const input = { url: HOOK_URL, secret_token: SECRET, allowed_updates: ['ping'] }
     const set = await sendAsBot({ endpoint: 'webhook.setByBot', input }, own.id)
@@ -80,7 +80,7 @@ describe('calls as a bot', () => {
     expect(dataOf(await polled)).toMatchObject({ items: [{ type: 'ping' }] })
   })
 
-  it('bot without the scope, without a link, disabled or not approved is refused as with its token', async () => {
+  it('bot without scope or link, disabled or not approved is refused as with its token', async () => {
     const withScopes = (scopes: readonly BotScope[]) => tenant.bot(scopes)
     const sender = await withScopes(['messages:send'])
     expect((await asBot({ endpoint: 'webhook.info', input: {} }, sender.id)).code).toBe('INSUFFICIENT_SCOPE')
@@ -94,7 +94,7 @@ describe('calls as a bot', () => {
     expect((await asBot({ endpoint: 'webhook.info', input: {} }, applied.id)).code).toBe('BOT_DISABLED')
   })
 
-  it('bot of a suspended application issues nothing, but its policy on encryption does not apply', async () => {
+  it('bot of a suspended application issues nothing; its encryption policy does not apply', async () => {
     const own = await newTenant(server)
     const linked = await own.linkedBot()
     const issue = { chat_id: 'chat_1', template_id: 'tpl_1', external_issue_id: 'a' }
@@ -173,12 +173,11 @@ describe('calls as an account', () => {
   })
 
   it('every call of bots and accounts is offered, except those that only make a token', async () => {
-    const offered = ([{ body: ofBot }, { body: ofAccount }]: readonly { readonly body: unknown }[]) =>
-      [ofBot, ofAccount].flatMap(
-        (it) => (it as { properties: { endpoint: { enum: string[] } } }).properties.endpoint.enum,
-      )
+    const idsOf = ({ body }: { readonly body: unknown }) =>
+      (body as { properties: { endpoint: { enum: string[] } } }).properties.endpoint.enum
+    const offered = [...idsOf(platform.callAsBot), ...idsOf(platform.callAsAccount)]
     const ids = endpoints.filter((it) => it.caller === 'bot' || it.caller === 'jwt').map((it) => it.id)
-    const missing = ids.filter((id) => !offered([platform.callAsBot, platform.callAsAccount]).includes(id))
+    const missing = ids.filter((id) => !offered.includes(id))
     expect(missing.sort()).toEqual(['bots.regenerateToken', 'tokens.create'])
     for (const endpoint of missing) {
       const response = await sendAsAccount({ endpoint, input: {} } as unknown as AccountInput)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Endpoint } from '../../../src/contract/endpoint.js'
 import { contract, endpoints } from '../../../src/contract/index.js'
 import type { RequestLogEntry } from '../../../src/contract/platform/activity.js'
+import { defaultUpdateTypes } from '../../../src/contract/updates.js'
 import { TokenUses } from '../../../src/server/background/counts.js'
 import { Faults } from '../../../src/server/faults.js'
 import { Waits } from '../../../src/server/waits.js'
@@ -13,6 +14,7 @@ import { newChat } from '../../support/server/chats.js'
 import { callerOf, wireOf } from '../../support/server/client.js'
 import { type LiveServer, liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant } from '../../support/server/tenant.js'
+import { HOOK_URL } from '../../support/server/webhooks.js'
 import { storeName } from '../../support/store/engine-name.js'
 
 const server = sharedApp()
@@ -114,8 +116,15 @@ describe('bots and templates of all accounts', () => {
       command_menus: _c,
       ...record
     } = (await tenant.console(contract.bots.get, { botId })).data
-    const { accountId: account_id } = tenant
-    expect((await tenant.operator(bot, { botId })).data).toEqual({ ...record, account_id })
+    const shown = { ...record, account_id: tenant.accountId, webhook_url: null, allowed_updates: defaultUpdateTypes }
+    expect((await tenant.operator(bot, { botId })).data).toEqual(shown)
+    await tenant.operator(contract.platform.approveBot, { botId })
+    await tenant.console(contract.webhook.set, { botId, url: HOOK_URL, allowed_updates: ['ping'] })
+    expect((await tenant.operator(bot, { botId })).data).toMatchObject({
+      delivery_mode: 'webhook',
+      webhook_url: 'https://hooks.example.com/…',
+      allowed_updates: ['ping'],
+    })
     const started = await newChat(tenant, await tenant.itsBot())
     expect((await tenant.operator(chat, { chatId: started.id })).data).toEqual(started)
     expect((await tenant.operator(bot, { botId: 'bot_unknown' })).code).toBe('BOT_NOT_FOUND')

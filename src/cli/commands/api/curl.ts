@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { parseBaseUrl } from '../../../client/base-url.js'
 import type { PreparedCall } from '../../../client/settings.js'
+import { curlOf as curlText } from '../../../contract/call-text.js'
 import { type CredentialKind, membersOf } from '../../../contract/endpoint.js'
 import { isSecret } from '../../../contract/fields.js'
 import type { Schema } from '../../../contract/schema.js'
 import { kindOf, redactCode, SecretNames } from '../../../contract/secrets.js'
-import { curlCommand } from '../../../values/curl.js'
 import type { ShellText } from '../../../values/shell-word.js'
 import type { Host } from '../../host/host.js'
 import { credentialNames, credentialVariables } from '../../host/secrets.js'
@@ -49,27 +49,19 @@ export function curlOf(
   const direct = proxyVariables.some((name) => env[name]) ? " --noproxy '*'" : ''
   // Through the variable, because the URL of a proxy may hold a password.
   const proxy = proxyVariable === undefined ? direct : ` --proxy "\${${proxyVariable}:?}"`
-  const command = curlCommand(`${include ? 'i' : ''}${proxy}`, {
-    method,
-    url: `${origin}${prefix}${path}`,
-    headers: [
-      ...(kind === 'none' ? [] : [['Authorization: Bearer ', required(credentialVariables[kind])]]),
-      ...headers.map(([name, value]) => `${headerName(name)}: ${value}`),
-    ],
-    ...(body === undefined
+  const sent =
+    body === undefined
       ? {}
       : isFile
         ? { file: resolve(cwd, bodyFile) }
-        : { body: withVariables(body, schema, variables) }),
-  })
+        : { body: withVariables(body, schema, variables) }
+  const call = { method, url: `${origin}${prefix}${path}`, headers, caller: kind, ...sent }
+  const command = curlText(call, `${include ? 'i' : ''}${proxy}`, REQUIRED)
   return { command, variables: Array.from(variables, ([name, holds]) => ({ name, holds })) }
 }
 
-/** Formats a variable without which the shell does not run the command. */
-const required = (variable: string) => ({ variable: `${variable}:?` })
-
-/** Capitalises a header name, such as `idempotency-key`. */
-const headerName = (name: string) => name.replace(/(?:^|-)[a-z]/g, (it) => it.toUpperCase())
+/** Ends the name of a variable without which the shell does not run the command. */
+const REQUIRED = ':?'
 
 /**
  * Replaces the voucher codes, tokens, webhook secrets and webhook URLs of a body with shell variables (see
@@ -95,7 +87,9 @@ function withVariables(body: string, schema: Schema | undefined, variables: Map<
   // The quotes of a JSON string stay outside the variable.
   const last = parts.length - 1
   return parts.map((part, at) =>
-    typeof part === 'string' ? `${at === 0 ? '' : '"'}${part}${at === last ? '' : '"'}` : required(part.variable),
+    typeof part === 'string'
+      ? `${at === 0 ? '' : '"'}${part}${at === last ? '' : '"'}`
+      : { variable: part.variable + REQUIRED },
   )
 }
 

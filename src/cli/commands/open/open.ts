@@ -6,7 +6,7 @@ import type { Context } from '../../command/context.js'
 import { type Leaf, leaf } from '../../command/leaf.js'
 import { restartHint, startHint } from '../../command/local-advice.js'
 import { findServerNamed } from '../../config/local-server.js'
-import { type Failure, fail, suggested } from '../../failures/failure.js'
+import { type Failure, fail, suggested, usage } from '../../failures/failure.js'
 import { toggle } from '../../flags/flags.js'
 
 type Link = OutputOf<typeof platformActivity.openPage>
@@ -17,24 +17,27 @@ export const open: Leaf = leaf({
   alsoCalls: { 'platform.openPage': '' },
   notes: [
     'The page shows requests, deliveries, vouchers, reviews, faults and the test clock of a server on this machine. The command prints a link, and opens it if stdout is a terminal.',
-    'The link works once, for two minutes, and for one tab: anyone who opens it controls the server as its operator. For another tab, run the command again.',
+    'The link works once, for two minutes, and for one tab: anyone who opens it controls the server as its operator. That tab opens others with a middle click; for a tab elsewhere, run the command again.',
   ],
+  positional: { name: 'view', summary: 'View as its address has it below the page, such as /vouchers' },
   flags: { 'no-browser': toggle('Print the link, and do not open it') },
-  examples: ['voucherctl open', 'voucherctl open --no-browser'],
+  examples: ['voucherctl open', 'voucherctl open /vouchers', 'voucherctl open --no-browser'],
   output: platformActivity.openPage.output,
   view: {
     body: (it: Link) => it.url,
     key: 'url',
     next: () => 'The link opens one tab, within two minutes.',
   },
-  run: async (context, { flags }) => {
+  run: async (context, { flags, positional: view = '' }) => {
+    if (viewAt(PAGE, view) === undefined)
+      return usage(`${view} is not a view of the page.`, 'Name its address below the page, such as /vouchers.')
     const base = context.baseUrl()
     if (!base.ok) return base
     const refusal = refuseWithoutPage(context, base.value)
     if (refusal !== undefined) return refusal
     const result = await context.call(platformActivity.openPage, {})
     if (!result.ok) return 'plan' in result ? result : explain(context, base.value, result)
-    const url = linkOf(result.data.url)
+    const url = linkOf(result.data.url, view)
     if (url === undefined) {
       return fail('INVALID_RESPONSE', `${base.value} named a page that is not on this machine.`, 'Check the base URL.')
     }
@@ -88,10 +91,21 @@ async function explain(context: Context, baseUrl: string, failure: Failure): Pro
   return { ...failure, hint: (await startHint(context)) ?? `Start a server there: ${start}.` }
 }
 
-/** Link to the page of a server, for another program to open; undefined for a URL that is not http or https. */
-function linkOf(text: string): string | undefined {
+/** Link to a view of a server, for another program to open; undefined for a URL that is not http or https. */
+function linkOf(text: string, view: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   // URL parsing drops or encodes control characters and spaces.
-  const { protocol, hostname, href } = new URL(text)
-  return protocol === 'http:' && isLoopbackHost(hostname) ? href : undefined
+  const page = new URL(text)
+  if (page.protocol !== 'http:' || !isLoopbackHost(page.hostname)) return undefined
+  const shown = viewAt(page.origin + page.pathname, view)
+  return shown && shown.href + page.hash
+}
+
+/** Stands for the address of the page before the call. */
+const PAGE = 'http://127.0.0.1/_platform/ui/'
+
+/** Address of a view; undefined outside the page, or with a fragment, which is the place of the ticket. */
+function viewAt(page: string, view: string): URL | undefined {
+  const url = new URL(page + view.replace(/^\//, ''))
+  return url.href.startsWith(page) && !view.includes('#') ? url : undefined
 }

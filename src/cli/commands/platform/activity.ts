@@ -38,13 +38,15 @@ const changes = new Map<string, string>([
   ['clock', 'clock moved'],
   ['faults', 'faults changed'],
   ['reviews', 'reviews changed'],
-  ['reset', 'state replaced'],
+  ['reset', 'state reset'],
+  ['restore', 'snapshot restored'],
   ['seed', 'seed planted'],
 ])
 
 function describe(line: ActivityLine, screen: Screen): string {
   const { paint, width = Number.POSITIVE_INFINITY } = screen
   if (line.kind === 'omitted') return paint.quiet(`${plainMember(line.count)} more`)
+  if (line.kind === 'live') return paint.quiet('live from here')
   if (line.kind === 'state')
     return `${paint.quiet(shownTime(line.at, screen))} ${changes.get(line.what) ?? plainMember(line.what)}`
   if (line.kind === 'request') return [logLine(line.request, screen), ...bodiesOf(line.exchange, width)].join('\n')

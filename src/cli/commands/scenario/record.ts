@@ -107,7 +107,15 @@ async function writeRecording(
   const { replaceFile } = await import('../../../files/replace-file.js')
   if (!force && existsSync(target)) return exists(out)
   const unwritable = tryToWrite(out, 'Check its folder and permissions.', () =>
-    replaceFile(target, schemaLine(installed ?? SCHEMA) + text, { isPrivate: false, flush: false }),
+    // The first line of the recording says where it runs.
+    replaceFile(
+      target,
+      text.replace('\n', () => `\n${schemaLine(installed ?? SCHEMA)}`),
+      {
+        isPrivate: false,
+        flush: false,
+      },
+    ),
   )
   if (unwritable !== undefined) return unwritable
   host.endsWith?.('SIGINT', 'SIGTERM')

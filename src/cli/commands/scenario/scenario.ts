@@ -45,7 +45,7 @@ export const scenario: Group = {
       name: 'run',
       summary: 'Run the steps of YAML files and check their results',
       notes: [
-        'Each file gets its own throwaway server, with a test clock, unless a server is named with --base-url, --profile or their environment variables. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
+        'Each file gets its own throwaway server, with a test clock, unless a server is named with --base-url, --profile or their environment variables; a file with `server: { own: true }`, such as a recorded one, only with these flags. Files are checked whole before anything is sent. The first step that fails ends a file, except with --profile; its teardown runs all the same. Exit code 1 when a step failed, 11 when the platform of --profile could not take some.',
         'A step is a call (`call: vouchers.issue`, as `voucherctl api routes` lists them, or `call: POST /open-platform/…`), a delivery that must arrive (`receive: voucher_issued`), or a move of the test clock (`advance: 31d`). `with` is the input, `expect` the expected result (status, code, replayed, data, details, and `that`: jq expressions that must be true), `capture` keeps values by jq expression for ${name} in later steps, `use` names the credentials of later steps, `as` the credential of this one, `key` its Idempotency-Key, `within` repeats a read until it fits.',
         'There from the start: ${run} (new each time), ${webhook.url}, ${webhook.secret}, ${env.NAME}; and, on its own server, the account and the operator.',
         'With --debug a failed call shows its request and its response. --export-env writes captured values as SCENARIO_NAME and credentials as VOUCHERCTL_TOKEN and the like, as export lines in a file that only you can read.',
@@ -74,19 +74,22 @@ export const scenario: Group = {
 async function runFiles(context: Context, files: readonly string[], flags: RunFlags): Promise<Outcome<unknown>> {
   const parsed = await readScenarios(context, files)
   if (!parsed.ok) return parsed
-  const named = isNamed(context) ? (otherThanProfile(context) ?? context.baseUrl()) : undefined
+  const keepsOwn = !isNamedByFlag(context)
+  const isOnOwn = ({ server }: Scenario) => keepsOwn && server.own
+  const isForNamed = isNamed(context) && !parsed.value.every(isOnOwn)
+  const named = isForNamed ? (otherThanProfile(context) ?? context.baseUrl()) : undefined
   if (named?.ok === false) return named
   const baseUrl = named?.value
-  if (!context.dryRun) return runAll(context, parsed.value, baseUrl, flags)
-  const where = baseUrl === undefined ? 'a throwaway server' : baseUrl
-  const plans = parsed.value.map(({ file, steps }) => context.plan(`run ${counted(steps)} of ${file} on ${where}`))
+  if (!context.dryRun) return runAll(context, parsed.value, { baseUrl, keepsOwn }, flags)
+  const whereOf = (it: Scenario) => (baseUrl === undefined || isOnOwn(it) ? 'a throwaway server' : baseUrl)
+  const plans = parsed.value.map((it) => context.plan(`run ${counted(it.steps)} of ${it.file} on ${whereOf(it)}`))
   return plans.at(-1) as Outcome<unknown>
 }
 
 async function runAll(
   context: Context,
   scenarios: readonly Scenario[],
-  baseUrl: string | undefined,
+  { baseUrl, keepsOwn }: { readonly baseUrl: string | undefined; readonly keepsOwn: boolean },
   { parallel, junit, 'webhook-port': webhookPort, 'export-env': envFile }: RunFlags,
 ): Promise<Outcome<unknown>> {
   const { host, settings, output } = context
@@ -99,7 +102,7 @@ async function runAll(
   const onlyFirst = isGivenForCall(settings.profileName) && !context.globals.debug
   const onReport = (report: ScenarioReport) => output.isForPeople && showReport(output, paint, report, onlyFirst)
   const { runScenarios } = await import('../../scenario/run-scenarios.js')
-  const ran = await runScenarios(context, scenarios, { baseUrl, webhookPort, parallel, onReport })
+  const ran = await runScenarios(context, scenarios, { baseUrl, keepsOwn, webhookPort, parallel, onReport })
   if (!ran.ok) return ran
   const { data, environment } = ran
   const { passed, failed, not_run, duration_ms } = data
@@ -158,6 +161,9 @@ const counted = ({ length }: readonly unknown[]) => (length === 1 ? '1 step' : `
 
 /** True if a flag or the environment names a server. A stored profile does not: no scenario may run there by accident. */
 const isNamed = ({ settings: { baseUrl, profileName } }: Context) => [baseUrl, profileName].some(isGivenForCall)
+
+const isNamedByFlag = ({ settings: { baseUrl, profileName } }: Context) =>
+  [baseUrl, profileName].some(({ source }) => source.startsWith('flag '))
 
 const plain = (baseUrl: string | undefined) => baseUrl?.replace(/\/+$/, '')
 

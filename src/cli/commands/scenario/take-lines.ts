@@ -86,7 +86,7 @@ async function follow(
   let length = 0
   for await (const line of untilBroken(opened.value, signal)) {
     length += JSON.stringify(line).length
-    if (line.seq > last) lines.set(line.seq, line)
+    if (line.seq > last && line.kind !== 'live') lines.set(line.seq, line)
     if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
     if (ended.signal.aborted || length > LENGTH_MAX) break
   }

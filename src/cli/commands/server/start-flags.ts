@@ -1,8 +1,10 @@
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { parseRateLimit, type RateLimit, type RateLimitName, rateLimitNames } from '../../../contract/rate-limits.js'
 import { isCanonicalOrigin } from '../../../secure/origin.js'
 import type { ServerOptions } from '../../../server/options.js'
 import { defined } from '../../../values/json.js'
+import { shellWord } from '../../../values/shell-word.js'
 import {
   choice,
   excluding,
@@ -16,6 +18,7 @@ import {
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
+import type { Host } from '../../host/host.js'
 import { seedFlag } from '../../server/seed-file.js'
 import { databaseUrlFlag } from './database-url.js'
 
@@ -146,6 +149,28 @@ export function optionsOf(flags: StartFlags): ServerOptions {
     webhookLoopbackPorts: flags['dev-webhook-loopback'],
     egressIps: flags['egress-ip'],
     trustedProxies: flags['trusted-proxy'],
+  }
+}
+
+/**
+ * Makes the command that starts the same server in the background again, on a given port. A seed from stdin is left out:
+ * the store has it. So is a password, because the command is shown.
+ */
+export function startCommandOf(flags: StartFlags, dir: string, { cwd }: Pick<Host, 'cwd'>): (port: string) => string {
+  const { memory, seed, watch, 'jwks-url': jwks, 'key-file': keys } = flags
+  const place = (path: string | undefined) => (path === undefined ? undefined : resolve(cwd, path))
+  return (port) => {
+    const args = argumentsOf({
+      ...flags,
+      port: Number(port),
+      detach: !watch,
+      data: memory ? undefined : dir,
+      'new-store': false,
+      seed: seed === '-' ? undefined : place(seed),
+      'key-file': place(keys),
+      'jwks-url': jwks?.replace(/\/\/[^/?#]*@/, '//'),
+    })
+    return ['voucherctl', 'server', 'start', ...args].map(shellWord).join(' ')
   }
 }
 

@@ -22,7 +22,7 @@ import type { ReadyLine } from './detach.js'
 import { serverFolder } from './folder.js'
 import { isWatching } from './log-filter.js'
 import { LOG_FILE, rotating } from './log-rotation.js'
-import { optionsOf, type StartFlags, startFlags } from './start-flags.js'
+import { optionsOf, type StartFlags, startCommandOf, startFlags } from './start-flags.js'
 
 export const start = leaf({
   name: 'start',
@@ -61,7 +61,13 @@ export const start = leaf({
     const data = { ...store, ...defined({ seed: seed?.seed }) }
     const started = flags.detach
       ? await runDetached(context, flags, dir, warnings, seed?.text)
-      : await runHere(context, flags, data, warnings, seed?.text)
+      : await runHere(
+          context,
+          flags,
+          { ...data, startCommand: startCommandOf(flags, dir, context.host) },
+          warnings,
+          seed?.text,
+        )
     return started.ok || warnings.length === 0 || 'plan' in started
       ? started
       : { ...started, details: { ...started.details, warnings } }
@@ -107,7 +113,7 @@ async function runDetached(
 async function runHere(
   context: Context,
   flags: StartFlags,
-  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed'>,
+  data: Pick<ServerOptions, 'memory' | 'dataDir' | 'databaseUrl' | 'seed' | 'startCommand'>,
   warnings: readonly string[],
   seedText: string | undefined,
 ): Promise<Outcome<ReadyLine>> {

@@ -4,6 +4,7 @@ import { updateTypes } from '../../../contract/updates.js'
 import { codeOf } from '../../../files/error-code.js'
 import { pause } from '../../../files/pause.js'
 import { replaceFile } from '../../../files/replace-file.js'
+import { shellWord } from '../../../values/shell-word.js'
 import { inboxBytes } from '../../../workbench/inbox.js'
 import { InboxWriter } from '../../../workbench/inbox-writer.js'
 import {
@@ -35,6 +36,7 @@ import {
   type ValuesOf,
 } from '../../flags/flags.js'
 import { tryToWrite } from '../../host/files.js'
+import type { Host } from '../../host/host.js'
 import type { Outcome } from '../../output/outcome.js'
 import { openBotSource, retryFlags } from './bot-source.js'
 import { inboxFailure, inboxFlag } from './inbox-dir.js'
@@ -257,7 +259,8 @@ async function listenUntilEnd(
     if (unwritable !== undefined) return unwritable
     showReady(context, flags, listener.url, tools)
     if (expect.size === 0 && eventsMax === undefined) host.endsWith?.('SIGTERM')
-    if (flags.open) page = await openPage(context, flags, { ...tools, address: listener.url })
+    if (flags.open)
+      page = await openPage(context, flags, { ...tools, address: listener.url, startCommand: commandOf(host, flags) })
     await firstOf([ended.signal, host.signal, ...(host.stdout.gone === undefined ? [] : [host.stdout.gone])])
   } finally {
     clearTimeout(timer)
@@ -272,6 +275,27 @@ async function listenUntilEnd(
   const isStopped = host.signal.aborted || host.stdout.gone?.aborted
   failure ??= isStopped ? undefined : goal.failure(settings.timeoutMs.value)
   return failure ?? { ok: true, printed: true }
+}
+
+/** The command that starts such a listener again, for its page: the query of a URL may be a secret. */
+function commandOf({ cwd }: Pick<Host, 'cwd'>, flags: ListenFlags): string {
+  const { bot, port, route, respond, inbox, insecure, 'forward-to': to, 'secret-file': files } = flags
+  const shown = ({ origin, pathname }: URL) => origin + pathname
+  const place = (it: string) => (it === '-' ? it : resolve(cwd, it))
+  const values = {
+    bot,
+    port,
+    'secret-file': files.map(place),
+    'forward-to': to && shown(to),
+    route: route.map((it) => `${it.condition}=${shown(it.to)}`),
+    respond: respond?.join(','),
+    inbox: inbox && place(inbox),
+    insecure: insecure ? '' : undefined,
+  }
+  const args = Object.entries(values).flatMap(([name, value]) =>
+    [value ?? []].flat().map((it) => (it === '' ? `--${name}` : `--${name}=${it}`)),
+  )
+  return ['voucherctl', 'webhook', 'listen', '--open', ...args].map(shellWord).join(' ')
 }
 
 /** Responds as --respond says, or forwards to the application after --delay. */

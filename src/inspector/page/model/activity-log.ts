@@ -1,4 +1,4 @@
-import type { ActivityLine } from '../../../contract/platform/activity.js'
+import type { ActivityLine, StateChange } from '../../../contract/platform/activity.js'
 import type { FaultKind } from '../../../contract/platform/fault-kinds.js'
 
 type Shown = Extract<ActivityLine, { kind: 'request' | 'delivery' }>
@@ -72,6 +72,9 @@ export function entryOf(line: Shown): Entry {
   }
 }
 
+/** True for a change after which nothing of the earlier state is true. */
+export const isReplacement = (what: StateChange) => what === 'reset' || what === 'restore'
+
 const bodyLength = ({ line: { exchange } }: Entry) =>
   (exchange?.request.body?.length ?? 0) + (exchange?.response?.body?.length ?? 0)
 
@@ -87,9 +90,8 @@ export class ActivityLog {
 
   add(line: ActivityLine): void {
     if (line.kind === 'omitted') this.omitted += line.count
-    else if (line.kind === 'state') {
-      if (line.what === 'reset') this.clear()
-    } else this.#add(entryOf(line))
+    else if (line.kind === 'request' || line.kind === 'delivery') this.#add(entryOf(line))
+    else if (line.kind === 'state' && isReplacement(line.what)) this.clear()
   }
 
   #add(entry: Entry): void {

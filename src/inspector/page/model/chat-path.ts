@@ -1,5 +1,8 @@
+import type { DeliveryActivity } from '../../../contract/platform/activity.js'
 import type { Entry } from './activity-log.js'
+import { type AxisRow, callItem } from './axis.js'
 import { bytesOf, textOf } from './bytes.js'
+import { causedRows, causeOf, type Sending, type Update } from './delivery-rows.js'
 
 /** Calls that change a chat or that give a bot its updates. */
 const calls =
@@ -28,7 +31,7 @@ function textOfLine({ line }: Entry): string {
   return text
 }
 
-/** Maximum number of steps of a chat in the page. */
+/** Maximum number of calls and deliveries of a chat from the log. */
 const STEPS_MAX = 50
 
 /** The calls and deliveries of a chat, newest first. */
@@ -43,9 +46,26 @@ export function stepsOf(entries: readonly Entry[], { chat, bot, vouchers }: Chat
   return steps
 }
 
-/** Names a step: the call, or the update and the attempt of its delivery. */
-export function stepTitle({ type, line }: Entry): string {
-  if (line.kind === 'request') return type
-  const { update_id, attempt, replay } = line.delivery
-  return `Update ${update_id} ${type}${replay ? ', replay' : (attempt ?? 1) > 1 ? `, attempt ${attempt}` : ''}`
+/** The updates of a chat with their causes and deliveries, and its other calls. */
+export function chatRows(steps: readonly Entry[], stored: readonly Update[]): readonly AxisRow[] {
+  const calls = steps.filter(({ kind }) => kind === 'request')
+  const sendings = steps.flatMap(({ line }) =>
+    line.kind === 'delivery' ? [{ ...line.delivery, ...line.exchange }] : [],
+  )
+  // An update about a voucher does not name the chat, so that only the log has its delivery.
+  const logged = new Map(sendings.map((it) => [it.delivery_id, updateOf(it)]))
+  for (const it of stored) logged.set(it.id, it)
+  const updates = [...logged.values()]
+  const known = updates.map((it) => causeOf(it, calls))
+  const exchangesOf = ({ id }: Update) => sendings.filter((it) => it.delivery_id === id) as readonly Sending[]
+  return [
+    ...updates.flatMap((it) => causedRows(it, calls, exchangesOf(it))),
+    ...calls.filter((it) => !known.includes(it)).map((it) => [callItem(it)]),
+  ]
 }
+
+const updateOf = ({ delivery_id: id, at, status, ...it }: DeliveryActivity) =>
+  ({
+    ...{ ...it, id, created_at: at, attempts: [], next_attempt_at: null },
+    status: status !== null && status < 300 ? 'delivered' : 'failed',
+  }) as Pick<DeliveryActivity, 'update_id' | 'update_type'> as Update

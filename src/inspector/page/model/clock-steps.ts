@@ -28,3 +28,19 @@ export function sentenceOf(forecast: Forecast): string {
     .map(([name, one, many]) => `${count(forecast[name])} ${forecast[name] === 1 ? one : many}`)
   return `${parts.join(', ') || 'Nothing happens'}${forecast.complete ? '' : ', and perhaps more'}.`
 }
+
+/** Reads a time in UTC such as `2027-01-31 12:00:00Z`, in ms; undefined for another text or a day that does not exist. */
+export function instantIn(text: string): number | undefined {
+  const [, day, time = '00:00', second = ':00'] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?)? ?Z?$/i.exec(text.trim()) ?? []
+  const ms = Date.parse(`${day}T${time}${second}Z`)
+  // Some browsers read 31 February as 3 March.
+  return Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== day ? undefined : ms
+}
+
+/** Says why the clock cannot be moved to what the user typed; undefined if it can. @param now of the server in ms */
+export function refusalOf(text: string, now: number): string | undefined {
+  const ms = instantIn(text)
+  if (ms === undefined) return 'Write a time in UTC, such as 2027-01-31 12:00:00Z.'
+  return ms <= now ? 'The clock only moves forward: choose a later time.' : undefined
+}

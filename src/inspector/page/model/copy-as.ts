@@ -1,10 +1,10 @@
+import { callHeaders, JSON_TYPE } from '../../../contract/call-request.js'
+import { apiCommand, curlOf as curlText } from '../../../contract/call-text.js'
 import type { CapturedExchange, RequestLogEntry } from '../../../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX, HIDDEN } from '../../../contract/platform/captured.js'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
-import { credentialVariables, splitAt } from '../../../contract/secrets.js'
-import { curlCommand } from '../../../values/curl.js'
+import { hideForms, splitAt } from '../../../contract/secrets.js'
 import { readTarget } from '../../../values/path-part.js'
-import { shellWord } from '../../../values/shell-word.js'
 import { bytesOf, textOf } from './bytes.js'
 import { base64Of } from './edited-bytes.js'
 
@@ -15,20 +15,20 @@ type Facts = Pick<ReferenceEndpoint, 'caller' | 'members'> | undefined
 
 export type Sent = CapturedExchange['request']
 
-/** The request of a call that was not made yet. @param body is sent as JSON */
-export function requestOf(method: string, url: string, body?: object, headers: Sent['headers'] = []): Sent {
-  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body))
-  const json: Sent['headers'] = body === undefined ? [] : [['Content-Type', 'application/json']]
-  const all = [['Authorization', HIDDEN], ...json, ...headers] as Sent['headers']
-  return { method, url, headers: all, body: body === undefined ? null : base64Of(bytes), body_bytes: bytes.length }
+/** The request of a call that was not made yet, without secrets. @param body is sent as JSON */
+export function requestOf(method: string, url: string, body?: object, idempotencyKey?: string): Sent {
+  const bytes = new TextEncoder().encode(body === undefined ? '' : hideForms(JSON.stringify(body)))
+  const headers = callHeaders({ authorization: HIDDEN, media: body && JSON_TYPE, idempotencyKey })
+  const content = body === undefined ? null : base64Of(bytes)
+  return { method, url: hideForms(url), headers: Object.entries(headers), body: content, body_bytes: bytes.length }
 }
 
 /** True if the whole request was captured, so that it can be repeated. */
 export const isWhole = ({ body, body_bytes }: Sent): boolean =>
   body_bytes <= CAPTURED_BYTES_MAX && (body !== null || body_bytes === 0)
 
-/** Headers that curl sets itself, or that belong to one connection. */
-const ownHeaders = /^(host|content-length|connection|accept-encoding|transfer-encoding|user-agent)$/i
+/** Headers that curl sets itself, that belong to one connection, or that hold the credential. */
+const ownHeaders = /^(authorization|host|content-length|connection|accept-encoding|transfer-encoding|user-agent)$/i
 
 /**
  * Path and query of a request at this server. A client chooses the target that it sends: `//host/path` would name
@@ -46,18 +46,14 @@ export function curlOf(request: Sent, baseUrl: string, endpoint: Facts): string 
   const text = body === null ? undefined : textOf(bytesOf(body))
   // A shell argument cannot hold every byte.
   const isBinary = text === null || text?.includes('\0')
-  const command = curlCommand('i', {
+  const call = {
     method,
     url: hide(new URL(baseUrl).origin + path),
-    headers: headers
-      .filter(([name]) => !ownHeaders.test(name))
-      .map(([name, value]) =>
-        /^authorization$/i.test(name)
-          ? [`${name}: Bearer `, { variable: credentialVariables[endpoint?.caller ?? 'token'] }]
-          : hide(`${name}: ${value}`),
-      ),
+    headers: headers.filter(([name]) => !ownHeaders.test(name)).map(([name, value]) => [name, hide(value)] as const),
+    caller: headers.some(([name]) => /^authorization$/i.test(name)) ? (endpoint?.caller ?? 'token') : 'none',
     ...(isBinary ? { file: '-' } : text === undefined ? {} : { body: hide(text) }),
-  })
+  } as const
+  const command = curlText(call, 'i')
   return isBinary ? `printf %s ${body} | base64 -d | ${command}` : command
 }
 
@@ -70,13 +66,15 @@ export function commandOf(request: Sent): string | null {
   const text = request.body === null ? undefined : textOf(bytesOf(request.body))
   if (text === null || text?.includes('\0')) return null
   const key = keyOf(request)
-  const words = ['voucherctl api', shellWord(request.method), shellWord(hide(pathOf(request)))]
-  if (key !== undefined) words.push('--idempotency-key', shellWord(hide(key)))
-  return text ? `printf %s ${shellWord(hide(text))} |\n  ${words.join(' ')} --input -` : words.join(' ')
+  const body = text ? hide(text) : undefined
+  return apiCommand({ method: request.method, path: hide(pathOf(request)), key: key && hide(key), body })
 }
 
 /** A call of the log, or one that was not made yet, with the result that is expected of it. */
-export type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'>
+export type Call = Pick<RequestLogEntry, 'endpoint' | 'method' | 'path' | 'status' | 'code'> & {
+  /** Absent for a call that was not made yet. */
+  readonly request_id?: string
+}
 
 /** Flat input of the call: members of path, query and body; null if the body is not a JSON object. */
 function inputOf({ path }: Call, request: Sent, endpoint: Facts): Record<string, unknown> | null {
@@ -95,13 +93,6 @@ function inputOf({ path }: Call, request: Sent, endpoint: Facts): Record<string,
   }
 }
 
-/** Common parts of a step and a test; null if neither can make the call. */
-function partsOf(call: Call, request: Sent, endpoint: Facts) {
-  const input = inputOf(call, request, endpoint)
-  if (input === null || call.endpoint === null) return null
-  return { endpoint: call.endpoint, input, key: keyOf(request) }
-}
-
 /** Formats JSON for a scenario; doubles a `$` before a brace, which would begin a variable. */
 const yaml = (value: unknown): string =>
   JSON.stringify(value, null, 2)
@@ -109,38 +100,13 @@ const yaml = (value: unknown): string =>
     .replaceAll(HIDDEN, '${env.SECRET}')
     .replaceAll('\n', '\n    ')
 
-/** A step of a scenario that makes the call and expects its result. */
+/** A step of a scenario that makes the call and expects its result; null if no step can. */
 export function stepOf(call: Call, request: Sent, facts: Facts): string | null {
-  const parts = partsOf(call, request, facts)
-  if (!parts) return null
-  const { endpoint, input, key } = parts
-  return `- call: ${endpoint}
+  const input = inputOf(call, request, facts)
+  if (input === null || call.endpoint === null) return null
+  const key = keyOf(request)
+  return `- call: ${call.endpoint}
   with: ${yaml(input)}
 ${key ? `  key: ${yaml(key)}\n` : ''}  expect: { status: ${call.status}${call.code ? `, code: ${call.code}` : ''} }
-`
-}
-
-/** A constant, so that no tool takes generated imports for imports of this module. */
-const IMPORT = 'import'
-
-/** A test that makes the call and expects its result. */
-export function testOf(call: Call, request: Sent, facts: Facts): string | null {
-  const parts = partsOf(call, request, facts)
-  if (!parts) return null
-  const { endpoint, input, key } = parts
-  const [group, name] = endpoint.split('.')
-  const script = (value: unknown) =>
-    JSON.stringify(value, null, 2).replaceAll(JSON.stringify(HIDDEN), 'process.env.SECRET').replaceAll('\n', '\n  ')
-  return `${IMPORT} assert from 'node:assert/strict'
-${IMPORT} { test } from 'node:test'
-${IMPORT} { startServer } from 'voucherctl/testing'
-
-test('${endpoint} responds with ${call.code ?? call.status}', async (t) => {
-  // Pass a seed that has the records of the call.
-  const server = await startServer()
-  t.after(() => server.close())
-  const result = await server.${facts?.caller === 'operator' ? `operator.${name}` : `client.${group}.${name}`}(${script(input)}${key ? `, { idempotencyKey: ${script(key)} }` : ''})
-  assert.deepEqual([result.status, result.code], [${call.status}, ${call.code ? `'${call.code}'` : undefined}])
-})
 `
 }

@@ -37,15 +37,25 @@ const fieldsOfSome: readonly (readonly [names: readonly string[], isOf: (kind: F
 export const hasField = (kind: FaultKind, name: string): boolean =>
   fieldsOfSome.every(([names, isOf]) => !names.includes(name) || isOf(kind))
 
-/** Returns the fault of the form's fields, or a sentence if the body is not an object. The server checks the rest. */
-export function faultOf(fields: FaultFields): NewFault | string {
+/** A field whose text cannot be used, with the reason as a sentence. */
+export interface RefusedField {
+  readonly field: string
+  readonly reason: string
+}
+
+/** Returns the fault of the form's fields, or the field that cannot be read. The server checks the rest. */
+export function faultOf(fields: FaultFields): NewFault | RefusedField {
   const kind = kindOf(fields)
   const typed = Object.entries(fields).flatMap(([name, text]) =>
     text.trim() && hasField(kind, name) ? [[name, text.trim()] as const] : [],
   )
   const { endpoint = '', kind: _kind, path, bot, type, body, code, at, share, ...numbers } = Object.fromEntries(typed)
   const members = body === undefined ? undefined : objectOf(body)
-  if (members === null) return 'The body to match is a JSON object, such as {"reference":"till-4"}.'
+  if (members === null)
+    return { field: 'body', reason: 'The body to match is a JSON object, such as {"reference":"till-4"}.' }
+  const percent = Number(share ?? 100)
+  if (!(percent > 0 && percent <= 100))
+    return { field: 'share', reason: 'A share is a percentage above 0, at most 100, such as 5.' }
   const match: FaultMatch = {
     ...(path && { path }),
     ...(bot && { bot }),
@@ -58,7 +68,7 @@ export function faultOf(fields: FaultFields): NewFault | string {
     // Only the default status has a default Retry-After.
     ...(numbers.status ? {} : faultTable[kind][3]),
     ...Object.fromEntries(Object.entries(numbers).map(([name, text]) => [name, Number(text)])),
-    ...(share && { share: Number(share) / 100 }),
+    ...(share && { share: percent / 100 }),
     ...(code && { code }),
     ...(at && { at: at as HoldPlace }),
     ...(Object.keys(match).length > 0 && { match }),

@@ -1,7 +1,8 @@
+import { requestParts } from '../../../contract/call-request.js'
+import { dedicatedCommand } from '../../../contract/call-text.js'
 import type { EndpointId } from '../../../contract/index.js'
 import { HIDDEN } from '../../../contract/platform/captured.js'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
-import { shellWord } from '../../../values/shell-word.js'
 import { type Call, requestOf, type Sent } from './copy-as.js'
 
 /** A call that an action of the page makes, in the form in which a program would make it. */
@@ -23,40 +24,39 @@ export const filled = (planned: PlannedCall): PlannedCall => ({
 })
 
 /** What the page knows about the endpoint of a planned call. */
-type Facts = Pick<ReferenceEndpoint, 'id' | 'method' | 'path' | 'status' | 'command'>
+type Facts = Pick<ReferenceEndpoint, 'id' | 'method' | 'path' | 'status' | 'command' | 'members'>
 
-const textOf = (value: unknown) => String(value ?? '')
-
-export const pathOf = ({ input }: PlannedCall, { path }: Facts): string =>
-  path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(textOf(input[name])))
-
-/** Members of the body; the credential of a voucher is hidden. */
-export function bodyOf({ input, voucherId }: PlannedCall, { path }: Facts): Readonly<Record<string, unknown>> {
-  const inPath = path.split('/')
-  const members = Object.entries(input).filter(([name]) => !inPath.includes(`:${name}`))
+/** Path and body; the credential of a voucher is hidden. Without its ids, the path has the names of its parameters. */
+function partsOf({ input, voucherId }: PlannedCall, { method, path, members }: Facts) {
+  const isInQuery = (name: string) => method === 'GET' || members.some((it) => it.in === 'query' && it.name === name)
   const credential = voucherId && { credential: { type: 'redeem_code', value: HIDDEN } }
-  return { ...credential, ...Object.fromEntries(members) }
+  const needsBody = members.some((it) => it.in === 'body')
+  const parts = requestParts({ path, isInQuery, needsBody }, { ...credential, ...input })
+  return parts.ok ? parts : { path, body: undefined }
 }
+
+export const pathOf = (planned: PlannedCall, endpoint: Facts): string => partsOf(planned, endpoint).path
+
+export const bodyOf = (planned: PlannedCall, endpoint: Facts) => partsOf(planned, endpoint).body
 
 /** The call in the form of the request log, as CopyAs reads it. */
 export const loggedCallOf = (endpoint: Facts): Call => ({ ...endpoint, endpoint: endpoint.id, code: null })
 
+/** The request without secrets, which become variables of a copied command. */
 export function plannedRequestOf(planned: PlannedCall, endpoint: Facts): Sent {
-  const body = bodyOf(planned, endpoint)
-  const key = planned.idempotencyKey
-  const sent = Object.keys(body).length > 0 ? body : undefined
-  return requestOf(endpoint.method, pathOf(planned, endpoint), sent, key ? [['Idempotency-Key', key]] : [])
+  const secrets = endpoint.members.filter((it) => it.secret && it.name in planned.input)
+  const hidden = Object.fromEntries(secrets.map(({ name }) => [name, HIDDEN]))
+  const { path, body } = partsOf({ ...planned, input: { ...planned.input, ...hidden } }, endpoint)
+  return requestOf(endpoint.method, path, body, planned.idempotencyKey)
 }
 
-/** The same call as a command; undefined if no dedicated command makes it. */
+/** The same call as a command; undefined if no dedicated command sends all of its members. */
 export function commandLineOf(
   { input, idempotencyKey, voucherId }: PlannedCall,
   { command }: Facts,
 ): string | undefined {
-  if (command === null) return undefined
-  const words = command.replace(/( --\S+ )?:(\w+)/g, (_, flag = '', name: string) =>
-    flag && input[name] === undefined ? '' : flag + shellWord(textOf(input[name])),
-  )
-  const key = idempotencyKey ? ` --idempotency-key ${shellWord(idempotencyKey)}` : ''
-  return `${voucherId ? 'printf %s "$SECRET" | ' : ''}voucherctl ${words}${key}`
+  const others = Object.keys(input).filter((name) => name !== 'credential')
+  if (!command || !others.every((name) => command.includes(`:${name}`))) return undefined
+  const secret = voucherId || input.credential ? 'printf %s "$SECRET" | ' : ''
+  return secret + dedicatedCommand(command, input, idempotencyKey)
 }

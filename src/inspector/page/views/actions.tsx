@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { Failed } from '../components.js'
 import { makeCall } from '../make-call.js'
@@ -16,7 +16,7 @@ import { CopyAs } from './copy-as.js'
 
 type Values = Readonly<Record<string, string>>
 
-interface Field {
+export interface Field {
   readonly label: string
   /** Initial value; a function gives a new one after each success. */
   readonly value?: string | (() => string)
@@ -26,6 +26,7 @@ interface Field {
   readonly options?: readonly (readonly [value: string, label: string])[]
   /** Several lines: Enter sends, and Shift with Enter begins a line. */
   readonly lines?: true
+  readonly isNumber?: true
 }
 
 /** Something that the user can do: its fields, the calls that it makes, and what it shows afterwards. */
@@ -39,6 +40,8 @@ export interface Action {
   readonly fields?: Readonly<Record<string, Field>>
   calls(values: Values, idempotencyKey: string): readonly PlannedCall[]
   outcome?(made: readonly unknown[]): ComponentChildren
+  /** What the user can do about a refusal, as a sentence. */
+  advise?(code: string | undefined, values: Values): string | false
 }
 
 interface ActionsProps {
@@ -87,7 +90,7 @@ const initial = ({ value = '' }: Field) => (typeof value === 'string' ? value : 
 
 /** Form of an action: its result, its fields, and the call that a program would make. */
 export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
-  const { label, note, fields = {}, calls, outcome } = action
+  const { label, note, fields = {}, calls, outcome, advise } = action
   const form = useRef<HTMLFormElement>(null)
   const result = useRef<HTMLDivElement>(null)
   const start = () => Object.fromEntries(Object.entries(fields).map(([name, it]) => [name, initial(it)]))
@@ -106,7 +109,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     const results: unknown[] = []
     for (const it of planned) {
       const result = await makeCall(it)
-      if (!result.ok) setRefusal(result.sentence)
+      if (!result.ok) setRefusal(`${result.sentence} ${advise?.(result.code, values) || ''}`)
       if (!result.ok) break
       results.push(result.data)
       setMade([...results])
@@ -123,7 +126,8 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     // Above the fields, in sight, and read by a screen reader.
     if (!compact) requestAnimationFrame(() => result.current?.focus())
   }
-  useEffect(() => {
+  // Not after the frame: the user may type at once.
+  useLayoutEffect(() => {
     if (!opens) return
     if (isAtOnce(action)) void run()
     else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
@@ -135,6 +139,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   const button = (
     <button class="primary" aria-busy={busy}>
       {label}
+      {opens && isAtOnce(action) ? ' again' : ''}
     </button>
   )
   const results = (
@@ -163,7 +168,8 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   )
 }
 
-function control({ options, lines, optional, placeholder }: Field, value: string, change: (event: Event) => void) {
+export function control(field: Field, value: string, change: (event: Event) => void) {
+  const { options, lines, optional, placeholder, isNumber } = field
   const common = { value, placeholder, required: !optional }
   if (options)
     return (
@@ -173,7 +179,7 @@ function control({ options, lines, optional, placeholder }: Field, value: string
         ))}
       </select>
     )
-  if (!lines) return <input {...common} autocomplete="off" onInput={change} />
+  if (!lines) return <input {...common} {...(isNumber && { type: 'number' })} autocomplete="off" onInput={change} />
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()

@@ -2,8 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { CAPTURED_BYTES_MAX } from '../../../contract/platform/captured.js'
 import { Copy } from '../components.js'
+import { Linked } from '../linked.js'
 import { bytesOf, hexDump, textOf, withoutSecrets } from '../model/bytes.js'
 import { size } from '../model/format.js'
+import { idParts, LINKS_MAX } from '../model/ids.js'
 import { indentJson, jsonParts } from '../model/json-text.js'
 import { signal } from '../signal.js'
 import { Choice } from './choice.js'
@@ -61,13 +63,28 @@ function formsOf(body: string) {
   const text = textOf(bytes)
   const indented = text && indentJson(text)
   const forms: Record<string, () => ComponentChildren> = {
-    ...(indented && { Indented: () => jsonParts(indented).map((it, index) => (index % 2 ? tinted(it) : it)) }),
-    ...(text !== null && { 'As sent': () => text }),
+    ...(indented && { Indented: () => tintedJson(indented) }),
+    ...(text !== null && { 'As sent': () => <Linked text={text} /> }),
     Hex: () => hexDump(bytes),
   }
   return { bytes, forms }
 }
 
-const tinted = (part: string) => (
-  <span class={part[0] !== '"' ? 'json-value' : part.endsWith(':') ? 'json-name' : 'json-text'}>{part}</span>
+/** Maximum parts of JSON in colour: more elements would stop the page for seconds. */
+const PARTS_MAX = 20_000
+
+function tintedJson(text: string): ComponentChildren {
+  const parts = jsonParts(text)
+  if (parts.length > PARTS_MAX) return <Linked text={text} />
+  let left = LINKS_MAX
+  return parts.map((part, index) => {
+    if (index % 2 === 0) return part
+    const links = idParts(part, left).length >> 1
+    left -= links
+    return tinted(part, links > 0 ? <Linked text={part} most={links} /> : part)
+  })
+}
+
+const tinted = (part: string, shown: ComponentChildren) => (
+  <span class={part[0] !== '"' ? 'json-value' : part.endsWith(':') ? 'json-name' : 'json-text'}>{shown}</span>
 )

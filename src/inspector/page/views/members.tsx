@@ -9,20 +9,13 @@ import { linkTo } from '../router.js'
 export const wordsOf = (name: string) => name.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
 
 /** Members that are ids of records with a name. */
-const kinds: Readonly<Record<string, 'application' | 'bot' | 'template'>> = {
-  application_id: 'application',
-  applicationId: 'application',
-  bot_id: 'bot',
-  botId: 'bot',
-  template_id: 'template',
-  templateId: 'template',
-}
+const named = /^(application|bot|template)(_id|Id)$/
 
 interface MembersProps {
   readonly of: object
   readonly names: readonly string[]
-  /** Members that link within the page: the path, and the query member if the target is a list. */
-  readonly links?: Readonly<Record<string, readonly [path: string, query?: string]>>
+  /** Members that link to a list, with the filter of it. */
+  readonly links?: Readonly<Record<string, readonly [list: string, filter: string]>>
 }
 
 /** Selected members of a record; omits members without a value. */
@@ -31,12 +24,9 @@ export function Members({ of, names, links = {} }: MembersProps) {
     const value = (of as Readonly<Record<string, unknown>>)[name]
     if (!value) return null
     const text = String(value)
-    const [path, query] = links[name] ?? []
-    const to = query && path ? linkTo([path], { [query]: text }) : undefined
-    const kind = kinds[name]
-    if (kind) return <Name kind={kind} id={text} {...(to === undefined ? {} : { to })} />
-    if (path) return <a href={query ? linkTo([path], { [query]: text }) : linkTo([path, text])}>{text}</a>
-    return timeOr(text)
+    const [list, filter = ''] = links[name] ?? []
+    if (named.test(name)) return <Name id={text} />
+    return list ? <a href={linkTo([list], { [filter]: text })}>{text}</a> : timeOr(text)
   }
   return <KeyValue items={names.map((name) => [wordsOf(name), shown(name)])} />
 }
@@ -56,8 +46,7 @@ export function AllMembers({ of, except = [] }: AllMembersProps) {
 function valueOf(name: string, value: unknown): ComponentChildren {
   if (value === null || value === undefined || value === '') return null
   if (name === 'validity') return validityOf(value as Validity)
-  const kind = kinds[name]
-  if (kind) return <Name kind={kind} id={String(value)} />
+  if (named.test(name)) return <Name id={String(value)} />
   if (typeof value === 'number') return count(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.join(', ') || null

@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import type { Reference, ReferenceEndpoint, ReferenceMember } from '../../../contract/platform/reference.js'
 import { type Column, Copy, Heading, Loaded, Table, TextFilter } from '../components.js'
 import type { ViewProps } from '../router.js'
+import { Send } from './send.js'
 
-/** Every endpoint of the interface, from the contract; the same as `voucherctl server openapi --html`. */
+/** Every endpoint of the interface, from the contract as in `voucherctl server openapi --html`, and a form to call it. */
 export function ReferenceView({ query }: ViewProps) {
   return (
     <article>
@@ -16,11 +17,12 @@ export function ReferenceView({ query }: ViewProps) {
   )
 }
 
-/** The groups with the endpoints that contain all words; a single endpoint is open. */
+/** The groups with the endpoints that contain all words, or the endpoint with this id; a single endpoint is open. */
 function groupsWith({ groups, failures }: Reference, find: string) {
   const words = find.toLowerCase().split(/\s+/)
-  const isFound = ({ example, ...described }: ReferenceEndpoint) =>
-    words.every((it) => JSON.stringify(described).toLowerCase().includes(it))
+  const isNamed = groups.some(({ endpoints }) => endpoints.some(({ id }) => id === find))
+  const isFound = ({ example, output, ...described }: ReferenceEndpoint) =>
+    isNamed ? described.id === find : words.every((it) => JSON.stringify(described).toLowerCase().includes(it))
   const found = groups.map((it) => ({ ...it, endpoints: it.endpoints.filter(isFound) }))
   const total = found.flatMap((it) => it.endpoints).length
   if (total === 0) return <p class="empty">No endpoint has all of these words.</p>
@@ -60,6 +62,18 @@ function Endpoint({ endpoint, failures, isOpen }: EndpointProps) {
   )
 }
 
+const outputColumns: readonly Column<ReferenceEndpoint['output'][number]>[] = [
+  { head: 'Member', cell: (it) => <code>{it.name}</code> },
+  {
+    head: 'Type',
+    cell: (it) => (
+      <>
+        <code>{it.type}</code> <small class="quiet">{it.description}</small>
+      </>
+    ),
+  },
+]
+
 const columns: readonly Column<ReferenceMember>[] = [
   {
     head: 'Member',
@@ -81,8 +95,17 @@ const failureColumns: readonly Column<Reference['failures'][number]>[] = [
 ]
 
 function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
-  const { id, caller, scope, idempotency_key, members, failures, status, example } = endpoint
+  const { id, caller, scope, idempotency_key, members, output, failures, status, example } = endpoint
   const rows = failures.flatMap((code) => all.filter((it) => it.code === code))
+  const schema = (
+    <Table
+      caption={`Members of the response of ${id}`}
+      columns={outputColumns}
+      rows={output}
+      keyOf={(it) => it.name}
+      empty="The data has no members that are always the same."
+    />
+  )
   const code = (title: string, text: string) => (
     <>
       <p class="bar">
@@ -100,12 +123,14 @@ function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
         {scope && ` · scope ${scope}`}
         {idempotency_key && ` · Idempotency-Key ${idempotency_key}`}
       </p>
+      <Send endpoint={endpoint} schema={schema} />
       {members.length > 0 && <Table caption={`Members of ${id}`} columns={columns} rows={members} keyOf={keyOf} />}
       {code('curl', example.curl)}
       {code('Client library', example.client)}
       <details>
         <summary>Response {status}</summary>
         {code('data', example.response)}
+        {schema}
       </details>
       <details>
         <summary>

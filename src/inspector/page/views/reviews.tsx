@@ -3,7 +3,6 @@ import { Heading, Loaded, Time } from '../components.js'
 import { Name } from '../name.js'
 import { linkTo } from '../router.js'
 import { Actions, decisionsOn } from './actions.js'
-import { Found } from './found.js'
 import { AllMembers } from './members.js'
 
 /** Templates and bots that wait for the operator, oldest first, each with its values. */
@@ -37,15 +36,10 @@ function Item({ review: { kind, id, name, application_id, account_id, submitted_
       <h2>
         <a href={linkTo([`${kind}s`, id])}>{name}</a>{' '}
         <small>
-          {kind} of {application_id ? <Name kind="application" id={application_id} /> : account_id}, submitted{' '}
-          <Time at={submitted_at} />
+          {kind} of {application_id ? <Name id={application_id} /> : account_id}, submitted <Time at={submitted_at} />
         </small>
       </h2>
-      {kind === 'template' ? (
-        <Loaded path={`/templates/${encodeURIComponent(id)}`} view={values} />
-      ) : (
-        <Found list="bots" id={id} view={values} />
-      )}
+      <Loaded path={`/${kind}s/${encodeURIComponent(id)}`} view={values} />
       <Actions of={name} actions={decisionsOn(kind, id)} done={reload} />
     </section>
   )

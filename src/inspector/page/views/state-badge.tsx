@@ -1,12 +1,10 @@
 import { Badge, type Tone } from '../components.js'
 import { wordsOf } from './members.js'
 
-/** Tones of special states and events: vouchers, deliveries and templates. */
-export const tones: Readonly<Record<string, Tone>> = {
+/** Tones of special states of vouchers, deliveries and templates. */
+const tones: Readonly<Record<string, Tone>> = {
   issued: 'note',
   redeemed: 'good',
-  shown: 'warn',
-  reversed: 'warn',
   expired: 'bad',
   pending: 'note',
   delivering: 'note',

@@ -34,6 +34,23 @@ test('open --json prints the link and the time until which it is valid', async (
   })
 })
 
+test.each(['/vouchers/vch_1?page=2', 'vouchers/vch_1?page=2'])('open %s prints the link of that view', async (view) => {
+  const { exit, stdout } = await cli(['open', view], { env: server.env })
+  expect(exit).toBe(0)
+  expect(stdout.trim().split('#ticket=')[0]).toBe(`${server.baseUrl}/_platform/ui/vouchers/vch_1?page=2`)
+})
+
+test.each(['/../v1/clock', '/%2e%2e/v1/clock', '\\..\\..\\v1', '/vouchers#ticket=x'])(
+  'open %s is refused without a call, because it is no view of the page',
+  async (view) => {
+    const { exit, stderr } = await cli(['open', view], {
+      env: { ...server.env, VOUCHERCTL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(exit).toBe(2)
+    expect(stderr).toContain(`${view} is not a view of the page.`)
+  },
+)
+
 test('open on a terminal starts the browser with the link as one argument and no credential', async () => {
   const { opened, path } = fakeOpeners()
   const env = { ...server.env, PATH: path, DISPLAY: ':0' }

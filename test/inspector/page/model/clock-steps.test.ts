@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sentenceOf, stepOf, steps } from '../../../../src/inspector/page/model/clock-steps.js'
+import { instantIn, refusalOf, sentenceOf, stepOf, steps } from '../../../../src/inspector/page/model/clock-steps.js'
 
 const forecast = {
   now: '2026-11-01T10:00:00.000Z',
@@ -39,5 +39,29 @@ describe('sentence of a forecast', () => {
     expect(sentenceOf({ ...forecast, vouchers_expiring: 5, complete: false })).toBe(
       '5 vouchers expire, and perhaps more.',
     )
+  })
+})
+
+describe('typed time of the clock', () => {
+  test.each([
+    ['2027-01-31 12:00:05Z', '2027-01-31T12:00:05.000Z'],
+    [' 2027-01-31T12:00 ', '2027-01-31T12:00:00.000Z'],
+    ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+  ])('%s is read as UTC', (text, instant) => {
+    expect(instantIn(text)).toBe(Date.parse(instant))
+  })
+
+  test.each(['', 'tomorrow', '31.01.2027', '2027-02-31 12:00:00Z', '2027-01-31 25:00', '2027-01-31 12:00+02:00'])(
+    '%s is refused with an example',
+    (text) => {
+      expect(instantIn(text)).toBeUndefined()
+      expect(refusalOf(text, 0)).toBe('Write a time in UTC, such as 2027-01-31 12:00:00Z.')
+    },
+  )
+
+  test('time that is not after the clock is refused', () => {
+    const now = Date.parse('2027-01-31T12:00:00Z')
+    expect(refusalOf('2027-01-31 12:00:00Z', now)).toBe('The clock only moves forward: choose a later time.')
+    expect(refusalOf('2027-01-31 12:00:01Z', now)).toBeUndefined()
   })
 })

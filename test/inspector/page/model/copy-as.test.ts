@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import * as yaml from 'yaml'
 import { parseScenario } from '../../../../src/cli/scenario/parse.js'
 import { CAPTURED_BYTES_MAX } from '../../../../src/contract/platform/captured.js'
-import { commandOf, curlOf, isWhole, requestOf, stepOf, testOf } from '../../../../src/inspector/page/model/copy-as.js'
+import { commandOf, curlOf, isWhole, requestOf, stepOf } from '../../../../src/inspector/page/model/copy-as.js'
 import { referenceOf } from '../../../support/page/reference.js'
 import { base64, exchangeOf, requestLine } from './activity-samples.js'
 
@@ -68,9 +68,9 @@ test('voucherctl command is absent for a body that no argument can hold', () => 
 })
 
 test('call that was not made yet is copied like one of the log', () => {
-  const planned = requestOf('POST', redeem, { reference: 'é' }, [['Idempotency-Key', 'sale-1']])
+  const planned = requestOf('POST', redeem, { reference: 'é', text: 'M9S3-46Q3-D25V-T4FJ' }, 'sale-1')
   expect(isWhole(planned)).toBe(true)
-  expect(commandOf(planned)).toContain(`printf %s '{"reference":"é"}'`)
+  expect(commandOf(planned)).toContain(`printf %s '{"reference":"é","text":"'"\${SECRET}"'"}'`)
   const { words } = runCurl(curlOf(planned, BASE_URL, endpoint))
   expect(words).toContain('Authorization: Bearer the-token')
   expect(words).toContain('Content-Type: application/json')
@@ -145,30 +145,14 @@ test('scenario step takes its input from path and query, with the numbers of the
   ])
 })
 
-test('test file calls the same method with the same input and compares the result', () => {
-  const text = testOf(call, sent, endpoint) ?? ''
-  expect(text).toContain("test('vouchers.redeem responds with VOUCHER_EXPIRED', async (t) => {")
-  expect(text).toContain('await server.client.vouchers.redeem({\n')
-  expect(text).toContain('"value": process.env.SECRET')
-  expect(text).toContain('}, { idempotencyKey: "sale-$1" })')
-  expect(text).toContain("assert.deepEqual([result.status, result.code], [409, 'VOUCHER_EXPIRED'])")
-})
-
-test('test file calls `operator` for an endpoint of the operator API', () => {
-  const { request } = requestLine({ endpoint: 'platform.advanceClock', path: '/_platform/v1/clock/advance' })
-  const text = testOf(request, exchangeOf('{"seconds":60}').request, referenceOf('platform.advanceClock'))
-  expect(text).toContain('await server.operator.advanceClock({\n    "seconds": 60\n  })')
-  expect(text).toContain('[200, undefined])')
-})
-
 test.each([
   ['a call of no route', { endpoint: null, path: null }, '{}'],
   ['a body that is not JSON', {}, '{'],
   ['a body that is no object', {}, '[]'],
-])('neither scenario step nor test exists for %s', (_what, more, text) => {
+])('no scenario step exists for %s', (_what, more, text) => {
   const { request } = requestLine(more)
   const { request: other } = exchangeOf(text)
-  expect([stepOf(request, other, endpoint), testOf(request, other, endpoint)]).toEqual([null, null])
+  expect(stepOf(request, other, endpoint)).toBeNull()
 })
 
 test('request is whole unless its body was cut or not captured', () => {

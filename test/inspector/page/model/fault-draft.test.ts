@@ -87,11 +87,11 @@ test.each<[string, Readonly<Record<string, string>>, object, string]>([
 ])('form of faults reads %s', (_, typed, expected, sentence) => {
   const fault = faultOf({ ...fields, ...typed })
   expect(fault).toEqual(expected)
-  expect(typeof fault === 'string' ? fault : previewOf(fault)).toBe(sentence)
+  expect('field' in fault ? fault.reason : previewOf(fault)).toBe(sentence)
 })
 
 test.each(['{', '[]', 'null', '7'])('form of faults refuses a body to match that is no object: %s', (body) => {
-  expect(faultOf({ ...fields, body })).toContain('JSON object')
+  expect(faultOf({ ...fields, body })).toMatchObject({ field: 'body', reason: expect.stringContaining('JSON object') })
 })
 
 test('form of faults offers the kinds and fields of the chosen target only', () => {
@@ -103,4 +103,16 @@ test('form of faults offers the kinds and fields of the chosen target only', () 
   expect(fields.filter((it) => hasField('hold', it))).toEqual(['times', 'path', 'at', 'hold_ms'])
   expect(fields.filter((it) => hasField('hang', it))).toEqual(['times', 'path', 'hold_ms'])
   expect(fields.filter((it) => hasField('stale', it))).toEqual(['times', 'bot'])
+})
+
+test.each(['0', '-5', '101', '1e3', 'half'])('share of %s is refused in its field', (share) => {
+  expect(faultOf({ ...fields, share })).toEqual({
+    field: 'share',
+    reason: 'A share is a percentage above 0, at most 100, such as 5.',
+  })
+})
+
+test('share of 100 percent is a whole', () => {
+  expect(faultOf({ ...fields, share: '100' })).toMatchObject({ share: 1 })
+  expect(faultOf({ ...fields, share: '0.5' })).toMatchObject({ share: 0.005 })
 })

@@ -1,20 +1,21 @@
-import type { Bot } from '../../../../contract/bots.js'
+import type { ShownBot } from '../../../../contract/platform/platform.js'
 import type { Delivery } from '../../../../contract/webhook.js'
 import { Heading, Loaded } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
+import { changesSomeBot, changesSomeChat } from '../../model/changes.js'
+import { updateRows } from '../../model/delivery-rows.js'
 import { linkTo, type ViewProps } from '../../router.js'
 import { Actions, decisionsOn } from '../actions.js'
-import { Found } from '../found.js'
+import { Axis } from '../axis.js'
 import { List } from '../list.js'
 import { AllMembers } from '../members.js'
 import { StateBadge } from '../state-badge.js'
-import { Deliveries } from './chat-path.js'
 import { chatColumns } from './chats.js'
+import { Webhook } from './webhook.js'
 
-/** A bot with all its values, its latest deliveries and its chats. */
+/** A bot with all its values, its webhook, its latest deliveries and its chats. */
 export function BotView({ params: { id = '' } }: ViewProps) {
-  const about = ({ owner }: Entry) => owner === id
-  const view = (bot: Bot, reload: () => void) => (
+  const view = (bot: ShownBot, reload: () => void) => (
     <>
       <Heading
         more={
@@ -25,21 +26,21 @@ export function BotView({ params: { id = '' } }: ViewProps) {
       >
         {bot.name}
       </Heading>
-      <AllMembers of={bot} except={['name']} />
+      <AllMembers of={bot} except={['name', 'delivery_mode', 'webhook_url', 'allowed_updates']} />
       {bot.review_status === 'pending' && <Actions of={bot.name} actions={decisionsOn('bot', id)} done={reload} />}
-    </>
-  )
-  return (
-    <article>
-      <Found list="bots" id={id} view={view} />
+      {bot.review_status === 'approved' && <Webhook bot={bot} done={reload} />}
       <section>
         <h2>Latest deliveries</h2>
         <Loaded
           path={`/deliveries?limit=5&bot_id=${encodeURIComponent(id)}`}
           on={['clock']}
-          about={about}
+          about={({ owner }: Entry) => owner === id}
           view={({ items }: { readonly items: readonly Delivery[] }) =>
-            items.length > 0 ? <Deliveries items={items} /> : <p class="empty">None yet.</p>
+            items.length > 0 ? (
+              <Axis label="Latest deliveries" rows={items.flatMap((it) => updateRows(it))} newestFirst />
+            ) : (
+              <p class="empty">None yet.</p>
+            )
           }
         />
       </section>
@@ -47,8 +48,19 @@ export function BotView({ params: { id = '' } }: ViewProps) {
         <h2>
           Chats <a href={linkTo(['chats'], { bot_id: id })}>Start one</a>
         </h2>
-        <List name="chats" query={new URLSearchParams({ bot_id: id })} columns={chatColumns} about={about} />
+        <List name="chats" query={new URLSearchParams({ bot_id: id })} columns={chatColumns} about={changesSomeChat} />
       </section>
+    </>
+  )
+  return (
+    <article>
+      <Loaded
+        path={`/bots/${encodeURIComponent(id)}`}
+        on={['reviews']}
+        about={changesSomeBot}
+        heading="Bot"
+        view={view}
+      />
     </article>
   )
 }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { Chat } from '../../../../contract/chats.js'
-import { Badge, Heading } from '../../components.js'
+import { Badge, Heading, Loaded } from '../../components.js'
+import { changesSomeChat } from '../../model/changes.js'
 import { isOfSomeChat } from '../../model/chat-path.js'
 import { Name } from '../../name.js'
 import type { ViewProps } from '../../router.js'
 import { log } from '../../stream.js'
 import { ActionForm } from '../actions.js'
-import { Found } from '../found.js'
 import { ChatPath } from './chat-path.js'
 import { Talk } from './talk.js'
 
@@ -20,7 +20,7 @@ export function ChatView({ params: { id = '' } }: ViewProps) {
     return (
       <>
         <Heading more={chat.blocked && <Badge tone="bad">bot blocked</Badge>}>
-          {chat.user_id} and <Name kind="bot" id={chat.bot_id} />
+          {chat.user_id} and <Name id={chat.bot_id} />
         </Heading>
         <div class="pair chat">
           <section aria-label="Chat">
@@ -42,7 +42,7 @@ export function ChatView({ params: { id = '' } }: ViewProps) {
   }
   return (
     <article>
-      <Found list="chats" id={id} version={newest} view={view} />
+      <Loaded path={`/chats/${encodeURIComponent(id)}`} heading="Chat" about={changesSomeChat} view={view} />
     </article>
   )
 }

@@ -1,7 +1,7 @@
 import type { Bot } from '../../../../contract/bots.js'
 import type { Chat } from '../../../../contract/chats.js'
 import { Badge, type Column, Heading, Loaded, Time } from '../../components.js'
-import type { Entry } from '../../model/activity-log.js'
+import { changesSomeChat } from '../../model/changes.js'
 import { Name } from '../../name.js'
 import { linkTo, type ViewProps, visit } from '../../router.js'
 import { type Action, ActionForm } from '../actions.js'
@@ -21,7 +21,7 @@ export function ChatsView({ query }: ViewProps) {
     <article>
       <Heading>Chats</Heading>
       <Loaded path="/bots?limit=100" on={['reviews']} view={start} />
-      <List name="chats" query={query} columns={chatColumns} about={({ type }: Entry) => type === 'my_chat_member'} />
+      <List name="chats" query={query} columns={chatColumns} about={changesSomeChat} />
     </article>
   )
 }
@@ -41,7 +41,7 @@ const starting = (bots: readonly Bot[], bot: string): Action => ({
 
 export const chatColumns: readonly Column<Chat>[] = [
   { head: 'User', cell: (it) => <a href={linkTo(['chats', it.id])}>{it.user_id}</a> },
-  { head: 'Bot', cell: (it) => <Name kind="bot" id={it.bot_id} /> },
+  { head: 'Bot', cell: (it) => <Name id={it.bot_id} /> },
   {
     head: 'State',
     cell: (it) => (it.blocked ? <Badge tone="bad">bot blocked</Badge> : <Badge tone="good">open</Badge>),

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Chat, TranscriptMessage } from '../../../../contract/chats.js'
 import { Failed, Loading, useRead } from '../../components.js'
+import { Linked } from '../../linked.js'
 import { dateTime } from '../../model/format.js'
 import { linkTo } from '../../router.js'
 import { ActionForm } from '../actions.js'
@@ -26,10 +27,10 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const page = Math.max(1, last - back)
   const path = `/chats/${encodeURIComponent(id)}/messages?limit=100&page=${page}`
   const { result, reload } = useRead<Transcript>(path)
-  // Keep the messages while the next ones are read.
-  const shown = useRef(result)
-  if (result) shown.current = result
-  const data = shown.current?.ok ? shown.current.data : undefined
+  // Keep the messages, and a draft, while the next ones are read, and when they cannot be read.
+  const shown = useRef<Transcript | undefined>(undefined)
+  if (result?.ok) shown.current = result.data
+  const data = shown.current
   useEffect(() => {
     if (data === undefined) return
     setLast(Math.max(1, data.pagination.pages))
@@ -39,7 +40,7 @@ export function Talk({ chat: { id, user_id }, newest, onVouchers }: TalkProps) {
   const box = useRef<HTMLDivElement>(null)
   const bottom = data?.items.at(-1)?.message_id
   useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [bottom])
-  if (data === undefined) return shown.current?.ok === false ? Failed({ failure: shown.current }) : Loading()
+  if (data === undefined) return result?.ok === false ? Failed({ failure: result }) : Loading()
   const turn = (by: number, label: string) => (
     <button type="button" class="small" onClick={() => setBack(back + by)}>
       {label}
@@ -73,7 +74,7 @@ function Bubble({ from, text, date, voucher }: TranscriptMessage) {
   return (
     <div class={`bubble ${from.is_bot ? 'bot' : 'own'}`}>
       <span class="unseen">{from.is_bot ? 'Bot: ' : 'User: '}</span>
-      {text}
+      <Linked text={text} />
       {voucher && (
         <div class="card">
           <strong>{voucher.name}</strong>

@@ -1,55 +1,41 @@
 import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
-import { Heading, Loaded, PlantedFault, Time } from '../../components.js'
+import { Heading, Loaded, PlantedFault } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { faultOf, outcomeOf } from '../../model/delivery-outcome.js'
+import { deliveryRows } from '../../model/delivery-rows.js'
 import type { ViewProps } from '../../router.js'
+import { log } from '../../stream.js'
+import { Axis } from '../axis.js'
 import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
-import { AttemptLine } from './attempt-line.js'
+import { Advice } from './advice.js'
 import { Replay } from './replay.js'
-import { Response } from './response.js'
 import { Signature } from './signature.js'
 
-/** A delivery: the cause of a failure, signature, attempts, responses of the app, and replay. */
+/** A delivery: the cause of a failure, replay, attempts and responses on one axis, and the signature. */
 export function DeliveryView({ params: { id = '' } }: ViewProps) {
+  const view = (detail: DeliveryDetail, reload: () => void) => (
+    <>
+      <p>
+        {StateBadge(detail.delivery)} {detail.delivery.update_type} for {detail.bot_name}
+      </p>
+      <Cause {...detail} />
+      <Replay detail={detail} reload={reload} />
+      <section>
+        <h2>What happened</h2>
+        <Axis label="Attempts and responses" rows={deliveryRows(detail, log.entries)} openNewest />
+        {detail.responses.length === 0 && <p class="quiet">Responses are captured only while a page is open.</p>}
+      </section>
+      <Members of={{ ...detail, ...detail.delivery }} names={['id', 'update_id', 'url', 'voucher_id', 'bot_id']} />
+      <Signature detail={detail} />
+    </>
+  )
+  const about = (it: Entry) => it.id === id
   return (
     <article>
       <Heading>Delivery</Heading>
-      <Loaded
-        path={`/deliveries/${encodeURIComponent(id)}`}
-        on={['clock']}
-        about={(it: Entry) => it.id === id}
-        view={(it: DeliveryDetail, reload: () => void) => <Detail detail={it} reload={reload} />}
-      />
+      <Loaded path={`/deliveries/${encodeURIComponent(id)}`} on={['clock']} about={about} view={view} />
     </article>
-  )
-}
-
-function Detail({ detail, reload }: { readonly detail: DeliveryDetail; readonly reload: () => void }) {
-  const { delivery, bot_name, url, voucher_id, responses } = detail
-  return (
-    <>
-      <p>
-        {StateBadge(delivery)} {delivery.update_type} for {bot_name}
-      </p>
-      <Cause {...detail} />
-      <Members
-        of={{ ...delivery, url, voucher_id }}
-        names={['id', 'update_id', 'url', 'voucher_id', 'bot_id']}
-        links={{ voucher_id: ['vouchers'] }}
-      />
-      <Signature detail={detail} />
-      <Attempts {...detail} />
-      <section>
-        <h2>Responses of the app</h2>
-        {responses.length > 0 ? (
-          responses.toReversed().map((it, n) => <Response key={it.at + it.attempt} exchange={it} open={n === 0} />)
-        ) : (
-          <p class="empty">None was captured: responses are captured only while a page is open.</p>
-        )}
-      </section>
-      <Replay detail={detail} reload={reload} />
-    </>
   )
 }
 
@@ -63,43 +49,7 @@ function Cause(detail: DeliveryDetail) {
       <p>
         <strong>{title}</strong> <PlantedFault kind={fault} />
       </p>
-      {verification && !verification.ok && !fault && (
-        <p>
-          {verification.explanation} {verification.fix}
-        </p>
-      )}
-      {tone === 'bad' && (
-        <ul>
-          {hints.map((hint) => (
-            <li>{hint.text}</li>
-          ))}
-        </ul>
-      )}
-    </section>
-  )
-}
-
-function Attempts({ delivery: { attempts }, schedule }: DeliveryDetail) {
-  return (
-    <section>
-      <h2>Attempts</h2>
-      <ol class="attempts">
-        {attempts.map((attempt) => (
-          <AttemptLine {...attempt} />
-        ))}
-        {schedule.map(
-          ({ at, state }) =>
-            at &&
-            (state === 'due' || state === 'later') && (
-              <li class="future">
-                <Time at={at} />{' '}
-                <span class="quiet">
-                  {state === 'due' ? 'the next attempt' : 'at the earliest, if those before fail'}
-                </span>
-              </li>
-            ),
-        )}
-      </ol>
+      <Advice verification={fault ? null : verification} hints={tone === 'bad' ? hints : []} />
     </section>
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
 import type { Result } from '../../api.js'
-import { Failed } from '../../components.js'
+import { Failed, Status } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { bytesOf } from '../../model/bytes.js'
 import {
@@ -12,9 +12,10 @@ import {
   readBytes,
   writeBytes,
 } from '../../model/edited-bytes.js'
-import { count } from '../../model/format.js'
+import { count, duration } from '../../model/format.js'
+import { indentJson } from '../../model/json-text.js'
 import { Choice } from '../choice.js'
-import { Response } from './response.js'
+import { Advice } from './advice.js'
 
 interface ReplayProps {
   readonly detail: DeliveryDetail
@@ -50,54 +51,43 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
           </button>
         )}
       </p>
-      {editing && body && (
-        <ByteEditor
-          original={bytesOf(body)}
-          sending={sending}
-          send={(bytes: Bytes, signed: boolean) => send(signed, bytes)}
-        />
-      )}
+      {editing && body && <ByteEditor original={bytesOf(body)} sending={sending} send={send} />}
       <div role="status">{result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>
     </section>
   )
 }
 
-function Outcome(replay: DeliveryReplay) {
-  const { verification, hints, exchange } = replay
-  return (
-    <>
-      <Response exchange={{ ...replay, response: exchange.response }} open />
-      {!verification.ok && (
-        <p>
-          {verification.explanation} {verification.fix}
-        </p>
-      )}
-      <ul>
-        {hints.map((hint) => (
-          <li>{hint.text}</li>
-        ))}
-      </ul>
-    </>
-  )
-}
+const Outcome = ({ status, error, duration_ms, verification, hints }: DeliveryReplay) => (
+  <>
+    <p>
+      <Status status={status} /> {error?.message ?? 'The app accepted it.'}{' '}
+      <span class="quiet">{duration(duration_ms)}</span>
+    </p>
+    <Advice verification={verification} hints={hints} />
+  </>
+)
 
 interface ByteEditorProps {
   readonly original: Bytes
   readonly sending: boolean
-  readonly send: (bytes: Bytes, signed: boolean) => void
+  readonly send: (signed: boolean, bytes: Bytes) => void
 }
+
+const focusOn = (field: HTMLElement | null) => field?.focus()
 
 /** Editor for bytes as UTF-8 text, or as hex where a text area would change the bytes. */
 function ByteEditor({ original, sending, send }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))
   const bytes = readBytes(written, format)
+  const indented = format === 'text' ? indentJson(written) : null
+  const isChanged = bytes?.length !== original.length || bytes.some((it, at) => it !== original[at])
   const choose = (format: ByteFormat) => {
     if (bytes) setWritten(writeBytes(bytes, format))
     setFormat(format)
   }
   const button = (label: string, signed: boolean) => (
-    <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(bytes, signed)}>
+    <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(signed, bytes)}>
       {label}
     </button>
   )
@@ -113,13 +103,23 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
             ['hex', 'Hex'],
           ]}
         />
+        <button
+          type="button"
+          class="small"
+          disabled={indented === null || indented === written}
+          onClick={() => indented && setWritten(indented)}
+        >
+          Indent the JSON
+        </button>
         <span role="status">
           {bytes ? `${count(bytes.length)} bytes, ${count(original.length)} before` : 'Write pairs of 0-9 and a-f.'}
+          {bytes && isChanged && '. Other bytes need a new signature.'}
         </span>
       </div>
       <textarea
         aria-label="Bytes to send"
-        rows={8}
+        ref={focusOn}
+        rows={12}
         spellcheck={false}
         value={written}
         onInput={(event) => setWritten(event.currentTarget.value)}

@@ -1,9 +1,10 @@
 import type { CapturedExchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
 import { Badge, Heading, KeyValue, PlantedFault, Status, Time } from '../../components.js'
+import { Linked } from '../../linked.js'
 import type { Entry } from '../../model/activity-log.js'
 import { duration } from '../../model/format.js'
 import { Name } from '../../name.js'
-import { linkTo, type ViewProps } from '../../router.js'
+import type { ViewProps } from '../../router.js'
 import { complete, log, logVersion } from '../../stream.js'
 import { CopyAs } from '../copy-as.js'
 import { Message } from '../message.js'
@@ -48,14 +49,14 @@ function Request({ entry, call, exchange }: RequestProps) {
           [
             'Request',
             <code>
-              {call.method} {exchange?.request.url ?? call.path}
+              {call.method} <Linked text={exchange?.request.url ?? call.path ?? ''} />
             </code>,
           ],
           ['At', <Time at={call.time} />],
           ['Duration', duration(call.duration_ms)],
-          ['Voucher', voucher && <a href={linkTo(['vouchers', voucher])}>{voucher}</a>],
-          ['Application', application && <Name kind="application" id={application} to={linkTo([], { application })} />],
-          ['Request id', <code>{call.request_id}</code>],
+          ['Voucher', voucher],
+          ['Application', application && <Name id={application} />],
+          ['Request id', call.request_id],
         ]}
       />
       {exchange === null ? (

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../../contract/platform/controls.js'
 import { Copy, Heading, useRead } from '../../components.js'
 import { makeCall } from '../../make-call.js'
-import { sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
+import { instantIn, refusalOf, sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
 import { dateTime, relative } from '../../model/format.js'
 import { features, serverNow, useServerNow } from '../../state.js'
 
@@ -42,6 +42,8 @@ function Now() {
 function TestClock() {
   const now = serverNow()
   const [target, setTarget] = useState('')
+  // What the user types; otherwise the field shows the target.
+  const [typed, setTyped] = useState<string | null>(null)
   const there = target || instantOf(now)
   const { result } = useRead<Forecast>(target ? `/clock/forecast?until=${target}` : '/clock', ['clock'])
   // Shows the previous forecast until the next one arrives.
@@ -50,9 +52,19 @@ function TestClock() {
   const advance = async (event: Event) => {
     event.preventDefault()
     const call = { endpoint: 'platform.setClock', input: { now: target } } as const
-    if ((await makeCall(call, `The clock moved. ${forecast.current}`)).ok) setTarget('')
+    if (!(await makeCall(call, `The clock moved. ${forecast.current}`)).ok) return
+    setTyped(null)
+    setTarget('')
   }
-  const move = (from: number, seconds: number) => setTarget(instantOf(from + seconds * 1000))
+  const move = (from: number, seconds: number) => {
+    setTyped(null)
+    setTarget(instantOf(from + seconds * 1000))
+  }
+  const type = (text: string) => {
+    setTyped(text)
+    setTarget(refusalOf(text, now) ? '' : instantOf(instantIn(text) ?? now))
+  }
+  const refusal = typed === null ? undefined : refusalOf(typed, now)
   return (
     <form class="clock" onSubmit={advance}>
       <Now />
@@ -75,13 +87,16 @@ function TestClock() {
         <label>
           to (UTC){' '}
           <input
-            type="datetime-local"
-            step="1"
-            key={target}
-            defaultValue={there.slice(0, 19)}
-            onChange={(event) => move(event.currentTarget.valueAsNumber || now, 0)}
+            value={typed ?? `${dateTime(there)}Z`}
+            autocomplete="off"
+            aria-invalid={refusal !== undefined}
+            aria-describedby="clock-refusal"
+            onInput={(event) => type(event.currentTarget.value)}
           />
-        </label>
+        </label>{' '}
+        <small id="clock-refusal" class="bad" role="alert">
+          {refusal}
+        </small>
       </p>
       <p role="status">
         {target ? (

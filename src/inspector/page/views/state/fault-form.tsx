@@ -10,7 +10,6 @@ import { stateOptions } from '../state-badge.js'
 
 /** Fields with numbers; the presets of a kind apply to those that are empty. */
 const numbers = {
-  share: 'Share in %',
   times: 'How many',
   nth: 'From number',
   status: 'Status',
@@ -30,7 +29,8 @@ export function FaultForm() {
   })
   const kind = kindOf(typed)
   const fault = faultOf(typed)
-  const sentence = typeof fault === 'string' ? fault : previewOf(fault)
+  const refused = 'field' in fault ? fault : undefined
+  const sentence = 'field' in fault ? '' : previewOf(fault)
   const add = (event: Event) => {
     event.preventDefault()
     void makeCall({ endpoint: 'platform.addFault', input: { ...(fault as NewFault) } }, sentence)
@@ -38,17 +38,26 @@ export function FaultForm() {
   const common = (name: string) => ({
     name,
     value: name === 'kind' ? kind : (typed[name] ?? ''),
+    'aria-invalid': refused?.field === name,
+    'aria-describedby': refused?.field === name ? 'refused' : undefined,
     onInput: (event: Event) => setTyped({ ...typed, [name]: (event.currentTarget as HTMLInputElement).value }),
   })
   const field = (name: string, label: string, input: ComponentChildren) =>
     hasField(kind, name) && (
-      <label>
-        <span>{label}</span>
-        {input}
-      </label>
+      <>
+        <label>
+          <span>{label}</span>
+          {input}
+        </label>
+        {refused?.field === name && (
+          <small id="refused" class="bad" role="alert">
+            {refused.reason}
+          </small>
+        )}
+      </>
     )
   const number = (name: keyof typeof numbers) =>
-    field(name, numbers[name], <input type="number" min="0" step={name === 'share' ? 'any' : 1} {...common(name)} />)
+    field(name, numbers[name], <input type="number" min="0" step="1" {...common(name)} />)
   const text = (name: string, label: string, placeholder: string) =>
     field(name, label, <input placeholder={placeholder} spellcheck={false} {...common(name)} />)
   const choice = (name: string, label: string, options: ComponentChildren) =>
@@ -61,7 +70,7 @@ export function FaultForm() {
         {choice('endpoint', 'Target', <Targets />)}
         {choice('kind', 'What happens', kinds)}
         {choice('at', 'Where', places)}
-        {number('share')}
+        {field('share', 'Share in %', <input inputmode="decimal" placeholder="100" {...common('share')} />)}
         {number('times')}
         {number('nth')}
         {number('status')}
@@ -83,7 +92,7 @@ export function FaultForm() {
       <p role="status">
         <strong>{sentence}</strong>
       </p>
-      <button class="primary" disabled={typeof fault === 'string'}>
+      <button class="primary" disabled={refused !== undefined}>
         Switch it on
       </button>
     </form>

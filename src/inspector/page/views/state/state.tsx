@@ -129,13 +129,19 @@ async function countAll(since?: string) {
 /** Replaces the state by a snapshot or the state of the start, after a confirmation that names what is lost. */
 async function replace(what: string, snapshot?: Snapshot): Promise<void> {
   const { now, lost } = await countAll(snapshot?.clock)
+  // After a reset, times do not tell what was made since the snapshot.
+  const isEarlier = snapshot !== undefined && Date.parse(snapshot.clock) > serverNow()
   const text = (
     <>
       <h2>
         {what} {snapshot?.name ?? 'the server'}?
       </h2>
       <p>
-        <strong>Lost: {listOf(lost, snapshot && ITEMS_MAX)}.</strong>
+        <strong>
+          {isEarlier
+            ? 'The clock is earlier than that of the snapshot: everything that the snapshot does not have is lost.'
+            : `Lost: ${listOf(lost, snapshot && ITEMS_MAX)}.`}
+        </strong>
       </p>
       <p>
         Now: {listOf(now)}.{snapshot && ` In the snapshot: ${plural(snapshot.vouchers, 'vouchers')}.`}
