@@ -92,7 +92,7 @@ function rowsOf(): ComponentChildren[] {
     ...link(it.reviews, `${plural(it.reviews, 'reviews')} waiting`, 'reviews'),
     ...it.borrowed_webhooks.map(({ bot_id, holder }) => (
       <>
-        Webhook of <Name kind="bot" id={bot_id} /> borrowed by {holder}
+        Webhook of <Name id={bot_id} /> borrowed by {holder}
       </>
     )),
     ...link(it.failing_deliveries, `${plural(it.failing_deliveries, 'deliveries')} failing`, 'deliveries', {
