@@ -305,9 +305,9 @@ test('longest names, ids and texts of any direction fit into every view, wide an
     ...longSeed.bots.map(({ id }) => `bots/${id}`),
     ...['vouchers', 'x'.repeat(200)].map((it) => `vouchers/${it}`),
   ]
-  await page.getByLabel('Find').fill(LATIN)
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Records' }).waitFor()
+  await page.keyboard.press('/')
+  await page.getByRole('combobox', { name: 'Find' }).fill(LATIN)
+  await page.getByRole('option').filter({ hasText: LATIN }).first().waitFor()
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 860 })
     expect.soft([width, await page.evaluate(CUT)]).toEqual([width, [0]])
