@@ -196,6 +196,17 @@ test('open line of the stream stays in its place while newer lines arrive, and k
   expect(page.errors).toEqual([])
 })
 
+test('open call of an error is marked in its group beside the detail', async () => {
+  const order = { external_issue_id: 'order-of-error', recipient_user_id: 'user-1' }
+  await server.client.vouchers.issue({ template_id: 'tpl_unknown', ...order })
+  const page = await open('/errors')
+  const row = page.getByRole('region', { name: 'TEMPLATE_NOT_FOUND' }).getByRole('listitem')
+  expect(await row.getAttribute('aria-current')).toBe(null)
+  await row.getByRole('link').click()
+  await page.waitForURL(/requests/)
+  await expect.poll(() => row.getAttribute('aria-current')).toBe('true')
+})
+
 test('keys in another view leave the stream, which stays in the page, as it is', async () => {
   await issueTo('user-1', 'key-of-another-view')
   const page = await open('')
