@@ -116,10 +116,7 @@ const programs = [
     output: {
       chunkFileNames: 'inspector/[name].js',
       codeSplitting: {
-        groups: [
-          { name: 'first', tags: ['$initial'], priority: 1 },
-          { name: 'views' },
-        ],
+        groups: [{ name: 'first', tags: ['$initial'], priority: 1 }, { name: 'views' }],
       },
     },
     // Without this line, the bundle takes the JSX runtime that tsconfig.json names for types: 270 bytes more with gzip.

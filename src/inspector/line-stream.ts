@@ -37,7 +37,9 @@ export class LineStream<T> extends Readable {
   #next = 0
   #wanted = false
   #ends: boolean
-  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined
+  #timer: NodeJS.Timeout | undefined
+  /** The next turn of the process, if the stream pauses until then. */
+  #turn: NodeJS.Immediate | undefined
 
   /** @param follows true for a stream that stays open for further items */
   constructor(first: readonly T[], follows: boolean, format: (item: T) => string, now = () => performance.now()) {
@@ -51,35 +53,35 @@ export class LineStream<T> extends Readable {
   add(item: T): void {
     this.#waiting.push(item)
     if (this.#waiting.length - this.#next > UNREAD_MAX) this.destroy()
-    else if (this.#wanted) this.#timer ??= setTimeout(() => this.#write(), BATCH_MS).unref()
+    else if (this.#wanted && !this.#isPaused) this.#timer = setTimeout(() => this.#write(), BATCH_MS).unref()
   }
 
   /** Ends the stream after the waiting items. */
   finish(): void {
     this.#ends = true
-    if (this.#wanted) this.#write()
+    if (this.#wanted && this.#turn === undefined) this.#write()
+  }
+
+  get #isPaused(): boolean {
+    return this.#timer !== undefined || this.#turn !== undefined
   }
 
   override _read(): void {
     this.#wanted = true
     // Items that wait for their batch, or for other work, stay until the timer fires.
-    if (this.#timer === undefined) this.#write()
+    if (!this.#isPaused) this.#write()
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#stopTimer()
+    clearTimeout(this.#timer)
+    clearImmediate(this.#turn)
     this.#waiting = []
     done(error)
   }
 
-  #stopTimer(): void {
-    clearTimeout(this.#timer as NodeJS.Timeout)
-    clearImmediate(this.#timer as NodeJS.Immediate)
-    this.#timer = undefined
-  }
-
   #write(): void {
-    this.#stopTimer()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
     if (!this.#wanted) return
     const until = this.#now() + PIECE_MS
     const isTime = () => this.#next < this.#waiting.length && this.#now() < until
@@ -98,10 +100,11 @@ export class LineStream<T> extends Readable {
 
   #pause(): void {
     const begin = this.#now()
-    this.#timer = setImmediate(() => {
+    this.#turn = setImmediate(() => {
+      this.#turn = undefined
       if (this.#now() - begin < LATE_MS) this.#write()
       else this.#timer = setTimeout(() => this.#write(), PAUSE_MS).unref()
-    }).unref()
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { LineStream, pieces } from '../../src/inspector/line-stream.js'
 
 const textOf = async (stream: LineStream<number>) => {
@@ -52,6 +52,30 @@ it('line stream yields to other work after 2 ms of formatting', async () => {
     seen.add(formatted.length)
   }
   expect([...seen]).toEqual([2, 4, 5])
+})
+
+it('line stream pauses only while other work makes the turn of the process late', async () => {
+  let now = 0
+  const formatted: number[] = []
+  const format = (it: number) => {
+    now += 1
+    formatted.push(it)
+    return 'x'
+  }
+  const stream = new LineStream([1, 2, 3, 4, 5, 6], false, format, () => now)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  stream.resume()
+  // The stream has taken its first turn, and waits for the next one.
+  await Promise.resolve()
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  expect(formatted.length).toBe(2)
+  now += 1
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  expect(formatted.length).toBe(2)
+  await vi.advanceTimersByTimeAsync(8)
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  expect([formatted.length, stream.closed]).toEqual([6, true])
 })
 
 it('pieces pauses a loop after 2 ms, and rejects when its signal aborts', async () => {

@@ -220,7 +220,7 @@ describe('scenario record', () => {
       await send(contract.platform.reset, {}, operatorKey)
       await send(contract.apps.create, { name: 'After' }, jwt)
     })
-    expect(ofReset.text).toContain('# The state was replaced at ')
+    expect(ofReset.text).toContain('# The state was reset at ')
     expect(ofReset.data.steps).toBe(1)
     const { token, templateId } = await created()
     const ofDraft = await recorded(env, async () => {

@@ -121,7 +121,7 @@ describe.each(engines)('Snapshots on $name', ({ create }) => {
     await store.snapshots.restore('one')
     await store.snapshots.clear(nothing)
     // The text is fixed: processes of other versions listen to it.
-    expect(heard).toEqual(['state replaced', 'state replaced'])
+    expect(heard).toEqual(['state restored', 'state replaced', 'state replaced'])
   })
 
   it('restore and reset leave the counts of bots equal to their rows, also after a lease', async () => {

@@ -85,10 +85,9 @@ function inputsOf(
   const { properties = {} } = schema ?? {}
   return membersOf(schema).map((it) => {
     const own = properties[it.name] ?? {}
-    const { enum: allowed, minimum, maximum } = own
+    const values = own.enum?.filter((value) => value !== null)
     const secret = isSecret(own) || undefined
-    const values = allowed?.filter((value) => value !== null)
-    return { in: place, ...it, ...defined({ values, secret, minimum, maximum, example: examples[it.name] }) }
+    return { in: place, ...it, ...defined({ values, secret, example: examples[it.name] }) }
   })
 }
 

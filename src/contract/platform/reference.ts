@@ -16,8 +16,6 @@ const member = Type.Object({
   ...described,
   values: Type.Optional(Type.Array(Type.String(), { description: 'if only these are allowed' })),
   secret: Type.Optional(Type.Boolean({ description: 'true for a value that nothing shows again' })),
-  minimum: Type.Optional(Type.Number()),
-  maximum: Type.Optional(Type.Number()),
   example: Type.Optional(Type.Unsafe<unknown>({ description: 'value in the example of the call' })),
 })
 export type ReferenceMember = Static<typeof member>

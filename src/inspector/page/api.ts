@@ -30,27 +30,43 @@ export const send = async (path: string, method = 'GET', body?: unknown): Promis
   return fetch(path, { method, headers, body: JSON.stringify(body) })
 }
 
-/** Reads from the operator API; never throws. */
-export const read = <Data>(path: string): Promise<Result<Data>> => call('GET', path)
+/** A response of the server, or of a call that the server made for somebody. */
+export interface Received {
+  readonly status: number
+  readonly headers: [name: string, value: string][]
+  /** Null if it is not JSON. */
+  readonly body: Envelope<unknown> | null
+}
 
-/** Calls an endpoint of the operator API; never throws. Changes use `makeCall`. */
-export async function call<Data>(method: string, path: string, body?: unknown): Promise<Result<Data>> {
+/** Reads from the operator API; never throws. Changes use `makeCall`. */
+export async function read<Data>(path: string): Promise<Result<Data>> {
+  const response = await exchange('GET', API + path)
+  return response.ok ? dataOf(response.data) : response
+}
+
+/** Sends a request; never throws, and fails only without a response or without a session. */
+export async function exchange(method: string, path: string, body?: unknown): Promise<Result<Received>> {
   let response: Response
   // A change must not happen later, when nobody expects it any more.
   if (method !== 'GET' && standing.value !== 'own') return { ok: false, sentence: NO_RESPONSE }
   try {
-    response = await send(API + path, method, body)
+    response = await send(path, method, body)
   } catch {
     void distrust()
     return { ok: false, sentence: NO_RESPONSE }
   }
-  const read = (await response.json().catch(() => null)) as Envelope<Data> | null
-  const refusal = read?.success === false ? read : undefined
+  const { status, headers } = response
+  const read = await response.json().catch(() => null)
   noteSession(response)
   if (sessionEnded.value) return { ok: false, sentence: NO_SESSION }
-  if (read?.success) return { ok: true, data: read.data }
-  if (refusal) return { ok: false, sentence: sentenceOf(refusal), code: refusal.code }
-  return { ok: false, sentence: `The server responded with HTTP ${response.status}.` }
+  return { ok: true, data: { status, headers: [...headers], body: read } }
+}
+
+/** Data of a success, or the reason of a refusal. */
+export function dataOf<Data>({ status, body }: Received): Result<Data> {
+  if (body?.success) return { ok: true, data: body.data as Data }
+  if (body?.success === false) return { ok: false, sentence: sentenceOf(body), code: body.code }
+  return { ok: false, sentence: `The server responded with HTTP ${status}.` }
 }
 
 /** Records whether the server accepts the token. */

@@ -1,6 +1,6 @@
-import type { Envelope, FailureEnvelope } from '../../contract/envelope.js'
+import type { Envelope } from '../../contract/envelope.js'
 import type { MadeCall } from '../../contract/platform/acting.js'
-import { API, call, NO_RESPONSE, type Result, sentenceOf } from './api.js'
+import { dataOf, exchange, NO_RESPONSE, type Received, type Result } from './api.js'
 import { bodyOf, type PlannedCall, pathOf } from './model/planned-call.js'
 import { readEndpoints } from './reference.js'
 import { announce } from './state.js'
@@ -18,37 +18,33 @@ const acting = {
  * the page go here. @param said announced after a success; a failure is then announced, too
  */
 export async function makeCall<Data>(planned: PlannedCall, said?: string): Promise<Result<Data>> {
-  const result = await (planned.as === undefined ? request<Data>(planned) : requestAs<Data>(planned))
-  if (said !== undefined) announce(result.ok ? said : result.sentence)
-  return result
+  const sent = await sendCall(planned)
+  const result = sent.ok ? dataOf<Data>(sent.data) : sent
+  const isOfOther = planned.as !== undefined && !result.ok && result.code !== undefined
+  const named = isOfOther ? { ...result, sentence: `${result.code}: ${result.sentence}` } : result
+  if (said !== undefined) announce(named.ok ? said : named.sentence)
+  return named
 }
 
-async function request<Data>(planned: PlannedCall): Promise<Result<Data>> {
+/** Makes a call; succeeds with any response. */
+export async function sendCall(planned: PlannedCall): Promise<Result<Received>> {
   // The reading would wait until the server is back.
   if (standing.value !== 'own') return { ok: false, sentence: NO_RESPONSE }
   const read = await readEndpoints()
   if (!read.ok) return read
-  const { endpoint: id } = planned
-  const endpoint = read.data.get(id)
-  if (endpoint === undefined) return { ok: false, sentence: `The server does not have ${id}.` }
-  return call(endpoint.method, pathOf(planned, endpoint).slice(API.length), bodyOf(planned, endpoint))
+  const call = operatorCallOf(planned)
+  const endpoint = read.data.get(call.endpoint)
+  if (endpoint === undefined) return { ok: false, sentence: `The server does not have ${call.endpoint}.` }
+  const sent = await exchange(endpoint.method, pathOf(call, endpoint), bodyOf(call, endpoint))
+  if (!sent.ok || call === planned || !sent.data.body?.success) return sent
+  const { status, body } = sent.data.body.data as MadeCall
+  return { ok: true, data: { status, headers: [], body: body as Envelope<unknown> | null } }
 }
 
 /** The operator's call by which a call is made for somebody; a call of the operator API stays as it is. */
-export function operatorCallOf(planned: PlannedCall): PlannedCall {
+function operatorCallOf(planned: PlannedCall): PlannedCall {
   const { endpoint, input, as, idempotencyKey: idempotency_key, voucherId: voucher_id } = planned
   if (as === undefined) return planned
   const [through, parameter] = acting[as.kind]
-  const all = { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id }
-  return { endpoint: through, input: all }
-}
-
-async function requestAs<Data>(planned: PlannedCall): Promise<Result<Data>> {
-  const made = await request<MadeCall>(operatorCallOf(planned))
-  if (!made.ok) return made
-  const { status, code, body } = made.data
-  const envelope = body as Envelope<Data> | null
-  if (envelope?.success) return { ok: true, data: envelope.data }
-  const reason = envelope ? sentenceOf(envelope as FailureEnvelope) : `HTTP ${status}`
-  return { ok: false, sentence: `${code ?? status}: ${reason}`, ...(code && { code }) }
+  return { endpoint: through, input: { [parameter]: as.id, endpoint, input, idempotency_key, voucher_id } }
 }

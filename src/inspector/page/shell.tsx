@@ -1,10 +1,12 @@
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { NO_RESPONSE, sessionEnded } from './api.js'
+import { Attention, tabCounts } from './attention.js'
 import { Failed, Heading, Loading } from './components.js'
 import { Ended } from './ended.js'
 import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
+import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
 import { type KeptPlace, keep, Pane } from './panes.js'
 import { linkTo, place, type ViewProps } from './router.js'
@@ -139,6 +141,7 @@ export function Shell() {
         </button>
       </header>
       <Ended />
+      <Attention />
       <div class="body">
         <Views section={(list?.path ?? path).split('/')[1] ?? ''} />
         <main id="main" tabindex={-1} ref={main} class={beside.length > 0 ? 'split' : ''}>
@@ -166,6 +169,7 @@ export function Shell() {
 function Views({ section }: { readonly section: string }) {
   const [open, setOpen] = useState(false)
   const tabs = offered().filter((it) => it.nav)
+  const counts = tabCounts()
   const isHere = ({ path }: View) => path === `/${section}`
   // A choice closes the menu, also by a key.
   useEffect(() => setOpen(false), [place.value])
@@ -179,6 +183,7 @@ function Views({ section }: { readonly section: string }) {
           <li>
             <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view) ? 'page' : undefined}>
               {view.nav}
+              {counts[view.path] ? <span class="count">{count(counts[view.path] ?? 0)}</span> : null}
             </a>
           </li>
         ))}

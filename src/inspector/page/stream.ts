@@ -1,6 +1,7 @@
 import type { ActivityLine } from '../../contract/platform/activity.js'
 import { API, noteSession, send, sessionEnded } from './api.js'
-import { ActivityLog } from './model/activity-log.js'
+import { noteLine } from './attention.js'
+import { ActivityLog, isReplacement } from './model/activity-log.js'
 import { lineSplitter } from './model/ndjson.js'
 import { refreshNames } from './name.js'
 import { signal } from './signal.js'
@@ -11,7 +12,7 @@ export const log = new ActivityLog()
 /** Changes after additions to `log`, at most once per frame. */
 export const logVersion = signal(0)
 export const connection = signal<'Connecting' | 'Live' | 'Disconnected'>('Connecting')
-/** True after the stored entries have arrived: from then on, an absent entry does not exist. */
+/** True between the stored lines and the end of the stream: an absent entry does not exist. */
 export const complete = signal(false)
 
 /** Follows the server's activity until the tab's token ends; continues when the server proves to be the tab's own. */
@@ -22,6 +23,7 @@ export async function followActivity(): Promise<void> {
       connection.value = 'Live'
       void readClock()
     })
+    complete.value = false
     if (connection.value === 'Live' && !sessionEnded.value) announce('Disconnected. Connecting again …')
     connection.value = 'Disconnected'
     // Stop: only a new link gives a new token.
@@ -39,15 +41,11 @@ async function readActivity(onOpen: () => void): Promise<void> {
     noteSession(response)
     if (!response.ok || !response.body) return
     onOpen()
-    // The stored entries come in the first chunks; the server does not mark their end.
-    const settled = setTimeout(() => {
-      complete.value = true
-    }, 500)
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     const split = lineSplitter()
     for (;;) {
       const { done, value } = await reader.read()
-      if (done) return clearTimeout(settled)
+      if (done) return
       for (const line of split(value)) receive(JSON.parse(line))
       show()
     }
@@ -58,14 +56,17 @@ async function readActivity(onOpen: () => void): Promise<void> {
 
 function receive(line: ActivityLine): void {
   log.add(line)
+  noteLine(line)
+  if (line.kind === 'live') complete.value = true
   // Every PATCH changes a record, perhaps its name.
   if (line.kind === 'request' && line.request.method === 'PATCH') refreshNames()
   if (line.kind !== 'state') return
   refreshNames()
   noteChange(line.what)
-  if (line.what === 'clock' || line.what === 'reset') void readClock()
-  // Neither a reset before the page was opened, nor one that this tab has made and announced.
-  if (line.what === 'reset' && complete.value && announcement.value === '') announce('The server was reset.')
+  if (line.what === 'clock' || isReplacement(line.what)) void readClock()
+  // Neither a change before the page was opened, nor one that this tab has made and announced.
+  if (!isReplacement(line.what) || !complete.value || announcement.value !== '') return
+  announce(line.what === 'reset' ? 'The server was reset.' : 'A snapshot was restored.')
 }
 
 let shown = true

@@ -59,7 +59,7 @@ test('axis of a delivery begins with the call and has attempts, responses and re
     .waitFor()
   await page.getByRole('button', { name: 'Edited' }).click()
   const editor = page.getByLabel('Bytes to send')
-  await expect.poll(() => editor.evaluate((it) => it === document.activeElement)).toBe(true)
+  await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('Bytes to send')
   await page.getByRole('button', { name: 'Indent the JSON' }).click()
   await page.getByText('Other bytes need a new signature.').waitFor()
   expect(await editor.inputValue()).toMatch(/^\{\n {2}"update_id"/)

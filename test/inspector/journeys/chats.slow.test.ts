@@ -87,3 +87,36 @@ test('receiver that refuses the update of a chat shows its response beside the m
   server.app.secret = WEBHOOK_SECRET
   await checkLook(page, 'chat-refused')
 })
+
+test('chat lists its own deliveries, not those of another chat with the same bot', async () => {
+  const { page, user } = await startChat()
+  const other = await startChat()
+  server.app.secret = 'a-secret-of-the-app'
+  await page.getByLabel(`Message as ${user}`).fill('Only here')
+  await page.getByLabel(`Message as ${user}`).press('Enter')
+  await page.getByText('failed', { exact: true }).first().waitFor()
+  server.app.secret = WEBHOOK_SECRET
+  await other.page.getByLabel(`Message as ${other.user}`).fill('And here')
+  await other.page.getByLabel(`Message as ${other.user}`).press('Enter')
+  const step = other.page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
+  await step.first().waitFor()
+  expect(await step.count()).toBe(1)
+  expect(await other.page.getByText('failed', { exact: true }).count()).toBe(0)
+})
+
+test('message that is not sent yet is still there after a step back, and after a block by another tool', async () => {
+  const { page, user, chatId } = await startChat()
+  const field = page.getByLabel(`Message as ${user}`)
+  await field.fill('Half a mess')
+  await server.client.platform.blockChat({ chatId })
+  await page.getByText(`${user} has blocked the bot`).waitFor()
+  expect(await field.inputValue()).toBe('Half a mess')
+  await page.getByRole('link', { name: 'Faults' }).click()
+  await page.getByRole('heading', { name: 'Faults' }).waitFor()
+  await page.goBack()
+  await field.waitFor()
+  expect(await field.inputValue()).toBe('Half a mess')
+  await server.client.platform.unblockChat({ chatId })
+  await page.getByRole('button', { name: 'Block the bot' }).waitFor()
+  expect(await field.inputValue()).toBe('Half a mess')
+})

@@ -153,6 +153,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'platform.recordScenario': row(`POST ${platform}/recordings`, 'operator'),
   'platform.find': row(`POST ${platform}/find`, 'operator'),
   'platform.totals': row(`GET ${platform}/totals`, 'operator'),
+  'platform.overview': row(`GET ${platform}/overview`, 'operator'),
   'platform.openPage': row(`POST ${platform}/page-tickets`, 'operator'),
   'platform.activity': row(`GET ${platform}/activity`, 'operator'),
   'platform.vouchers': row(`GET ${platform}/vouchers`, 'operator'),

@@ -74,6 +74,40 @@ describe('activity', () => {
     expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([1_000, 2_457, 3_456])
   })
 
+  it('activity keeps 1,000 failures that 1,000 later lines would displace', async () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    for (let n = 1; n <= 9_000; n++) activity.addRequest(entry('vouchers.redeem', n % 8 === 0 ? 409 : 200), captured(1))
+    const lines = await kept(activity, true)
+    const statuses = lines.map((it) => (it.kind === 'request' ? it.request.status : 0))
+    expect(statuses.slice(0, -1_000)).toEqual(Array(1_000).fill(409))
+    expect(lines.slice(-1_000).map(({ seq }) => seq)).toEqual(Array.from({ length: 1_000 }, (_, n) => 8_001 + n))
+    expect(lines.every((it) => 'exchange' in it && it.exchange !== null)).toBe(true)
+  })
+
+  it('activity for a recording has no failures before a gap', async () => {
+    const activity = new Activity({ now: () => 0, inspect: true })
+    const failed = { ...entry('vouchers.redeem', 409), request_id: 'req_failed' }
+    activity.addRequest(failed, captured(1))
+    for (let n = 0; n < 1_000; n++) activity.addRequest(entry(), null)
+    const named = await linesOf(activity.stream({ follow: false, bodies: true, names: true }))
+    expect([named[0]?.seq, [...activity.lines()][0]?.seq]).toEqual([2, 2])
+    expect([...activity.lines(new Set(['req_failed']))][0]).toMatchObject({ request: failed, exchange: {} })
+  })
+
+  it('activity says to a follower, and only to one, where the stored lines end', async () => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest(entry(), null)
+    const lines = linesOf(activity.stream({ follow: true, bodies: false }))
+    activity.addRequest(entry(), null)
+    activity.close()
+    expect((await lines).map(({ kind, seq }) => [kind, seq])).toEqual([
+      ['request', 1],
+      ['live', 1],
+      ['request', 2],
+    ])
+    expect((await kept(activity)).map(({ kind }) => kind)).toEqual(['request', 'request'])
+  })
+
   it.each([
     ['health.live', 'GET'],
     ['page.files', 'GET'],
@@ -98,15 +132,18 @@ describe('activity', () => {
 
   it('activity captures while a follower reads bodies, or from the start with inspect', () => {
     const activity = new Activity({ now: () => 0 })
-    expect([activity.captures, new Activity({ now: () => 0, inspect: true }).captures]).toEqual([false, true])
+    expect([activity.captures(false), new Activity({ now: () => 0, inspect: true }).captures(false)]).toEqual([
+      false,
+      true,
+    ])
     activity.stream({ follow: true, bodies: false })
     activity.stream({ follow: false, bodies: true })
-    expect(activity.captures).toBe(false)
+    expect(activity.captures(false)).toBe(false)
     const reader = activity.stream({ follow: true, bodies: true })
-    expect(activity.captures).toBe(true)
+    expect(activity.captures(false)).toBe(true)
     return new Promise<void>((resolve) => {
       reader.once('close', () => resolve()).destroy()
-    }).then(() => expect(activity.captures).toBe(false))
+    }).then(() => expect(activity.captures(false)).toBe(false))
   })
 
   it('activity drops the oldest exchanges beyond 16 MiB', async () => {
@@ -137,9 +174,9 @@ describe('activity', () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     const lines = linesOf(activity.stream({ follow: true, bodies: true }))
     activity.addRequest(entry(), captured(8))
-    activity.clear()
+    activity.clear('reset')
     activity.close()
-    expect(await lines).toMatchObject([{ kind: 'request', exchange: null }, { what: 'reset' }])
+    expect(await lines).toMatchObject([{ kind: 'live' }, { kind: 'request', exchange: null }, { what: 'reset' }])
   })
 
   it('activity sends a burst of 200 lines, then 2 each 100 ms, and counts the others', async () => {
@@ -148,19 +185,35 @@ describe('activity', () => {
     const activity = new Activity({ now: () => 0 })
     const lines = linesOf(activity.stream({ follow: true, bodies: true }))
     for (let n = 0; n < 210; n++) activity.addRequest(entry(), null)
-    expect(activity.captures).toBe(false)
+    expect(activity.captures(false)).toBe(false)
     vi.advanceTimersByTime(100)
-    expect(activity.captures).toBe(true)
+    expect(activity.captures(false)).toBe(true)
     for (let n = 0; n < 20; n++) activity.addRequest(entry(), null)
     activity.changed('clock')
     activity.close()
     await vi.advanceTimersByTimeAsync(10_000)
-    const shown = await lines
+    const shown = (await lines).slice(1)
     expect(shown.slice(200, 201)).toEqual([{ seq: 210, kind: 'omitted', count: 10 }])
     expect(shown.slice(203)).toEqual([
       { seq: 230, kind: 'omitted', count: 18 },
       { seq: 231, kind: 'state', what: 'clock', at: '1970-01-01T00:00:00.000Z' },
     ])
+  })
+
+  it('activity sends 200 more failures of a burst, and captures them', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const activity = new Activity({ now: () => 0, cpuMs: () => 0 })
+    const lines = linesOf(activity.stream({ follow: true, bodies: true }))
+    for (let n = 0; n < 300; n++) activity.addRequest(entry(), null)
+    expect([activity.captures(false), activity.captures(true)]).toEqual([false, true])
+    for (let n = 0; n < 201; n++) activity.addRequest(entry('vouchers.redeem', 409), captured(1))
+    expect(activity.captures(true)).toBe(false)
+    activity.close()
+    await vi.advanceTimersByTimeAsync(10_000)
+    const failed = (await lines).filter((it) => it.kind === 'request' && it.request.status === 409)
+    expect(failed.map((it) => it.seq)).toEqual(Array.from({ length: 200 }, (_, n) => 301 + n))
+    expect(failed.every((it) => 'exchange' in it && it.exchange !== null)).toBe(true)
   })
 
   it('activity sends live lines without exchanges while the time for exchanges is spent', async () => {
@@ -180,7 +233,7 @@ describe('activity', () => {
     }
     await vi.advanceTimersByTimeAsync(100)
     activity.close()
-    const shown = (await lines).map((it) => 'exchange' in it && it.exchange !== null)
+    const shown = (await lines).flatMap((it) => ('exchange' in it ? it.exchange !== null : []))
     expect(shown).toEqual([true, true, true, false, false, false, true])
   })
 
@@ -191,22 +244,22 @@ describe('activity', () => {
     const activity = new Activity({ now: () => 0, cpuMs: () => (cpuMs += 40) })
     activity.stream({ follow: true, bodies: true }).resume()
     activity.addRequest(entry(), captured(8))
-    expect(activity.captures).toBe(true)
+    expect(activity.captures(false)).toBe(true)
     await vi.advanceTimersByTimeAsync(60)
-    expect(activity.captures).toBe(false)
+    expect(activity.captures(false)).toBe(false)
     await vi.advanceTimersByTimeAsync(1_100)
-    expect(activity.captures).toBe(true)
+    expect(activity.captures(false)).toBe(true)
   })
 
   it('activity captures each call while a follower reads names of secrets, also in a burst', () => {
     const activity = new Activity({ now: () => 0 })
     const stream = activity.stream({ follow: true, bodies: true, names: true })
     for (let n = 0; n < 300; n += 1) activity.addRequest(entry(), captured(1))
-    expect(activity.captures).toBe(true)
+    expect(activity.captures(false)).toBe(true)
     stream.destroy()
     return new Promise((resolve) => {
       stream.once('close', resolve)
-    }).then(() => expect(activity.captures).toBe(false))
+    }).then(() => expect(activity.captures(false)).toBe(false))
   })
 
   it('activity joins changes of one kind that are less than 100 ms apart', async () => {
@@ -226,11 +279,12 @@ describe('activity', () => {
     const activity = new Activity({ now: () => 0 })
     activity.addRequest(entry(), null)
     const lines = linesOf(activity.stream({ follow: true, bodies: false }))
-    activity.clear()
+    activity.clear('reset')
     activity.addRequest(entry(), null)
     activity.close()
     expect((await lines).map(({ seq, kind }) => [seq, kind])).toEqual([
       [1, 'request'],
+      [1, 'live'],
       [2, 'state'],
       [3, 'request'],
     ])
@@ -240,6 +294,6 @@ describe('activity', () => {
   it('activity ends the stream of a follower that comes after the close', async () => {
     const activity = new Activity({ now: () => 0 })
     activity.close()
-    expect(await linesOf(activity.stream({ follow: true, bodies: true }))).toEqual([])
+    expect(await linesOf(activity.stream({ follow: true, bodies: true }))).toEqual([{ kind: 'live', seq: 0 }])
   })
 })

@@ -138,6 +138,7 @@ export const samples: Readonly<Record<string, (tenant: Tenant, store: Store) => 
   'platform.recordScenario': async () => ({ ids: ['req_1'] }),
   'platform.find': async () => ({ text: 'Shop' }),
   'platform.totals': async () => ({}),
+  'platform.overview': async () => ({}),
   'platform.openPage': async () => ({}),
   'platform.activity': async () => ({}),
   'platform.vouchers': async () => ({}),

@@ -80,6 +80,7 @@ test('page of a listener streams the inbox and then each delivery as it arrives'
   const stream = await client.follow('/_platform/v1/activity?follow=true&bodies=true')
   const first: ActivityLine = await stream.next()
   expect(deliveryOf(first)).toMatchObject({ delivery_id: '1-1', update_id: 7, status: 500, verdict: 'ok' })
+  expect(await stream.next()).toMatchObject({ kind: 'live' })
   const body = updateBody(8)
   await fetch(listener.url, { method: 'POST', body: `${body}\n`, headers: signed(body, 8) })
   const second: ActivityLine = await stream.next()
@@ -192,6 +193,24 @@ test('listener page marks the signature of a delivery and shows the response of 
   expect(detail.responses[0]?.response?.headers).toContainEqual(['X-App', 'yes'])
 })
 
+test('page of a listener names likely causes of the refusal by the app, also of a replay of edited bytes', async () => {
+  const { listener, client } = await pageOf((await application(403, 401)).url)
+  const codesOf = ({ hints }: Pick<DeliveryDetail, 'hints'>) =>
+    // The app has the true time, and the listener of the tests a fixed one.
+    hints.map((it) => it.code).filter((it) => it !== 'app_clock')
+  await deliver(listener.url, 7)
+  expect(codesOf(await withResponse(client, '1-1'))).toEqual(['other_secret', 'raw_body', 'csrf'])
+  const order = { body: { mode: 'as_sent', body: updateBody(7, 'message', 'Edited').toString('base64') } }
+  const replay: DeliveryReplay = (await client.send('POST', '/_platform/v1/deliveries/1-1/replay', order)).body
+  expect(codesOf(replay)).toEqual(['body_edited'])
+})
+
+test('page of a listener without an app has no causes for the refusal that --respond asks for', async () => {
+  const { listener, client } = await pageOf(undefined, { app: async () => emptyResponse(401) })
+  await deliver(listener.url, 7)
+  expect(await withResponse(client, '1-1')).toMatchObject({ responses: [{ status: 401 }], hints: [] })
+})
+
 test.each(['soon', '99999999999999999999'])(
   'page of a listener shows a delivery with the timestamp %s at its time of arrival',
   async (timestamp) => {
@@ -210,7 +229,7 @@ test('page of a listener replays a delivery with the bytes and headers as they w
   const { listener, client } = await pageOf(app.url)
   const stream = await client.follow('/_platform/v1/activity?follow=true')
   await deliver(listener.url, 7)
-  await stream.next()
+  for (let line = 0; line < 2; line += 1) await stream.next()
   const order = { body: { mode: 'as_sent' } }
   const replay: DeliveryReplay = (await client.send('POST', '/_platform/v1/deliveries/1-1/replay', order)).body
   expect(replay).toMatchObject({ status: 204, error: null, exchange: { response: { status: 204 } } })

@@ -1,5 +1,4 @@
 import type { CapturedExchange } from '../../../contract/platform/activity.js'
-import type { Tone } from '../components.js'
 import type { Entry } from './activity-log.js'
 import { isSuccess } from './filter.js'
 import { duration, relative } from './format.js'
@@ -12,7 +11,7 @@ export interface AxisItem {
   readonly at: string
   readonly lane: (typeof lanes)[number]
   readonly title: string
-  readonly tone?: Tone
+  readonly tone?: 'good' | 'warn' | 'bad' | 'note'
   readonly isFuture?: true
   /** Id of the record that the title opens. */
   readonly id?: string

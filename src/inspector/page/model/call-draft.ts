@@ -1,53 +1,48 @@
 import type { ReferenceEndpoint, ReferenceMember } from '../../../contract/platform/reference.js'
+import type { Field } from '../views/actions.js'
 
 // What a user types into the form of a call.
 
-/** Texts of the fields, by the names of their members. */
-export type Texts = Readonly<Record<string, string>>
+type Endpoint = Pick<ReferenceEndpoint, 'members'>
 
-/** A member of the input with its own field; members within it are part of its JSON. */
-export type Field = ReferenceMember & { readonly form: 'choice' | 'line' | 'number' | 'json' }
+const isText = ({ type, values }: ReferenceMember) => values !== undefined || /^string( \| null)?$/.test(type)
+const isNumber = ({ type }: ReferenceMember) => /^(integer|number)/.test(type)
 
-export function fieldsOf({ members }: Pick<ReferenceEndpoint, 'members'>): readonly Field[] {
-  const own = members.filter(({ name }, at) => !/[.[]/.test(name) && members.findIndex((it) => it.name === name) === at)
-  return own.map((it) => ({ ...it, ...formOf(it) }))
-}
+/** Members with their own field; members within others are part of their JSON. */
+const ownMembers = ({ members }: Endpoint) =>
+  members.filter(({ name }, at) => !/[.[]/.test(name) && members.findIndex((it) => it.name === name) === at)
 
-function formOf({ type, values }: ReferenceMember): Pick<Field, 'form' | 'values'> {
-  if (values) return { form: 'choice', values }
-  if (/^boolean/.test(type)) return { form: 'choice', values: ['true', 'false'] }
-  if (/^(integer|number)/.test(type)) return { form: 'number' }
-  return { form: /^string( \| null)?$/.test(type) ? 'line' : 'json' }
-}
+/** A field for each member, with the example of the contract. */
+export const memberFields = (endpoint: Endpoint): Readonly<Record<string, Field>> =>
+  Object.fromEntries(ownMembers(endpoint).map((it) => [it.name, fieldOf(it)]))
 
-/** The example of the contract; without one, a required choice begins with its first value. */
-export const exampleTexts = (fields: readonly Field[]): Texts =>
-  Object.fromEntries(
-    fields.map(({ name, example, form, values, required }) => {
-      if (example === undefined) return [name, (form === 'choice' && required && values?.[0]) || '']
-      return [name, typeof example === 'string' && form !== 'json' ? example : JSON.stringify(example, null, 2)]
-    }),
-  )
-
-type Read =
-  | { readonly ok: true; readonly input: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly sentence: string }
-
-/** Reads the members of a call; an empty field sends none. */
-export function readTexts(fields: readonly Field[], texts: Texts): Read {
-  const input: Record<string, unknown> = {}
-  for (const { name, form, type, in: where } of fields) {
-    const text = texts[name] ?? ''
-    if (text === '' && where === 'path') return { ok: false, sentence: `${name} is part of the path: fill it in.` }
-    if (text === '') continue
-    const isText = form === 'line' || (form === 'choice' && !/^boolean/.test(type))
-    if (isText && !(text === 'null' && type.includes('null'))) input[name] = text
-    else
-      try {
-        input[name] = JSON.parse(text)
-      } catch {
-        return { ok: false, sentence: `${name} needs JSON, such as ${form === 'number' ? '12' : '{"name": "value"}'}.` }
-      }
+function fieldOf(member: ReferenceMember): Field {
+  const { name, type, required, example = '' } = member
+  const choices = member.values ?? (type.startsWith('boolean') ? ['true', 'false'] : undefined)
+  const options = choices && (required ? choices : ['', ...choices]).map((it) => [it, it || 'not sent'] as const)
+  return {
+    label: required ? `${name} required` : name,
+    value: typeof example === 'string' ? example || (options?.[0]?.[0] ?? '') : JSON.stringify(example, null, 2),
+    ...(required ? {} : { optional: true }),
+    ...(options ? { options } : isNumber(member) ? { isNumber: true } : isText(member) ? {} : { lines: true }),
   }
-  return { ok: true, input }
+}
+
+/** Reads the input of a call; an empty field sends no member. A text says which field is wrong. */
+export function readInput(
+  endpoint: Endpoint,
+  textOf: (name: string) => string,
+): Readonly<Record<string, unknown>> | string {
+  const input: Record<string, unknown> = {}
+  for (const it of ownMembers(endpoint)) {
+    const text = textOf(it.name)
+    if (text === '' && it.in === 'path') return `${it.name} is part of the path: fill it in.`
+    const isNull = text === 'null' && it.type.endsWith('null')
+    try {
+      if (text !== '') input[it.name] = isText(it) && !isNull ? text : JSON.parse(text)
+    } catch {
+      return `${it.name} must be JSON, such as 12 or {"name": "value"}.`
+    }
+  }
+  return input
 }

@@ -1,9 +1,8 @@
 import type { VoucherEvent, VoucherHistory } from '../../../contract/platform/voucher-history.js'
-import type { Tone } from '../components.js'
 import { type AxisItem, type AxisRow, joined } from './axis.js'
 import { updateRows } from './delivery-rows.js'
 
-const tones: Readonly<Partial<Record<VoucherEvent['type'], Tone>>> = {
+const tones: Readonly<Partial<Record<VoucherEvent['type'], AxisItem['tone']>>> = {
   redeemed: 'good',
   shown: 'warn',
   reversed: 'warn',

@@ -16,7 +16,7 @@ import { CopyAs } from './copy-as.js'
 
 type Values = Readonly<Record<string, string>>
 
-interface Field {
+export interface Field {
   readonly label: string
   /** Initial value; a function gives a new one after each success. */
   readonly value?: string | (() => string)
@@ -26,6 +26,7 @@ interface Field {
   readonly options?: readonly (readonly [value: string, label: string])[]
   /** Several lines: Enter sends, and Shift with Enter begins a line. */
   readonly lines?: true
+  readonly isNumber?: true
 }
 
 /** Something that the user can do: its fields, the calls that it makes, and what it shows afterwards. */
@@ -167,7 +168,8 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   )
 }
 
-function control({ options, lines, optional, placeholder }: Field, value: string, change: (event: Event) => void) {
+export function control(field: Field, value: string, change: (event: Event) => void) {
+  const { options, lines, optional, placeholder, isNumber } = field
   const common = { value, placeholder, required: !optional }
   if (options)
     return (
@@ -177,7 +179,7 @@ function control({ options, lines, optional, placeholder }: Field, value: string
         ))}
       </select>
     )
-  if (!lines) return <input {...common} autocomplete="off" onInput={change} />
+  if (!lines) return <input {...common} {...(isNumber && { type: 'number' })} autocomplete="off" onInput={change} />
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()

@@ -2,44 +2,43 @@ import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../values/shell-word.js'
 import { Copy } from '../components.js'
 import { linkTo } from '../router.js'
-import { signal } from '../signal.js'
-import { changed, features } from '../state.js'
+import { features } from '../state.js'
 import { ActionForm } from './actions.js'
 
 interface ExampleProps {
   readonly close: () => void
 }
 
-/** Kept while the user visits other views, because the tokens are shown only once; a reset removes them. */
-const planted = signal<{ readonly data: Planted; readonly resets: number } | null>(null)
+interface OfferProps extends ExampleProps {
+  /** What this tab has planted. */
+  readonly planted: Planted | null
+  readonly plant: (planted: Planted) => void
+}
 
 /** Plants the example into an empty server, and shows its ids and, once, its tokens. */
-export function Example({ close }: ExampleProps) {
-  const resets = changed.value.reset ?? 0
-  const forget = () => {
-    planted.value = null
-    close()
-  }
+export function Example({ planted, plant, close }: OfferProps) {
+  if (planted) return <Tokens {...planted} close={close} />
   return (
     <section aria-label="Example">
-      {planted.value?.resets === resets ? (
-        <Tokens {...planted.value.data} close={forget} />
-      ) : (
-        <ActionForm
-          compact
-          done={([it]: readonly Planted[]) => {
-            if (it) planted.value = { data: it, resets }
-          }}
-          action={{
-            label: 'Plant the example',
-            note: 'This server is empty. The example has a shop with a token, an active voucher template, and a bot.',
-            calls: () => [{ endpoint: 'platform.seedStore', input: {} }],
-          }}
-        />
-      )}
+      <ActionForm
+        compact
+        done={([it]: readonly Planted[]) => it && plant(it)}
+        action={{
+          label: 'Plant the example',
+          note: 'This server is empty. The example has a shop with a token, an active voucher template, and a bot.',
+          calls: () => [{ endpoint: 'platform.seedStore', input: {} }],
+        }}
+      />
+      <Close close={close} />
     </section>
   )
 }
+
+const Close = ({ close }: ExampleProps) => (
+  <button type="button" class="small" onClick={close}>
+    Close
+  </button>
+)
 
 /** Without it the listener signs with a secret that no app knows. */
 const SECRET = 'export VOUCHERCTL_WEBHOOK_SECRET=a-secret-of-your-own'
@@ -58,7 +57,7 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
     </li>
   )
   return (
-    <div class="panel">
+    <section class="panel" aria-label="Example">
       <p>
         {shop?.name} is <code>{shop?.id}</code>, its bot is <code>{bot?.id}</code>. Copy the tokens now: they are shown
         only once.
@@ -73,10 +72,8 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
       <ul class="rows">{[SECRET, listen].map(line)}</ul>
       <p class="actions">
         <Copy label="Copy all exports" text={lines.join('\n')} />
-        <button type="button" class="small" onClick={close}>
-          Close
-        </button>
+        <Close close={close} />
       </p>
-    </div>
+    </section>
   )
 }

@@ -436,6 +436,7 @@ describe('api routes', () => {
       'callAsApp',
       'callAsBot',
       'chat',
+      'overview',
       'reference',
       'seedStore',
       'showCredentials',

@@ -196,6 +196,7 @@ test('webhook listen --open --no-browser prints a link to a page that shows each
   const client = await pageClient(link ?? '')
   const stream = await client.follow('/_platform/v1/activity?follow=true')
   await post(url, 7)
+  expect(await stream.next()).toMatchObject({ kind: 'live' })
   expect(await stream.next()).toMatchObject({ kind: 'delivery', delivery: { delivery_id: '1-1', status: 200 } })
   expect(new URL(client.origin).port).not.toBe(new URL(url).port)
   const { exit } = await stop()

@@ -33,13 +33,13 @@ test('activity log drops the oldest bodies beyond its limit and keeps their head
   expect(log.request('req_1')?.line.exchange?.request.headers).toEqual([['x', 'y']])
 })
 
-test('activity log counts the lines that a burst omits, and is empty after a server reset', () => {
+test.each(['reset', 'restore'] as const)('activity log counts omitted lines, and is empty after a %s', (what) => {
   const log = new ActivityLog()
   log.add(requestLine())
   log.add({ seq: 3, kind: 'omitted', count: 5 })
   log.add({ seq: 4, kind: 'omitted', count: 2 })
   expect([log.entries.length, log.omitted]).toEqual([1, 7])
-  log.add({ seq: 5, kind: 'state', what: 'reset', at: '2026-11-21T10:00:00.000Z' })
+  log.add({ seq: 5, kind: 'state', what, at: '2026-11-21T10:00:00.000Z' })
   expect([log.entries.length, log.omitted, log.request('req_1')]).toEqual([0, 0, undefined])
 })
 

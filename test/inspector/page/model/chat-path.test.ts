@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { entryOf } from '../../../../src/inspector/page/model/activity-log.js'
-import { stepsOf, stepTitle } from '../../../../src/inspector/page/model/chat-path.js'
+import type { AxisRow } from '../../../../src/inspector/page/model/axis.js'
+import { chatRows, stepsOf } from '../../../../src/inspector/page/model/chat-path.js'
+import type { Update } from '../../../../src/inspector/page/model/delivery-rows.js'
 import { deliveryLine, exchangeOf, requestLine } from './activity-samples.js'
 
 const scope = { chat: 'chat_1', bot: 'bot_shop', vouchers: ['vch_1'] }
@@ -23,8 +25,45 @@ test('chat shows its calls, its updates and the updates of its vouchers, newest 
   expect(stepsOf(entries, scope).map(({ id }) => id)).toEqual(['req_4', 'dlv_4', 'dlv_1', 'req_1'])
 })
 
-test('title of a step names the call, or the update and which attempt it is', () => {
-  expect(stepTitle(request('req_1', 'bots.send'))).toBe('bots.send')
-  expect(stepTitle(entryOf(deliveryLine({ attempt: 2 })))).toBe('Update 7 voucher_redeemed, attempt 2')
-  expect(stepTitle(entryOf(deliveryLine({ replay: true })))).toBe('Update 7 voucher_redeemed, replay')
+const titlesOf = (rows: readonly AxisRow[]) => rows.map((row) => row.map((it) => it.title))
+
+test('update of a chat follows the call that caused it, and the response of the receiver follows the update', () => {
+  const ping = entryOf({ ...deliveryLine({ update_type: 'message' }), exchange: ofChat })
+  const steps = [ping, request('req_2', 'bots.send'), request('req_1', 'platform.sendAsUser')]
+  const stored = { id: 'dlv_1', update_id: 7, update_type: 'message', created_at: '2026-11-21T10:00:00.500Z' }
+  const waiting = { ...stored, status: 'failed', attempts: [], next_attempt_at: '2026-11-21T10:01:00.000Z' } as const
+  const rows = chatRows(steps, [waiting as unknown as Update])
+  expect(titlesOf(rows)).toEqual([
+    ['platform.sendAsUser', 'Update 7 message', 'Accepted'],
+    ['Update 7, next attempt'],
+    ['bots.send'],
+  ])
+  expect(rows[0]?.map((it) => it.messages?.map(({ title }) => title))).toEqual([
+    ['Request', 'Response'],
+    ['Update'],
+    ['Response'],
+  ])
+})
+
+test('update that only the log has is shown with its response', () => {
+  const rows = chatRows([entryOf(deliveryLine({ status: 401 }))], [])
+  expect(titlesOf(rows)).toEqual([['Update 7 voucher_redeemed', 'Refused']])
+})
+
+test('update that was created seconds after a call does not follow it', () => {
+  const updateAt = (update_id: number, created_at: string) =>
+    ({
+      id: `dlv_${update_id}`,
+      update_id,
+      update_type: 'message',
+      created_at,
+      attempts: [],
+      next_attempt_at: null,
+    }) as unknown as Update
+  const first = request('req_1', 'platform.sendAsUser')
+  const updates = [updateAt(1, first.at), updateAt(2, '2026-11-21T10:00:05.000Z')]
+  expect(titlesOf(chatRows([first], updates))).toEqual([
+    ['platform.sendAsUser', 'Update 1 message'],
+    ['Update 2 message'],
+  ])
 })

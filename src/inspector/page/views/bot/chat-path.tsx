@@ -25,30 +25,25 @@ export function ChatPath({ chat: { id, bot_id: bot }, vouchers }: ChatPathProps)
         path={`/bots/${encodeURIComponent(bot)}`}
         about={changesSomeBot}
         view={({ delivery_mode }: Bot) =>
-          delivery_mode === 'polling' ? (
-            <>
-              <p class="quiet">
-                The bot has no webhook: it gets its updates when it polls. <a href={linkTo(['bots', bot])}>Set one</a>
-              </p>
-              {axisOf(steps, [])}
-            </>
+          delivery_mode === 'polling' && (
+            <p class="quiet">
+              The bot has no webhook: it gets its updates when it polls. <a href={linkTo(['bots', bot])}>Set one</a>
+            </p>
+          )
+        }
+      />
+      <Loaded
+        path={`/deliveries?limit=20&chat_id=${encodeURIComponent(id)}`}
+        on={['clock']}
+        about={({ owner }: Entry) => owner === bot}
+        view={({ items }: { readonly items: readonly Delivery[] }) =>
+          steps.length + items.length === 0 ? (
+            <p class="empty">Send a message: its update, the delivery and the response of the receiver appear here.</p>
           ) : (
-            <Loaded
-              path={`/deliveries?limit=20&chat_id=${encodeURIComponent(id)}`}
-              on={['clock']}
-              about={({ owner }: Entry) => owner === bot}
-              view={({ items }: { readonly items: readonly Delivery[] }) => axisOf(steps, items)}
-            />
+            <Axis label="Calls, updates and responses" rows={chatRows(steps, items)} newestFirst openNewest />
           )
         }
       />
     </section>
   )
 }
-
-const axisOf = (steps: readonly Entry[], deliveries: readonly Delivery[]) =>
-  steps.length + deliveries.length === 0 ? (
-    <p class="empty">Send a message: its update, the delivery and the response of the receiver appear here.</p>
-  ) : (
-    <Axis label="Calls, updates and responses" rows={chatRows(steps, deliveries)} newestFirst openNewest />
-  )

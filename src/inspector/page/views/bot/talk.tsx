@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Chat, TranscriptMessage } from '../../../../contract/chats.js'
 import { Failed, Loading, useRead } from '../../components.js'
+import { Linked } from '../../linked.js'
 import { dateTime } from '../../model/format.js'
 import { linkTo } from '../../router.js'
 import { ActionForm } from '../actions.js'
@@ -73,7 +74,7 @@ function Bubble({ from, text, date, voucher }: TranscriptMessage) {
   return (
     <div class={`bubble ${from.is_bot ? 'bot' : 'own'}`}>
       <span class="unseen">{from.is_bot ? 'Bot: ' : 'User: '}</span>
-      {text}
+      <Linked text={text} />
       {voucher && (
         <div class="card">
           <strong>{voucher.name}</strong>

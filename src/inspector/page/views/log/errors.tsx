@@ -1,40 +1,48 @@
 import { useState } from 'preact/hooks'
 import type { Reference } from '../../../../contract/platform/reference.js'
-import { Badge, Heading, PlantedFault, Status, Time, useRead } from '../../components.js'
+import { overview } from '../../attention.js'
+import { Badge, Heading, Loading, PlantedFault, Status, Time, useRead } from '../../components.js'
 import type { Entry } from '../../model/activity-log.js'
 import { type ErrorGroup, errorGroups } from '../../model/error-groups.js'
 import { count } from '../../model/format.js'
 import { linkTo } from '../../router.js'
-import { serverNow } from '../../state.js'
 import { log, logVersion } from '../../stream.js'
-import { Choice } from '../choice.js'
 
-const HOUR_MS = 3_600_000
 /** Calls of a group in the view; the stream has all. */
 const SHOWN_MAX = 20
 /** Groups of at most this many calls are open. */
 const FEW = 3
 
-const periods = [
-  ['hour', 'Last hour'],
-  ['all', 'All'],
-] as const
-
-/** What failed, grouped by code, with its meaning and the calls behind it. */
+/** What failed in the last hour as the server counts it, with its meaning and the calls behind it. */
 export function ErrorsView() {
   logVersion.value
-  const [period, setPeriod] = useState<'hour' | 'all'>('hour')
   const { result } = useRead<Reference>('/reference')
-  const groups = errorGroups(log.entries, period === 'hour' ? serverNow() - HOUR_MS : 0)
+  const counted = overview.value
+  if (counted === null) return Loading()
   const failures = result?.ok ? result.data.failures : []
+  const groups = errorGroups(counted, log.entries)
+  const { failed_calls: calls, failed_attempts: attempts } = counted
   return (
     <article>
-      <Heading more={<Choice label="Period" options={periods} value={period} choose={setPeriod} />}>Errors</Heading>
-      {groups.length === 0 && (
-        <p class="empty">{period === 'hour' ? 'Nothing failed in the last hour.' : 'Nothing failed.'}</p>
-      )}
+      <Heading>Errors</Heading>
+      <p class="quiet">
+        Calls and attempts of deliveries that failed in the last hour.
+        {calls.since > attempts.since && (
+          <>
+            {' '}
+            Calls count since <Time at={calls.since} />, when the server started or its state was replaced.
+          </>
+        )}
+        {!attempts.complete && ' There are too many attempts to count all.'}
+      </p>
+      {groups.length === 0 && <p class="empty">Nothing failed.</p>}
       {groups.map((group) => (
-        <Group key={group.code} group={group} failure={failures.find(({ code }) => code === group.code)} />
+        <Group
+          key={`${group.kind} ${group.name}`}
+          group={group}
+          atLeast={group.kind === 'delivery' && !attempts.complete}
+          failure={failures.find(({ code }) => code === group.name)}
+        />
       ))}
     </article>
   )
@@ -42,20 +50,24 @@ export function ErrorsView() {
 
 interface GroupProps {
   readonly group: ErrorGroup
+  readonly atLeast: boolean
   readonly failure: Reference['failures'][number] | undefined
 }
 
-function Group({ group: { code, status, count: times, entries }, failure }: GroupProps) {
+function Group({ group: { kind, name, status, count: times, entries }, atLeast, failure }: GroupProps) {
   const [first] = entries
   // A longer list does not close what the user reads.
   const [isOpen] = useState(times <= FEW)
   const message = failure?.message ?? (first?.line.kind === 'delivery' ? first.line.delivery.error?.message : null)
-  const isRequest = first?.kind === 'request'
+  const isRequest = kind === 'request'
   return (
-    <section class={`cause ${status === null || status >= 500 ? 'bad' : 'warn'}`} aria-label={code}>
+    <section class={`cause ${status === null || status >= 500 ? 'bad' : 'warn'}`} aria-label={name}>
       <h2>
-        <Badge tone="bad">{count(times)} ×</Badge>{' '}
-        <span class="code">{failure ? <a href={linkTo(['reference'], { find: code })}>{code}</a> : code}</span>{' '}
+        <Badge tone="bad">
+          {atLeast && 'at least '}
+          {count(times)} ×
+        </Badge>{' '}
+        <span class="code">{failure ? <a href={linkTo(['reference'], { find: name })}>{name}</a> : name}</span>{' '}
         <Status status={status} />
       </h2>
       {message && (
@@ -63,12 +75,25 @@ function Group({ group: { code, status, count: times, entries }, failure }: Grou
           {message} {failure?.fix}
         </p>
       )}
-      <p class="quiet">Last {first && <Time at={first.at} />}</p>
-      <details open={isOpen}>
-        <summary>{isRequest ? 'Calls' : 'Deliveries'}</summary>
-        <ul class="rows">{entries.slice(0, SHOWN_MAX).map(lineOf)}</ul>
-        {times > SHOWN_MAX && <a href={linkTo([], { status: isRequest ? code : 'failed' })}>All in the stream</a>}
-      </details>
+      {entries.length < times && (
+        <p class="quiet">
+          {first ? `The stream has ${count(entries.length)} of them.` : 'The stream has none of them.'}
+        </p>
+      )}
+      {first && (
+        <>
+          <p class="quiet">
+            Last <Time at={first.at} />
+          </p>
+          <details open={isOpen}>
+            <summary>{isRequest ? 'Calls' : 'Deliveries'}</summary>
+            <ul class="rows">{entries.slice(0, SHOWN_MAX).map(lineOf)}</ul>
+            {entries.length > SHOWN_MAX && (
+              <a href={linkTo([], { status: isRequest ? name : 'failed' })}>All in the stream</a>
+            )}
+          </details>
+        </>
+      )}
     </section>
   )
 }

@@ -1,0 +1,118 @@
+import type { ComponentChildren } from 'preact'
+import type { ActivityLine } from '../../contract/platform/activity.js'
+import type { Overview } from '../../contract/platform/overview.js'
+import { NO_RESPONSE, read } from './api.js'
+import { entryOf } from './model/activity-log.js'
+import { isSuccess } from './model/filter.js'
+import { plural, relative } from './model/format.js'
+import { Name } from './name.js'
+import { linkTo } from './router.js'
+import { signal } from './signal.js'
+import { announce, features } from './state.js'
+import { loadFile } from './trust.js'
+
+/** Ms between two reads: after a change of the state, after failures, and while something is unusual. */
+const CHANGE_MS = 500
+const FAILURES_MS = 2_000
+const UNUSUAL_MS = 30_000
+
+/** What is unusual at the server; null until it is known, and for a listener. */
+export const overview = signal<Overview | null>(null)
+
+let readAt = 0
+let dueAt = Number.POSITIVE_INFINITY
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Reads the overview, once `ms` have passed since the read before. */
+export function readOverview(ms = CHANGE_MS): void {
+  const due = Math.max(Date.now(), readAt + ms)
+  if (features.value?.source !== 'server' || due >= dueAt) return
+  clearTimeout(timer)
+  dueAt = due
+  timer = setTimeout(readNow, due - Date.now())
+}
+
+async function readNow(): Promise<void> {
+  readAt = Date.now()
+  const result = await read<Overview>('/overview')
+  dueAt = Number.POSITIVE_INFINITY
+  if (result.ok) overview.value = result.data
+  // What failed an hour ago, and a listener that ended without notice, are no longer unusual.
+  if (Object.values(tabCounts()).some(Boolean) || rowsOf().length > 0) readOverview(UNUSUAL_MS)
+}
+
+/** Reads the overview after a line of the stream that may change it: no successful call of a program does. */
+export function noteLine(line: ActivityLine): void {
+  if (line.kind === 'state' || line.kind === 'live') readOverview()
+  else if (line.kind === 'delivery') readOverview(FAILURES_MS)
+  else if (line.kind === 'request') {
+    const entry = entryOf(line)
+    if (entry.isOfOperator || !isSuccess(entry)) readOverview(FAILURES_MS)
+  }
+}
+
+const sum = (items: readonly { readonly count: number }[]) => items.reduce((total, it) => total + it.count, 0)
+
+/** Numbers beside the names of the views, by path. */
+export function tabCounts(): Readonly<Record<string, number>> {
+  const it = overview.value
+  if (it === null) return {}
+  return {
+    '/deliveries': it.failing_deliveries + it.dead_letters,
+    '/reviews': it.reviews,
+    '/faults': it.faults,
+    '/errors': sum(it.failed_calls.items) + sum(it.failed_attempts.items),
+  }
+}
+
+/** Removes all faults. What makes calls is loaded with the first one: it is large. */
+async function clearFaults(): Promise<void> {
+  const loaded = await loadFile(() => import('./make-call.js'))
+  if (loaded) await loaded.makeCall({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')
+  else announce(NO_RESPONSE)
+}
+
+function rowsOf(): ComponentChildren[] {
+  const it = overview.value
+  if (it === null) return []
+  const link = (isShown: unknown, text: string, view: string, query = {}) =>
+    isShown ? [<a href={linkTo([view], query)}>{text}</a>] : []
+  const now = Date.now()
+  const ahead = relative(new Date(now + it.clock_ahead_ms).toISOString(), now)
+  return [
+    ...link(it.faults, `${plural(it.faults, 'faults')} set`, 'faults').map((shown) => (
+      <>
+        {shown}{' '}
+        <button type="button" class="small" onClick={clearFaults}>
+          Remove all faults
+        </button>
+      </>
+    )),
+    ...link(ahead !== 'now', `Clock ${ahead.replace(/^in (.*)/, '$1 ahead').replace('ago', 'behind')}`, 'clock'),
+    ...link(it.reviews, `${plural(it.reviews, 'reviews')} waiting`, 'reviews'),
+    ...it.borrowed_webhooks.map(({ bot_id, holder }) => (
+      <>
+        Webhook of <Name id={bot_id} /> borrowed by {holder}
+      </>
+    )),
+    ...link(it.failing_deliveries, `${plural(it.failing_deliveries, 'deliveries')} failing`, 'deliveries', {
+      status: 'failed',
+    }),
+    ...link(it.dead_letters, plural(it.dead_letters, 'dead letters'), 'deliveries', { status: 'dead_letter' }),
+  ]
+}
+
+/** A bar of what is unusual; nothing if all is as usual. */
+export function Attention() {
+  const rows = rowsOf()
+  if (rows.length === 0) return null
+  return (
+    <section class="attention" aria-label="Unusual">
+      <ul>
+        {rows.map((row) => (
+          <li>{row}</li>
+        ))}
+      </ul>
+    </section>
+  )
+}
