@@ -188,7 +188,7 @@ test('tab continues when the built server was killed and started again from its 
       // The view stays as it was, below the command that starts this very server.
       const gone = page
         .getByRole('alert')
-        .filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+ UTC/ })
+        .filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+Z\. / })
       await gone.filter({ hasText: 'this tab then goes on' }).waitFor()
       await page.getByRole('button', { name: 'Record a scenario …' }).waitFor()
       const command = String(await gone.getByRole('code').textContent())

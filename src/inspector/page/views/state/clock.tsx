@@ -34,7 +34,7 @@ const instantOf = (ms: number) => new Date(ms).toISOString()
 function Now() {
   return (
     <p>
-      <time>{dateTime(instantOf(useServerNow()))}</time> UTC on the server
+      <time>{dateTime(instantOf(useServerNow()))}</time> on the server
     </p>
   )
 }
@@ -87,7 +87,7 @@ function TestClock() {
         <label>
           to (UTC){' '}
           <input
-            value={typed ?? `${dateTime(there)}Z`}
+            value={typed ?? dateTime(there)}
             autocomplete="off"
             aria-invalid={refusal !== undefined}
             aria-describedby="clock-refusal"
