@@ -29,7 +29,7 @@ test('message of the user shows its update, the delivery and the response of the
   await page.getByRole('log').getByText('One café, please').waitFor()
   const step = page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
   await step.first().waitFor()
-  await page.getByText('Accepted').first().waitFor()
+  await page.getByRole('region', { name: /^Body of the response, Accepted/ }).waitFor()
   expect(server.app.bodies.map(String)).toContainEqual(expect.stringContaining('One café, please'))
   expect(page.errors).toEqual([])
 })

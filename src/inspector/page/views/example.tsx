@@ -19,7 +19,7 @@ interface OfferProps extends ExampleProps {
 export function Example({ planted, plant, close }: OfferProps) {
   if (planted) return <Tokens {...planted} close={close} />
   return (
-    <section aria-label="Example">
+    <section class="offer" aria-label="Example">
       <ActionForm
         compact
         done={([it]: readonly Planted[]) => it && plant(it)}
