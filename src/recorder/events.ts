@@ -100,10 +100,7 @@ export async function eventsOf(
     if (line.kind === 'omitted')
       return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
     if (line.kind === 'live') return []
-    if (line.kind === 'state') {
-      if (line.what === 'reset') return { kind: 'reset', text: `The state was reset at ${line.at}.` }
-      return line.what === 'restore' ? { kind: 'reset', text: `A snapshot was restored at ${line.at}.` } : []
-    }
+    if (line.kind === 'state') return replacementOf(line)
     const [id, at] =
       line.kind === 'delivery'
         ? [line.delivery.delivery_id, line.delivery.at]
@@ -115,6 +112,11 @@ export async function eventsOf(
   for await (const line of inPieces(lines)) events.push(...[eventOf(line)].flat())
   const gone = [...(ids ?? [])].filter((it) => !seen.has(it)).length
   return gone === 0 ? events : [...events, note(`The server no longer has ${gone} of the chosen lines.`)]
+}
+
+function replacementOf({ what, at }: Extract<ActivityLine, { kind: 'state' }>): RecordedEvent | readonly [] {
+  if (what === 'reset') return { kind: 'reset', text: `The state was reset at ${at}.` }
+  return what === 'restore' ? { kind: 'reset', text: `A snapshot was restored at ${at}.` } : []
 }
 
 const note = (text: string): RecordedEvent => ({ kind: 'note', text })

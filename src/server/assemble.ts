@@ -212,7 +212,6 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
     proofKey: randomBytes(32).toString('base64url'),
     leaseNow: store.name === 'postgres' ? Date.now : steadyNow,
     faults: new Faults({ newId: newIdOf, now: () => clock.now(), random }),
-    activity: new Activity({ now: () => clock.now() }),
     tokenUses: new TokenUses(store),
     botCalls: new BotCalls(store),
     polls: new Polls({ across: store.name === 'postgres' }),
@@ -220,7 +219,7 @@ function derive({ store, clock, random }: Pick<Deps, 'store' | 'clock' | 'random
     gate: new Gate(),
   }
 }
-type Derived = keyof ReturnType<typeof derive> | 'requestLog' | 'instanceId'
+type Derived = keyof ReturnType<typeof derive> | 'activity' | 'requestLog' | 'instanceId'
 
 /** Completes dependencies with those that follow from the given ones. */
 export function createDeps(
@@ -229,6 +228,7 @@ export function createDeps(
   const { clock, random } = given
   return {
     ...derive(given, given.newId ?? ((prefix) => newId(prefix, clock.now(), random))),
+    activity: given.activity ?? new Activity({ now: () => clock.now() }),
     requestLog: given.requestLog ?? new RequestLog(clock.now()),
     instanceId: given.instanceId ?? Buffer.from(random(16)).toString('hex'),
     ...given,

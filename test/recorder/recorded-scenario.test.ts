@@ -208,6 +208,13 @@ describe('recorded scenario', () => {
     ])
   })
 
+  it('recording begins after a restored snapshot, and makes nothing of the mark of live lines', async () => {
+    const restored = { seq: ++seq, kind: 'state', what: 'restore', at: AT } as const
+    const { steps, remarks } = await recorded([apply, restored, { seq, kind: 'live' }, call('apps.list')])
+    expect(steps.map((it) => it.call)).toEqual(['apps.list'])
+    expect(remarks.join(' ')).toContain(`A snapshot was restored at ${AT}.`)
+  })
+
   it('lines that no step can repeat become comments with their reasons', async () => {
     const { steps, remarks } = await recorded([
       call('vouchers.redeem', { isGone: true }),

@@ -30,6 +30,8 @@ const lines: readonly ActivityLine[] = [
   },
   { seq: 3, kind: 'state', what: 'clock', at },
   { seq: 3, kind: 'state', what: 'seed', at },
+  { seq: 3, kind: 'state', what: 'restore', at },
+  { seq: 3, kind: 'live' },
   // A change that only a newer server knows.
   { seq: 4, kind: 'state', what: 'constructor' as 'clock', at },
   { seq: 9, kind: 'omitted', count: 6 },
@@ -55,6 +57,8 @@ test('platform activity prints one line for a request, a delivery, a change and 
     expect.stringMatching(/--- SENT {6}3\.0 ms ping dlv_1 attempt 2 connection_refused fault late$/),
     expect.stringMatching(/clock moved$/),
     expect.stringMatching(/seed planted$/),
+    expect.stringMatching(/snapshot restored$/),
+    'live from here',
     expect.stringMatching(/10:00:00Z constructor$/),
     '6 more',
     '',
