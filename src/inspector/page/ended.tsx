@@ -29,7 +29,7 @@ function reasonOf(): readonly [reason?: string, command?: string | null] {
   const { start_command: start, keeps_sessions: continues } = features.value
   const at = dateTime(new Date(goneSince.value - Date.now() + serverNow()).toISOString())
   const next = continues ? 'this tab then goes on' : 'open its page in a new tab then'
-  return [`No server responds here since ${at} UTC. Start it again, and ${next}${start ? ':' : '.'}`, start]
+  return [`No server responds here since ${at}. Start it again, and ${next}${start ? ':' : '.'}`, start]
 }
 
 /** The command that opens the view of this address in a tab with a session. */

@@ -187,6 +187,6 @@ async function find(text: string): Promise<Found> {
 const entryOption = (it: Entry): Option => ({
   kind: it.kind === 'request' ? 'call' : it.kind,
   name: it.type,
-  detail: [it.status ?? 'no response', it.code, `${dateTime(it.at)} UTC`].filter(Boolean).join(' · '),
+  detail: [it.status ?? 'no response', it.code, dateTime(it.at)].filter(Boolean).join(' · '),
   open: () => visit(entryLink(it)),
 })

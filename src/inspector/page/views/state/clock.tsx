@@ -32,9 +32,13 @@ export function ClockView() {
 const instantOf = (ms: number) => new Date(ms).toISOString()
 
 function Now() {
+  const at = instantOf(useServerNow())
   return (
     <p>
-      <time>{dateTime(instantOf(useServerNow()))}</time> UTC on the server
+      <time datetime={at} title={at}>
+        {dateTime(at)}
+      </time>{' '}
+      on the server
     </p>
   )
 }
@@ -87,7 +91,7 @@ function TestClock() {
         <label>
           to (UTC){' '}
           <input
-            value={typed ?? `${dateTime(there)}Z`}
+            value={typed ?? dateTime(there)}
             autocomplete="off"
             aria-invalid={refusal !== undefined}
             aria-describedby="clock-refusal"
