@@ -67,6 +67,9 @@ async function serverTime(context: Context): Promise<string> {
   return clock.ok ? clock.data.now : new Date(context.host.now()).toISOString()
 }
 
+/** True for a later line. The one that ends the stored lines tells nothing. */
+const isAfter = ({ seq, kind }: ActivityLine, last: number) => seq > last && kind !== 'live'
+
 /** Adds the lines after `last`. Returns why they ended, unless the user ended them. */
 async function follow(
   open: Open,
@@ -86,7 +89,7 @@ async function follow(
   let length = 0
   for await (const line of untilBroken(opened.value, signal)) {
     length += JSON.stringify(line).length
-    if (line.seq > last && line.kind !== 'live') lines.set(line.seq, line)
+    if (isAfter(line, last)) lines.set(line.seq, line)
     if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
     if (ended.signal.aborted || length > LENGTH_MAX) break
   }
