@@ -6,7 +6,7 @@ import { changesSomeBot, changesSomeChat } from '../../../../src/inspector/page/
 const calls = (changes: (entry: Entry) => boolean) =>
   endpoints.flatMap(({ id: type }) => (changes({ type } as Entry) ? [type] : [])).sort()
 
-test('calls after which a bot may differ are those that decide on it, link it or change its settings', () => {
+test('calls after which a bot may differ decide on it, link it or change its settings', () => {
   expect(calls(changesSomeBot)).toEqual([
     ...['apps.linkBot', 'apps.unlinkBot', 'bots.get', 'bots.regenerateToken', 'bots.update'],
     ...['platform.approveBot', 'platform.borrowWebhook', 'platform.callAsBot', 'platform.disableBot'],
