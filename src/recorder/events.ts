@@ -1,7 +1,7 @@
 import { type CredentialKind, type Endpoint, membersOf } from '../contract/endpoint.js'
 import type { Unique } from '../contract/fields.js'
 import { endpointOf, endpoints } from '../contract/index.js'
-import type { ActivityLine, CapturedExchange, RequestLogEntry } from '../contract/platform/activity.js'
+import type { ActivityLine, CapturedExchange, RequestLogEntry, StateChange } from '../contract/platform/activity.js'
 import { CAPTURED_BYTES_MAX } from '../contract/platform/captured.js'
 import type { FaultKind } from '../contract/platform/fault-kinds.js'
 import { isOpenEndpoint } from '../contract/secure.js'
@@ -100,7 +100,7 @@ export async function eventsOf(
     if (line.kind === 'omitted')
       return ids === undefined ? note(`The server left out ${line.count} lines of a burst.`) : []
     if (line.kind === 'live') return []
-    if (line.kind === 'state') return replacementOf(line)
+    if (line.kind === 'state') return stateOf(line)
     const [id, at] =
       line.kind === 'delivery'
         ? [line.delivery.delivery_id, line.delivery.at]
@@ -114,9 +114,15 @@ export async function eventsOf(
   return gone === 0 ? events : [...events, note(`The server no longer has ${gone} of the chosen lines.`)]
 }
 
-function replacementOf({ what, at }: Extract<ActivityLine, { kind: 'state' }>): RecordedEvent | readonly [] {
-  if (what === 'reset') return { kind: 'reset', text: `The state was reset at ${at}.` }
-  return what === 'restore' ? { kind: 'reset', text: `A snapshot was restored at ${at}.` } : []
+/** Changes with which a new state begins. */
+const beginnings: Readonly<Partial<Record<StateChange, string>>> = {
+  reset: 'The state was reset',
+  restore: 'A snapshot was restored',
+}
+
+function stateOf({ what, at }: Extract<ActivityLine, { kind: 'state' }>): RecordedEvent | readonly [] {
+  const text = beginnings[what]
+  return text === undefined ? [] : { kind: 'reset', text: `${text} at ${at}.` }
 }
 
 const note = (text: string): RecordedEvent => ({ kind: 'note', text })

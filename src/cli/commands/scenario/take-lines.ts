@@ -67,7 +67,8 @@ async function serverTime(context: Context): Promise<string> {
   return clock.ok ? clock.data.now : new Date(context.host.now()).toISOString()
 }
 
-const isAfter = (last: number, { seq, kind }: ActivityLine) => seq > last && kind !== 'live'
+/** True for a later line. The one that ends the stored lines tells nothing. */
+const isAfter = ({ seq, kind }: ActivityLine, last: number) => seq > last && kind !== 'live'
 
 /** Adds the lines after `last`. Returns why they ended, unless the user ended them. */
 async function follow(
@@ -88,7 +89,7 @@ async function follow(
   let length = 0
   for await (const line of untilBroken(opened.value, signal)) {
     length += JSON.stringify(line).length
-    if (isAfter(last, line)) lines.set(line.seq, line)
+    if (isAfter(line, last)) lines.set(line.seq, line)
     if (line.kind === 'request' && line.request.endpoint === until && line.request.code === null) ended.abort()
     if (ended.signal.aborted || length > LENGTH_MAX) break
   }
