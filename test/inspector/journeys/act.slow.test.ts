@@ -39,7 +39,10 @@ test('code of a voucher is hidden until asked for, and its history says that it 
   await page.getByText('the log will say that you saw it').waitFor()
   await page.getByText(credential.value).waitFor()
   await page.getByRole('img', { name: 'QR code' }).waitFor()
-  await page.getByRole('listitem').filter({ hasText: /^Shown/ }).waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: /^Shown/ })
+    .waitFor()
   await checkLook(page, 'voucher-code')
   expect(page.errors).toEqual([])
 })
