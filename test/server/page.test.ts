@@ -78,7 +78,7 @@ test('page is served for every path without an extension, with headers that limi
 
 test.each([
   ['app.js', 200, 'text/javascript; charset=utf-8'],
-  ['voucher.js', 200, 'text/javascript; charset=utf-8'],
+  ['views.js', 200, 'text/javascript; charset=utf-8'],
   ['app.css', 200, 'text/css; charset=utf-8'],
   ['icon.svg', 200, 'image/svg+xml'],
   ['other.js', 404, 'application/json; charset=utf-8'],

