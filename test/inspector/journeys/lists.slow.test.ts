@@ -83,7 +83,7 @@ const rowOf = (page: TestPage, name: string | RegExp) => page.getByRole('row').f
 /** Path of the open detail. */
 const pathOf = (page: TestPage) => new URL(page.url()).pathname.replace('/_platform/ui', '')
 
-test('heads of columns sort the list of vouchers in both directions, and the address keeps the order', async () => {
+test('heads of columns sort vouchers in both directions, and the address keeps the order', async () => {
   const orders = [
     ['zoe', 'order-b'],
     ['adam', 'order-c'],
