@@ -87,7 +87,7 @@ test('replay with edited bytes is signed, and the app gets exactly these bytes',
   const edited = original.replace('"voucher_redeemed"', '"voucher_redeemed" ')
   await box.fill(edited)
   await page.getByRole('button', { name: 'Send signed' }).click()
-  await page.getByRole('status').getByRole('region', { name: 'Body of the response' }).waitFor()
+  await page.getByRole('status').getByText('The app accepted it.').waitFor()
   // The app also gets other updates, such as those that it has refused before.
   const { update_id } = JSON.parse(original)
   const received = server.app.bodies.map(String).filter((it) => JSON.parse(it).update_id === update_id)

@@ -424,12 +424,12 @@ function failing({ endpoint }: Scene, error: Error): Partial<Deps> {
   const activity = Object.assign(new Activity({ now: () => START_MS }), { stream: fail, lines: fail })
   const requestLog = Object.assign(new RequestLog(START_MS), { stream: fail })
   const parts: Readonly<Record<string, Partial<Deps>>> = {
-    'platform.issueAccountToken': { clock },
-    'platform.secureKeys': { clock },
-    'platform.rotateSecureKeys': { clock },
-    'platform.getClock': { clock },
-    'platform.setClock': { clock },
-    'platform.advanceClock': { clock },
+    'platform.issueAccountToken': { clock, activity },
+    'platform.secureKeys': { clock, activity },
+    'platform.rotateSecureKeys': { clock, activity },
+    'platform.getClock': { clock, activity },
+    'platform.setClock': { clock, activity },
+    'platform.advanceClock': { clock, activity },
     'platform.faults': { faults },
     'platform.addFault': { faults },
     'platform.removeFault': { faults },

@@ -10,7 +10,7 @@ const failureCount = (code: string, status: number) =>
   })
 export type FailureCount = Static<ReturnType<typeof failureCount>>
 
-/** What is unusual at a server (rules/operator.md#overview). */
+/** What is unusual at a server (rules/operator.md#activity). */
 export const overview = Type.Object({
   failed_calls: Type.Object({
     since: instant,

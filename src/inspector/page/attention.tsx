@@ -107,12 +107,12 @@ export function Attention() {
   const rows = rowsOf()
   if (rows.length === 0) return null
   return (
-    <section class="attention" aria-label="Unusual">
+    <aside class="attention" aria-label="Unusual">
       <ul>
         {rows.map((row) => (
           <li>{row}</li>
         ))}
       </ul>
-    </section>
+    </aside>
   )
 }

@@ -5,8 +5,8 @@ import { features } from './state.js'
 /** Address of a record by its id; undefined where this page has no view of it. An application has its calls. */
 export function linkOf(id: string): string | undefined {
   const list = listOfId(id)
-  const isOffered = features.value?.views.some((it) => it === (list || 'requests'))
-  if (list === undefined || !isOffered) return undefined
+  // A listener has none of these records, not even the deliveries of the platform by their ids.
+  if (list === undefined || features.value?.source !== 'server') return undefined
   return list ? linkTo([list, id]) : linkTo([], { application: id })
 }
 

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { place } from './router.js'
 
@@ -64,4 +64,21 @@ export function Pane({ shown, isCurrent, children }: PaneProps) {
       {drawn.current}
     </div>
   )
+}
+
+const ROW = '.pane :is(tr, .rows > li):is(:focus-within, [aria-current])'
+
+/** Keeps the row that the user has chosen where it is, although rows are less high in a list beside a detail. */
+export function useSteadyRow(main: RefObject<HTMLElement | null>): void {
+  const shown = useRef('')
+  const { path } = place.value
+  // Measured before the page changes.
+  const row = path === shown.current ? null : main.current?.querySelector(ROW)
+  shown.current = path
+  const top = row?.getClientRects()[0]?.top
+  useLayoutEffect(() => {
+    const moved = row?.getClientRects()[0]?.top
+    const pane = row?.closest('.pane')
+    if (pane && top !== undefined && moved !== undefined) pane.scrollTop += moved - top
+  }, [path])
 }

@@ -8,7 +8,7 @@ import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
 import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
-import { type KeptPlace, keep, Pane } from './panes.js'
+import { type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
 import { linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
@@ -120,6 +120,7 @@ export function Shell() {
     first.current = false
   }, [at, path, View])
 
+  useSteadyRow(main)
   useKeys(main, dialog)
 
   const isShown = (it: KeptPlace) => shown.some(({ at, isList }) => at === it.at && isList === it.isList)

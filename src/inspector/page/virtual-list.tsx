@@ -40,6 +40,7 @@ export function VirtualList<Item extends Keyed>({
   const [{ row, height }, setView] = useState({ row: 36, height: 800 })
   const newest = items[0]?.key
   const newestBefore = useRef(newest)
+  const rowBefore = useRef(row)
   const focusNext = useRef(false)
 
   useLayoutEffect(() => {
@@ -53,6 +54,21 @@ export function VirtualList<Item extends Keyed>({
     observer.observe(box.current as Element)
     return () => observer.disconnect()
   }, [])
+
+  const show = (index: number) => {
+    const element = box.current
+    // The heading of the table covers the height of one row.
+    const low = index * row
+    if (element) element.scrollTop = Math.min(low, Math.max(element.scrollTop, low + 2 * row - element.clientHeight))
+  }
+
+  // Keep the same rows in sight when all become higher or less high, with the one whose detail opened.
+  useLayoutEffect(() => {
+    if (box.current) box.current.scrollTop = (top * row) / rowBefore.current
+    rowBefore.current = row
+    const at = items.findIndex((it) => it.key === open)
+    if (at >= 0) show(at)
+  }, [row])
 
   // Keep the scroll position when new items arrive above.
   useLayoutEffect(() => {
@@ -77,17 +93,14 @@ export function VirtualList<Item extends Keyed>({
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const step = stepOf(event)
-      const element = box.current
       // The list may be hidden.
-      if (!step || !element?.offsetParent) return
+      if (!step || !box.current?.offsetParent) return
       event.preventDefault()
       const at = items.findIndex((it) => it.key === (selected.value ?? open))
       const index = at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + step))
       selected.value = items[index]?.key ?? null
       focusNext.current = true
-      // The heading of the table covers the height of one row.
-      const low = index * row
-      element.scrollTop = Math.min(low, Math.max(element.scrollTop, low + 2 * row - element.clientHeight))
+      show(index)
     }
     addEventListener('keydown', onKeyDown)
     return () => removeEventListener('keydown', onKeyDown)

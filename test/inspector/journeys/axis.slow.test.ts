@@ -29,7 +29,7 @@ async function redeemedAtSecondAttempt(page: TestPage) {
   return id
 }
 
-test('axis of a voucher shows each call, its update and the response of the receiver in one row', async () => {
+test('axis of a voucher shows each call, its update and the response in one row', async () => {
   const page = await openPage(browser, server)
   await redeemedAtSecondAttempt(page)
   const redeemed = rows(page, /^Redeemed/)
@@ -46,7 +46,7 @@ test('axis of a voucher shows each call, its update and the response of the rece
   expect(page.errors).toEqual([])
 })
 
-test('axis of a delivery begins with the call and has attempts, responses and replays in one list', async () => {
+test('axis of a delivery has its call, its attempts, responses and replays in one list', async () => {
   const page = await openPage(browser, server)
   await redeemedAtSecondAttempt(page)
   await rows(page, /^Redeemed/)

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../../src/client/index.js'
 import { useBrowser } from '../../support/page/browser.js'
 import { checkLook } from '../../support/page/journey.js'
 import { openPage } from '../../support/page/open-page.js'
 import { usePageServer, WEBHOOK_SECRET } from '../../support/page/server.js'
+import { standaloneServer } from '../../support/server/server.js'
 import { botBody, serial } from '../../support/server/tenant.js'
 
 const browser = useBrowser()
@@ -23,7 +25,7 @@ async function newChat(botId: string) {
   return started.data
 }
 
-test('user sets the webhook of a bot, gives its secret to the app, and a message arrives signed with it', async () => {
+test('user sets a webhook with a secret of the page, and a message arrives signed with it', async () => {
   const { id, path } = await newBot()
   const page = await openPage(browser, server, path)
   const form = page.getByRole('region', { name: 'Webhook' })
@@ -134,4 +136,24 @@ test('review of a bot shows where its updates would go and its account', async (
   const review = page.locator('.review').filter({ hasText: 'Waiting bot' })
   await review.getByText('allowed updates').waitFor()
   await review.getByText('acme').first().waitFor()
+})
+
+test('example leads to its bot, whose webhook the user sets without a terminal', async () => {
+  const { port } = new URL(server.app.url)
+  const { baseUrl, operatorKey, close } = await standaloneServer({ webhookLoopbackPorts: [Number(port)] })
+  onTestFinished(close)
+  const page = await openPage(browser, { client: createClient({ baseUrl, token: () => operatorKey }) })
+  await page.getByRole('button', { name: 'Plant the example' }).click()
+  await page.getByRole('link', { name: 'set its webhook' }).click()
+  const form = page.getByRole('region', { name: 'Webhook' })
+  await form.getByLabel('voucher redeemed').waitFor()
+  expect(await form.getByRole('checkbox', { checked: true }).count()).toBe(8)
+  await form.getByLabel('URL').fill(server.app.url)
+  await form.getByRole('button', { name: 'Set the webhook' }).click()
+  await form.getByText(`Updates go to ${new URL(server.app.url).origin}/…`).waitFor()
+  await page.getByRole('link', { name: 'Start one' }).click()
+  await page.getByRole('button', { name: 'Start a chat' }).click()
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+  await page.getByText('Refused').first().waitFor()
+  expect(page.errors).toEqual([])
 })

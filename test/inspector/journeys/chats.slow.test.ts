@@ -29,7 +29,7 @@ test('message of the user shows its update, the delivery and the response of the
   await page.getByRole('log').getByText('One café, please').waitFor()
   const step = page.getByRole('listitem').filter({ hasText: /Update \d+ message/ })
   await step.first().waitFor()
-  await page.getByText('Response of the receiver').first().waitFor()
+  await page.getByRole('region', { name: /^Body of the response, Accepted/ }).waitFor()
   expect(server.app.bodies.map(String)).toContainEqual(expect.stringContaining('One café, please'))
   expect(page.errors).toEqual([])
 })
@@ -104,7 +104,7 @@ test('chat lists its own deliveries, not those of another chat with the same bot
   expect(await other.page.getByText('failed', { exact: true }).count()).toBe(0)
 })
 
-test('message that is not sent yet is still there after a step back, and after a block by another tool', async () => {
+test('unsent message is still there after a step back, and after a block by another tool', async () => {
   const { page, user, chatId } = await startChat()
   const field = page.getByLabel(`Message as ${user}`)
   await field.fill('Half a mess')

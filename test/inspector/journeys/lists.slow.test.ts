@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { scopes } from '../../../src/contract/endpoint.js'
 import { makeToken } from '../../../src/domain/tokens.js'
@@ -161,18 +162,31 @@ test('keys j and k open the detail of each row beside the list, and a held key r
 })
 
 test('open line of the stream stays in its place while newer lines arrive, and keys move from it', async () => {
-  for (let order = 0; order < 60; order += 1) await issueTo('user-of-stream', `stream-${order}`)
+  for (let order = 0; order < 50; order += 1) {
+    await issueTo('user-of-stream', `stream-${order}`)
+    // The activity leaves out calls of a burst.
+    await wait(60)
+  }
   const page = await open('/?type=vouchers.issue')
   const list = page.locator('.list')
   await expect.poll(() => list.getByRole('link').count()).toBeGreaterThan(10)
-  await list.getByRole('link').nth(3).click()
+  // Rows of a narrow list are higher than those of a wide one.
+  await page.evaluate("document.querySelector('.list').scrollTo(0, 600)")
+  await expect.poll(() => list.locator('tr.entry').first().getAttribute('aria-rowindex')).not.toBe('2')
+  const box = await list.boundingBox()
+  if (box === null) throw new Error('The stream is not shown.')
+  await page.mouse.click(box.x + 200, box.y + box.height - 60)
   await page.waitForURL(/requests/)
   const opened = pathOf(page)
   const current = list.locator('tr[aria-current]')
   await expect.poll(() => current.count()).toBe(1)
+  await expect.poll(async () => (await current.boundingBox())?.height).toBe(48)
+  const row = await current.boundingBox()
+  expect(row?.y).toBeGreaterThan(box.y)
+  expect((row?.y ?? 0) + 48).toBeLessThan(box.y + box.height + 1)
+  await expect.poll(() => page.evaluate("document.querySelector('.list').scrollTop")).toBeGreaterThan(600)
   const before = await current.boundingBox()
   for (let order = 0; order < 5; order += 1) await issueTo('user-of-stream', `late-${order}`)
-  await expect.poll(() => page.evaluate("document.querySelector('.list').scrollTop")).toBeGreaterThan(0)
   await expect.poll(async () => (await current.boundingBox())?.y).toBe(before?.y)
   await page.keyboard.press('j')
   await expect.poll(() => pathOf(page)).not.toBe(opened)
@@ -180,6 +194,17 @@ test('open line of the stream stays in its place while newer lines arrive, and k
   await page.keyboard.press('k')
   await expect.poll(() => pathOf(page)).toBe(opened)
   expect(page.errors).toEqual([])
+})
+
+test('open call of an error is marked in its group beside the detail', async () => {
+  const order = { external_issue_id: 'order-of-error', recipient_user_id: 'user-1' }
+  await server.client.vouchers.issue({ template_id: 'tpl_unknown', ...order })
+  const page = await open('/errors')
+  const row = page.getByRole('region', { name: 'TEMPLATE_NOT_FOUND' }).getByRole('listitem')
+  expect(await row.getAttribute('aria-current')).toBe(null)
+  await row.getByRole('link').click()
+  await page.waitForURL(/requests/)
+  await expect.poll(() => row.getAttribute('aria-current')).toBe('true')
 })
 
 test('keys in another view leave the stream, which stays in the page, as it is', async () => {
@@ -291,9 +316,9 @@ test('longest names, ids and texts of any direction fit into every view, wide an
     ...longSeed.bots.map(({ id }) => `bots/${id}`),
     ...['vouchers', 'x'.repeat(200)].map((it) => `vouchers/${it}`),
   ]
-  await page.getByLabel('Find').fill(LATIN)
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Records' }).waitFor()
+  await page.keyboard.press('/')
+  await page.getByRole('combobox', { name: 'Find' }).fill(LATIN)
+  await page.getByRole('option').filter({ hasText: LATIN }).first().waitFor()
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 860 })
     expect.soft([width, await page.evaluate(CUT)]).toEqual([width, [0]])

@@ -16,7 +16,9 @@ async function openForm(id: string) {
   return { page, form, result: form.getByRole('status') }
 }
 
-test('API view issues a voucher as an application, shows response beside schema, and a refusal of its replay', async () => {
+test('API view sends a call as an application, and shows the response beside its schema', async () => {
+  const redeem = await openForm('vouchers.redeem')
+  await checkLook(redeem.page, 'send-form')
   const { page, form, result } = await openForm('vouchers.issue')
   await expect.poll(() => form.getByLabel('As application').inputValue()).toBe('app_shop')
   await form.getByLabel('template_id required').fill('tpl_coffee')
@@ -59,7 +61,7 @@ test.each([
   expect(page.errors).toEqual([])
 })
 
-test('API view asks before a call that loses something, and copies the sent call as a test that passes', async () => {
+test('API view asks before an irreversible call, which it copies as a test that passes', async () => {
   const { page, form, result } = await openForm('apps.unlinkBot')
   await expect.poll(() => form.getByLabel('As account').inputValue()).toBe('acme')
   await form.getByLabel('appId required').fill('app_shop')
@@ -82,7 +84,7 @@ test('API view asks before a call that loses something, and copies the sent call
   expect(page.errors).toEqual([])
 })
 
-test('API view names the command of a call that only a terminal makes, and refuses an incomplete path', async () => {
+test('API view names the command of a call for a terminal, and refuses an incomplete path', async () => {
   for (const [id, command] of [
     ['platform.requests', 'voucherctl api GET /_platform/v1/requests'],
     ['bots.regenerateToken', 'voucherctl api POST /api/v1/bots/my/bot_'],

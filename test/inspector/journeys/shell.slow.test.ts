@@ -109,9 +109,9 @@ test('detail stands beside its list, which keeps its filter, its scroll position
   const page = await open('/vouchers?recipient_user_id=user-1')
   const links = page.getByRole('table', { name: 'vouchers' }).getByRole('link')
   await links.nth(19).waitFor()
-  await page.evaluate("document.querySelector('.pane').scrollTo(0, 200)")
-  // The browser keeps the row where it was, but for a few pixels.
-  const top = async () => Math.round(((await links.nth(14).boundingBox())?.y ?? 0) / 10)
+  await links.nth(14).scrollIntoViewIfNeeded()
+  // The browser keeps the row where it was, but for a pixel or two.
+  const top = async () => Math.round(((await links.nth(14).boundingBox())?.y ?? 0) / 4)
   const before = await top()
   await links.nth(14).click()
   await page.getByRole('heading', { level: 1, name: 'Voucher', exact: true }).waitFor()

@@ -70,7 +70,7 @@ describe('lists of the operator', () => {
     const { applications, templates } = contract.platform
     const apps = (await one.operator(applications, {})).data.items
     const ofOne = (await one.console(contract.apps.get, { appId: one.appId })).data
-    expect(apps.find((it) => it.id === one.appId)).toEqual(ofOne)
+    expect(apps.find((it) => it.id === one.appId)).toEqual({ ...ofOne, account_id: one.accountId })
     expect([apps.length, ofOne.linkedBots.length]).toEqual([2, 1])
     const all = (await one.operator(templates, {})).data
     expect([all.pagination.total, all.items.map((it) => it.applicationName)]).toEqual([2, ['Shop', 'Shop']])

@@ -193,7 +193,7 @@ test('listener page marks the signature of a delivery and shows the response of 
   expect(detail.responses[0]?.response?.headers).toContainEqual(['X-App', 'yes'])
 })
 
-test('page of a listener names likely causes of the refusal by the app, also of a replay of edited bytes', async () => {
+test('page of a listener names likely causes of a refusal by the app, also after a replay', async () => {
   const { listener, client } = await pageOf((await application(403, 401)).url)
   const codesOf = ({ hints }: Pick<DeliveryDetail, 'hints'>) =>
     // The app has the true time, and the listener of the tests a fixed one.

@@ -1,7 +1,19 @@
 import type { ReferenceEndpoint, ReferenceMember } from '../../../contract/platform/reference.js'
-import type { Field } from '../views/actions.js'
 
 // What a user types into the form of a call.
+
+export interface Field {
+  readonly label: string
+  /** Initial value; a function gives a new one after each success. */
+  readonly value?: string | (() => string)
+  readonly optional?: true
+  readonly placeholder?: string
+  /** Choices in place of text. */
+  readonly options?: readonly (readonly [value: string, label: string])[]
+  /** Several lines: Enter sends, and Shift with Enter begins a line. */
+  readonly lines?: true
+  readonly isNumber?: true
+}
 
 type Endpoint = Pick<ReferenceEndpoint, 'members'>
 

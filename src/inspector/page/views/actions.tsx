@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import { Failed } from '../components.js'
 import { makeCall } from '../make-call.js'
+import type { Field } from '../model/call-draft.js'
 import {
   bodyOf,
   commandLineOf,
@@ -15,19 +16,6 @@ import { useEndpoints } from '../reference.js'
 import { CopyAs } from './copy-as.js'
 
 type Values = Readonly<Record<string, string>>
-
-export interface Field {
-  readonly label: string
-  /** Initial value; a function gives a new one after each success. */
-  readonly value?: string | (() => string)
-  readonly optional?: true
-  readonly placeholder?: string
-  /** Choices in place of text. */
-  readonly options?: readonly (readonly [value: string, label: string])[]
-  /** Several lines: Enter sends, and Shift with Enter begins a line. */
-  readonly lines?: true
-  readonly isNumber?: true
-}
 
 /** Something that the user can do: its fields, the calls that it makes, and what it shows afterwards. */
 export interface Action {

@@ -61,21 +61,20 @@ export function Bytes({ body, length, name }: BytesProps) {
 function formsOf(body: string) {
   const bytes = withoutSecrets(bytesOf(body))
   const text = textOf(bytes)
-  const indented = text && indentJson(text)
+  const parts = jsonParts((text && indentJson(text)) ?? '')
+  const isIndented = parts.length > 1 && parts.length < PARTS_MAX
   const forms: Record<string, () => ComponentChildren> = {
-    ...(indented && { Indented: () => tintedJson(indented) }),
+    ...(isIndented && { Indented: () => tintedJson(parts) }),
     ...(text !== null && { 'As sent': () => <Linked text={text} /> }),
     Hex: () => hexDump(bytes),
   }
   return { bytes, forms }
 }
 
-/** Maximum parts of JSON in colour: more elements would stop the page for seconds. */
+/** Maximum parts of JSON that is shown indented: more lines and elements would stop the page for seconds. */
 const PARTS_MAX = 20_000
 
-function tintedJson(text: string): ComponentChildren {
-  const parts = jsonParts(text)
-  if (parts.length > PARTS_MAX) return <Linked text={text} />
+function tintedJson(parts: readonly string[]): ComponentChildren {
   let left = LINKS_MAX
   return parts.map((part, index) => {
     if (index % 2 === 0) return part

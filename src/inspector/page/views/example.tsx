@@ -19,7 +19,7 @@ interface OfferProps extends ExampleProps {
 export function Example({ planted, plant, close }: OfferProps) {
   if (planted) return <Tokens {...planted} close={close} />
   return (
-    <section aria-label="Example">
+    <section class="offer" aria-label="Example">
       <ActionForm
         compact
         done={([it]: readonly Planted[]) => it && plant(it)}
@@ -65,9 +65,9 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
       <ul class="rows">{lines.map(line)}</ul>
       <p>
         Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
-        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>, or let your app, which
-        needs the same secret, receive the updates of the bot. <a href={linkTo(['reference'])}>API</a> has the calls
-        that it can make.
+        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>,{' '}
+        <a href={linkTo(['bots', bot?.id ?? ''])}>set its webhook</a>, or let a terminal forward its updates to your
+        app, which needs the same secret. <a href={linkTo(['reference'])}>API</a> has the calls that it can make.
       </p>
       <ul class="rows">{[SECRET, listen].map(line)}</ul>
       <p class="actions">

@@ -62,8 +62,19 @@ function Endpoint({ endpoint, failures, isOpen }: EndpointProps) {
   )
 }
 
-const outputColumns: readonly Column<ReferenceEndpoint['output'][number]>[] = [
-  { head: 'Member', cell: (it) => <code>{it.name}</code> },
+type Described = ReferenceEndpoint['output'][number] & Partial<Pick<ReferenceMember, 'in'>>
+
+/** Columns of members of inputs, which have a place, and of responses. */
+const columns: readonly Column<Described>[] = [
+  {
+    head: 'Member',
+    cell: (it) => (
+      <>
+        {it.in && <small class="quiet">{it.in}</small>} <code>{it.name}</code>{' '}
+        {it.in && it.required && <small class="quiet">required</small>}
+      </>
+    ),
+  },
   {
     head: 'Type',
     cell: (it) => (
@@ -72,20 +83,6 @@ const outputColumns: readonly Column<ReferenceEndpoint['output'][number]>[] = [
       </>
     ),
   },
-]
-
-const columns: readonly Column<ReferenceMember>[] = [
-  {
-    head: 'Member',
-    cell: (it) => (
-      <>
-        <small class="quiet">{it.in}</small> <code>{it.name}</code>{' '}
-        {it.required && <small class="quiet">required</small>}
-      </>
-    ),
-  },
-  { head: 'Type', cell: (it) => <code>{it.type}</code> },
-  { head: 'Rule', cell: (it) => it.description },
 ]
 
 const failureColumns: readonly Column<Reference['failures'][number]>[] = [
@@ -98,13 +95,7 @@ function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
   const { id, caller, scope, idempotency_key, members, output, failures, status, example } = endpoint
   const rows = failures.flatMap((code) => all.filter((it) => it.code === code))
   const schema = (
-    <Table
-      caption={`Members of the response of ${id}`}
-      columns={outputColumns}
-      rows={output}
-      keyOf={(it) => it.name}
-      empty="The data has no members that are always the same."
-    />
+    <Table caption={`Response of ${id}`} columns={columns} rows={output} keyOf={keyOf} empty="No fixed members." />
   )
   const code = (title: string, text: string) => (
     <>
@@ -142,4 +133,4 @@ function describe(endpoint: ReferenceEndpoint, all: Reference['failures']) {
   )
 }
 
-const keyOf = (member: ReferenceMember) => `${member.in} ${member.name}`
+const keyOf = (member: Described) => `${member.in} ${member.name}`

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../../../../src/contract/index.js'
+import type { EndpointId } from '../../../../src/contract/index.js'
 import { memberFields, readInput } from '../../../../src/inspector/page/model/call-draft.js'
 import { referenceEndpoints, referenceOf } from '../../../support/page/reference.js'
 
-const readOf = (id: (typeof endpoints)[number]['id'], texts: Readonly<Record<string, string>>) =>
+const readOf = (id: EndpointId, texts: Readonly<Record<string, string>>) =>
   readInput(referenceOf(id), (name) => texts[name] ?? '')
 
 test('form of a call has a field for each own member, with the example of the contract', () => {

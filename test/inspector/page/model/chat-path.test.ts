@@ -27,7 +27,7 @@ test('chat shows its calls, its updates and the updates of its vouchers, newest 
 
 const titlesOf = (rows: readonly AxisRow[]) => rows.map((row) => row.map((it) => it.title))
 
-test('update of a chat follows the call that caused it, and the response of the receiver follows the update', () => {
+test('update of a chat follows the call that caused it, before the response of the receiver', () => {
   const ping = entryOf({ ...deliveryLine({ update_type: 'message' }), exchange: ofChat })
   const steps = [ping, request('req_2', 'bots.send'), request('req_1', 'platform.sendAsUser')]
   const stored = { id: 'dlv_1', update_id: 7, update_type: 'message', created_at: '2026-11-21T10:00:00.500Z' }

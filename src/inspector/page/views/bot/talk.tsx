@@ -83,7 +83,7 @@ function Bubble({ from, text, date, voucher }: TranscriptMessage) {
         </div>
       )}
       <time datetime={at} title={at}>
-        {dateTime(at).slice(0, 16)}
+        {dateTime(at)}
       </time>
     </div>
   )

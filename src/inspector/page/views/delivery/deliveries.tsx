@@ -48,10 +48,17 @@ export function DeliveriesView({ query }: ViewProps) {
         <TextFilter name="update_id" label="Update id" />
         {choice('status', 'State', stateOptions(states))}
       </form>
-      <List name="deliveries" query={query} columns={columns} about={({ kind }) => kind === 'delivery'} />
+      <List
+        name="deliveries"
+        query={query}
+        columns={columns.filter(isKnown)}
+        about={({ kind }) => kind === 'delivery'}
+      />
     </article>
   )
 }
+
+const isKnown = ({ sort }: Column<Delivery>) => sort !== 'bot_id' || features.value?.source === 'server'
 
 type Named = Pick<Bot, 'id' | 'name'>
 
@@ -90,6 +97,6 @@ const columns: readonly Column<Delivery>[] = [
     cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} />,
   },
   { head: 'Attempts', cell: (it) => it.attempt_count + it.manual_attempt_count, look: 'number' },
-  { head: 'Bot', cell: (it) => <Name id={it.bot_id} />, look: 'wide', sort: 'bot_id' },
+  { head: 'Bot', cell: (it) => <Name id={it.bot_id} to={null} />, look: 'wide', sort: 'bot_id' },
   { head: 'Created', cell: (it) => <Time at={it.created_at} />, look: 'wide', sort: 'created_at' },
 ]

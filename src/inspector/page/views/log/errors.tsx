@@ -5,8 +5,8 @@ import { Badge, Heading, Loading, PlantedFault, Status, Time, useRead } from '..
 import type { Entry } from '../../model/activity-log.js'
 import { type ErrorGroup, errorGroups } from '../../model/error-groups.js'
 import { count } from '../../model/format.js'
-import { linkTo } from '../../router.js'
-import { log, logVersion } from '../../stream.js'
+import { currentIf, linkTo } from '../../router.js'
+import { complete, log, logVersion } from '../../stream.js'
 
 /** Calls of a group in the view; the stream has all. */
 const SHOWN_MAX = 20
@@ -30,7 +30,7 @@ export function ErrorsView() {
         {calls.since > attempts.since && (
           <>
             {' '}
-            Calls count since <Time at={calls.since} />, when the server started or its state was replaced.
+            Calls are counted since <Time at={calls.since} />, when the server started or its state was replaced.
           </>
         )}
         {!attempts.complete && ' There are too many attempts to count all.'}
@@ -75,7 +75,7 @@ function Group({ group: { kind, name, status, count: times, entries }, atLeast, 
           {message} {failure?.fix}
         </p>
       )}
-      {entries.length < times && (
+      {complete.value && entries.length < times && (
         <p class="quiet">
           {first ? `The stream has ${count(entries.length)} of them.` : 'The stream has none of them.'}
         </p>
@@ -98,13 +98,16 @@ function Group({ group: { kind, name, status, count: times, entries }, atLeast, 
   )
 }
 
-const lineOf = ({ key, kind, id, type, at, voucher, fault }: Entry) => (
-  <li key={key}>
-    <a href={linkTo([kind === 'request' ? 'requests' : 'deliveries', id])}>
-      {type} <small class="id">{id}</small>
-    </a>
-    <PlantedFault kind={fault} />
-    {voucher && <a href={linkTo(['vouchers', voucher])}>Voucher</a>}
-    <Time at={at} />
-  </li>
-)
+function lineOf({ key, kind, id, type, at, voucher, fault }: Entry) {
+  const link = linkTo([kind === 'request' ? 'requests' : 'deliveries', id])
+  return (
+    <li key={key} aria-current={currentIf(link)}>
+      <a href={link}>
+        {type} <small class="id">{id}</small>
+      </a>
+      <PlantedFault kind={fault} />
+      {voucher && <a href={linkTo(['vouchers', voucher])}>Voucher</a>}
+      <Time at={at} />
+    </li>
+  )
+}

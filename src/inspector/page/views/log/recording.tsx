@@ -77,7 +77,8 @@ function Outcome({ text, steps, remarks }: Recorded) {
     <>
       <p class="bar">
         <span>
-          {count(steps)} {steps === 1 ? 'step' : 'steps'}. Run them with <code>voucherctl scenario run {FILE}</code>
+          {count(steps)} {steps === 1 ? 'step' : 'steps'}. On a new server they run with{' '}
+          <code>voucherctl scenario run {FILE}</code>
         </span>
         <span class="actions">
           <Copy text={text} />

@@ -36,7 +36,7 @@ function Request({ entry, call, exchange }: RequestProps) {
         more={
           <>
             <Status status={call.status} /> {call.code && <span class="code">{call.code}</span>}
-            {call.by_operator && <Badge tone="warn">made by the operator as the application</Badge>}
+            {call.by_operator && <Badge tone="warn">made by the operator, not its caller</Badge>}
             <PlantedFault kind={call.fault} />
             {call.replayed && <Badge tone="note">replay: the stored response was sent again</Badge>}
           </>

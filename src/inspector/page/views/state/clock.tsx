@@ -32,9 +32,13 @@ export function ClockView() {
 const instantOf = (ms: number) => new Date(ms).toISOString()
 
 function Now() {
+  const at = instantOf(useServerNow())
   return (
     <p>
-      <time>{dateTime(instantOf(useServerNow()))}</time> on the server
+      <time datetime={at} title={at}>
+        {dateTime(at)}
+      </time>{' '}
+      on the server
     </p>
   )
 }
