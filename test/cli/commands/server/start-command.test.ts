@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { type StartFlags, startCommandOf } from '../../../../src/cli/commands/server/start-flags.js'
+
+const commandOf = (flags: Partial<StartFlags>) =>
+  startCommandOf({ memory: false, watch: false, ...flags } as StartFlags, '/data dir', { cwd: '/work' })('8421')
+
+test('command that starts a server again names its folder and port, and paths that work from any folder', () => {
+  expect(commandOf({ port: 0, 'test-clock': true, seed: 'seed.yaml', 'new-store': true })).toBe(
+    "voucherctl server start --port=8421 --test-clock --seed=/work/seed.yaml --detach '--data=/data dir'",
+  )
+})
+
+test('command that starts a server again has neither a seed from stdin nor a password', () => {
+  expect(commandOf({ memory: true, seed: '-', 'jwks-url': 'https://user:pass@keys.example/set' })).toBe(
+    'voucherctl server start --memory --jwks-url=https://keys.example/set --port=8421 --detach',
+  )
+})
