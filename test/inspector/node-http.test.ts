@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import http from 'node:http'
 import { expect, test } from 'vitest'
 import { Inspector } from '../../src/inspector/inspector.js'
@@ -110,4 +111,24 @@ test('plain server refuses other sites and methods, and files that the page lack
   expect((await send('/_platform/ui/other.js')).status).toBe(404)
   const head = await send('/_platform/ui/', { method: 'HEAD' })
   expect([head.status, await head.text()]).toEqual([200, ''])
+})
+
+test('command that starts a server again names port 80, which URLs leave out', async () => {
+  const inspector = new Inspector({
+    random: seededRandom('port'),
+    now: () => 1_000,
+    sessions: { key: 'key' },
+    features: { source: 'server', test_clock: false, views: [], started_at: '' },
+    startCommand: (port) => `start --port=${port}`,
+  })
+  inspector.listen('http://127.0.0.1:80')
+  const bodyOf = (response: object) => JSON.parse(String((response as { body: unknown }).body))
+  const { token } = bodyOf(inspector.startSession({ ticket: inspector.newLink().url.split('#ticket=')[1] }))
+  const socket = Object.assign(new EventEmitter(), { destroyed: false, readableEnded: false })
+  const features = await inspector.get({
+    url: '/_platform/ui/features',
+    rawHeaders: ['Page-Token', token],
+    socket,
+  })
+  expect(bodyOf(features)).toMatchObject({ start_command: 'start --port=80' })
 })

@@ -221,6 +221,12 @@ test('tab without a session names the command that opens its view, and the link 
       expect(await alert.getByRole('code').textContent()).toBe(
         `voucherctl open "/vouchers?recipient_user_id=user-1" --base-url ${base_url}`,
       )
+      // A website may have opened the address, and shells differ in what they expand.
+      for (const query of ["a='&calc", 'a=$(id)', 'a=`id`', 'a=%CMDCMDLINE%&calc', 'a=!!']) {
+        await page.goto(`${base_url}/_platform/ui/vouchers?${query}`)
+        const command = await alert.getByRole('code').textContent()
+        expect(command).toMatch(/^voucherctl open "(?:[\w./?=&-]|%[\da-f]{2})+" --base-url [\w:/.]+$/i)
+      }
       const link = await run('open', '/vouchers?recipient_user_id=user-1', '--base-url', base_url, '--no-browser')
       await page.goto(link.trim())
       await page.getByText('Live', { exact: true }).waitFor()
