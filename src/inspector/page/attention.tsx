@@ -5,6 +5,7 @@ import { NO_RESPONSE, read } from './api.js'
 import { entryOf } from './model/activity-log.js'
 import { isSuccess } from './model/filter.js'
 import { plural, relative } from './model/format.js'
+import type { PlannedCall } from './model/planned-call.js'
 import { Name } from './name.js'
 import { linkTo } from './router.js'
 import { signal } from './signal.js'
@@ -51,6 +52,13 @@ export function noteLine(line: ActivityLine): void {
   }
 }
 
+/** Makes a call from the first view. What makes calls is loaded with the first one: it is large. */
+export async function callLater(planned: PlannedCall, said: string): Promise<void> {
+  const loaded = await loadFile(() => import('./make-call.js'))
+  if (loaded) await loaded.makeCall(planned, said)
+  else announce(NO_RESPONSE)
+}
+
 const sum = (items: readonly { readonly count: number }[]) => items.reduce((total, it) => total + it.count, 0)
 
 /** Numbers beside the names of the views, by path. */
@@ -65,13 +73,6 @@ export function tabCounts(): Readonly<Record<string, number>> {
   }
 }
 
-/** Removes all faults. What makes calls is loaded with the first one: it is large. */
-async function clearFaults(): Promise<void> {
-  const loaded = await loadFile(() => import('./make-call.js'))
-  if (loaded) await loaded.makeCall({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')
-  else announce(NO_RESPONSE)
-}
-
 function rowsOf(): ComponentChildren[] {
   const it = overview.value
   if (it === null) return []
@@ -83,7 +84,11 @@ function rowsOf(): ComponentChildren[] {
     ...link(it.faults, `${plural(it.faults, 'faults')} set`, 'faults').map((shown) => (
       <>
         {shown}{' '}
-        <button type="button" class="small" onClick={clearFaults}>
+        <button
+          type="button"
+          class="small"
+          onClick={() => callLater({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')}
+        >
           Remove all faults
         </button>
       </>

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
+import { KeyValue } from './components.js'
 import { follow, leave } from './router.js'
 
 const keys = [
@@ -114,16 +115,7 @@ export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement 
   return (
     <dialog ref={dialog} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
-      <dl>
-        {keys.map(([key, text]) => (
-          <div>
-            <dt>
-              <code>{key}</code>
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyValue items={keys} />
       <form method="dialog">
         <button>Close</button>
       </form>

@@ -1,13 +1,13 @@
 import { useMemo } from 'preact/hooks'
 import { sessionEnded } from './api.js'
-import { Badge, Loading, Status, TextFilter } from './components.js'
+import { Badge, Loading, SelectFilter, Status, TextFilter } from './components.js'
 import { ExampleOffer } from './example-offer.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, dateTime, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { choose, chosen, recording, startRecording, toggle } from './recording-choice.js'
-import { linkTo, place, setFilter, setQuery } from './router.js'
+import { linkTo, place, setQuery } from './router.js'
 import { signal } from './signal.js'
 import { features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
@@ -66,37 +66,19 @@ function Empty() {
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
-  const value = (name: string) => query.get(name) ?? ''
   const valuesOf = (name: 'type' | 'owner') => {
     const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
     return [...known].sort().map((it) => [it, nameOf(it)] as const)
   }
   const types = [['requests', 'All requests'], ['deliveries', 'All deliveries'], ...valuesOf('type')] as const
-  const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
-    const own = value(name)
-    const listed = own === '' || options.some(([it]) => it === own) ? options : [...options, [own, own] as const]
-    return (
-      <label>
-        <span>{label}</span>
-        <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
-          <option value="">All</option>
-          {listed.map(([it, text]) => (
-            <option key={it} value={it}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-    )
-  }
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return (
     <form class="filters" role="search" aria-label="Filter of the stream" onSubmit={(event) => event.preventDefault()}>
       <TextFilter name="find" label="Text" />
-      {choice('type', 'Type', types)}
-      {choice('status', 'Status', Object.entries(statuses))}
-      {choice('application', 'Application or bot', valuesOf('owner'))}
+      <SelectFilter name="type" label="Type" choices={types} />
+      <SelectFilter name="status" label="Status" choices={Object.entries(statuses)} />
+      <SelectFilter name="application" label="Application or bot" choices={valuesOf('owner')} />
       <TextFilter name="voucher" label="Voucher id" />
       <p class="quiet">
         {isFiltered ? `${count(found)} of ${count(total)}` : count(total)}
@@ -121,24 +103,22 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
 
 export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
+const columns = [
+  ['Time', 'time'],
+  ['Type', ''],
+  ['Status', 'state'],
+  ['Voucher', 'wide'],
+  ['Application or bot', 'wide'],
+  ['Duration', 'wide number ms'],
+] as const
+
 const headings = (
   <tr aria-rowindex={1}>
-    <th scope="col" class="time">
-      Time
-    </th>
-    <th scope="col">Type</th>
-    <th scope="col" class="state">
-      Status
-    </th>
-    <th scope="col" class="wide">
-      Voucher
-    </th>
-    <th scope="col" class="wide">
-      Application or bot
-    </th>
-    <th scope="col" class="wide number ms">
-      Duration
-    </th>
+    {columns.map(([head, look]) => (
+      <th scope="col" class={look}>
+        {head}
+      </th>
+    ))}
   </tr>
 )
 

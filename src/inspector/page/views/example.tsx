@@ -1,6 +1,6 @@
 import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../values/shell-word.js'
-import { Copy } from '../components.js'
+import { Copied, Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
@@ -53,7 +53,7 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
   const listen = `voucherctl webhook listen --bot ${bot?.id} --forward-to http://localhost:3000/hook`
   const line = (text: string) => (
     <li key={text}>
-      <code>{text}</code> <Copy text={text} />
+      <Copied text={text} />
     </li>
   )
   return (

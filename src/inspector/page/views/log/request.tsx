@@ -1,7 +1,5 @@
-import type { CapturedExchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
 import { Badge, Heading, KeyValue, PlantedFault, Status, Time } from '../../components.js'
 import { Linked } from '../../linked.js'
-import type { Entry } from '../../model/activity-log.js'
 import { duration } from '../../model/format.js'
 import { Name } from '../../name.js'
 import type { ViewProps } from '../../router.js'
@@ -12,23 +10,14 @@ import { Message } from '../message.js'
 export function RequestView({ params: { id = '' } }: ViewProps) {
   logVersion.value
   const entry = log.request(id)
-  if (entry?.line.kind === 'request')
-    return <Request entry={entry} call={entry.line.request} exchange={entry.line.exchange} />
-  return (
-    <section>
-      <Heading>Request</Heading>
-      <p class="empty">{complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
-    </section>
-  )
-}
-
-interface RequestProps {
-  readonly entry: Entry
-  readonly call: RequestLogEntry
-  readonly exchange: CapturedExchange | null
-}
-
-function Request({ entry, call, exchange }: RequestProps) {
+  if (entry?.line.kind !== 'request')
+    return (
+      <section>
+        <Heading>Request</Heading>
+        <p class="empty">{complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
+      </section>
+    )
+  const { request: call, exchange } = entry.line
   const { voucher_id: voucher, application_id: application } = call
   return (
     <article>
@@ -72,10 +61,7 @@ function Request({ entry, call, exchange }: RequestProps) {
             {exchange.response ? (
               <Message title="Response" message={exchange.response} />
             ) : (
-              <section>
-                <h2>Response</h2>
-                <p class="empty">No response was sent.</p>
-              </section>
+              <p class="empty">No response was sent.</p>
             )}
           </div>
         </>

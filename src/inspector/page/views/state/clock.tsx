@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../../contract/platform/controls.js'
-import { Copy, Heading, useRead } from '../../components.js'
+import { Copied, Heading, useRead } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { instantIn, refusalOf, sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
 import { dateTime, relative } from '../../model/format.js'
@@ -21,7 +21,7 @@ export function ClockView() {
         <>
           <p>This server has no test clock. Start one that has:</p>
           <p>
-            <code>{START}</code> <Copy text={START} />
+            <Copied text={START} />
           </p>
         </>
       )}
