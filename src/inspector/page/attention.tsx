@@ -76,35 +76,30 @@ export function tabCounts(): Readonly<Record<string, number>> {
 function rowsOf(): ComponentChildren[] {
   const it = overview.value
   if (it === null) return []
-  const link = (isShown: unknown, text: string, view: string, query = {}) =>
-    isShown ? [<a href={linkTo([view], query)}>{text}</a>] : []
   const now = Date.now()
   const ahead = relative(new Date(now + it.clock_ahead_ms).toISOString(), now)
+  const clock = ahead !== 'now' && `Clock ${ahead.replace(/^in (.*)/, '$1 ahead').replace('ago', 'behind')}`
+  const { faults, reviews, failing_deliveries: failing, dead_letters: dead } = it
+  const clear = () => callLater({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')
   return [
-    ...link(it.faults, `${plural(it.faults, 'faults')} set`, 'faults').map((shown) => (
+    faults > 0 && (
       <>
-        {shown}{' '}
-        <button
-          type="button"
-          class="small"
-          onClick={() => callLater({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')}
-        >
+        <a href={linkTo(['faults'])}>{plural(faults, 'faults')} set</a>{' '}
+        <button type="button" class="small" onClick={clear}>
           Remove all faults
         </button>
       </>
-    )),
-    ...link(ahead !== 'now', `Clock ${ahead.replace(/^in (.*)/, '$1 ahead').replace('ago', 'behind')}`, 'clock'),
-    ...link(it.reviews, `${plural(it.reviews, 'reviews')} waiting`, 'reviews'),
+    ),
+    clock && <a href={linkTo(['clock'])}>{clock}</a>,
+    reviews > 0 && <a href={linkTo(['reviews'])}>{plural(reviews, 'reviews')} waiting</a>,
     ...it.borrowed_webhooks.map(({ bot_id, holder }) => (
       <>
         Webhook of <Name id={bot_id} /> borrowed by {holder}
       </>
     )),
-    ...link(it.failing_deliveries, `${plural(it.failing_deliveries, 'deliveries')} failing`, 'deliveries', {
-      status: 'failed',
-    }),
-    ...link(it.dead_letters, plural(it.dead_letters, 'dead letters'), 'deliveries', { status: 'dead_letter' }),
-  ]
+    failing > 0 && <a href={linkTo(['deliveries'], { status: 'failed' })}>{plural(failing, 'deliveries')} failing</a>,
+    dead > 0 && <a href={linkTo(['deliveries'], { status: 'dead_letter' })}>{plural(dead, 'dead letters')}</a>,
+  ].filter(Boolean)
 }
 
 /** A bar of what is unusual; nothing if all is as usual. */

@@ -15,7 +15,8 @@ const keys = [
 /** Rows that the user can open or change, of the list beside a detail or else of the view. */
 function rowsOf(main: Element) {
   const panes = [...main.querySelectorAll<HTMLElement>('.pane')].filter((it) => it.offsetParent)
-  const rows = panes[0]?.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li') ?? []
+  const list = panes[0]?.querySelector('.list') ?? panes[0]
+  const rows = list?.querySelectorAll<HTMLElement>('tbody tr, .rows > li') ?? []
   return [...rows].filter((it) => stopOf(it))
 }
 
@@ -23,8 +24,7 @@ function rowsOf(main: Element) {
 const stopOf = (row: Element | undefined) => row?.querySelector<HTMLElement>('a, button')
 
 /** Number of rows by which a key moves; 0 for other keys, and where the key has another meaning. */
-export function stepOf(event: KeyboardEvent): number {
-  if (event.ctrlKey || event.metaKey || event.altKey) return 0
+function stepOf(event: KeyboardEvent): number {
   if ((event.target as Element).closest('input, select, textarea, dialog, pre')) return 0
   if (event.key === 'j' || event.key === 'ArrowDown') return 1
   return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
@@ -41,6 +41,8 @@ function moveTo(main: Element, step: number): boolean {
   const stop = stopOf(rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))])
   stop?.focus()
   stop?.scrollIntoView({ block: 'nearest' })
+  // A list of many rows renders the next ones before the next key comes.
+  stop?.closest('.list')?.dispatchEvent(new Event('scroll'))
   if (stop instanceof HTMLAnchorElement) follow(stop.href)
   return true
 }

@@ -54,14 +54,11 @@ export function useNamed(list: (typeof lists)[number]): readonly Named[] | undef
   return named.value[lists.indexOf(list)]
 }
 
-interface NameProps {
-  readonly id: string
-  /** Target of the link; null for none. By default the page of the record. */
-  readonly to?: string | null | undefined
-}
-
-/** Name of an application, a bot or a template, with its id beside it. */
-export function Name({ id, to = linkOf(id) }: NameProps) {
+/**
+ * Name of an application, a bot or a template, with its id beside it.
+ * @param to target of the link, null for none; by default the page of the record
+ */
+export function Name({ id, to = linkOf(id) }: { readonly id: string; readonly to?: string | null | undefined }) {
   const name = names.value.get(id)
   useEffect(() => {
     if (name === undefined) want(id)

@@ -8,21 +8,19 @@ import { count, dateTime, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { choose, chosen, recording, startRecording, toggle } from './recording-choice.js'
 import { linkTo, place, setQuery } from './router.js'
-import { signal } from './signal.js'
 import { features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
 import { HeldCalls } from './views/state/held-calls.js'
 import { VirtualList } from './virtual-list.js'
-
-/** Key of the entry from which the keys j and k move; kept while another view is open. */
-const selected = signal<string | null>(null)
 
 export function StreamView() {
   const { query } = place.value
   const version = logVersion.value
   // Filter all entries again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
-  const open = openIn(entries)
+  const id = place.value.path.split('/')[2]
+  // A delivery has an entry for each attempt.
+  const open = entries.find((it) => it.id === id)?.key
   const Form = recording.value
   return (
     <section class="stream">
@@ -42,20 +40,12 @@ export function StreamView() {
           caption="Newest first"
           head={headings}
           items={entries}
-          selected={selected}
           open={open}
           row={(it, ariaIndex) => rowOf(it, ariaIndex, it.key === open)}
         />
       )}
     </section>
   )
-}
-
-/** Key of the entry whose detail is open: the selected one of the attempts of a delivery. */
-function openIn(entries: readonly Entry[]): string | undefined {
-  const [, , id] = place.value.path.split('/')
-  const found = entries.filter((it) => it.id === id)
-  return (found.find((it) => it.key === selected.value) ?? found[0])?.key
 }
 
 function Empty() {
@@ -124,14 +114,8 @@ const headings = (
 
 function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
   const { kind, line } = entry
-  const isSelected = selected.value === entry.key
   return (
-    <tr
-      key={entry.key}
-      class={`entry ${isSelected ? 'selected' : ''}`}
-      aria-rowindex={ariaIndex}
-      aria-current={isOpen ? 'true' : undefined}
-    >
+    <tr key={entry.key} class="entry" aria-rowindex={ariaIndex} aria-current={isOpen ? 'true' : undefined}>
       <td class="time">
         <time datetime={entry.at} title={entry.at}>
           <span class="wide">{entry.at.slice(0, 10)} </span>
@@ -151,20 +135,9 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
           {kind === 'request' ? '→' : '↗'}
           <span class="unseen">{kind}</span>
         </span>
-        <a
-          href={entryLink(entry)}
-          onFocus={() => {
-            selected.value = entry.key
-          }}
-        >
-          {entry.type}
-        </a>
-        {marksOf(entry).map(([tone, text]) => (
-          <>
-            {' '}
-            <Badge tone={tone}>{text}</Badge>
-          </>
-        ))}
+        <a href={entryLink(entry)}>{entry.type}</a> {entry.replayed && <Badge tone="note">replay</Badge>}{' '}
+        {line.kind === 'request' && line.request.by_operator && <Badge tone="warn">operator</Badge>}{' '}
+        {entry.fault && <Badge tone="warn">fault</Badge>}
         <span class="quiet wide">
           {' '}
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
@@ -182,14 +155,6 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )
-}
-
-function marksOf({ replayed, fault, line }: Entry): readonly (readonly ['note' | 'warn', string])[] {
-  return [
-    ...(replayed ? ([['note', 'replay']] as const) : []),
-    ...(line.kind === 'request' && line.request.by_operator ? ([['warn', 'operator']] as const) : []),
-    ...(fault ? ([['warn', 'fault']] as const) : []),
-  ]
 }
 
 const attemptOf = (attempt: number | null) => (attempt !== null && attempt > 1 ? `attempt ${attempt}` : '')

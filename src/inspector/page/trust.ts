@@ -91,11 +91,8 @@ async function prove(): Promise<{ readonly build: string } | 'silent' | 'strange
     new Uint8Array(await crypto.subtle.digest('SHA-256', bytesOf(sessionStorage.getItem(TOKEN) ?? ''))),
   )
   const body = JSON.stringify({ session, nonce })
-  const response = await fetch(`${BASE}/proof`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(`${BASE}/proof`, { method: 'POST', headers, body })
   // A server that stops gives no proof: its successor on the port may be another program.
   if (response.status === 503) return 'silent'
   const { proof, build } = (await response.json().catch(() => ({}))) as { proof?: unknown; build?: unknown }

@@ -36,11 +36,6 @@ interface Found {
   readonly note?: string | null
 }
 
-interface PaletteProps {
-  readonly views: readonly NamedView[]
-  readonly close: () => void
-}
-
 const nothing: Found = { text: '', options: [] }
 
 /** Ms after the last key before the server searches. */
@@ -49,7 +44,7 @@ const TYPING_MS = 150
 const ENTRIES_MAX = 30
 
 /** Finds views, actions, records and entries of the log. Its text may be a code, so no address has it. */
-export function Palette({ views, close }: PaletteProps) {
+export function Palette({ views, close }: { readonly views: readonly NamedView[]; readonly close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const list = useRef<HTMLUListElement>(null)
   const [text, setText] = useState('')

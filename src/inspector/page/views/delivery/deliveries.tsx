@@ -46,10 +46,7 @@ const columns: readonly Column<Delivery>[] = [
     ),
   },
   { head: 'State', cell: StateBadge },
-  {
-    head: 'Response',
-    cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} />,
-  },
+  { head: 'Response', cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} /> },
   { head: 'Attempts', cell: (it) => it.attempt_count + it.manual_attempt_count, look: 'number' },
   { head: 'Bot', cell: (it) => <Name id={it.bot_id} to={null} />, look: 'wide', sort: 'bot_id' },
   { head: 'Created', cell: (it) => <Time at={it.created_at} />, look: 'wide', sort: 'created_at' },

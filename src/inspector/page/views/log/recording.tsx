@@ -6,7 +6,7 @@ import { Copy, Failed } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { count } from '../../model/format.js'
 
-type Recorded = OutputOf<typeof platformActivity.recordScenario>
+export type Recorded = OutputOf<typeof platformActivity.recordScenario>
 
 /** Maximum number of ids of a call; a server keeps its newest 1,000 lines. */
 const IDS_MAX = 2_000

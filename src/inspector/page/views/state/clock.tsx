@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../../contract/platform/controls.js'
-import { Copied, Heading, useRead } from '../../components.js'
+import { Copied, Heading, Time, useRead } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { instantIn, refusalOf, sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
 import { dateTime, relative } from '../../model/format.js'
@@ -31,17 +31,11 @@ export function ClockView() {
 
 const instantOf = (ms: number) => new Date(ms).toISOString()
 
-function Now() {
-  const at = instantOf(useServerNow())
-  return (
-    <p>
-      <time datetime={at} title={at}>
-        {dateTime(at)}
-      </time>{' '}
-      on the server
-    </p>
-  )
-}
+const Now = () => (
+  <p>
+    <Time at={instantOf(useServerNow())} /> on the server
+  </p>
+)
 
 function TestClock() {
   const now = serverNow()

@@ -52,11 +52,7 @@ function actionsOn({ id, status, applicationId }: ListedTemplate): readonly Acti
       ? status !== 'active' && `Only an active template is issued; this one is ${status}.`
       : BY_BOT,
     fields: {
-      amount: {
-        label: 'Vouchers',
-        value: '1',
-        options: Object.entries({ 1: 'One', 10: 'Ten' }),
-      },
+      amount: { label: 'Vouchers', value: '1', options: Object.entries({ 1: 'One', 10: 'Ten' }) },
       recipient: { label: 'Recipient', value: 'user-1' },
       own: { label: 'Own id', value: () => uniqueId('order') },
     },

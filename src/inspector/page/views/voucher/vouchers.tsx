@@ -5,11 +5,7 @@ import { linkTo, type ViewProps } from '../../router.js'
 import { List } from '../list.js'
 import { StateBadge, stateChoices } from '../state-badge.js'
 
-const filters = {
-  template_id: 'Template',
-  recipient_user_id: 'Recipient',
-  external_issue_id: 'External id',
-}
+const filters = { template_id: 'Template', recipient_user_id: 'Recipient', external_issue_id: 'External id' }
 
 /** Vouchers of all applications, the newest first. */
 export function VouchersView({ query }: ViewProps) {
