@@ -95,7 +95,7 @@ export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 
 
 const columns = [
   ['Time', 'time'],
-  ['Type', ''],
+  ['Type', 'type'],
   ['Status', 'state'],
   ['Voucher', 'wide'],
   ['Application or bot', 'wide'],
