@@ -38,9 +38,10 @@ function moveTo(main: Element, step: number): boolean {
   if (rows.length === 0) return false
   const focused = rows.findIndex((it) => it.contains(document.activeElement))
   const at = focused < 0 ? rows.findIndex(isOpen) : focused
-  const stop = stopOf(rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))])
-  stop?.focus()
-  stop?.scrollIntoView({ block: 'nearest' })
+  const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+  const stop = stopOf(row)
+  stop?.focus({ preventScroll: true })
+  row?.scrollIntoView({ block: 'nearest' })
   // A list of many rows renders the next ones before the next key comes.
   stop?.closest('.list')?.dispatchEvent(new Event('scroll'))
   if (stop instanceof HTMLAnchorElement) follow(stop.href)

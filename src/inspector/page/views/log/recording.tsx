@@ -4,7 +4,7 @@ import type { platformActivity } from '../../../../contract/platform/activity.js
 import type { Result } from '../../api.js'
 import { Copy, Failed } from '../../components.js'
 import { makeCall } from '../../make-call.js'
-import { count } from '../../model/format.js'
+import { count, plural } from '../../model/format.js'
 
 export type Recorded = OutputOf<typeof platformActivity.recordScenario>
 
@@ -66,8 +66,7 @@ function Outcome({ text, steps, remarks }: Recorded) {
       ) : (
         <p class="bar">
           <span>
-            {count(steps)} {steps === 1 ? 'step' : 'steps'}. On a new server they run with{' '}
-            <code>voucherctl scenario run {FILE}</code>
+            {plural(steps, 'steps')}. On a new server they run with <code>voucherctl scenario run {FILE}</code>
           </span>
           <span class="actions">
             <Copy text={text} />

@@ -18,7 +18,6 @@ export function RequestView({ params: { id = '' } }: ViewProps) {
       </section>
     )
   const { request: call, exchange } = entry.line
-  const { voucher_id: voucher, application_id: application } = call
   return (
     <article>
       <Heading
@@ -43,8 +42,8 @@ export function RequestView({ params: { id = '' } }: ViewProps) {
           ],
           ['At', <Time at={call.time} />],
           ['Duration', duration(call.duration_ms)],
-          ['Voucher', voucher],
-          ['Application', application && <Name id={application} />],
+          ['Voucher', call.voucher_id],
+          ['Application', call.application_id && <Name id={call.application_id} />],
           ['Request id', call.request_id],
         ]}
       />
