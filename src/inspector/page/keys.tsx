@@ -57,7 +57,8 @@ function keepFocus(main: Element): () => void {
   let row = -1
   const note = ({ target }: Event) => {
     last = target as Element
-    row = rowsOf(main).findIndex((it) => it.contains(last))
+    // A long list removes the rows that are out of sight.
+    row = last.closest('.list') ? -1 : rowsOf(main).findIndex((it) => it.contains(last))
   }
   // A click beside all fields takes the focus away on purpose.
   const forget = () => {

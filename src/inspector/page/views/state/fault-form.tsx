@@ -67,15 +67,12 @@ export function FaultForm() {
   // Calls of the operator have no faults.
   const endpoints = [...(useEndpoints()?.values() ?? [])].filter(({ caller }) => caller !== 'operator')
   const targets: Choices = [[DELIVERIES, 'Deliveries'], ...endpoints.map(({ id }) => [id, id] as const)]
+  const kinds = kindsFor(typed).map((it) => [it, faultTable[it][2]] as const)
   return (
     <form class="clock" onSubmit={add}>
       <div class="filters">
         {choice('endpoint', 'Target', targets)}
-        {choice(
-          'kind',
-          'What happens',
-          kindsFor(typed).map((it) => [it, faultTable[it][2]]),
-        )}
+        {choice('kind', 'What happens', kinds)}
         {choice('at', 'Where', Object.entries(holdPlaces))}
         {field('share', 'Share in %', <input inputmode="decimal" placeholder="100" {...common('share')} />)}
         {number('times')}
