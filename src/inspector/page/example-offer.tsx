@@ -42,5 +42,5 @@ export function ExampleOffer({ when }: { readonly when: boolean }) {
     if (isShown) void loadExample()
   }, [isShown])
   const View = file.value
-  return View && isShown ? <View planted={planted.value} plant={plant} close={close} /> : null
+  return View && isShown ? <View planted={isPlanted ? planted.value : null} plant={plant} close={close} /> : null
 }
