@@ -111,11 +111,7 @@ function useCallers(kind: (typeof kinds)[keyof typeof kinds]): Choices {
 /** Headers that tell something about the call. */
 const telling = /^(idempotent-replayed|ratelimit.*|retry-after|www-authenticate)$/i
 
-interface OutcomeProps extends SendProps {
-  readonly sent: Sent
-}
-
-function Outcome({ endpoint, sent: { planned, status, headers, body }, schema }: OutcomeProps) {
+function Outcome({ endpoint, sent: { planned, status, headers, body }, schema }: SendProps & { readonly sent: Sent }) {
   const id = body?.requestId ?? ''
   const code = body && !body.success ? body.code : null
   const line = log.request(id)?.line
