@@ -53,6 +53,10 @@ const orders = {
   bot_id: byText('bot_id', 'update_id'),
 } as const satisfies Readonly<Record<string, Order>>
 
+/** Writes a column so that SQLite does not use its index. PostgreSQL has no `+` of a text. */
+const withoutIndex = (column: string | undefined, low: Value) =>
+  typeof low === 'string' ? `${column} || ''` : `+${column}`
+
 interface ListOptions {
   /** Column to sort by; `-` before it for the highest first. */
   readonly sort?: keyof typeof orders | `-${keyof typeof orders}` | undefined
@@ -85,7 +89,7 @@ export function* listPage<R, T>(
 ): Op<Page<T>> {
   const isDescending = sort.startsWith('-')
   const { columns, low, high } = orders[sort.replace('-', '') as keyof typeof orders]
-  const keys = [isSmall ? `+${columns[0]}` : columns[0], ...columns.slice(1), 'id']
+  const keys = [isSmall ? withoutIndex(columns[0], low) : columns[0], ...columns.slice(1), 'id']
   const order = `order by ${keys.map((it) => (isDescending ? `${it} desc` : it)).join(', ')}`
   const selected = keys.map((it, index) => `${it} as k${index}`).join(', ')
   /** Place of a first column with this value, before all rows that have the value too. */

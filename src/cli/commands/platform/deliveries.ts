@@ -34,7 +34,7 @@ export const platformDeliveries: Group = {
         chat: member('Only deliveries of this chat, chat_…', 'ID'),
         type: member('Only deliveries of this type, such as message', 'TYPE'),
         update: member('Only deliveries of the update with this id', 'N'),
-        sort: member('By this column; with - the highest first, such as --sort=-bot_id', 'COLUMN'),
+        sort: member('By created_at or bot_id; highest first with -, as in --sort=-bot_id', 'COLUMN'),
       },
       examples: [
         'voucherctl platform deliveries list',
