@@ -238,7 +238,11 @@ describe('server import', () => {
       const target = folderWithKeys(name as string, source)
       const { exit, stdout, stderr } = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
       expect([exit, stderr]).toEqual([0, ''])
-      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: SCHEMA_VERSION })
+      expect(JSON.parse(stdout)).toMatchObject({
+        store: join(target, 'voucherctl.db'),
+        total: 4,
+        schema: SCHEMA_VERSION,
+      })
       const again = await inHome(`server export --data ${target}`)
       expect(rowLinesOf(again.stdout)).toEqual(rowLinesOf(text))
       expect(statSync(join(target, 'voucherctl.db')).mode & 0o777).toBe(0o600)
