@@ -6,7 +6,7 @@ import { type Column, Heading, Loaded, Table, Time } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { count, plural } from '../../model/format.js'
 import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../../model/loss.js'
-import { announce, features, serverNow } from '../../state.js'
+import { announce, features, readClock, serverNow } from '../../state.js'
 import { confirm } from './confirm.js'
 
 /** Snapshots of the state: save one, return to one, or begin again. Each says beforehand what is lost. */
@@ -128,6 +128,8 @@ async function countAll(since?: string) {
 
 /** Replaces the state by a snapshot or the state of the start, after a confirmation that names what is lost. */
 async function replace(what: string, snapshot?: Snapshot): Promise<void> {
+  // A change of the clock may still be on its way, and the server refuses to count from a time that is to come.
+  await readClock()
   // After a reset, times do not tell what was made since the snapshot.
   const isEarlier = snapshot !== undefined && Date.parse(snapshot.clock) > serverNow()
   const { now, lost } = await countAll(isEarlier ? undefined : snapshot?.clock)
