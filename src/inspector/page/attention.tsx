@@ -34,8 +34,9 @@ export function readOverview(ms = CHANGE_MS): void {
 
 async function readNow(): Promise<void> {
   readAt = Date.now()
-  const result = await read<Overview>('/overview')
+  // What changes during the read needs another one.
   dueAt = Number.POSITIVE_INFINITY
+  const result = await read<Overview>('/overview')
   if (result.ok) overview.value = result.data
   // What failed an hour ago, and a listener that ended without notice, are no longer unusual.
   if (Object.values(tabCounts()).some(Boolean) || rowsOf().length > 0) readOverview(UNUSUAL_MS)

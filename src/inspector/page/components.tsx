@@ -258,10 +258,11 @@ export function Loaded<Data>({ path, on, about = () => false, heading, view }: L
   useActivity(about, reload)
   if (result === undefined) return Loading()
   if (result.ok) return view(result.data, reload)
+  const isGone = result.code?.endsWith('_NOT_FOUND')
   return (
     <>
       {heading && <Heading>{heading}</Heading>}
-      <Failed failure={result} retry={reload} />
+      <Failed failure={result} {...(!isGone && { retry: reload })} />
     </>
   )
 }

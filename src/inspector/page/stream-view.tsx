@@ -126,7 +126,9 @@ const headings = (
     <th scope="col" class="time">
       Time
     </th>
-    <th scope="col">Type</th>
+    <th scope="col" class="type">
+      Type
+    </th>
     <th scope="col" class="state">
       Status
     </th>

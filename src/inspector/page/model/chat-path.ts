@@ -54,7 +54,10 @@ export function chatRows(steps: readonly Entry[], stored: readonly Update[]): re
   )
   // An update about a voucher does not name the chat, so that only the log has its delivery.
   const logged = new Map(sendings.map((it) => [it.delivery_id, updateOf(it)]))
-  for (const it of stored) logged.set(it.id, it)
+  // Attempts that are due later would stand above all that happened: the page of a delivery has each, a chat the first.
+  const next = stored.flatMap((it) => it.next_attempt_at ?? []).sort()[0]
+  const shown = stored.findLast((it) => it.next_attempt_at === next)
+  for (const it of stored) logged.set(it.id, it === shown ? it : { ...it, next_attempt_at: null })
   const updates = [...logged.values()]
   const known = updates.map((it) => causeOf(it, calls))
   const exchangesOf = ({ id }: Update) => sendings.filter((it) => it.delivery_id === id) as readonly Sending[]

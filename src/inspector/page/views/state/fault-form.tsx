@@ -27,6 +27,8 @@ export function FaultForm() {
     times: '1',
     at: 'committed',
   })
+  const { result } = useRead<Reference>('/reference')
+  const groups = result?.ok ? result.data.groups : []
   const kind = kindOf(typed)
   const fault = faultOf(typed)
   const refused = 'field' in fault ? fault : undefined
@@ -62,12 +64,21 @@ export function FaultForm() {
     field(name, label, <input placeholder={placeholder} spellcheck={false} {...common(name)} />)
   const choice = (name: string, label: string, options: ComponentChildren) =>
     field(name, label, <select {...common(name)}>{options}</select>)
+  // Every endpoint but the operator's, which have no faults.
+  const targets = [
+    <option value={DELIVERIES}>Deliveries</option>,
+    ...groups.map(({ name, endpoints }) => (
+      <optgroup label={name} hidden={endpoints[0]?.caller === 'operator'}>
+        {endpoints.map(({ id, caller }) => caller !== 'operator' && <option>{id}</option>)}
+      </optgroup>
+    )),
+  ]
   const kinds = kindsFor(typed).map((it) => <option value={it}>{faultTable[it][2]}</option>)
   const places = Object.entries(holdPlaces).map(([place, words]) => <option value={place}>{words}</option>)
   return (
     <form class="clock" onSubmit={add}>
       <div class="filters">
-        {choice('endpoint', 'Target', <Targets />)}
+        {choice('endpoint', 'Target', targets)}
         {choice('kind', 'What happens', kinds)}
         {choice('at', 'Where', places)}
         {field('share', 'Share in %', <input inputmode="decimal" placeholder="100" {...common('share')} />)}
@@ -96,21 +107,5 @@ export function FaultForm() {
         Switch it on
       </button>
     </form>
-  )
-}
-
-/** Options for deliveries and for every endpoint but the operator's, which have no faults. */
-function Targets() {
-  const { result } = useRead<Reference>('/reference')
-  const groups = result?.ok ? result.data.groups : []
-  return (
-    <>
-      <option value={DELIVERIES}>Deliveries</option>
-      {groups.map(({ name, endpoints }) => (
-        <optgroup label={name} hidden={endpoints[0]?.caller === 'operator'}>
-          {endpoints.map(({ id, caller }) => caller !== 'operator' && <option>{id}</option>)}
-        </optgroup>
-      ))}
-    </>
   )
 }

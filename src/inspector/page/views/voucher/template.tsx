@@ -15,9 +15,9 @@ export function TemplateView({ params: { id = '' } }: ViewProps) {
         path={`/templates/${encodeURIComponent(id)}`}
         on={['clock', 'reviews']}
         about={concerns}
+        heading="Template"
         view={showTemplate}
       />
-      <Totals of={id} />
     </article>
   )
 }
@@ -32,6 +32,7 @@ function showTemplate(template: ListedTemplate, reload: () => void) {
         {Quota(template)}: <a href={linkTo(['vouchers'], { template_id: id })}>its vouchers</a>
       </p>
       <Actions of={name} actions={actionsOn(template)} done={reload} />
+      <Totals of={id} />
     </>
   )
 }
