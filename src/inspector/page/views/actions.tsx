@@ -117,8 +117,9 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   // Not after the frame: the user may type at once.
   useLayoutEffect(() => {
     if (!opens) return
-    if (isAtOnce(action)) void run()
-    else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
+    if (isAtOnce(action)) return void run()
+    form.current?.querySelector('button.primary')?.scrollIntoView({ block: 'nearest' })
+    form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
   }, [])
   const change = (name: string) => (event: Event) => {
     const { value } = event.currentTarget as HTMLInputElement
