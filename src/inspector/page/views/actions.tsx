@@ -93,6 +93,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     // The button is not disabled meanwhile, because it would lose the focus.
     if (busy) return
     setBusy(true)
+    setMade([])
     setRefusal('')
     const results: unknown[] = []
     for (const it of planned) {

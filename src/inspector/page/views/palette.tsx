@@ -86,7 +86,7 @@ export function Palette({ views, close }: PaletteProps) {
     event.preventDefault()
   }
   return (
-    <dialog class="palette" aria-label="Find" ref={dialog} onClose={close}>
+    <dialog class="palette" aria-label="Find" ref={dialog} onClose={close} closedby="any">
       <input
         role="combobox"
         aria-label="Find"
