@@ -10,8 +10,12 @@ test('command that starts a server again names folder and port, and works from a
   )
 })
 
-test('command that starts a server again has neither a seed from stdin nor a password', () => {
-  expect(commandOf({ memory: true, seed: '-', 'jwks-url': 'https://user:pass@keys.example/set' })).toBe(
+test.each([
+  'https://user:pass@keys.example/set',
+  'https:user:pass@keys.example/set',
+  'https:\\\\user:p@ss@keys.example/set',
+])('command that starts a server again has neither a seed from stdin nor the password of %s', (url) => {
+  expect(commandOf({ memory: true, seed: '-', 'jwks-url': url })).toBe(
     'voucherctl server start --memory --jwks-url=https://keys.example/set --port=8421 --detach',
   )
 })
