@@ -114,15 +114,17 @@ async function readPage(path: string): Promise<Page> {
 
 /** Counts what is there, and what was made since an instant; without one everything is lost. */
 async function countAll(since?: string) {
-  const pages = await Promise.all(Object.keys(kinds).map((it) => readPage(`/${it}?limit=${ITEMS_MAX}`)))
-  const countBy = (count: (page: Page, kind: Kind) => number): Record<string, number> =>
-    Object.fromEntries((Object.keys(kinds) as Kind[]).map((kind, index) => [kind, count(pages[index] as Page, kind)]))
-  const now = countBy(({ pagination }) => pagination.total)
+  const now: Record<string, number> = {}
+  const made: Record<string, number> = {}
+  for (const kind of Object.keys(kinds) as Kind[]) {
+    const { items, pagination } = await readPage(`/${kind}?limit=${ITEMS_MAX}`)
+    now[kind] = pagination.total
+    made[kind] = madeSince(kind, items, since ?? '')
+  }
   if (since === undefined) return { now, lost: now }
   const { pagination } = await readPage(`/vouchers?limit=1&since=${since}`)
   const totals = await read<Totals>(`/totals?buckets=1&from=${since}`)
   const redemptions = totals.ok ? (totals.data.items[0]?.redeemed ?? 0) : 0
-  const made = countBy(({ items }, kind) => madeSince(kind, items, since))
   return { now, lost: { ...made, vouchers: pagination.total, redemptions } }
 }
 
