@@ -122,14 +122,20 @@ interface TextFilterProps {
   readonly label: string
 }
 
+/** Visit at which the shown list was opened. */
+const listVisit = () => place.value.list?.at ?? place.value.at
+
 /** A field that filters a list. It owns its text: what a user types stays, whatever the page renders meanwhile. */
 export function TextFilter({ name, label }: TextFilterProps) {
   const value = place.value.query.get(name) ?? ''
   const field = useRef<HTMLInputElement>(null)
   const applied = useRef(value)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const list = useRef(listVisit())
   const apply = () => {
     clearTimeout(timer.current)
+    // A field with the focus reports its change when it leaves the document with its list.
+    if (listVisit() !== list.current) return
     applied.current = field.current?.value.trim() ?? ''
     if (applied.current !== (place.value.query.get(name) ?? '')) setFilter(name, applied.current)
   }
@@ -278,7 +284,7 @@ interface LoadedProps<Data> {
   readonly on?: readonly StateChange[]
   /** Selects the stream entries after which the data is read again. */
   readonly about?: (entry: Entry) => boolean
-  /** Heading over the reason of a failure, for data that has the heading of the view. */
+  /** Heading until the data, which has the heading of the view, is there. */
   readonly heading?: string
   readonly view: (data: Data, reload: () => void) => ComponentChildren
 }
@@ -287,13 +293,12 @@ interface LoadedProps<Data> {
 export function Loaded<Data>({ path, on, about = () => false, heading, view }: LoadedProps<Data>) {
   const { result, reload } = useRead<Data>(path, on)
   useActivity(about, reload)
-  if (result === undefined) return Loading()
-  if (result.ok) return view(result.data, reload)
-  const isGone = result.code?.endsWith('_NOT_FOUND')
+  if (result?.ok) return view(result.data, reload)
+  const isGone = result?.code?.endsWith('_NOT_FOUND')
   return (
     <>
       {heading && <Heading>{heading}</Heading>}
-      <Failed failure={result} {...(!isGone && { retry: reload })} />
+      {result ? <Failed failure={result} {...(!isGone && { retry: reload })} /> : <Loading />}
     </>
   )
 }

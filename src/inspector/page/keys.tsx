@@ -68,7 +68,7 @@ function keepFocus(main: Element): () => void {
     if (!last || document.activeElement !== document.body || !document.hasFocus()) return
     const rows = row < 0 ? [] : rowsOf(main)
     const same = last.isConnected ? (last as HTMLElement) : stopOf(rows[Math.min(row, rows.length - 1)])
-    const found = same ?? main.querySelector<HTMLElement>('h1')
+    const found = same ?? main.querySelector<HTMLElement>('.current h1')
     found?.focus({ preventScroll: true })
   }
   const observer = new MutationObserver(restore)

@@ -175,7 +175,18 @@ function Views({ section }: { readonly section: string }) {
   // A choice closes the menu, also by a key.
   useEffect(() => setOpen(false), [place.value])
   return (
-    <nav aria-label="Views" class={open ? 'open' : ''}>
+    <nav
+      aria-label="Views"
+      class={open ? 'open' : ''}
+      onKeyDown={(event) => {
+        if (!open || event.key !== 'Escape') return
+        event.preventDefault()
+        setOpen(false)
+      }}
+      onFocusOut={({ currentTarget, relatedTarget: next }) => {
+        if (next && !currentTarget.contains(next as Node)) setOpen(false)
+      }}
+    >
       <button type="button" class="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
         ☰ {tabs.find(isHere)?.nav ?? 'Views'}
       </button>

@@ -120,6 +120,19 @@ test('heads of columns sort vouchers in both directions, and the address keeps t
   expect(page.errors).toEqual([])
 })
 
+test('a text in a filter that has the focus stays in its list after a step back', async () => {
+  const page = await open('/vouchers')
+  await page.getByRole('link', { name: 'Deliveries' }).click()
+  await page.getByLabel('Update id').pressSequentially('12')
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor()
+  // Longer than the wait for the last key.
+  await page.waitForTimeout(400)
+  expect(page.url()).toBe(ui('/vouchers'))
+  await page.goForward()
+  expect(await page.getByLabel('Update id').inputValue()).toBe('12')
+})
+
 test('keys j and k open the detail of each row beside the list, and a held key reads few details', async () => {
   for (let order = 0; order < 12; order += 1) await issueTo('user-of-keys', `key-${order}`)
   const page = await open('/vouchers?recipient_user_id=user-of-keys&sort=external_issue_id')

@@ -95,6 +95,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
     // The button is not disabled meanwhile, because it would lose the focus.
     if (busy) return
     setBusy(true)
+    setMade([])
     setRefusal('')
     const results: unknown[] = []
     for (const it of planned) {
@@ -120,8 +121,9 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   // Not after the frame: the user may type at once.
   useLayoutEffect(() => {
     if (!opens) return
-    if (isAtOnce(action)) void run()
-    else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
+    if (isAtOnce(action)) return void run()
+    form.current?.querySelector('button.primary')?.scrollIntoView({ block: 'nearest' })
+    form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
   }, [])
   const change = (name: string, text: string) => setValues((now) => ({ ...now, [name]: text }))
   const button = (

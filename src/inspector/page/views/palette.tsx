@@ -81,7 +81,7 @@ export function Palette({ views, close }: { readonly views: readonly NamedView[]
     event.preventDefault()
   }
   return (
-    <dialog class="palette" aria-label="Find" ref={dialog} onClose={close}>
+    <dialog class="palette" aria-label="Find" ref={dialog} onClose={close} closedby="any">
       <input
         role="combobox"
         aria-label="Find"

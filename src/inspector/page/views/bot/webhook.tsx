@@ -4,6 +4,7 @@ import type { ShownBot } from '../../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../../contract/updates.js'
 import { Copied } from '../../components.js'
 import { hexOf } from '../../model/format.js'
+import { linkTo } from '../../router.js'
 import { type Action, ActionForm, Actions } from '../actions.js'
 import { wordsOf } from '../members.js'
 
@@ -35,6 +36,7 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
         <>
           The webhook is set. Give its secret to your app now, because it is shown only here:
           <Line text={`export VOUCHERCTL_WEBHOOK_SECRET=${secret}`} />
+          Then <a href={linkTo(['chats'], { bot_id: id })}>start a chat</a>: it makes the first update.
         </>
       ) : (
         'The webhook is set, with the secret that it had.'

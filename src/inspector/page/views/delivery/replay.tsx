@@ -23,8 +23,8 @@ interface ReplayProps {
   readonly reload: () => void
 }
 
-/** Sends the delivery to the app again, with original or edited bytes. The state of the delivery does not change. */
-export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
+/** Retries a delivery that failed; sends it again with original or edited bytes, which does not change its state. */
+export function Replay({ detail: { delivery, account_id, body }, reload }: ReplayProps) {
   const [editing, setEditing] = useState(false)
   const [sending, setSending] = useState(false)
   const [result, setResult] = useState<Result<DeliveryReplay>>()
@@ -35,6 +35,11 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
     setSending(false)
     reload()
   }
+  const isFailing = /^(failed|dead_letter)$/.test(delivery.status)
+  const retry = (account: string) => {
+    const input = { botId: delivery.bot_id, deliveryId: delivery.id }
+    void makeCall({ endpoint: 'webhook.retry', as: { kind: 'account', id: account }, input }, 'Retried.')
+  }
   const button = (label: string, signed: boolean, edited?: Bytes | null) => (
     <button disabled={sending || edited === null} onClick={() => send(signed, edited)}>
       {label}
@@ -42,9 +47,10 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
   )
   return (
     <section>
-      <h2>Replay</h2>
-      <p class="quiet">Sends it to the app once more. The state of the delivery stays.</p>
+      <h2>Send again</h2>
+      <p class="quiet">A retry counts as an attempt. A replay sends it once more, and its state stays.</p>
       <p class="actions">
+        {account_id && isFailing && <button onClick={() => retry(account_id)}>Retry now</button>}
         {button('As sent', false)} {button('Signed again', true)}
         {body && (
           <button aria-expanded={editing} onClick={() => setEditing(!editing)}>

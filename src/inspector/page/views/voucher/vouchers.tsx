@@ -26,11 +26,7 @@ export function VouchersView({ query }: ViewProps) {
 const columns: readonly Column<Voucher>[] = [
   {
     head: 'Voucher',
-    cell: (it) => (
-      <a href={linkTo(['vouchers', it.id])}>
-        {it.name} <small class="id quiet wide">{it.id}</small>
-      </a>
-    ),
+    cell: (it) => <a href={linkTo(['vouchers', it.id])}>{it.name}</a>,
   },
   { head: 'State', cell: StateBadge },
   { head: 'Recipient', cell: (it) => it.recipientUserId, sort: 'recipient_user_id' },
