@@ -38,14 +38,8 @@ const fieldsOfSome: readonly (readonly [names: readonly string[], isOf: (kind: F
 export const hasField = (kind: FaultKind, name: string): boolean =>
   fieldsOfSome.every(([names, isOf]) => !names.includes(name) || isOf(kind))
 
-/** A field whose text cannot be used, with the reason as a sentence. */
-export interface RefusedField {
-  readonly field: string
-  readonly reason: string
-}
-
-/** Returns the fault of the form's fields, or the field that cannot be read. The server checks the rest. */
-export function faultOf(fields: FaultFields): NewFault | RefusedField {
+/** Returns the fault of the form's fields, or the field that cannot be read with the reason as a sentence. The server checks the rest. */
+export function faultOf(fields: FaultFields): NewFault | { readonly field: string; readonly reason: string } {
   const kind = kindOf(fields)
   const typed = Object.entries(fields).flatMap(([name, text]) =>
     text.trim() && hasField(kind, name) ? [[name, text.trim()] as const] : [],

@@ -1,11 +1,7 @@
 // Formats instants, numbers and bytes for the page. Uses no browser API, so that tests run in Node.
 
-const units = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-  ['s', 1],
-] as const
+/** Units with their length in seconds. */
+const units = Object.entries({ d: 86_400, h: 3600, min: 60, s: 1 })
 
 /** Formats the distance of an instant from now in its largest unit: `5 s ago`, `in 3 d`. */
 export function relative(at: string, now: number): string {
