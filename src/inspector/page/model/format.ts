@@ -1,4 +1,4 @@
-// Formats instants and numbers for the page. Uses no browser API, so that tests run in Node.
+// Formats instants, numbers and bytes for the page. Uses no browser API, so that tests run in Node.
 
 const units = [
   ['d', 86_400],
@@ -35,3 +35,5 @@ export const count = (value: number): string => String(value).replace(/\B(?=(\d{
 /** Formats a number of things, such as `1 voucher`. @param name in the plural */
 export const plural = (value: number, name: string): string =>
   `${count(value)} ${value === 1 ? name.replace(/ies$/, 'y').replace(/s$/, '') : name}`
+
+export const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')

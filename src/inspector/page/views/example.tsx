@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../values/shell-word.js'
-import { Copy } from '../components.js'
+import { Copied, Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
@@ -60,7 +60,7 @@ function Tokens({ planted, close }: ExampleProps & { readonly planted: Planted }
   const listen = `voucherctl webhook listen --bot ${bot?.id} --forward-to http://localhost:3000/hook`
   const line = (text: string) => (
     <li key={text}>
-      <code>{text}</code> <Copy text={text} />
+      <Copied text={text} />
     </li>
   )
   return (
