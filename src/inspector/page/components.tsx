@@ -88,11 +88,7 @@ function SortHead({ head, look, sort = '', newest }: SortHeadProps) {
 }
 
 /** List of names with values; omits null values. */
-export function KeyValue({
-  items,
-}: {
-  readonly items: readonly (readonly [name: string, value: ComponentChildren])[]
-}) {
+export function KeyValue({ items }: { readonly items: readonly (readonly [string, ComponentChildren])[] }) {
   const shown = items.filter(([, value]) => value !== null && value !== undefined)
   return (
     <dl>
@@ -126,14 +122,20 @@ interface TextFilterProps {
   readonly label: string
 }
 
+/** Visit at which the shown list was opened. */
+const listVisit = () => place.value.list?.at ?? place.value.at
+
 /** A field that filters a list. It owns its text: what a user types stays, whatever the page renders meanwhile. */
 export function TextFilter({ name, label }: TextFilterProps) {
   const value = place.value.query.get(name) ?? ''
   const field = useRef<HTMLInputElement>(null)
   const applied = useRef(value)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const list = useRef(listVisit())
   const apply = () => {
     clearTimeout(timer.current)
+    // A field with the focus reports its change when it leaves the document with its list.
+    if (listVisit() !== list.current) return
     applied.current = field.current?.value.trim() ?? ''
     if (applied.current !== (place.value.query.get(name) ?? '')) setFilter(name, applied.current)
   }
@@ -160,6 +162,34 @@ export function TextFilter({ name, label }: TextFilterProps) {
         onInput={wait}
         onChange={apply}
       />
+    </label>
+  )
+}
+
+export type Choices = readonly (readonly [value: string, label: string])[]
+
+/** Options of a select field. */
+export const optionsOf = (choices: Choices) =>
+  choices.map(([it, label]) => (
+    <option key={it} value={it}>
+      {label}
+    </option>
+  ))
+
+interface SelectFilterProps extends TextFilterProps {
+  readonly choices: Choices
+}
+
+/** A field that filters a list by one of its choices, or by another value that the address has. */
+export function SelectFilter({ name, label, choices }: SelectFilterProps) {
+  const own = place.value.query.get(name) ?? ''
+  const all: Choices = [['', 'All'], ...choices]
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
+        {optionsOf(all.some(([it]) => it === own) ? all : [...all, [own, own]])}
+      </select>
     </label>
   )
 }
@@ -199,6 +229,13 @@ export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => 
     </button>
   )
 }
+
+/** A text for a terminal or an app, with a button that copies it. */
+export const Copied = ({ text }: { readonly text: string }) => (
+  <>
+    <code>{text}</code> <Copy text={text} />
+  </>
+)
 
 export const Loading = () => (
   <p class="empty" aria-busy="true">
@@ -247,7 +284,7 @@ interface LoadedProps<Data> {
   readonly on?: readonly StateChange[]
   /** Selects the stream entries after which the data is read again. */
   readonly about?: (entry: Entry) => boolean
-  /** Heading over the reason of a failure, for data that has the heading of the view. */
+  /** Heading until the data, which has the heading of the view, is there. */
   readonly heading?: string
   readonly view: (data: Data, reload: () => void) => ComponentChildren
 }
@@ -256,25 +293,23 @@ interface LoadedProps<Data> {
 export function Loaded<Data>({ path, on, about = () => false, heading, view }: LoadedProps<Data>) {
   const { result, reload } = useRead<Data>(path, on)
   useActivity(about, reload)
-  if (result === undefined) return Loading()
-  if (result.ok) return view(result.data, reload)
-  const isGone = result.code?.endsWith('_NOT_FOUND')
+  if (result?.ok) return view(result.data, reload)
+  const isGone = result?.code?.endsWith('_NOT_FOUND')
   return (
     <>
       {heading && <Heading>{heading}</Heading>}
-      <Failed failure={result} {...(!isGone && { retry: reload })} />
+      {result ? <Failed failure={result} {...(!isGone && { retry: reload })} /> : <Loading />}
     </>
   )
 }
 
-/** Heading of a view; gets the focus when the view opens. */
-export function Heading({
-  children,
-  more,
-}: {
+interface HeadingProps {
   readonly children?: ComponentChildren
   readonly more?: ComponentChildren
-}) {
+}
+
+/** Heading of a view; gets the focus when the view opens. */
+export function Heading({ children, more }: HeadingProps) {
   return (
     <div class="heading">
       <h1 tabindex={-1}>{children}</h1>

@@ -1,5 +1,5 @@
 import { NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
-import { Copy } from './components.js'
+import { Copied } from './components.js'
 import { dateTime } from './model/format.js'
 import { BASE } from './router.js'
 import { features, serverNow, source } from './state.js'
@@ -10,13 +10,7 @@ export function Ended() {
   const [reason, command] = reasonOf()
   return reason ? (
     <p class="ended" role="alert">
-      {reason}
-      {command && (
-        <>
-          {' '}
-          <code>{command}</code> <Copy text={command} />
-        </>
-      )}
+      {reason} {command && <Copied text={command} />}
     </p>
   ) : null
 }

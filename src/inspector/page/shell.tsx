@@ -9,7 +9,7 @@ import { Keys, useKeys } from './keys.js'
 import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
 import { type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
-import { linkTo, place, type ViewProps } from './router.js'
+import { BASE, linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
@@ -175,14 +175,25 @@ function Views({ section }: { readonly section: string }) {
   // A choice closes the menu, also by a key.
   useEffect(() => setOpen(false), [place.value])
   return (
-    <nav aria-label="Views" class={open ? 'open' : ''}>
+    <nav
+      aria-label="Views"
+      class={open ? 'open' : ''}
+      onKeyDown={(event) => {
+        if (!open || event.key !== 'Escape') return
+        event.preventDefault()
+        setOpen(false)
+      }}
+      onFocusOut={({ currentTarget, relatedTarget: next }) => {
+        if (next && !currentTarget.contains(next as Node)) setOpen(false)
+      }}
+    >
       <button type="button" class="menu" aria-expanded={open} onClick={() => setOpen(!open)}>
         ☰ {tabs.find(isHere)?.nav ?? 'Views'}
       </button>
       <ul>
         {tabs.map((view) => (
           <li>
-            <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view) ? 'page' : undefined}>
+            <a href={BASE + view.path} aria-current={isHere(view) ? 'page' : undefined}>
               {view.nav}
               {counts[view.path] ? <span class="count">{count(counts[view.path] ?? 0)}</span> : null}
             </a>

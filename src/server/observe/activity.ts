@@ -37,6 +37,8 @@ type Event =
 export type RequestItem = Item & { readonly kind: 'request' }
 type Item = Event & { readonly seq: number; captured: Captured | null }
 
+const isCall = (it: Item): boolean => it.kind === 'request'
+
 const isFailure = (it: Item): boolean =>
   it.kind === 'request' ? isFailedCall(it.entry) : it.kind === 'delivery' && it.delivery.error !== null
 
@@ -188,10 +190,11 @@ export class Activity {
     if (this.#followers.size > 0) this.#send(item)
   }
 
-  /** The newest lines, and failures before them: many successes do not displace a failure. */
+  /** The newest lines, and failures before them: neither successes nor attempts, which are stored, displace a call. */
   #kept(): Item[] {
     const failures = this.#items.slice(0, -KEPT).filter(isFailure)
-    return [...failures.slice(-KEPT), ...this.#items.slice(-KEPT)]
+    const callsLast = failures.sort((one, other) => Number(isCall(one)) - Number(isCall(other)))
+    return [...callsLast.slice(-KEPT).sort((one, other) => one.seq - other.seq), ...this.#items.slice(-KEPT)]
   }
 
   #dropOldest(): void {

@@ -120,6 +120,19 @@ test('heads of columns sort vouchers in both directions, and the address keeps t
   expect(page.errors).toEqual([])
 })
 
+test('a text in a filter that has the focus stays in its list after a step back', async () => {
+  const page = await open('/vouchers')
+  await page.getByRole('link', { name: 'Deliveries' }).click()
+  await page.getByLabel('Update id').pressSequentially('12')
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Vouchers' }).waitFor()
+  // Longer than the wait for the last key.
+  await page.waitForTimeout(400)
+  expect(page.url()).toBe(ui('/vouchers'))
+  await page.goForward()
+  expect(await page.getByLabel('Update id').inputValue()).toBe('12')
+})
+
 test('keys j and k open the detail of each row beside the list, and a held key reads few details', async () => {
   for (let order = 0; order < 12; order += 1) await issueTo('user-of-keys', `key-${order}`)
   const page = await open('/vouchers?recipient_user_id=user-of-keys&sort=external_issue_id')
@@ -162,13 +175,18 @@ test('keys j and k open the detail of each row beside the list, and a held key r
 })
 
 test('open line of the stream stays in its place while newer lines arrive, and keys move from it', async () => {
+  let newest = ''
   for (let order = 0; order < 50; order += 1) {
-    await issueTo('user-of-stream', `stream-${order}`)
+    const issued = await issueTo('user-of-stream', `stream-${order}`)
+    if (!issued.ok) throw new Error(issued.code)
+    newest = issued.data.id
     // The activity leaves out calls of a burst.
     await wait(60)
   }
   const page = await open('/?type=vouchers.issue')
   const list = page.locator('.list')
+  // The newest line arrives last: the list then has its height, and no row moves while it is clicked.
+  await rowOf(page, newest).waitFor()
   await expect.poll(() => list.getByRole('link').count()).toBeGreaterThan(10)
   // Rows of a narrow list are higher than those of a wide one.
   await page.evaluate("document.querySelector('.list').scrollTo(0, 600)")

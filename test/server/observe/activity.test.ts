@@ -84,6 +84,16 @@ describe('activity', () => {
     expect(lines.every((it) => 'exchange' in it && it.exchange !== null)).toBe(true)
   })
 
+  it('activity keeps a failed call that thousands of failed attempts would displace', async () => {
+    const activity = new Activity({ now: () => 0 })
+    activity.addRequest(entry('vouchers.redeem', 409), null)
+    const error = { code: 'connection_refused', message: 'The endpoint refused the connection.' } as const
+    const failed = { ...attempt, result: { ...attempt.result, statusCode: null, error } }
+    for (let n = 0; n < 9_000; n++) activity.addDelivery(failed)
+    const seqs = (await kept(activity)).map(({ seq }) => seq)
+    expect([seqs.length, seqs[0], seqs[1]]).toEqual([2_000, 1, 7_003])
+  })
+
   it('activity for a recording has no failures before a gap', async () => {
     const activity = new Activity({ now: () => 0, inspect: true })
     const failed = { ...entry('vouchers.redeem', 409), request_id: 'req_failed' }

@@ -21,7 +21,8 @@ interface ChatScope {
 /** Texts of captured messages: decoded once, because the log has up to 10,000 entries. */
 const texts = new WeakMap<Entry['line'], string>()
 
-function textOfLine({ line }: Entry): string {
+/** URL and bodies of a captured message. */
+export function textOfLine({ line }: Entry): string {
   const known = texts.get(line)
   if (known !== undefined) return known
   const { request, response } = line.exchange ?? {}

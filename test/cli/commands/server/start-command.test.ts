@@ -4,7 +4,7 @@ import { type StartFlags, startCommandOf } from '../../../../src/cli/commands/se
 const commandOf = (flags: Partial<StartFlags>) =>
   startCommandOf({ memory: false, watch: false, ...flags } as StartFlags, '/data dir', { cwd: '/work' })('8421')
 
-test('start command names folder and port, and paths that work from any folder', () => {
+test('command that starts a server again names folder and port, and works from any folder', () => {
   expect(commandOf({ port: 0, 'test-clock': true, seed: 'seed.yaml', 'new-store': true })).toBe(
     "voucherctl server start --port=8421 --test-clock --seed=/work/seed.yaml --detach '--data=/data dir'",
   )

@@ -30,7 +30,7 @@ const lists = {
 export function VoucherView({ params: { id = '' } }: ViewProps) {
   const view = (history: VoucherHistory, reload: () => void) => (
     <>
-      <p>{StateBadge(history.voucher)}</p>
+      <Heading more={StateBadge(history.voucher)}>Voucher</Heading>
       <Members of={history.voucher} names={members} links={lists} />
       <Actions of={history.voucher.name} actions={actionsOn(history.voucher)} done={reload} />
       {history.older_redemptions && <p class="quiet">Only the newest redemptions are shown.</p>}
@@ -41,8 +41,7 @@ export function VoucherView({ params: { id = '' } }: ViewProps) {
   const about = (it: Entry) => it.voucher === id
   return (
     <article>
-      <Heading>Voucher</Heading>
-      <Loaded path={`/vouchers/${encodeURIComponent(id)}`} on={['clock']} about={about} view={view} />
+      <Loaded path={`/vouchers/${encodeURIComponent(id)}`} on={['clock']} about={about} heading="Voucher" view={view} />
     </article>
   )
 }
