@@ -1,6 +1,7 @@
 import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../values/shell-word.js'
 import { Copy } from '../components.js'
+import { LinkedId } from '../linked.js'
 import { linkTo } from '../router.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
@@ -59,8 +60,8 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
   return (
     <section class="panel" aria-label="Example">
       <p>
-        {shop?.name} is <code>{shop?.id}</code>, its bot is <code>{bot?.id}</code>. Copy the tokens now: they are shown
-        only once.
+        {shop?.name} is <LinkedId id={shop?.id ?? ''} />, its bot is <LinkedId id={bot?.id ?? ''} />. Copy the tokens
+        now: they are shown only once.
       </p>
       <ul class="rows">{lines.map(line)}</ul>
       <p>
