@@ -1,18 +1,9 @@
 import { oneOf } from './fields.js'
+import { updateTypes } from './page-choices.js'
 import { type Static, Type } from './schema.js'
 import type { payloadSchemas } from './update-payloads.js'
 
-/** Types of updates. Bots receive the first five by default, and the others on request (rules/bots.md#update-types). */
-export const updateTypes = [
-  'message',
-  'my_chat_member',
-  'friend_request',
-  'inline_query',
-  'ping',
-  'voucher_issued',
-  'voucher_redeemed',
-  'voucher_reversed',
-] as const
+export { updateTypes }
 export type UpdateType = (typeof updateTypes)[number]
 
 export const defaultUpdateTypes: readonly UpdateType[] = updateTypes.slice(0, 5)

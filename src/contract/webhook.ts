@@ -1,5 +1,6 @@
 import { byAccount, del, get, group, post } from './endpoint.js'
 import { ids, input, instant, nullable, oneOf, page, pageQuery, secret, unixSeconds } from './fields.js'
+import { deliveryStatuses } from './page-choices.js'
 import { type Static, Type } from './schema.js'
 import { allowedUpdates, updateTypes } from './updates.js'
 
@@ -84,7 +85,7 @@ export const webhookInfo = Type.Object({
 })
 export type WebhookInfo = Static<typeof webhookInfo>
 
-export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed', 'dead_letter', 'cancelled'] as const
+export { deliveryStatuses }
 
 const attemptError = Type.Object({ code: Type.String(), message: Type.String() }, { example: UNAVAILABLE })
 

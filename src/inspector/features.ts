@@ -1,21 +1,6 @@
 /** Request header for the token of a page. Unlike a cookie, it is sent only by a script of the page. */
 export const PAGE_TOKEN = 'page-token'
 
-/** Views of the page; a listener has only deliveries. */
-type PageView =
-  | 'requests'
-  | 'vouchers'
-  | 'deliveries'
-  | 'clock'
-  | 'faults'
-  | 'reviews'
-  | 'templates'
-  | 'errors'
-  | 'state'
-  | 'reference'
-  | 'chats'
-  | 'bots'
-
 /** Views and process of the page, from `GET /_platform/ui/features`. */
 export interface PageFeatures {
   readonly source: 'server' | 'listener'
@@ -25,7 +10,8 @@ export interface PageFeatures {
   readonly build: string
   readonly base_url: string
   readonly test_clock: boolean
-  readonly views: readonly PageView[]
+  /** Views by the first part of their paths; a listener has only deliveries. */
+  readonly views: readonly string[]
   readonly started_at: string
   /** Command that starts the same process again, without secrets; null for one inside another program. */
   readonly start_command: string | null

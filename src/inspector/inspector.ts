@@ -86,7 +86,7 @@ export class Inspector {
     if (path !== 'features') return (await fileResponse(path)) ?? refuse('ROUTE_NOT_FOUND')
     const [version, build] = [await packageVersion(), await pageBuild()]
     const base_url = this.#baseUrl
-    const start_command = this.#startCommand?.(new URL(base_url).port) ?? null
+    const start_command = this.#startCommand?.(new URL(base_url).port || '80') ?? null
     return this.refuseSession(request) ?? jsonResponse({ ...this.#features, version, build, base_url, start_command })
   }
 

@@ -102,7 +102,7 @@ const LINE_MAX = 80
 
 /** A member `__proto__` must be an own one, as in JSON. */
 const nameSource = (name: string) =>
-  name === '__proto__' ? '["__proto__"]' : /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)
+  name === '__proto__' ? '["__proto__"]' : /^[A-Za-z_]\w*$/.test(name) ? name : json(name)
 
 function textSource(text: string): string {
   // Each odd part is the name of a variable; `$${` stands for `${`.
@@ -120,11 +120,15 @@ function textSource(text: string): string {
   return `\`${filled.map((it) => (it.code === undefined ? escaped(it.text ?? '') : `\${${it.code}}`)).join('')}\``
 }
 
-const quoted = (text: string) => (/^[^'"\\\p{C}]*$/u.test(text) ? `'${text}'` : JSON.stringify(text))
+const quoted = (text: string) => (/^[^'"\\\p{C}\p{Zl}\p{Zp}]*$/u.test(text) ? `'${text}'` : json(text))
+
+/** JSON without characters that are invisible, or that show the code in another order than it runs. */
+const json = (text: string) =>
+  JSON.stringify(text).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`)
 
 /** Text within a template literal. */
 const escaped = (text: string) =>
-  JSON.stringify(text)
+  json(text)
     .slice(1, -1)
     .replaceAll('`', '\\`')
     .replaceAll('${', () => '\\${')

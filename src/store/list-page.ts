@@ -33,15 +33,26 @@ export const equals = (column: string, value: Value | undefined): readonly Condi
 /** Columns that sort a list before the id, with a value below and one above all values of the first column. */
 interface Order {
   readonly columns: readonly string[]
+  /** The first column as an expression that no index has. */
+  readonly unindexed: string
   readonly low: Value
   readonly high: Value
 }
 
-/** @param since omits older rows; as a second lower bound in `from`, SQLite would read all these rows for each slice */
-const byTime = (column: string, since = 0): Order => ({ columns: [column], low: since, high: Number.MAX_SAFE_INTEGER })
+const byTime = (column: string): Order => ({
+  columns: [column],
+  unindexed: `+${column}`,
+  low: 0,
+  high: Number.MAX_SAFE_INTEGER,
+})
 
 /** The other columns have numbers above 0. */
-const byText = (...columns: readonly string[]): Order => ({ columns, low: '', high: '\u{10ffff}' })
+const byText = (...columns: readonly string[]): Order => ({
+  columns,
+  unindexed: `${columns[0]} || ''`,
+  low: '',
+  high: '\u{10ffff}',
+})
 
 /** Columns that sort lists of the operator. An index of each list that names one has the order. */
 const orders = {
@@ -58,7 +69,7 @@ interface ListOptions {
   readonly sort?: keyof typeof orders | `-${keyof typeof orders}` | undefined
   /** Keeps SQLite from the index for the order, because another one finds few rows. */
   readonly isSmall?: boolean
-  /** Omits rows of an earlier time, in a list by time. */
+  /** Omits earlier rows of a list by time. As a second lower bound in `from`, SQLite would read them for each slice. */
   readonly since?: number | undefined
   /** Conditions that the index for the order does not cover; `slice` names the row. */
   readonly match?: readonly Condition[]
@@ -84,8 +95,8 @@ export function* listPage<R, T>(
   { sort = '-created_at', isSmall = false, since, match = [] }: ListOptions = {},
 ): Op<Page<T>> {
   const isDescending = sort.startsWith('-')
-  const { columns, low, high } = orders[sort.replace('-', '') as keyof typeof orders]
-  const keys = [isSmall ? `+${columns[0]}` : columns[0], ...columns.slice(1), 'id']
+  const { columns, unindexed, low, high } = orders[sort.replace('-', '') as keyof typeof orders]
+  const keys = [isSmall ? unindexed : columns[0], ...columns.slice(1), 'id']
   const order = `order by ${keys.map((it) => (isDescending ? `${it} desc` : it)).join(', ')}`
   const selected = keys.map((it, index) => `${it} as k${index}`).join(', ')
   /** Place of a first column with this value, before all rows that have the value too. */

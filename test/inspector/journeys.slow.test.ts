@@ -46,9 +46,9 @@ test('redeem appears in the stream, and its request, response and voucher open f
   const id = await redeem()
   const row = page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).filter({ hasText: id })
   await row.waitFor()
-  // The open stream brought it: the page asked at most for names, the time and held calls.
+  // The open stream brought it: the page asked at most for names, the time, held calls and what is unusual.
   expect(
-    asked.filter((it) => !/\/_platform\/v1\/(?:applications\?|bots\?|templates\?|clock$|faults$)/.test(it)),
+    asked.filter((it) => !/\/_platform\/v1\/(?:applications\?|bots\?|templates\?|clock$|faults$|overview$)/.test(it)),
   ).toEqual([])
   await row.getByRole('link').click()
   await page.waitForURL(/\/_platform\/ui\/requests\/req_/)
@@ -220,8 +220,8 @@ test('keyboard alone finds an entry, opens it, returns and shows the keys', asyn
   await page.getByRole('row').filter({ hasText: 'vouchers.redeem' }).first().waitFor()
   await page.keyboard.press('/')
   await page.getByRole('combobox', { name: 'Find' }).waitFor()
-  await page.keyboard.type('call vouchers.redeem')
-  await page.getByRole('option', { name: 'vouchers.redeem 2' }).first().waitFor()
+  await page.keyboard.type('vouchers.redeem 200')
+  await page.getByRole('option', { name: 'vouchers.redeem 200' }).first().waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
   await page.keyboard.press('Escape')
@@ -322,10 +322,10 @@ test('first view loads one script; a request whose file fails to load says so an
   await row.waitFor()
   expect(asked).toContain('/_platform/ui/app.js')
   expect(asked.filter((it) => /\.js$/.test(it))).toEqual(['/_platform/ui/app.js'])
-  await page.route('**/request.js', (route) => route.abort())
+  await page.route('**/views.js', (route) => route.abort())
   await row.getByRole('link').click()
   await page.getByText('The server does not respond.').waitFor()
-  await page.unroute('**/request.js')
+  await page.unroute('**/views.js')
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { name: 'vouchers.redeem', exact: true }).waitFor()
 })

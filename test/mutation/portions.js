@@ -43,7 +43,7 @@ export const portions = [
   {
     name: 'templates',
     sources: ['src/store/templates.ts', 'src/store/template-summary.ts', 'src/store/list-page.ts'],
-    tests: ['test/store/{template-summary,templates}.test.ts'],
+    tests: ['test/store/{list-page,template-summary,templates}.test.ts'],
   },
   {
     name: 'bots',

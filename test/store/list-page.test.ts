@@ -5,6 +5,7 @@ import * as apps from '../../src/store/apps.js'
 import * as bots from '../../src/store/bots/bots.js'
 import { metrics } from '../../src/store/bots/calls.js'
 import * as chats from '../../src/store/bots/chats.js'
+import { INSERT_DELIVERY } from '../../src/store/delivery/backlog.js'
 import * as deliveries from '../../src/store/delivery/deliveries.js'
 import { listPage } from '../../src/store/list-page.js'
 import { all, type Op, run } from '../../src/store/operation.js'
@@ -103,6 +104,16 @@ describe('sorted list of vouchers of several slices', () => {
     },
   )
 
+  it.each([
+    ['recipient_user_id', ['vch_3', 'vch_4', 'vch_5']],
+    ['-recipient_user_id', ['vch_5', 'vch_4', 'vch_3']],
+    ['-external_issue_id', ['vch_5', 'vch_4', 'vch_3']],
+    ['issued_at', ['vch_3', 'vch_4', 'vch_5']],
+  ] as const)('vouchers of one external id are in the order of %s', async (sort, ids) => {
+    const { items } = await store.read(() => vouchers.list({ sort, external_issue_id: 'order-1' }, 1))
+    expect(items.map((it) => it.id)).toEqual(ids)
+  })
+
   it.runIf(onPostgres).each([
     ['issued_at', 'vouchers_by_age'],
     ['-recipient_user_id', 'vouchers_by_recipient'],
@@ -116,6 +127,20 @@ describe('sorted list of vouchers of several slices', () => {
       expect(text).not.toContain('Seq Scan')
     }
   })
+})
+
+it('deliveries of one update id are in the order of their bots', async () => {
+  await store.write(function* () {
+    yield* plantBot('bot_2')
+    for (const bot of ['bot_1', 'bot_2']) yield* run(INSERT_DELIVERY, [`dlv of ${bot}`, bot, 7, 'ping', 'chat_1', 1])
+  })
+  for (const [sort, ids] of [
+    ['bot_id', ['dlv of bot_1', 'dlv of bot_2']],
+    ['-bot_id', ['dlv of bot_2', 'dlv of bot_1']],
+  ] as const) {
+    const { items } = await store.read(() => deliveries.listAll({ sort, update_id: 7 }))
+    expect(items.map((it) => it.id)).toEqual(ids)
+  }
 })
 
 /** Each list and count, with the index of its order. */

@@ -109,6 +109,7 @@ const signature = Type.Object({
 const deliveryDetail = Type.Object({
   delivery,
   bot_name: Type.String({ example: 'Coffee bot' }),
+  account_id: Type.Optional(Type.String({ description: 'account that owns the bot', example: 'acme' })),
   url: nullable(Type.String({ description: 'null if the bot has no webhook now' }), EXAMPLE_URL),
   voucher_id: nullable(Type.String()),
   body: nullable(Type.String({ description: 'base64 of the update; null once its bytes are deleted' }), EXAMPLE_BODY),

@@ -13,14 +13,13 @@ import {
   requestId,
   sortBy,
 } from '../fields.js'
+import { voucherStatuses } from '../page-choices.js'
 import { exampleOf, type Static, Type, withExample } from '../schema.js'
 import { updateTypes } from '../updates.js'
 import { credential, voucher } from '../vouchers.js'
 import { delivery } from '../webhook.js'
 
 // Vouchers of all applications, as the operator sees them (rules/operator.md#voucher-history).
-
-export const voucherStatuses = ['issued', 'redeemed', 'expired'] as const
 
 const voucherEventTypes = ['issued', 'verified', 'shown', 'redeemed', 'replayed', 'reversed', 'expired'] as const
 

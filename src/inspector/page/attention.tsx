@@ -5,6 +5,7 @@ import { NO_RESPONSE, read } from './api.js'
 import { entryOf } from './model/activity-log.js'
 import { isSuccess } from './model/filter.js'
 import { plural, relative } from './model/format.js'
+import type { PlannedCall } from './model/planned-call.js'
 import { Name } from './name.js'
 import { linkTo } from './router.js'
 import { signal } from './signal.js'
@@ -52,6 +53,13 @@ export function noteLine(line: ActivityLine): void {
   }
 }
 
+/** Makes a call from the first view. What makes calls is loaded with the first one: it is large. */
+export async function callLater(planned: PlannedCall, said: string): Promise<void> {
+  const loaded = await loadFile(() => import('./make-call.js'))
+  if (loaded) await loaded.makeCall(planned, said)
+  else announce(NO_RESPONSE)
+}
+
 const sum = (items: readonly { readonly count: number }[]) => items.reduce((total, it) => total + it.count, 0)
 
 /** Numbers beside the names of the views, by path. */
@@ -66,41 +74,33 @@ export function tabCounts(): Readonly<Record<string, number>> {
   }
 }
 
-/** Removes all faults. What makes calls is loaded with the first one: it is large. */
-async function clearFaults(): Promise<void> {
-  const loaded = await loadFile(() => import('./make-call.js'))
-  if (loaded) await loaded.makeCall({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')
-  else announce(NO_RESPONSE)
-}
-
 function rowsOf(): ComponentChildren[] {
   const it = overview.value
   if (it === null) return []
-  const link = (isShown: unknown, text: string, view: string, query = {}) =>
-    isShown ? [<a href={linkTo([view], query)}>{text}</a>] : []
   const now = Date.now()
   const ahead = relative(new Date(now + it.clock_ahead_ms).toISOString(), now)
+  const clock = ahead !== 'now' && `Clock ${ahead.replace(/^in (.*)/, '$1 ahead').replace('ago', 'behind')}`
+  const { faults, reviews, failing_deliveries: failing, dead_letters: dead } = it
+  const clear = () => callLater({ endpoint: 'platform.clearFaults', input: {} }, 'The faults were removed.')
   return [
-    ...link(it.faults, `${plural(it.faults, 'faults')} set`, 'faults').map((shown) => (
+    faults > 0 && (
       <>
-        {shown}{' '}
-        <button type="button" class="small" onClick={clearFaults}>
+        <a href={linkTo(['faults'])}>{plural(faults, 'faults')} set</a>{' '}
+        <button type="button" class="small" onClick={clear}>
           Remove all faults
         </button>
       </>
-    )),
-    ...link(ahead !== 'now', `Clock ${ahead.replace(/^in (.*)/, '$1 ahead').replace('ago', 'behind')}`, 'clock'),
-    ...link(it.reviews, `${plural(it.reviews, 'reviews')} waiting`, 'reviews'),
+    ),
+    clock && <a href={linkTo(['clock'])}>{clock}</a>,
+    reviews > 0 && <a href={linkTo(['reviews'])}>{plural(reviews, 'reviews')} waiting</a>,
     ...it.borrowed_webhooks.map(({ bot_id, holder }) => (
       <>
         Webhook of <Name id={bot_id} /> borrowed by {holder}
       </>
     )),
-    ...link(it.failing_deliveries, `${plural(it.failing_deliveries, 'deliveries')} failing`, 'deliveries', {
-      status: 'failed',
-    }),
-    ...link(it.dead_letters, plural(it.dead_letters, 'dead letters'), 'deliveries', { status: 'dead_letter' }),
-  ]
+    failing > 0 && <a href={linkTo(['deliveries'], { status: 'failed' })}>{plural(failing, 'deliveries')} failing</a>,
+    dead > 0 && <a href={linkTo(['deliveries'], { status: 'dead_letter' })}>{plural(dead, 'dead letters')}</a>,
+  ].filter(Boolean)
 }
 
 /** A bar of what is unusual; nothing if all is as usual. */

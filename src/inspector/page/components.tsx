@@ -88,11 +88,7 @@ function SortHead({ head, look, sort = '', newest }: SortHeadProps) {
 }
 
 /** List of names with values; omits null values. */
-export function KeyValue({
-  items,
-}: {
-  readonly items: readonly (readonly [name: string, value: ComponentChildren])[]
-}) {
+export function KeyValue({ items }: { readonly items: readonly (readonly [string, ComponentChildren])[] }) {
   const shown = items.filter(([, value]) => value !== null && value !== undefined)
   return (
     <dl>
@@ -170,6 +166,34 @@ export function TextFilter({ name, label }: TextFilterProps) {
   )
 }
 
+export type Choices = readonly (readonly [value: string, label: string])[]
+
+/** Options of a select field. */
+export const optionsOf = (choices: Choices) =>
+  choices.map(([it, label]) => (
+    <option key={it} value={it}>
+      {label}
+    </option>
+  ))
+
+interface SelectFilterProps extends TextFilterProps {
+  readonly choices: Choices
+}
+
+/** A field that filters a list by one of its choices, or by another value that the address has. */
+export function SelectFilter({ name, label, choices }: SelectFilterProps) {
+  const own = place.value.query.get(name) ?? ''
+  const all: Choices = [['', 'All'], ...choices]
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
+        {optionsOf(all.some(([it]) => it === own) ? all : [...all, [own, own]])}
+      </select>
+    </label>
+  )
+}
+
 export type Tone = 'good' | 'warn' | 'bad' | 'note' | 'plain'
 
 export function Badge({ tone, children }: { readonly tone: Tone; readonly children?: ComponentChildren }) {
@@ -205,6 +229,13 @@ export function Copy({ text, label = 'Copy' }: { readonly text: string | (() => 
     </button>
   )
 }
+
+/** A text for a terminal or an app, with a button that copies it. */
+export const Copied = ({ text }: { readonly text: string }) => (
+  <>
+    <code>{text}</code> <Copy text={text} />
+  </>
+)
 
 export const Loading = () => (
   <p class="empty" aria-busy="true">
@@ -272,14 +303,13 @@ export function Loaded<Data>({ path, on, about = () => false, heading, view }: L
   )
 }
 
-/** Heading of a view; gets the focus when the view opens. */
-export function Heading({
-  children,
-  more,
-}: {
+interface HeadingProps {
   readonly children?: ComponentChildren
   readonly more?: ComponentChildren
-}) {
+}
+
+/** Heading of a view; gets the focus when the view opens. */
+export function Heading({ children, more }: HeadingProps) {
   return (
     <div class="heading">
       <h1 tabindex={-1}>{children}</h1>

@@ -1,6 +1,5 @@
-import { shellWord } from '../../values/shell-word.js'
 import { NO_SESSION, NOT_PROVED, sessionEnded } from './api.js'
-import { Copy } from './components.js'
+import { Copied } from './components.js'
 import { dateTime } from './model/format.js'
 import { BASE } from './router.js'
 import { features, serverNow, source } from './state.js'
@@ -11,13 +10,7 @@ export function Ended() {
   const [reason, command] = reasonOf()
   return reason ? (
     <p class="ended" role="alert">
-      {reason}
-      {command && (
-        <>
-          {' '}
-          <code>{command}</code> <Copy text={command} />
-        </>
-      )}
+      {reason} {command && <Copied text={command} />}
     </p>
   ) : null
 }
@@ -32,9 +25,12 @@ function reasonOf(): readonly [reason?: string, command?: string | null] {
   return [`No server responds here since ${at}. Start it again, and ${next}${start ? ':' : '.'}`, start]
 }
 
+/** No shell changes this text between double quotes. A website may have chosen the address. */
+const PLAIN = /^(?:[\w./?=&,:+-]|%[\da-f]{2})+$/i
+
 /** The command that opens the view of this address in a tab with a session. */
 function openCommand(): string {
   if ((features.value?.source ?? source.value) === 'listener') return 'voucherctl webhook listen --open'
   const view = location.pathname.slice(BASE.length) + location.search
-  return `voucherctl open ${shellWord(view || '/')} --base-url ${location.origin}`
+  return `voucherctl open "${PLAIN.test(view) ? view : '/'}" --base-url ${location.origin}`
 }

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
+import { KeyValue } from './components.js'
 import { follow, leave } from './router.js'
 
 const keys = [
@@ -14,7 +15,8 @@ const keys = [
 /** Rows that the user can open or change, of the list beside a detail or else of the view. */
 function rowsOf(main: Element) {
   const panes = [...main.querySelectorAll<HTMLElement>('.pane')].filter((it) => it.offsetParent)
-  const rows = panes[0]?.querySelectorAll<HTMLElement>('table:not(.list table) tbody tr, .rows > li') ?? []
+  const list = panes[0]?.querySelector('.list') ?? panes[0]
+  const rows = list?.querySelectorAll<HTMLElement>('tbody tr, .rows > li') ?? []
   return [...rows].filter((it) => stopOf(it))
 }
 
@@ -22,8 +24,7 @@ function rowsOf(main: Element) {
 const stopOf = (row: Element | undefined) => row?.querySelector<HTMLElement>('a, button')
 
 /** Number of rows by which a key moves; 0 for other keys, and where the key has another meaning. */
-export function stepOf(event: KeyboardEvent): number {
-  if (event.ctrlKey || event.metaKey || event.altKey) return 0
+function stepOf(event: KeyboardEvent): number {
   if ((event.target as Element).closest('input, select, textarea, dialog, pre')) return 0
   if (event.key === 'j' || event.key === 'ArrowDown') return 1
   return event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0
@@ -37,9 +38,12 @@ function moveTo(main: Element, step: number): boolean {
   if (rows.length === 0) return false
   const focused = rows.findIndex((it) => it.contains(document.activeElement))
   const at = focused < 0 ? rows.findIndex(isOpen) : focused
-  const stop = stopOf(rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))])
-  stop?.focus()
-  stop?.scrollIntoView({ block: 'nearest' })
+  const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]
+  const stop = stopOf(row)
+  stop?.focus({ preventScroll: true })
+  row?.scrollIntoView({ block: 'nearest' })
+  // A list of many rows renders the next ones before the next key comes.
+  stop?.closest('.list')?.dispatchEvent(new Event('scroll'))
   if (stop instanceof HTMLAnchorElement) follow(stop.href)
   return true
 }
@@ -53,7 +57,8 @@ function keepFocus(main: Element): () => void {
   let row = -1
   const note = ({ target }: Event) => {
     last = target as Element
-    row = rowsOf(main).findIndex((it) => it.contains(last))
+    // A long list removes the rows that are out of sight.
+    row = last.closest('.list') ? -1 : rowsOf(main).findIndex((it) => it.contains(last))
   }
   // A click beside all fields takes the focus away on purpose.
   const forget = () => {
@@ -114,16 +119,7 @@ export function Keys({ dialog }: { readonly dialog: RefObject<HTMLDialogElement 
   return (
     <dialog ref={dialog} aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
-      <dl>
-        {keys.map(([key, text]) => (
-          <div>
-            <dt>
-              <code>{key}</code>
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeyValue items={keys} />
       <form method="dialog">
         <button>Close</button>
       </form>

@@ -10,25 +10,13 @@ export function linkOf(id: string): string | undefined {
   return list ? linkTo([list, id]) : linkTo([], { application: id })
 }
 
-interface LinkedProps {
-  readonly text: string
-  /** Maximum number of links. */
-  readonly most?: number
-}
-
-/** A text whose ids are links to their records. */
-export const Linked = ({ text, most }: LinkedProps) => (
+/** A text whose ids are links to their records. @param most maximum number of links */
+export const Linked = ({ text, most }: { readonly text: string; readonly most?: number }) => (
   <>{idParts(text, most).map((part, index) => (index % 2 ? <LinkedId id={part} /> : part))}</>
 )
 
-interface LinkedIdProps {
-  readonly id: string
-  /** Text of the link, in place of the id. */
-  readonly children?: string
-}
-
-/** Link to a record; only its text on the page of the record. */
-export function LinkedId({ id, children = id }: LinkedIdProps) {
+/** Link to a record, with its id or another text; only the text on the page of the record. */
+export function LinkedId({ id, children = id }: { readonly id: string; readonly children?: string }) {
   const to = linkOf(id)
   return to === undefined || to === BASE + place.value.path ? <>{children}</> : <a href={to}>{children}</a>
 }

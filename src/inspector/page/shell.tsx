@@ -9,7 +9,7 @@ import { Keys, useKeys } from './keys.js'
 import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
 import { type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
-import { linkTo, place, type ViewProps } from './router.js'
+import { BASE, linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
 import { connection } from './stream.js'
@@ -193,7 +193,7 @@ function Views({ section }: { readonly section: string }) {
       <ul>
         {tabs.map((view) => (
           <li>
-            <a href={linkTo(view.path.split('/').filter(Boolean))} aria-current={isHere(view) ? 'page' : undefined}>
+            <a href={BASE + view.path} aria-current={isHere(view) ? 'page' : undefined}>
               {view.nav}
               {counts[view.path] ? <span class="count">{count(counts[view.path] ?? 0)}</span> : null}
             </a>

@@ -1,28 +1,26 @@
 import { useMemo } from 'preact/hooks'
 import { sessionEnded } from './api.js'
-import { Badge, Loading, Status, TextFilter } from './components.js'
+import { Badge, Loading, SelectFilter, Status, TextFilter } from './components.js'
 import { ExampleOffer } from './example-offer.js'
 import type { Entry } from './model/activity-log.js'
 import { filterNames, filterOf, statuses } from './model/filter.js'
 import { count, dateTime, duration } from './model/format.js'
 import { Name, nameOf } from './name.js'
 import { choose, chosen, recording, startRecording, toggle } from './recording-choice.js'
-import { linkTo, place, setFilter, setQuery } from './router.js'
-import { signal } from './signal.js'
+import { linkTo, place, setQuery } from './router.js'
 import { features } from './state.js'
 import { complete, connection, log, logVersion } from './stream.js'
 import { HeldCalls } from './views/state/held-calls.js'
 import { VirtualList } from './virtual-list.js'
-
-/** Key of the entry from which the keys j and k move; kept while another view is open. */
-const selected = signal<string | null>(null)
 
 export function StreamView() {
   const { query } = place.value
   const version = logVersion.value
   // Filter all entries again: 10,000 take less than 2 ms.
   const entries = useMemo(() => log.entries.filter(filterOf(query)).reverse(), [version, query])
-  const open = openIn(entries)
+  const id = place.value.path.split('/')[2]
+  // A delivery has an entry for each attempt.
+  const open = entries.find((it) => it.id === id)?.key
   const Form = recording.value
   return (
     <section class="stream">
@@ -42,20 +40,12 @@ export function StreamView() {
           caption="Newest first"
           head={headings}
           items={entries}
-          selected={selected}
           open={open}
           row={(it, ariaIndex) => rowOf(it, ariaIndex, it.key === open)}
         />
       )}
     </section>
   )
-}
-
-/** Key of the entry whose detail is open: the selected one of the attempts of a delivery. */
-function openIn(entries: readonly Entry[]): string | undefined {
-  const [, , id] = place.value.path.split('/')
-  const found = entries.filter((it) => it.id === id)
-  return (found.find((it) => it.key === selected.value) ?? found[0])?.key
 }
 
 function Empty() {
@@ -66,37 +56,19 @@ function Empty() {
 }
 
 function Filters({ query, found }: { readonly query: URLSearchParams; readonly found: number }) {
-  const value = (name: string) => query.get(name) ?? ''
   const valuesOf = (name: 'type' | 'owner') => {
     const known = new Set(log.entries.map((it) => it[name]).filter((it) => it !== null))
     return [...known].sort().map((it) => [it, nameOf(it)] as const)
   }
   const types = [['requests', 'All requests'], ['deliveries', 'All deliveries'], ...valuesOf('type')] as const
-  const choice = (name: string, label: string, options: readonly (readonly [string, string])[]) => {
-    const own = value(name)
-    const listed = own === '' || options.some(([it]) => it === own) ? options : [...options, [own, own] as const]
-    return (
-      <label>
-        <span>{label}</span>
-        <select value={own} onChange={(event) => setFilter(name, event.currentTarget.value)}>
-          <option value="">All</option>
-          {listed.map(([it, text]) => (
-            <option key={it} value={it}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-    )
-  }
   const isFiltered = filterNames.some((name) => query.has(name))
   const total = log.entries.length
   return (
     <form class="filters" role="search" aria-label="Filter of the stream" onSubmit={(event) => event.preventDefault()}>
       <TextFilter name="find" label="Text" />
-      {choice('type', 'Type', types)}
-      {choice('status', 'Status', Object.entries(statuses))}
-      {choice('application', 'Application or bot', valuesOf('owner'))}
+      <SelectFilter name="type" label="Type" choices={types} />
+      <SelectFilter name="status" label="Status" choices={Object.entries(statuses)} />
+      <SelectFilter name="application" label="Application or bot" choices={valuesOf('owner')} />
       <TextFilter name="voucher" label="Voucher id" />
       <p class="quiet">
         {isFiltered ? `${count(found)} of ${count(total)}` : count(total)}
@@ -121,39 +93,29 @@ function Filters({ query, found }: { readonly query: URLSearchParams; readonly f
 
 export const entryLink = (it: Entry): string => linkTo([it.kind === 'request' ? 'requests' : 'deliveries', it.id])
 
+const columns = [
+  ['Time', 'time'],
+  ['Type', 'type'],
+  ['Status', 'state'],
+  ['Voucher', 'wide'],
+  ['Application or bot', 'wide'],
+  ['Duration', 'wide number ms'],
+] as const
+
 const headings = (
   <tr aria-rowindex={1}>
-    <th scope="col" class="time">
-      Time
-    </th>
-    <th scope="col" class="type">
-      Type
-    </th>
-    <th scope="col" class="state">
-      Status
-    </th>
-    <th scope="col" class="wide">
-      Voucher
-    </th>
-    <th scope="col" class="wide">
-      Application or bot
-    </th>
-    <th scope="col" class="wide number ms">
-      Duration
-    </th>
+    {columns.map(([head, look]) => (
+      <th scope="col" class={look}>
+        {head}
+      </th>
+    ))}
   </tr>
 )
 
 function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
   const { kind, line } = entry
-  const isSelected = selected.value === entry.key
   return (
-    <tr
-      key={entry.key}
-      class={`entry ${isSelected ? 'selected' : ''}`}
-      aria-rowindex={ariaIndex}
-      aria-current={isOpen ? 'true' : undefined}
-    >
+    <tr key={entry.key} class="entry" aria-rowindex={ariaIndex} aria-current={isOpen ? 'true' : undefined}>
       <td class="time">
         <time datetime={entry.at} title={entry.at}>
           <span class="wide">{entry.at.slice(0, 10)} </span>
@@ -173,20 +135,9 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
           {kind === 'request' ? '→' : '↗'}
           <span class="unseen">{kind}</span>
         </span>
-        <a
-          href={entryLink(entry)}
-          onFocus={() => {
-            selected.value = entry.key
-          }}
-        >
-          {entry.type}
-        </a>
-        {marksOf(entry).map(([tone, text]) => (
-          <>
-            {' '}
-            <Badge tone={tone}>{text}</Badge>
-          </>
-        ))}
+        <a href={entryLink(entry)}>{entry.type}</a> {entry.replayed && <Badge tone="note">replay</Badge>}{' '}
+        {line.kind === 'request' && line.request.by_operator && <Badge tone="warn">operator</Badge>}{' '}
+        {entry.fault && <Badge tone="warn">fault</Badge>}
         <span class="quiet wide">
           {' '}
           {line.kind === 'request' ? line.request.method : attemptOf(line.delivery.attempt)}
@@ -204,14 +155,6 @@ function rowOf(entry: Entry, ariaIndex: number, isOpen: boolean) {
       <td class="wide number ms">{duration(entry.ms)}</td>
     </tr>
   )
-}
-
-function marksOf({ replayed, fault, line }: Entry): readonly (readonly ['note' | 'warn', string])[] {
-  return [
-    ...(replayed ? ([['note', 'replay']] as const) : []),
-    ...(line.kind === 'request' && line.request.by_operator ? ([['warn', 'operator']] as const) : []),
-    ...(fault ? ([['warn', 'fault']] as const) : []),
-  ]
 }
 
 const attemptOf = (attempt: number | null) => (attempt !== null && attempt > 1 ? `attempt ${attempt}` : '')

@@ -57,7 +57,10 @@ async function readActivity(onOpen: () => void): Promise<void> {
 function receive(line: ActivityLine): void {
   log.add(line)
   noteLine(line)
-  if (line.kind === 'live') complete.value = true
+  if (line.kind === 'live') {
+    complete.value = true
+    refreshNames()
+  }
   // Every PATCH changes a record, perhaps its name.
   if (line.kind === 'request' && line.request.method === 'PATCH') refreshNames()
   if (line.kind !== 'state') return

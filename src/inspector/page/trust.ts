@@ -1,4 +1,5 @@
 import type { PAGE_TOKEN } from '../features.js'
+import { hexOf } from './model/format.js'
 import { BASE } from './router.js'
 import { signal } from './signal.js'
 
@@ -86,13 +87,12 @@ async function awaitProof(): Promise<void> {
 /** Asks the server for a proof without sending the token. */
 async function prove(): Promise<{ readonly build: string } | 'silent' | 'stranger'> {
   const nonce = hexOf(crypto.getRandomValues(new Uint8Array(32)))
-  const session = hexOf(await crypto.subtle.digest('SHA-256', bytesOf(sessionStorage.getItem(TOKEN) ?? '')))
+  const session = hexOf(
+    new Uint8Array(await crypto.subtle.digest('SHA-256', bytesOf(sessionStorage.getItem(TOKEN) ?? ''))),
+  )
   const body = JSON.stringify({ session, nonce })
-  const response = await fetch(`${BASE}/proof`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(`${BASE}/proof`, { method: 'POST', headers, body })
   // A server that stops gives no proof: its successor on the port may be another program.
   if (response.status === 503) return 'silent'
   const { proof, build } = (await response.json().catch(() => ({}))) as { proof?: unknown; build?: unknown }
@@ -105,8 +105,5 @@ async function prove(): Promise<{ readonly build: string } | 'silent' | 'strange
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
-
-const hexOf = (bytes: ArrayBuffer | Uint8Array) =>
-  Array.from(new Uint8Array(bytes), (it) => it.toString(16).padStart(2, '0')).join('')
 
 const fromHex = (hex: string) => Uint8Array.from(hex.match(/[\da-f]{2}/g) ?? [], (it) => Number.parseInt(it, 16))

@@ -53,6 +53,7 @@ export function deliveryDetail(
   return {
     delivery,
     bot_name: bot.name,
+    account_id: bot.account_id,
     url: webhook?.url ?? null,
     voucher_id: found.body === null ? null : updateSubject(found.body).voucherId,
     body: body?.toString('base64') ?? null,

@@ -24,11 +24,11 @@ const LOOKUP_MS_MAX = 5_000
 export const webhookHandlers: MakeHandlers<'webhook'> = (deps, { read, write }) => {
   const { keys, webhooks: policy } = deps
   return {
-    set: async ({ botId, ...input }, { caller }) =>
-      replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId))),
+    set: async ({ botId, ...input }, { caller, hidesSecrets }) =>
+      replyOf(await setWebhook(deps, botId, input, () => bots.approved(caller.accountId, botId), hidesSecrets)),
 
-    setByBot: async (input, { caller }) =>
-      replyOf(await setWebhook(deps, caller.botId, input, () => recheckCaller(caller))),
+    setByBot: async (input, { caller, hidesSecrets }) =>
+      replyOf(await setWebhook(deps, caller.botId, input, () => recheckCaller(caller), hidesSecrets)),
 
     delete: ({ botId, drop_pending_updates: drop = false }, { caller }) =>
       write(function* () {
@@ -90,12 +90,14 @@ function* recheckCaller(caller: Caller): Op<ReturnType<typeof refuseBotCall>> {
 /**
  * Sets a webhook for console and bot, in the order of rules/webhooks.md#webhook-urls: checks the URL without a look-up,
  * then the bot and its polls, then looks up the host. The transaction that writes checks the bot and its polls again.
+ * @param hidesSecrets true if nobody could read a secret that the server makes
  */
 async function setWebhook<R extends Refusal>(
   { store, clock, keys, random, newId, polls, webhooks: policy }: Deps,
   botId: string,
   input: WebhookInput,
   findBot: () => Op<BotRow | R | null>,
+  hidesSecrets = false,
 ) {
   const { allowed_ips: allowedIps, url } = input
   const badEntry = allowedIps?.findIndex((entry) => !checkAllowedIp(entry)) ?? -1
@@ -108,13 +110,22 @@ async function setWebhook<R extends Refusal>(
   }
 
   /** Checks the URL against the allowed_ips that will apply, and whether the bot may have a webhook now. */
-  const admit = function* (): Op<CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'WEBHOOK_URL_REFUSED'>> {
+  const admit = function* (): Op<
+    CheckedUrl | R | Refusal<'POLLING_ACTIVE' | 'VALIDATION_FAILED' | 'WEBHOOK_URL_REFUSED'>
+  > {
     const bot = yield* findBot()
     if (bot !== null && 'ok' in bot) return bot
     // A new poll takes this lock too, so none can start before the transaction ends.
     yield* lockQueue(botId)
     const inEffect = yield* webhooks.webhookOf(botId)
     const was = webhooks.ownSettings(inEffect)
+    if (was === null && hidesSecrets && input.secret_token === undefined) {
+      return invalid({
+        pointer: '/secret_token',
+        code: 'required',
+        message: 'is required: no response shows a new one',
+      })
+    }
     // Refuse only for a bot without a webhook: a bot with a webhook cannot poll, and a late poll ends with 409.
     if (inEffect === null && (yield* isPolledNow(polls, botId))) return refuse('POLLING_ACTIVE')
     const previousIps = was === null ? [] : (JSON.parse(was.allowed_ips) as string[])

@@ -23,7 +23,7 @@ export class FailureCounts {
 
   add({ code, status }: Pick<RequestLogEntry, 'code' | 'status'>): void {
     const minute = minuteOf(this.#now())
-    this.#dropOthers()
+    if (!this.#minutes.has(minute)) this.#dropOthers()
     const counts = this.#minutes.get(minute) ?? new Map<string, FailureCount>()
     this.#minutes.set(minute, counts)
     addTo(counts, { code, status, count: 1 })

@@ -87,7 +87,7 @@ function* asCancelledByBot(rows: readonly DeliveryRow[]): Op<DeliveryRow[]> {
 export interface DeliveryWithUpdate {
   readonly delivery: Delivery
   readonly schedule: readonly ScheduledAttempt[]
-  readonly bot: Pick<BotRow, 'id' | 'name' | 'status'>
+  readonly bot: Pick<BotRow, 'id' | 'name' | 'account_id' | 'status'>
   readonly webhook: WebhookRow | null
   /** JSON text of the update; null after its deletion. */
   readonly body: string | null

@@ -125,7 +125,7 @@ test('template goes from draft to ten issued vouchers, approved with its values 
   await page.getByLabel('Recipient').fill('user-of-ten')
   await press(page, 'Issue')
   await page.getByText('10 issued:').waitFor()
-  await page.getByText('10 of 1,000 issued').waitFor()
+  await page.locator('.current').getByText('10 of 1,000 issued').waitFor()
   await checkLook(page, 'template-issued')
   const listed = await server.client.platform.vouchers({ template_id: id })
   const recipients = listed.ok ? listed.data.items.map((it) => it.recipientUserId) : []

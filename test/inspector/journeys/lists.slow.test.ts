@@ -175,13 +175,18 @@ test('keys j and k open the detail of each row beside the list, and a held key r
 })
 
 test('open line of the stream stays in its place while newer lines arrive, and keys move from it', async () => {
+  let newest = ''
   for (let order = 0; order < 50; order += 1) {
-    await issueTo('user-of-stream', `stream-${order}`)
+    const issued = await issueTo('user-of-stream', `stream-${order}`)
+    if (!issued.ok) throw new Error(issued.code)
+    newest = issued.data.id
     // The activity leaves out calls of a burst.
     await wait(60)
   }
   const page = await open('/?type=vouchers.issue')
   const list = page.locator('.list')
+  // The newest line arrives last: the list then has its height, and no row moves while it is clicked.
+  await rowOf(page, newest).waitFor()
   await expect.poll(() => list.getByRole('link').count()).toBeGreaterThan(10)
   // Rows of a narrow list are higher than those of a wide one.
   await page.evaluate("document.querySelector('.list').scrollTo(0, 600)")

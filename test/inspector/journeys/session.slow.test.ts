@@ -219,7 +219,7 @@ test('tab without a session names the command that opens its view, and the link 
       const alert = page.getByRole('alert')
       await alert.getByText('This tab has no session.').waitFor()
       expect(await alert.getByRole('code').textContent()).toBe(
-        `voucherctl open '/vouchers?recipient_user_id=user-1' --base-url ${base_url}`,
+        `voucherctl open "/vouchers?recipient_user_id=user-1" --base-url ${base_url}`,
       )
       const link = await run('open', '/vouchers?recipient_user_id=user-1', '--base-url', base_url, '--no-browser')
       await page.goto(link.trim())

@@ -104,7 +104,7 @@ test('side bar of a wide window shows every view without a menu', async () => {
   expect(await bar.getByRole('button').count()).toBe(0)
 })
 
-test('detail stands beside its list, which keeps its filter, its scroll position and its selection', async () => {
+test('detail stands beside its list, which keeps its filter, scroll position and selection', async () => {
   for (let count = 0; count < 25; count += 1) await server.issue()
   const page = await open('/vouchers?recipient_user_id=user-1')
   const links = page.getByRole('table', { name: 'vouchers' }).getByRole('link')

@@ -81,6 +81,30 @@ test('restore after a reset moves the clock forward, and does not say that nothi
   expect(page.errors).toEqual([])
 })
 
+test('restore after a reset reads the clock again before it says what is lost', async () => {
+  await server.client.platform.advanceClock({ seconds: 7200 })
+  await server.client.platform.saveSnapshot({ name: 'later' })
+  const page = await open('/state')
+  const button = page.getByRole('button', { name: 'Restore later' })
+  await button.waitFor()
+  const clock = await server.client.platform.getClock({})
+  if (!clock.ok) throw new Error(clock.code)
+  let stale = 0
+  await page.route('**/_platform/v1/clock', (route) => {
+    stale += 1
+    return route.fulfill({ json: { success: true, data: clock.data } })
+  })
+  await server.client.platform.reset({})
+  await expect.poll(() => stale).toBeGreaterThan(1)
+  await page.unroute('**/_platform/v1/clock')
+  await button.click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('everything that the snapshot does not have is lost.').waitFor()
+  await dialog.getByText(/^The clock goes forward to .* \(in 2 h\)\.$/).waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect(page.errors).toEqual([])
+})
+
 test('snapshot is replaced and removed only after a confirmation that names it', async () => {
   await server.client.platform.saveSnapshot({ name: 'kept' })
   const page = await open('/state')

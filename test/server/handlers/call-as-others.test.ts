@@ -113,6 +113,18 @@ describe('calls as a bot', () => {
     expect((await own.call(webhook.info, {})).data.url).toBeNull()
   })
 
+  it('webhook gets no new secret, which nobody could read, and keeps one that it has', async () => {
+    const own = await tenant.bot()
+    const input = { url: HOOK_URL }
+    const setAsAccount = () => asAccount({ endpoint: 'webhook.set', input: { botId: own.id, ...input } })
+    for (const refused of [await asBot({ endpoint: 'webhook.setByBot', input }, own.id), await setAsAccount()]) {
+      expect([refused.status, refused.body?.details]).toMatchObject([400, { errors: [{ pointer: '/secret_token' }] }])
+    }
+    expect((await own.call(webhook.info, {})).data.url).toBeNull()
+    await own.call(webhook.setByBot, { ...input, secret_token: SECRET })
+    expect((await setAsAccount()).code).toBeNull()
+  })
+
   it('log and activity mark the call with bot and by_operator', async () => {
     await asBot({ endpoint: 'webhook.info', input: {} })
     const last = (await linesOf<RequestLogEntry>(platform.requests.path)).slice(-2)

@@ -142,6 +142,7 @@ describe('delivery of the operator', () => {
     expect(detail).toMatchObject({
       delivery,
       bot_name: expect.any(String),
+      account_id: expect.any(String),
       url: receiver.url,
       voucher_id: null,
       body: call.body.toString('base64'),

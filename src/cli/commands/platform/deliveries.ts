@@ -31,8 +31,10 @@ export const platformDeliveries: Group = {
       flags: {
         status: member('Only these'),
         bot: member('Only deliveries to this bot, bot_…', 'ID'),
+        chat: member('Only deliveries of this chat, chat_…', 'ID'),
         type: member('Only deliveries of this type, such as message', 'TYPE'),
         update: member('Only deliveries of the update with this id', 'N'),
+        sort: member('By created_at or bot_id; highest first with -, as in --sort=-bot_id', 'COLUMN'),
       },
       examples: [
         'voucherctl platform deliveries list',

@@ -26,6 +26,7 @@ const templates: Group = {
       flags: {
         app: at('application_id', member('Only templates of this application, app_…', 'ID')),
         status: member('Only these'),
+        sort: member('By created_at or external_template_id; highest first with -, as in --sort=-created_at', 'COLUMN'),
       },
       examples: ['voucherctl platform templates list --status active'],
       view: { members: ['id', 'name', 'applicationName', 'status', 'issuedCount', 'issueLimit'] },

@@ -37,6 +37,10 @@ export const platformVouchers: Group = {
         'external-id': at('external_issue_id', member('Only those with this external issue id', 'ID')),
         status: member('Only these'),
         since,
+        sort: member(
+          'By issued_at, recipient_user_id or external_issue_id; highest first with -, as in --sort=-issued_at',
+          'COLUMN',
+        ),
         ...pageFlags,
       },
       examples: [

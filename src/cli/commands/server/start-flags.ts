@@ -168,10 +168,16 @@ export function startCommandOf(flags: StartFlags, dir: string, { cwd }: Pick<Hos
       'new-store': false,
       seed: seed === '-' ? undefined : place(seed),
       'key-file': place(keys),
-      'jwks-url': jwks?.replace(/\/\/[^/?#]*@/, '//'),
+      'jwks-url': jwks && withoutPassword(jwks),
     })
     return ['voucherctl', 'server', 'start', ...args].map(shellWord).join(' ')
   }
+}
+
+/** Not with a pattern: `https:user:pass@host` is a URL, too. */
+function withoutPassword(url: string): string {
+  const { href } = Object.assign(new URL(url), { username: '', password: '' })
+  return href
 }
 
 /** Converts parsed flags back to arguments. Rate limits are the only values that are neither text nor number. */

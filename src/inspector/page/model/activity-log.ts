@@ -34,41 +34,33 @@ export const ENTRIES_MAX = 10_000
 export const BODIES_MAX = 32 * 1024 * 1024
 
 export function entryOf(line: Shown): Entry {
+  const { status, voucher_id: voucher, fault, duration_ms: ms } = line.kind === 'request' ? line.request : line.delivery
+  const common = { kind: line.kind, status, voucher, fault, ms, line }
   if (line.kind === 'request') {
     const it = line.request
     return {
+      ...common,
       key: `r ${it.request_id}`,
-      kind: line.kind,
       id: it.request_id,
       at: it.time,
       type: it.endpoint ?? line.exchange?.request.url ?? it.path ?? 'unknown path',
-      status: it.status,
       code: it.code,
       owner: it.application_id,
-      voucher: it.voucher_id,
       replayed: it.replayed,
-      fault: it.fault,
       isOfOperator: it.path?.startsWith('/_platform/') ?? false,
-      ms: it.duration_ms,
-      line,
     }
   }
   const it = line.delivery
   return {
+    ...common,
     key: `d ${it.delivery_id} ${it.attempt} ${it.at}`,
-    kind: line.kind,
     id: it.delivery_id,
     at: it.at,
     type: it.update_type ?? 'unknown type',
-    status: it.status,
     code: it.error?.code ?? it.reason ?? (it.verdict === 'duplicate' ? it.verdict : null),
     owner: it.bot_id,
-    voucher: it.voucher_id,
     replayed: it.replay,
-    fault: it.fault,
     isOfOperator: false,
-    ms: it.duration_ms,
-    line,
   }
 }
 

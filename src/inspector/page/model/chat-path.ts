@@ -21,7 +21,8 @@ interface ChatScope {
 /** Texts of captured messages: decoded once, because the log has up to 10,000 entries. */
 const texts = new WeakMap<Entry['line'], string>()
 
-function textOfLine({ line }: Entry): string {
+/** URL and bodies of a captured message. */
+export function textOfLine({ line }: Entry): string {
   const known = texts.get(line)
   if (known !== undefined) return known
   const { request, response } = line.exchange ?? {}
@@ -54,7 +55,10 @@ export function chatRows(steps: readonly Entry[], stored: readonly Update[]): re
   )
   // An update about a voucher does not name the chat, so that only the log has its delivery.
   const logged = new Map(sendings.map((it) => [it.delivery_id, updateOf(it)]))
-  for (const it of stored) logged.set(it.id, it)
+  // Attempts that are due later would stand above all that happened: the page of a delivery has each, a chat the first.
+  const next = stored.flatMap((it) => it.next_attempt_at ?? []).sort()[0]
+  const shown = stored.findLast((it) => it.next_attempt_at === next)
+  for (const it of stored) logged.set(it.id, it === shown ? it : { ...it, next_attempt_at: null })
   const updates = [...logged.values()]
   const known = updates.map((it) => causeOf(it, calls))
   const exchangesOf = ({ id }: Update) => sendings.filter((it) => it.delivery_id === id) as readonly Sending[]

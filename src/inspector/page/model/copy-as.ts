@@ -7,6 +7,7 @@ import { hideForms, splitAt } from '../../../contract/secrets.js'
 import { readTarget } from '../../../values/path-part.js'
 import { bytesOf, textOf } from './bytes.js'
 import { base64Of } from './edited-bytes.js'
+import { objectIn } from './json-text.js'
 
 // Texts that repeat a call elsewhere. They contain no secret, because the server has replaced secrets with HIDDEN.
 
@@ -85,12 +86,8 @@ function inputOf({ path }: Call, request: Sent, endpoint: Facts): Record<string,
     endpoint?.members.some((it) => it.in === 'query' && it.name === name && it.type === 'integer')
   for (const [name, value] of query) input[name] = isInteger(name) ? Number(value) : value
   if (body === null) return input
-  try {
-    const read: unknown = JSON.parse(textOf(bytesOf(body)) ?? '')
-    return read && typeof read === 'object' && !Array.isArray(read) ? { ...input, ...read } : null
-  } catch {
-    return null
-  }
+  const members = objectIn(textOf(bytesOf(body)) ?? '')
+  return members && { ...input, ...members }
 }
 
 /** Formats JSON for a scenario; doubles a `$` before a brace, which would begin a variable. */

@@ -1,4 +1,5 @@
 import { textOf, withoutSecrets } from './bytes.js'
+import { hexOf } from './format.js'
 
 export type Bytes = Uint8Array<ArrayBuffer>
 export type ByteFormat = 'text' | 'hex'
@@ -8,8 +9,6 @@ export function base64Of(bytes: Uint8Array): string {
   for (const byte of bytes) binary += String.fromCharCode(byte)
   return btoa(binary)
 }
-
-export const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')
 
 /** Decodes hex digits, with optional space between bytes; null for other text. */
 export function fromHex(written: string): Bytes | null {

@@ -11,6 +11,7 @@ import {
 } from '../../../contract/platform/fault-kinds.js'
 import { faultSentence } from '../../../contract/platform/fault-sentence.js'
 import type { UpdateType } from '../../../contract/updates.js'
+import { objectIn } from './json-text.js'
 
 /** Texts of the form's fields by name. */
 export type FaultFields = Readonly<Record<string, string>>
@@ -37,20 +38,14 @@ const fieldsOfSome: readonly (readonly [names: readonly string[], isOf: (kind: F
 export const hasField = (kind: FaultKind, name: string): boolean =>
   fieldsOfSome.every(([names, isOf]) => !names.includes(name) || isOf(kind))
 
-/** A field whose text cannot be used, with the reason as a sentence. */
-export interface RefusedField {
-  readonly field: string
-  readonly reason: string
-}
-
-/** Returns the fault of the form's fields, or the field that cannot be read. The server checks the rest. */
-export function faultOf(fields: FaultFields): NewFault | RefusedField {
+/** Returns the fault of the form's fields, or the field that cannot be read with the reason as a sentence. The server checks the rest. */
+export function faultOf(fields: FaultFields): NewFault | { readonly field: string; readonly reason: string } {
   const kind = kindOf(fields)
   const typed = Object.entries(fields).flatMap(([name, text]) =>
     text.trim() && hasField(kind, name) ? [[name, text.trim()] as const] : [],
   )
   const { endpoint = '', kind: _kind, path, bot, type, body, code, at, share, ...numbers } = Object.fromEntries(typed)
-  const members = body === undefined ? undefined : objectOf(body)
+  const members = body === undefined ? undefined : objectIn(body)
   if (members === null)
     return { field: 'body', reason: 'The body to match is a JSON object, such as {"reference":"till-4"}.' }
   const percent = Number(share ?? 100)
@@ -72,15 +67,6 @@ export function faultOf(fields: FaultFields): NewFault | RefusedField {
     ...(code && { code }),
     ...(at && { at: at as HoldPlace }),
     ...(Object.keys(match).length > 0 && { match }),
-  }
-}
-
-function objectOf(text: string): Record<string, unknown> | null {
-  try {
-    const read: unknown = JSON.parse(text)
-    return read && typeof read === 'object' && !Array.isArray(read) ? (read as Record<string, unknown>) : null
-  } catch {
-    return null
   }
 }
 

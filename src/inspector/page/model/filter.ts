@@ -7,13 +7,7 @@ export const filterNames = ['find', 'type', 'status', 'application', 'voucher'] 
 const kinds: Readonly<Record<string, Entry['kind']>> = { requests: 'request', deliveries: 'delivery' }
 
 /** Values of `status` other than a number or a code. */
-export const statuses = {
-  ok: 'Succeeded',
-  failed: 'Failed',
-  '4xx': '4xx',
-  '5xx': '5xx',
-  none: 'No response',
-}
+export const statuses = { ok: 'Succeeded', failed: 'Failed', '4xx': '4xx', '5xx': '5xx', none: 'No response' }
 
 /** True for a successful entry: a response below 400 without an error code, or a verified delivery. */
 export const isSuccess = ({ status, code }: Entry) =>

@@ -1,5 +1,5 @@
 import type { Entry } from './activity-log.js'
-import { bytesOf, textOf } from './bytes.js'
+import { textOfLine } from './chat-path.js'
 import { filterOf } from './filter.js'
 
 /** Maximum entries of one search. */
@@ -12,12 +12,7 @@ export function findInLog(entries: readonly Entry[], text: string): Entry[] {
   const found: Entry[] = []
   for (const entry of entries.toReversed()) {
     if (found.length === FOUND_MAX) break
-    if (isNamed(entry) || bodiesOf(entry).some((it) => it.includes(wanted))) found.push(entry)
+    if (isNamed(entry) || textOfLine(entry).toLowerCase().includes(wanted)) found.push(entry)
   }
   return found
-}
-
-function bodiesOf({ line: { exchange } }: Entry): string[] {
-  const bodies = [exchange?.request.body, exchange?.response?.body]
-  return bodies.flatMap((it) => (it ? [textOf(bytesOf(it))?.toLowerCase() ?? ''] : []))
 }

@@ -1,11 +1,7 @@
-// Formats instants and numbers for the page. Uses no browser API, so that tests run in Node.
+// Formats instants, numbers and bytes for the page. Uses no browser API, so that tests run in Node.
 
-const units = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-  ['s', 1],
-] as const
+/** Units with their length in seconds. */
+const units = Object.entries({ d: 86_400, h: 3600, min: 60, s: 1 })
 
 /** Formats the distance of an instant from now in its largest unit: `5 s ago`, `in 3 d`. */
 export function relative(at: string, now: number): string {
@@ -35,3 +31,5 @@ export const count = (value: number): string => String(value).replace(/\B(?=(\d{
 /** Formats a number of things, such as `1 voucher`. @param name in the plural */
 export const plural = (value: number, name: string): string =>
   `${count(value)} ${value === 1 ? name.replace(/ies$/, 'y').replace(/s$/, '') : name}`
+
+export const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')

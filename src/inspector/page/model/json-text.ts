@@ -26,3 +26,13 @@ export function indentJson(text: string): string | null {
 export const jsonParts = (text: string): string[] =>
   // An unclosed string reaches to the end of the text: otherwise each quote in the string would be tried as a start.
   text.split(/("(?:[^"\\]|\\[^]?)*(?:":?|$)|[\w.+-]+)/)
+
+/** Reads a JSON object; null for other text. */
+export function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const read: unknown = JSON.parse(text)
+    return read && typeof read === 'object' && !Array.isArray(read) ? (read as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}

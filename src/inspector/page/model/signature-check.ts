@@ -1,5 +1,6 @@
 // Finds in the page, with Web Crypto, which secret made a signature. A pasted secret never leaves the browser.
-import { type Bytes, base64Of, fromHex, hexOf } from './edited-bytes.js'
+import { type Bytes, base64Of, fromHex } from './edited-bytes.js'
+import { hexOf } from './format.js'
 
 /** A signed delivery. Its signatures cover the timestamp, a dot and the body bytes. */
 interface SignedDelivery {

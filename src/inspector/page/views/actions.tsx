@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
-import { Failed } from '../components.js'
+import { Failed, optionsOf } from '../components.js'
 import { makeCall } from '../make-call.js'
 import type { Field } from '../model/call-draft.js'
 import {
@@ -27,7 +27,8 @@ export interface Action {
   readonly asks?: true
   readonly fields?: Readonly<Record<string, Field>>
   calls(values: Values, idempotencyKey: string): readonly PlannedCall[]
-  outcome?(made: readonly unknown[]): ComponentChildren
+  /** @param values with which the calls were made */
+  outcome?(made: readonly unknown[], values: Values): ComponentChildren
   /** What the user can do about a refusal, as a sentence. */
   advise?(code: string | undefined, values: Values): string | false
 }
@@ -86,6 +87,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   const [key, setKey] = useState(() => crypto.randomUUID())
   const [busy, setBusy] = useState(false)
   const [made, setMade] = useState<readonly unknown[]>([])
+  const [sent, setSent] = useState(values)
   const [refusal, setRefusal] = useState('')
   const planned = calls(values, key).map(filled)
   const run = async (event?: Event) => {
@@ -102,6 +104,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
       if (!result.ok) break
       results.push(result.data)
       setMade([...results])
+      setSent(values)
     }
     setBusy(false)
     // A changed call after a refusal needs another key, too.
@@ -118,13 +121,11 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   // Not after the frame: the user may type at once.
   useLayoutEffect(() => {
     if (!opens) return
-    if (isAtOnce(action)) void run()
-    else form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
+    if (isAtOnce(action)) return void run()
+    form.current?.querySelector('button.primary')?.scrollIntoView({ block: 'nearest' })
+    form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus()
   }, [])
-  const change = (name: string) => (event: Event) => {
-    const { value } = event.currentTarget as HTMLInputElement
-    setValues((now) => ({ ...now, [name]: value }))
-  }
+  const change = (name: string, text: string) => setValues((now) => ({ ...now, [name]: text }))
   const button = (
     <button class="primary" aria-busy={busy}>
       {label}
@@ -133,7 +134,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   )
   const results = (
     <div role="status" tabindex={-1} ref={result}>
-      {made.length > 0 && outcome?.(made)}
+      {made.length > 0 && outcome?.(made, sent)}
       {refusal && Failed({ failure: { sentence: refusal } })}
     </div>
   )
@@ -142,12 +143,7 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
       {!compact && results}
       {note && <p>{note}</p>}
       <div class="filters">
-        {Object.entries(fields).map(([name, it]) => (
-          <label>
-            <span>{it.label}</span>
-            {control(it, values[name] ?? '', change(name))}
-          </label>
-        ))}
+        {fieldsOf(fields, (name) => values[name] ?? '', change)}
         {compact && button}
       </div>
       {compact ? results : button}
@@ -157,24 +153,33 @@ export function ActionForm({ action, done, compact, opens }: ActionFormProps) {
   )
 }
 
-export function control(field: Field, value: string, change: (event: Event) => void) {
-  const { options, lines, optional, placeholder, isNumber } = field
-  const common = { value, placeholder, required: !optional }
-  if (options)
-    return (
-      <select value={value} onChange={change}>
-        {options.map(([it, text]) => (
-          <option value={it}>{text}</option>
-        ))}
-      </select>
-    )
-  if (!lines) return <input {...common} {...(isNumber && { type: 'number' })} autocomplete="off" onInput={change} />
+/** Fields with their labels. */
+export const fieldsOf = (
+  fields: Readonly<Record<string, Field>>,
+  textOf: (name: string) => string,
+  change: (name: string, text: string) => void,
+) =>
+  Object.entries(fields).map(([name, it]) => (
+    <label>
+      <span>{it.label}</span>
+      {control(it, textOf(name), (event) => change(name, (event.currentTarget as HTMLInputElement).value))}
+    </label>
+  ))
+
+function control(
+  { options, lines, optional, placeholder, isNumber }: Field,
+  value: string,
+  onInput: (event: Event) => void,
+) {
+  const common = { value, placeholder, required: !optional, onInput }
+  if (options) return <select {...{ value, onInput }}>{optionsOf(options)}</select>
+  if (!lines) return <input {...common} {...(isNumber && { type: 'number' })} autocomplete="off" />
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
     ;(event.currentTarget as HTMLTextAreaElement).form?.requestSubmit()
   }
-  return <textarea {...common} rows={2} onInput={change} onKeyDown={onKeyDown}></textarea>
+  return <textarea {...common} rows={2} onKeyDown={onKeyDown}></textarea>
 }
 
 /** The call that a program would make, before it is made. */

@@ -1,12 +1,10 @@
-import type { OutputOf } from '../../../contract/endpoint.js'
-import type { CapturedExchange, platformActivity } from '../../../contract/platform/activity.js'
+import type { CapturedExchange } from '../../../contract/platform/activity.js'
 import { Copy, copyText } from '../components.js'
 import { makeCall } from '../make-call.js'
 import { type Call, commandOf, curlOf, isWhole, stepOf } from '../model/copy-as.js'
 import { useEndpoints } from '../reference.js'
 import { announce, features } from '../state.js'
-
-type Recorded = OutputOf<typeof platformActivity.recordScenario>
+import type { Recorded } from './log/recording.js'
 
 interface CopyAsProps {
   readonly call: Call

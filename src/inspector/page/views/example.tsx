@@ -1,7 +1,7 @@
+import { useState } from 'preact/hooks'
 import type { Planted } from '../../../contract/platform/acting.js'
 import { shellWord } from '../../../values/shell-word.js'
-import { Copy } from '../components.js'
-import { LinkedId } from '../linked.js'
+import { Copied, Copy } from '../components.js'
 import { linkTo } from '../router.js'
 import { features } from '../state.js'
 import { ActionForm } from './actions.js'
@@ -18,7 +18,7 @@ interface OfferProps extends ExampleProps {
 
 /** Plants the example into an empty server, and shows its ids and, once, its tokens. */
 export function Example({ planted, plant, close }: OfferProps) {
-  if (planted) return <Tokens {...planted} close={close} />
+  if (planted) return <Tokens planted={planted} close={close} />
   return (
     <section class="offer" aria-label="Example">
       <ActionForm
@@ -44,7 +44,13 @@ const Close = ({ close }: ExampleProps) => (
 /** Without it the listener signs with a secret that no app knows. */
 const SECRET = 'export VOUCHERCTL_WEBHOOK_SECRET=a-secret-of-your-own'
 
-function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleProps) {
+/** What a view has shown: it is open in the first one, and one line in others, which have something else to show. */
+let seen: Planted | undefined
+
+function Tokens({ planted, close }: ExampleProps & { readonly planted: Planted }) {
+  const [isOpen] = useState(planted !== seen)
+  seen = planted
+  const [[shop], [bot]] = [planted.applications, planted.bots]
   const variables = {
     VOUCHERCTL_BASE_URL: features.value?.base_url,
     VOUCHERCTL_TOKEN: shop?.tokens[0]?.token,
@@ -54,27 +60,30 @@ function Tokens({ applications: [shop], bots: [bot], close }: Planted & ExampleP
   const listen = `voucherctl webhook listen --bot ${bot?.id} --forward-to http://localhost:3000/hook`
   const line = (text: string) => (
     <li key={text}>
-      <code>{text}</code> <Copy text={text} />
+      <Copied text={text} />
     </li>
   )
   return (
     <section class="panel" aria-label="Example">
-      <p>
-        {shop?.name} is <LinkedId id={shop?.id ?? ''} />, its bot is <LinkedId id={bot?.id ?? ''} />. Copy the tokens
-        now: they are shown only once.
-      </p>
-      <ul class="rows">{lines.map(line)}</ul>
-      <p>
-        Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
-        <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>,{' '}
-        <a href={linkTo(['bots', bot?.id ?? ''])}>set its webhook</a>, or let a terminal forward its updates to your
-        app, which needs the same secret. <a href={linkTo(['reference'])}>API</a> has the calls that it can make.
-      </p>
-      <ul class="rows">{[SECRET, listen].map(line)}</ul>
-      <p class="actions">
-        <Copy label="Copy all exports" text={lines.join('\n')} />
-        <Close close={close} />
-      </p>
+      <details open={isOpen}>
+        <summary>The example: its tokens and what to do next</summary>
+        <p>
+          {shop?.name} is <code>{shop?.id}</code>, its bot is <code>{bot?.id}</code>. Copy the tokens now: they are
+          shown only once.
+        </p>
+        <ul class="rows">{lines.map(line)}</ul>
+        <p>
+          Next: <a href={linkTo(['templates'])}>open its template</a> to issue a voucher,{' '}
+          <a href={linkTo(['chats'], { bot_id: bot?.id ?? '' })}>start a chat with its bot</a>,{' '}
+          <a href={linkTo(['bots', bot?.id ?? ''])}>set its webhook</a>, or let a terminal forward its updates to your
+          app, which needs the same secret. <a href={linkTo(['reference'])}>API</a> has the calls that it can make.
+        </p>
+        <ul class="rows">{[SECRET, listen].map(line)}</ul>
+        <p class="actions">
+          <Copy label="Copy all exports" text={lines.join('\n')} />
+          <Close close={close} />
+        </p>
+      </details>
     </section>
   )
 }

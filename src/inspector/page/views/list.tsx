@@ -22,8 +22,7 @@ export function List<Row extends { readonly id: string }>({ name, query, columns
   const link = (to: number, label: string) => (
     <a href={linkTo([name], { ...Object.fromEntries(query), page: String(to) })}>{label}</a>
   )
-  const asked = new URLSearchParams(query)
-  asked.set('limit', '100')
+  const asked = new URLSearchParams({ ...Object.fromEntries(query), limit: '100' })
   return (
     <Loaded
       path={`/${name}?${asked}`}

@@ -13,48 +13,36 @@ const named = /^(application|bot|template)(_id|Id)$/
 
 interface MembersProps {
   readonly of: object
-  readonly names: readonly string[]
+  /** Members to show; by default every one, so that nobody decides on a value unseen. */
+  readonly names?: readonly string[]
+  /** Members that the view shows elsewhere. */
+  readonly except?: readonly string[]
   /** Members that link to a list, with the filter of it. */
   readonly links?: Readonly<Record<string, readonly [list: string, filter: string]>>
 }
 
-/** Selected members of a record; omits members without a value. */
-export function Members({ of, names, links = {} }: MembersProps) {
+/** Members of a record that have a value. */
+export function Members({ of, names = Object.keys(of), except = [], links = {} }: MembersProps) {
+  const values = of as Readonly<Record<string, unknown>>
   const shown = (name: string): ComponentChildren => {
-    const value = (of as Readonly<Record<string, unknown>>)[name]
-    if (!value) return null
-    const text = String(value)
     const [list, filter = ''] = links[name] ?? []
-    if (named.test(name)) return <Name id={text} />
-    return list ? <a href={linkTo([list], { [filter]: text })}>{text}</a> : timeOr(text)
+    const value = values[name]
+    return list && value ? <a href={linkTo([list], { [filter]: `${value}` })}>{`${value}`}</a> : valueOf(name, value)
   }
-  return <KeyValue items={names.map((name) => [wordsOf(name), shown(name)])} />
-}
-
-interface AllMembersProps {
-  readonly of: object
-  /** Members that the view shows elsewhere. */
-  readonly except?: readonly string[]
-}
-
-/** Every member of a record with a value, so that nobody decides on a value unseen. */
-export function AllMembers({ of, except = [] }: AllMembersProps) {
-  const shown = Object.entries(of).filter(([name]) => !except.includes(name))
-  return <KeyValue items={shown.map(([name, value]) => [wordsOf(name), valueOf(name, value)])} />
+  return <KeyValue items={names.filter((it) => !except.includes(it)).map((name) => [wordsOf(name), shown(name)])} />
 }
 
 function valueOf(name: string, value: unknown): ComponentChildren {
   if (value === null || value === undefined || value === '') return null
   if (name === 'validity') return validityOf(value as Validity)
   if (named.test(name)) return <Name id={String(value)} />
-  if (typeof value === 'number') return count(value)
+  if (typeof value === 'number' && name !== 'update_id') return count(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return value.join(', ') || null
   if (typeof value === 'object') return Object.keys(value).length > 0 ? <code>{JSON.stringify(value)}</code> : null
-  return timeOr(String(value))
+  const text = String(value)
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? <Time at={text} /> : text
 }
-
-const timeOr = (text: string) => (/^\d{4}-\d\d-\d\dT/.test(text) ? <Time at={text} /> : text)
 
 function validityOf(validity: Validity): string {
   if (validity.type === 'fixed') return `from ${dateTime(validity.startsAt)} until ${dateTime(validity.endsAt)}`

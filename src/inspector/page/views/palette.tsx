@@ -10,7 +10,7 @@ import { findInLog } from '../model/find-in-log.js'
 import { dateTime } from '../model/format.js'
 import { startRecording } from '../recording-choice.js'
 import { useEndpoints } from '../reference.js'
-import { linkTo, visit } from '../router.js'
+import { BASE, linkTo, visit } from '../router.js'
 import { features } from '../state.js'
 import { log } from '../stream.js'
 import { entryLink } from '../stream-view.js'
@@ -36,11 +36,6 @@ interface Found {
   readonly note?: string | null
 }
 
-interface PaletteProps {
-  readonly views: readonly NamedView[]
-  readonly close: () => void
-}
-
 const nothing: Found = { text: '', options: [] }
 
 /** Ms after the last key before the server searches. */
@@ -49,14 +44,14 @@ const TYPING_MS = 150
 const ENTRIES_MAX = 30
 
 /** Finds views, actions, records and entries of the log. Its text may be a code, so no address has it. */
-export function Palette({ views, close }: PaletteProps) {
+export function Palette({ views, close }: { readonly views: readonly NamedView[]; readonly close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const list = useRef<HTMLUListElement>(null)
   const [text, setText] = useState('')
   const [found, setFound] = useState(nothing)
   const [chosen, setChosen] = useState(0)
   const search = useRef<Promise<Found>>(Promise.resolve(found))
-  const named = namedBy(text, [...viewOptions(views), ...actionOptions(useEndpoints(), text)])
+  const named = namedBy(text, [...views.map(viewOption), ...actionOptions(useEndpoints(), text)])
   const options = [...named, ...found.options]
   useLayoutEffect(() => dialog.current?.showModal(), [])
   useLayoutEffect(() => list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' }), [chosen])
@@ -126,10 +121,7 @@ function namedBy(text: string, options: readonly Option[]): readonly Option[] {
   )
 }
 
-const viewOptions = (views: readonly NamedView[]) =>
-  views.map(({ path, nav = '' }): Option => {
-    return { kind: 'View', name: nav, open: () => visit(linkTo(path.split('/').filter(Boolean))) }
-  })
+const viewOption = ({ path, nav = '' }: NamedView) => ({ kind: 'View', name: nav, open: () => visit(BASE + path) })
 
 /** Views of the page in which the user does what an endpoint does. */
 const homes: Readonly<Record<string, string>> = {

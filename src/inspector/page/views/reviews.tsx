@@ -3,7 +3,7 @@ import { Heading, Loaded, Time } from '../components.js'
 import { Name } from '../name.js'
 import { linkTo } from '../router.js'
 import { Actions, decisionsOn } from './actions.js'
-import { AllMembers } from './members.js'
+import { Members } from './members.js'
 
 /** Templates and bots that wait for the operator, oldest first, each with its values. */
 export function ReviewsView() {
@@ -48,4 +48,4 @@ function Item({ review: { kind, id, name, application_id, account_id, submitted_
 /** What a decision is about: everything but what comes from the platform. */
 const own = ['id', 'name', 'status', 'applicationName', 'applicationId', 'submittedAt', 'createdAt', 'updatedAt']
 
-const values = (of: object) => <AllMembers of={of} except={own} />
+const values = (of: object) => <Members of={of} except={own} />

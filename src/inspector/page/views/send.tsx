@@ -3,15 +3,16 @@ import { useRef, useState } from 'preact/hooks'
 import type { EndpointId } from '../../../contract/index.js'
 import type { ReferenceEndpoint } from '../../../contract/platform/reference.js'
 import type { Received } from '../api.js'
-import { Failed, Status, useRead } from '../components.js'
+import { type Choices, Failed, Status } from '../components.js'
 import { sendCall } from '../make-call.js'
 import { type Field, memberFields, readInput } from '../model/call-draft.js'
 import { commandOf } from '../model/copy-as.js'
 import { base64Of } from '../model/edited-bytes.js'
 import { commandLineOf, loggedCallOf, type PlannedCall, plannedRequestOf } from '../model/planned-call.js'
+import { useNamed } from '../name.js'
 import { linkTo } from '../router.js'
 import { log } from '../stream.js'
-import { control } from './actions.js'
+import { fieldsOf } from './actions.js'
 import { CopyAs } from './copy-as.js'
 import { Message } from './message.js'
 import { confirm } from './state/confirm.js'
@@ -53,11 +54,10 @@ export function Send({ endpoint, schema }: SendProps) {
   drafts.set(id, texts)
   const textOf = (name: string) => texts[name] ?? String(fields[name]?.value ?? '')
   const input = readInput(endpoint, textOf)
-  const change = (name: string) => (event: Event) => {
-    const { value } = event.currentTarget as HTMLInputElement
+  const change = (name: string, text: string) => {
     // With the key of the last call, another call would be refused; an unchanged one is a replay.
     const isSpent = name !== KEY && sent !== undefined && texts[KEY] === sent.planned.idempotencyKey
-    setTexts({ ...texts, ...(isSpent && { [KEY]: crypto.randomUUID() }), [name]: value })
+    setTexts({ ...texts, ...(isSpent && { [KEY]: crypto.randomUUID() }), [name]: text })
   }
   const run = async (event: Event) => {
     event.preventDefault()
@@ -87,14 +87,7 @@ export function Send({ endpoint, schema }: SendProps) {
     )
   return (
     <form class="panel" aria-label={`Send ${id}`} onSubmit={run} novalidate>
-      <div class="filters">
-        {Object.entries(fields).map(([name, it]) => (
-          <label>
-            <span>{it.label}</span>
-            {control(it, textOf(name), change(name))}
-          </label>
-        ))}
-      </div>
+      <div class="filters">{fieldsOf(fields, textOf, change)}</div>
       <button class="primary" aria-busy={busy}>
         Send
       </button>
@@ -106,33 +99,19 @@ export function Send({ endpoint, schema }: SendProps) {
   )
 }
 
-interface Owned {
-  readonly id: string
-  readonly name: string
-  readonly account_id: string
-}
-
 /** Applications, bots or accounts, as choices. An account needs no record. */
-function useCallers(kind: (typeof kinds)[keyof typeof kinds]): readonly (readonly [id: string, label: string])[] {
-  const [applications, bots] = [useOwned('applications'), useOwned('bots')]
+function useCallers(kind: (typeof kinds)[keyof typeof kinds]): Choices {
+  const applications = useNamed('applications') ?? []
+  const bots = useNamed('bots') ?? []
   const accounts = [...applications, ...bots].map((it) => it.account_id)
   if (kind === 'account') return [...new Set([...accounts, 'acme'])].map((it) => [it, it])
   return (kind === 'bot' ? bots : applications).map(({ id, name }) => [id, `${name} ${id}`])
 }
 
-function useOwned(list: string): readonly Owned[] {
-  const { result } = useRead<{ readonly items: readonly Owned[] }>(`/${list}?limit=100`)
-  return result?.ok ? result.data.items : []
-}
-
 /** Headers that tell something about the call. */
 const telling = /^(idempotent-replayed|ratelimit.*|retry-after|www-authenticate)$/i
 
-interface OutcomeProps extends SendProps {
-  readonly sent: Sent
-}
-
-function Outcome({ endpoint, sent: { planned, status, headers, body }, schema }: OutcomeProps) {
+function Outcome({ endpoint, sent: { planned, status, headers, body }, schema }: SendProps & { readonly sent: Sent }) {
   const id = body?.requestId ?? ''
   const code = body && !body.success ? body.code : null
   const line = log.request(id)?.line

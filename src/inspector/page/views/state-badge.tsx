@@ -1,4 +1,4 @@
-import { Badge, type Tone } from '../components.js'
+import { Badge, type Choices, type Tone } from '../components.js'
 import { wordsOf } from './members.js'
 
 /** Tones of special states of vouchers, deliveries and templates. */
@@ -22,12 +22,5 @@ export function StateBadge({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? 'plain'}>{wordsOf(status)}</Badge>
 }
 
-/** Options of a select field that filters by state. */
-export const stateOptions = (states: readonly string[]) => (
-  <>
-    <option value="">Any</option>
-    {states.map((state) => (
-      <option value={state}>{wordsOf(state)}</option>
-    ))}
-  </>
-)
+/** Choices of a field that filters by state. */
+export const stateChoices = (states: readonly string[]): Choices => states.map((it) => [it, wordsOf(it)])

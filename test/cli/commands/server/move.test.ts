@@ -16,6 +16,7 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { SCHEMA_VERSION } from '../../../../src/store/migrations/index.js'
 import { run } from '../../../../src/store/operation.js'
 import { closeSqliteFile, openSqliteFile } from '../../../../src/store/sqlite/open.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.js'
@@ -237,7 +238,11 @@ describe('server import', () => {
       const target = folderWithKeys(name as string, source)
       const { exit, stdout, stderr } = await inHome(`server import ${how} --data ${target} --json`, { stdin: text })
       expect([exit, stderr]).toEqual([0, ''])
-      expect(JSON.parse(stdout)).toMatchObject({ store: join(target, 'voucherctl.db'), total: 4, schema: 7 })
+      expect(JSON.parse(stdout)).toMatchObject({
+        store: join(target, 'voucherctl.db'),
+        total: 4,
+        schema: SCHEMA_VERSION,
+      })
       const again = await inHome(`server export --data ${target}`)
       expect(rowLinesOf(again.stdout)).toEqual(rowLinesOf(text))
       expect(statSync(join(target, 'voucherctl.db')).mode & 0o777).toBe(0o600)
@@ -256,7 +261,7 @@ describe('server import', () => {
     expect(stdout).toMatch(/^The export of 2\d{3}-.* is complete and can be imported: 4 rows\. Nothing was changed\.\n/)
     expect(stdout).toContain(`target          ${join(target, 'voucherctl.db')}, empty`)
     expect(stdout).toMatch(
-      / schema {10}7; this version has 7\n {2}keys {12}key_\w+, with equal check value\n {2}transport_keys {2}readable\n/,
+      / schema {10}(\d+); this version has \1\n {2}keys {12}key_\w+, with equal check value\n {2}transport_keys {2}readable\n/,
     )
     expect([readdirSync(home).sort(), readdirSync(target)]).toEqual([
       ['backup.ndjson', 'source', 'target'],

@@ -8,7 +8,7 @@ import { linkTo, type ViewProps } from '../../router.js'
 import { Actions, decisionsOn } from '../actions.js'
 import { Axis } from '../axis.js'
 import { List } from '../list.js'
-import { AllMembers } from '../members.js'
+import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
 import { chatColumns } from './chats.js'
 import { Webhook } from './webhook.js'
@@ -26,7 +26,7 @@ export function BotView({ params: { id = '' } }: ViewProps) {
       >
         {bot.name}
       </Heading>
-      <AllMembers of={bot} except={['name', 'delivery_mode', 'webhook_url', 'allowed_updates']} />
+      <Members of={bot} except={['name', 'delivery_mode', 'webhook_url', 'allowed_updates']} />
       {bot.review_status === 'pending' && <Actions of={bot.name} actions={decisionsOn('bot', id)} done={reload} />}
       {bot.review_status === 'approved' && <Webhook bot={bot} done={reload} />}
       <section>

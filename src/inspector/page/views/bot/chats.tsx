@@ -26,9 +26,7 @@ export function ChatsView({ query }: ViewProps) {
   )
 }
 
-function open([chat]: readonly Chat[]): void {
-  if (chat) visit(linkTo(['chats', chat.id]))
-}
+const open = ([chat]: readonly Chat[]) => chat && visit(linkTo(['chats', chat.id]))
 
 const starting = (bots: readonly Bot[], bot: string): Action => ({
   label: 'Start a chat',

@@ -1,9 +1,11 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { updateTypes } from '../../../../contract/page-choices.js'
 import type { ShownBot } from '../../../../contract/platform/platform.js'
 import type { UpdateType } from '../../../../contract/updates.js'
-import { Copy } from '../../components.js'
+import { Copied } from '../../components.js'
+import { hexOf } from '../../model/format.js'
+import { linkTo } from '../../router.js'
 import { type Action, ActionForm, Actions } from '../actions.js'
-import { updateTypes } from '../delivery/deliveries.js'
 import { wordsOf } from '../members.js'
 
 interface WebhookProps {
@@ -18,8 +20,6 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
   const toggle = (type: UpdateType) =>
     setChosen(types.includes(type) ? types.filter((it) => it !== type) : [...types, type])
   const [made] = useState(newSecret)
-  const typed = useRef(made)
-  const [secret, setSecret] = useState('')
   const as = { kind: 'account', id: account_id } as const
   const set: Action = {
     label: 'Set the webhook',
@@ -29,24 +29,18 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
         ? { label: 'New secret', value: made, optional: true, placeholder: 'as it is' }
         : { label: 'Secret', value: made },
     },
-    calls: (values) => {
-      typed.current = values.secret_token ?? ''
-      return [{ endpoint: 'webhook.set', as, input: { botId: id, ...values, allowed_updates: types } }]
-    },
+    calls: (values) => [{ endpoint: 'webhook.set', as, input: { botId: id, ...values, allowed_updates: types } }],
     advise: (code, { url = '' }) => code === 'WEBHOOK_URL_REFUSED' && url.startsWith('http:') && loopbackAdvice(url),
-    outcome: () =>
+    outcome: (_, { secret_token: secret }) =>
       secret ? (
         <>
           The webhook is set. Give its secret to your app now, because it is shown only here:
           <Line text={`export VOUCHERCTL_WEBHOOK_SECRET=${secret}`} />
+          Then <a href={linkTo(['chats'], { bot_id: id })}>start a chat</a>: it makes the first update.
         </>
       ) : (
         'The webhook is set, with the secret that it had.'
       ),
-  }
-  const noteSet = ([it]: readonly unknown[]) => {
-    if (it) setSecret(typed.current)
-    done()
   }
   const remove: Action = {
     label: 'Delete the webhook',
@@ -66,7 +60,7 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
           </label>
         ))}
       </fieldset>
-      <ActionForm compact action={set} done={noteSet} />
+      <ActionForm compact action={set} done={done} />
       {webhook_url && <Actions of="the webhook" done={done} actions={[remove]} />}
       <p>At a terminal, as the account that owns the bot:</p>
       <Line text={`voucherctl login --local --account ${account_id}`} />
@@ -77,14 +71,11 @@ export function Webhook({ bot: { id, account_id, webhook_url, allowed_updates },
 
 const Line = ({ text }: { readonly text: string }) => (
   <p>
-    <code>{text}</code> <Copy text={text} />
+    <Copied text={text} />
   </p>
 )
 
-function newSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(24))
-  return Array.from(bytes, (it) => it.toString(16).padStart(2, '0')).join('')
-}
+const newSecret = () => hexOf(crypto.getRandomValues(new Uint8Array(24)))
 
 const loopbackAdvice = (url: string) =>
   `For a receiver on this machine, start the server with --dev-webhook-loopback ${/:(\d+)/.exec(url)?.[1] ?? 80}, and use http://127.0.0.1.`

@@ -1,52 +1,25 @@
-import type { ComponentChildren } from 'preact'
-import type { Bot } from '../../../../contract/bots.js'
-import type { UpdateType } from '../../../../contract/updates.js'
+import { deliveryStatuses, updateTypes } from '../../../../contract/page-choices.js'
 import type { Delivery } from '../../../../contract/webhook.js'
-import { type Column, Heading, PlantedFault, Status, TextFilter, Time, useRead } from '../../components.js'
-import { Name } from '../../name.js'
-import { linkTo, setFilter, type ViewProps } from '../../router.js'
+import { type Column, Heading, PlantedFault, SelectFilter, Status, TextFilter, Time } from '../../components.js'
+import { Name, useNamed } from '../../name.js'
+import { linkTo, type ViewProps } from '../../router.js'
 import { features } from '../../state.js'
 import { List } from '../list.js'
-import { StateBadge, stateOptions } from '../state-badge.js'
-
-const states: readonly Delivery['status'][] = [
-  'pending',
-  'delivering',
-  'delivered',
-  'failed',
-  'dead_letter',
-  'cancelled',
-]
-
-export const updateTypes: readonly UpdateType[] = [
-  'message',
-  'my_chat_member',
-  'friend_request',
-  'inline_query',
-  'ping',
-  'voucher_issued',
-  'voucher_redeemed',
-  'voucher_reversed',
-]
+import { StateBadge, stateChoices } from '../state-badge.js'
 
 /** Deliveries of all bots, the newest first. A listener knows no bots. */
 export function DeliveriesView({ query }: ViewProps) {
-  const choice = (name: string, label: string, options: ComponentChildren) => (
-    <label>
-      <span>{label}</span>
-      <select value={query.get(name) ?? ''} onChange={(event) => setFilter(name, event.currentTarget.value)}>
-        {options}
-      </select>
-    </label>
-  )
+  const bots = useNamed('bots') ?? []
   return (
     <article>
       <Heading>Deliveries</Heading>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        {choice('type', 'Type', stateOptions(updateTypes))}
-        {features.value?.source === 'server' && choice('bot_id', 'Bot', <BotOptions own={query.get('bot_id')} />)}
+        <SelectFilter name="type" label="Type" choices={stateChoices(updateTypes)} />
+        {features.value?.source === 'server' && (
+          <SelectFilter name="bot_id" label="Bot" choices={bots.map(({ id, name }) => [id, name])} />
+        )}
         <TextFilter name="update_id" label="Update id" />
-        {choice('status', 'State', stateOptions(states))}
+        <SelectFilter name="status" label="State" choices={stateChoices(deliveryStatuses)} />
       </form>
       <List
         name="deliveries"
@@ -59,25 +32,6 @@ export function DeliveriesView({ query }: ViewProps) {
 }
 
 const isKnown = ({ sort }: Column<Delivery>) => sort !== 'bot_id' || features.value?.source === 'server'
-
-type Named = Pick<Bot, 'id' | 'name'>
-
-export function BotOptions({ own }: { readonly own: string | null }) {
-  const { result } = useRead<{ readonly items: readonly Named[] }>('/bots?limit=100', ['reviews'])
-  const bots = result?.ok ? result.data.items : []
-  // A link may name a bot that is not among the newest ones.
-  const all = own && !bots.some(({ id }) => id === own) ? [...bots, { id: own, name: own }] : bots
-  return (
-    <>
-      <option value="">Any</option>
-      {all.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </>
-  )
-}
 
 const columns: readonly Column<Delivery>[] = [
   {
@@ -92,10 +46,7 @@ const columns: readonly Column<Delivery>[] = [
     ),
   },
   { head: 'State', cell: StateBadge },
-  {
-    head: 'Response',
-    cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} />,
-  },
+  { head: 'Response', cell: (it) => it.last_attempt_at && <Status status={it.last_status_code} /> },
   { head: 'Attempts', cell: (it) => it.attempt_count + it.manual_attempt_count, look: 'number' },
   { head: 'Bot', cell: (it) => <Name id={it.bot_id} to={null} />, look: 'wide', sort: 'bot_id' },
   { head: 'Created', cell: (it) => <Time at={it.created_at} />, look: 'wide', sort: 'created_at' },

@@ -1,3 +1,4 @@
+import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DeliveryDetail, DeliveryReplay } from '../../../../contract/platform/deliveries.js'
 import type { Result } from '../../api.js'
@@ -22,28 +23,34 @@ interface ReplayProps {
   readonly reload: () => void
 }
 
-/** Sends the delivery to the app again, with original or edited bytes. The state of the delivery does not change. */
-export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
+/** Retries a delivery that failed; sends it again with original or edited bytes, which does not change its state. */
+export function Replay({ detail: { delivery, account_id, body }, reload }: ReplayProps) {
   const [editing, setEditing] = useState(false)
   const [sending, setSending] = useState(false)
   const [result, setResult] = useState<Result<DeliveryReplay>>()
-  const send = async (signed: boolean, edited?: Bytes) => {
+  const send = async (signed: boolean, edited?: Bytes | null) => {
     setSending(true)
     const bytes = { mode: signed ? 'resigned' : 'as_sent', ...(edited && { body: base64Of(edited) }) }
     setResult(await makeCall({ endpoint: 'platform.replayDelivery', input: { deliveryId: delivery.id, ...bytes } }))
     setSending(false)
     reload()
   }
-  const button = (label: string, signed: boolean) => (
-    <button disabled={sending} onClick={() => send(signed)}>
+  const isFailing = /^(failed|dead_letter)$/.test(delivery.status)
+  const retry = (account: string) => {
+    const input = { botId: delivery.bot_id, deliveryId: delivery.id }
+    void makeCall({ endpoint: 'webhook.retry', as: { kind: 'account', id: account }, input }, 'Retried.')
+  }
+  const button = (label: string, signed: boolean, edited?: Bytes | null) => (
+    <button disabled={sending || edited === null} onClick={() => send(signed, edited)}>
       {label}
     </button>
   )
   return (
     <section>
-      <h2>Replay</h2>
-      <p class="quiet">Sends it to the app once more. The state of the delivery stays.</p>
+      <h2>Send again</h2>
+      <p class="quiet">A retry counts as an attempt. A replay sends it once more, and its state stays.</p>
       <p class="actions">
+        {account_id && isFailing && <button onClick={() => retry(account_id)}>Retry now</button>}
         {button('As sent', false)} {button('Signed again', true)}
         {body && (
           <button aria-expanded={editing} onClick={() => setEditing(!editing)}>
@@ -51,7 +58,7 @@ export function Replay({ detail: { delivery, body }, reload }: ReplayProps) {
           </button>
         )}
       </p>
-      {editing && body && <ByteEditor original={bytesOf(body)} sending={sending} send={send} />}
+      {editing && body && <ByteEditor original={bytesOf(body)} button={button} />}
       <div role="status">{result && (result.ok ? Outcome(result.data) : Failed({ failure: result }))}</div>
     </section>
   )
@@ -69,14 +76,14 @@ const Outcome = ({ status, error, duration_ms, verification, hints }: DeliveryRe
 
 interface ByteEditorProps {
   readonly original: Bytes
-  readonly sending: boolean
-  readonly send: (signed: boolean, bytes: Bytes) => void
+  /** Makes a button that sends bytes, if they are not null. */
+  readonly button: (label: string, signed: boolean, bytes: Bytes | null) => VNode
 }
 
 const focusOn = (field: HTMLElement | null) => field?.focus()
 
 /** Editor for bytes as UTF-8 text, or as hex where a text area would change the bytes. */
-function ByteEditor({ original, sending, send }: ByteEditorProps) {
+function ByteEditor({ original, button }: ByteEditorProps) {
   const [format, setFormat] = useState<ByteFormat>(isEditableText(original) ? 'text' : 'hex')
   const [written, setWritten] = useState(() => writeBytes(original, format))
   const bytes = readBytes(written, format)
@@ -86,11 +93,6 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
     if (bytes) setWritten(writeBytes(bytes, format))
     setFormat(format)
   }
-  const button = (label: string, signed: boolean) => (
-    <button type="button" disabled={sending || !bytes} onClick={() => bytes && send(signed, bytes)}>
-      {label}
-    </button>
-  )
   return (
     <div class="editor">
       <div class="bar">
@@ -125,7 +127,7 @@ function ByteEditor({ original, sending, send }: ByteEditorProps) {
         onInput={(event) => setWritten(event.currentTarget.value)}
       ></textarea>
       <p class="actions">
-        {button('Send signed', true)} {button('Send with the old signature', false)}
+        {button('Send signed', true, bytes)} {button('Send with the old signature', false, bytes)}
       </p>
     </div>
   )

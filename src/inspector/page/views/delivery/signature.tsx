@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { DeliveryDetail } from '../../../../contract/platform/deliveries.js'
-import { Time } from '../../components.js'
+import { KeyValue, Time } from '../../components.js'
 import { bytesOf } from '../../model/bytes.js'
 import { count } from '../../model/format.js'
 import { verdictOf } from '../../model/secret-verdict.js'
@@ -30,24 +30,18 @@ export function Signature({ detail }: { readonly detail: DeliveryDetail }) {
         </li>
       </ol>
       <p>HMAC-SHA256 of these {count(signed_bytes)} bytes, with the secret as key, is</p>
-      <dl>
-        {secrets.map((secret) => (
-          <div>
-            <dt>{secret.which} secret</dt>
-            <dd>
-              <code>{secret.signature}</code>
-              <p class="quiet">
-                {secret.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2
-                {secret.until && (
-                  <>
-                    , until <Time at={secret.until} />
-                  </>
-                )}
-              </p>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <KeyValue
+        items={secrets.map((secret) => [
+          `${secret.which} secret`,
+          <>
+            <code>{secret.signature}</code>
+            <p class="quiet">
+              {secret.sent ? 'in' : 'not in'} the header X-Platform-Signature-V2
+              {secret.until && [', until ', <Time at={secret.until} />]}
+            </p>
+          </>,
+        ])}
+      />
       <Check detail={detail} body={body} signature={signature} />
       <details>
         <summary>Headers and body</summary>

@@ -4,9 +4,9 @@ import type { platformActivity } from '../../../../contract/platform/activity.js
 import type { Result } from '../../api.js'
 import { Copy, Failed } from '../../components.js'
 import { makeCall } from '../../make-call.js'
-import { count } from '../../model/format.js'
+import { count, plural } from '../../model/format.js'
 
-type Recorded = OutputOf<typeof platformActivity.recordScenario>
+export type Recorded = OutputOf<typeof platformActivity.recordScenario>
 
 /** Maximum number of ids of a call; a server keeps its newest 1,000 lines. */
 const IDS_MAX = 2_000
@@ -59,38 +59,33 @@ export function Recording({ chosen, choose, shown, close }: RecordingProps) {
 }
 
 function Outcome({ text, steps, remarks }: Recorded) {
-  const list = remarks.length > 0 && (
-    <ul>
-      {remarks.map((it) => (
-        <li>{it}</li>
-      ))}
-    </ul>
-  )
-  if (text === null)
-    return (
-      <>
-        <p>No step can repeat what was chosen.</p>
-        {list}
-      </>
-    )
   return (
     <>
-      <p class="bar">
-        <span>
-          {count(steps)} {steps === 1 ? 'step' : 'steps'}. On a new server they run with{' '}
-          <code>voucherctl scenario run {FILE}</code>
-        </span>
-        <span class="actions">
-          <Copy text={text} />
-          <a download={FILE} href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text)}`}>
-            Save {FILE}
-          </a>
-        </span>
-      </p>
-      {list}
-      <pre tabindex={0} role="region" aria-label={`Content of ${FILE}`}>
-        {text}
-      </pre>
+      {text === null ? (
+        <p>No step can repeat what was chosen.</p>
+      ) : (
+        <p class="bar">
+          <span>
+            {plural(steps, 'steps')}. On a new server they run with <code>voucherctl scenario run {FILE}</code>
+          </span>
+          <span class="actions">
+            <Copy text={text} />
+            <a download={FILE} href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text)}`}>
+              Save {FILE}
+            </a>
+          </span>
+        </p>
+      )}
+      <ul>
+        {remarks.map((it) => (
+          <li>{it}</li>
+        ))}
+      </ul>
+      {text && (
+        <pre tabindex={0} role="region" aria-label={`Content of ${FILE}`}>
+          {text}
+        </pre>
+      )}
     </>
   )
 }

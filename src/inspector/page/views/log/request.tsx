@@ -1,7 +1,5 @@
-import type { CapturedExchange, RequestLogEntry } from '../../../../contract/platform/activity.js'
 import { Badge, Heading, KeyValue, PlantedFault, Status, Time } from '../../components.js'
 import { Linked } from '../../linked.js'
-import type { Entry } from '../../model/activity-log.js'
 import { duration } from '../../model/format.js'
 import { Name } from '../../name.js'
 import type { ViewProps } from '../../router.js'
@@ -12,24 +10,14 @@ import { Message } from '../message.js'
 export function RequestView({ params: { id = '' } }: ViewProps) {
   logVersion.value
   const entry = log.request(id)
-  if (entry?.line.kind === 'request')
-    return <Request entry={entry} call={entry.line.request} exchange={entry.line.exchange} />
-  return (
-    <section>
-      <Heading>Request</Heading>
-      <p class="empty">{complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
-    </section>
-  )
-}
-
-interface RequestProps {
-  readonly entry: Entry
-  readonly call: RequestLogEntry
-  readonly exchange: CapturedExchange | null
-}
-
-function Request({ entry, call, exchange }: RequestProps) {
-  const { voucher_id: voucher, application_id: application } = call
+  if (entry?.line.kind !== 'request')
+    return (
+      <section>
+        <Heading>Request</Heading>
+        <p class="empty">{complete.value ? `The log has no request ${id} any more.` : 'Loading …'}</p>
+      </section>
+    )
+  const { request: call, exchange } = entry.line
   return (
     <article>
       <Heading
@@ -54,8 +42,8 @@ function Request({ entry, call, exchange }: RequestProps) {
           ],
           ['At', <Time at={call.time} />],
           ['Duration', duration(call.duration_ms)],
-          ['Voucher', voucher],
-          ['Application', application && <Name id={application} />],
+          ['Voucher', call.voucher_id],
+          ['Application', call.application_id && <Name id={call.application_id} />],
           ['Request id', call.request_id],
         ]}
       />
@@ -72,10 +60,7 @@ function Request({ entry, call, exchange }: RequestProps) {
             {exchange.response ? (
               <Message title="Response" message={exchange.response} />
             ) : (
-              <section>
-                <h2>Response</h2>
-                <p class="empty">No response was sent.</p>
-              </section>
+              <p class="empty">No response was sent.</p>
             )}
           </div>
         </>

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Forecast } from '../../../../contract/platform/controls.js'
-import { Copy, Heading, useRead } from '../../components.js'
+import { Copied, Heading, Time, useRead } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { instantIn, refusalOf, sentenceOf, stepOf, steps } from '../../model/clock-steps.js'
 import { dateTime, relative } from '../../model/format.js'
@@ -21,7 +21,7 @@ export function ClockView() {
         <>
           <p>This server has no test clock. Start one that has:</p>
           <p>
-            <code>{START}</code> <Copy text={START} />
+            <Copied text={START} />
           </p>
         </>
       )}
@@ -31,17 +31,11 @@ export function ClockView() {
 
 const instantOf = (ms: number) => new Date(ms).toISOString()
 
-function Now() {
-  const at = instantOf(useServerNow())
-  return (
-    <p>
-      <time datetime={at} title={at}>
-        {dateTime(at)}
-      </time>{' '}
-      on the server
-    </p>
-  )
-}
+const Now = () => (
+  <p>
+    <Time at={instantOf(useServerNow())} /> on the server
+  </p>
+)
 
 function TestClock() {
   const now = serverNow()

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { updateTypes } from '../../../../contract/page-choices.js'
 import { DELIVERIES, faultTable, holdPlaces, type NewFault } from '../../../../contract/platform/fault-kinds.js'
-import type { Reference } from '../../../../contract/platform/reference.js'
-import { useRead } from '../../components.js'
+import { type Choices, optionsOf } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { type FaultFields, faultOf, hasField, kindOf, kindsFor, previewOf } from '../../model/fault-draft.js'
-import { BotOptions, updateTypes } from '../delivery/deliveries.js'
-import { stateOptions } from '../state-badge.js'
+import { useNamed } from '../../name.js'
+import { useEndpoints } from '../../reference.js'
+import { stateChoices } from '../state-badge.js'
 
 /** Fields with numbers; the presets of a kind apply to those that are empty. */
 const numbers = {
@@ -27,8 +28,7 @@ export function FaultForm() {
     times: '1',
     at: 'committed',
   })
-  const { result } = useRead<Reference>('/reference')
-  const groups = result?.ok ? result.data.groups : []
+  const bots = (useNamed('bots') ?? []).map(({ id, name }) => [id, name] as const)
   const kind = kindOf(typed)
   const fault = faultOf(typed)
   const refused = 'field' in fault ? fault : undefined
@@ -62,25 +62,18 @@ export function FaultForm() {
     field(name, numbers[name], <input type="number" min="0" step="1" {...common(name)} />)
   const text = (name: string, label: string, placeholder: string) =>
     field(name, label, <input placeholder={placeholder} spellcheck={false} {...common(name)} />)
-  const choice = (name: string, label: string, options: ComponentChildren) =>
-    field(name, label, <select {...common(name)}>{options}</select>)
-  // Every endpoint but the operator's, which have no faults.
-  const targets = [
-    <option value={DELIVERIES}>Deliveries</option>,
-    ...groups.map(({ name, endpoints }) => (
-      <optgroup label={name} hidden={endpoints[0]?.caller === 'operator'}>
-        {endpoints.map(({ id, caller }) => caller !== 'operator' && <option>{id}</option>)}
-      </optgroup>
-    )),
-  ]
-  const kinds = kindsFor(typed).map((it) => <option value={it}>{faultTable[it][2]}</option>)
-  const places = Object.entries(holdPlaces).map(([place, words]) => <option value={place}>{words}</option>)
+  const choice = (name: string, label: string, choices: Choices) =>
+    field(name, label, <select {...common(name)}>{optionsOf(choices)}</select>)
+  // Calls of the operator have no faults.
+  const endpoints = [...(useEndpoints()?.values() ?? [])].filter(({ caller }) => caller !== 'operator')
+  const targets: Choices = [[DELIVERIES, 'Deliveries'], ...endpoints.map(({ id }) => [id, id] as const)]
+  const kinds = kindsFor(typed).map((it) => [it, faultTable[it][2]] as const)
   return (
     <form class="clock" onSubmit={add}>
       <div class="filters">
         {choice('endpoint', 'Target', targets)}
         {choice('kind', 'What happens', kinds)}
-        {choice('at', 'Where', places)}
+        {choice('at', 'Where', Object.entries(holdPlaces))}
         {field('share', 'Share in %', <input inputmode="decimal" placeholder="100" {...common('share')} />)}
         {number('times')}
         {number('nth')}
@@ -89,8 +82,8 @@ export function FaultForm() {
       <details>
         <summary>More: {hasField(kind, 'path') ? 'delay, path' : 'bot, type'}, body</summary>
         <div class="filters">
-          {choice('bot', 'Only this bot', <BotOptions own={typed.bot || null} />)}
-          {choice('type', 'Only this type', stateOptions(updateTypes))}
+          {choice('bot', 'Only this bot', [['', 'Any'], ...bots])}
+          {choice('type', 'Only this type', [['', 'Any'], ...stateChoices(updateTypes)])}
           {number('hold_ms')}
           {number('delay_ms')}
           {number('seed')}

@@ -1,17 +1,11 @@
 import type { HeldCall } from '../../../../contract/platform/controls.js'
 import { holdPlaces } from '../../../../contract/platform/fault-kinds.js'
-import { NO_RESPONSE } from '../../api.js'
+import { callLater } from '../../attention.js'
 import { Time, useRead } from '../../components.js'
 import type { PlannedCall } from '../../model/planned-call.js'
-import { announce } from '../../state.js'
-import { loadFile } from '../../trust.js'
 
-/** Releases one held call or, without input, all. What makes calls is loaded with the first one: it is large. */
-async function release(input: PlannedCall['input']): Promise<void> {
-  const loaded = await loadFile(() => import('../../make-call.js'))
-  if (loaded) await loaded.makeCall({ endpoint: 'platform.releaseCalls', input }, 'Released.')
-  else announce(NO_RESPONSE)
-}
+/** Releases one held call or, without input, all. */
+const release = (input: PlannedCall['input']) => callLater({ endpoint: 'platform.releaseCalls', input }, 'Released.')
 
 /** The calls that the server holds, each with a button that lets it go on. */
 export function HeldCalls() {

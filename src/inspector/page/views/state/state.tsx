@@ -6,7 +6,7 @@ import { type Column, Heading, Loaded, Table, Time } from '../../components.js'
 import { makeCall } from '../../make-call.js'
 import { count, plural } from '../../model/format.js'
 import { clockSentence, ITEMS_MAX, type Kind, kinds, listOf, madeSince } from '../../model/loss.js'
-import { announce, features, serverNow } from '../../state.js'
+import { announce, features, readClock, serverNow } from '../../state.js'
 import { confirm } from './confirm.js'
 
 /** Snapshots of the state: save one, return to one, or begin again. Each says beforehand what is lost. */
@@ -114,20 +114,24 @@ async function readPage(path: string): Promise<Page> {
 
 /** Counts what is there, and what was made since an instant; without one everything is lost. */
 async function countAll(since?: string) {
-  const pages = await Promise.all(Object.keys(kinds).map((it) => readPage(`/${it}?limit=${ITEMS_MAX}`)))
-  const countBy = (count: (page: Page, kind: Kind) => number): Record<string, number> =>
-    Object.fromEntries((Object.keys(kinds) as Kind[]).map((kind, index) => [kind, count(pages[index] as Page, kind)]))
-  const now = countBy(({ pagination }) => pagination.total)
+  const now: Record<string, number> = {}
+  const made: Record<string, number> = {}
+  for (const kind of Object.keys(kinds) as Kind[]) {
+    const { items, pagination } = await readPage(`/${kind}?limit=${ITEMS_MAX}`)
+    now[kind] = pagination.total
+    made[kind] = madeSince(kind, items, since ?? '')
+  }
   if (since === undefined) return { now, lost: now }
   const { pagination } = await readPage(`/vouchers?limit=1&since=${since}`)
   const totals = await read<Totals>(`/totals?buckets=1&from=${since}`)
   const redemptions = totals.ok ? (totals.data.items[0]?.redeemed ?? 0) : 0
-  const made = countBy(({ items }, kind) => madeSince(kind, items, since))
   return { now, lost: { ...made, vouchers: pagination.total, redemptions } }
 }
 
 /** Replaces the state by a snapshot or the state of the start, after a confirmation that names what is lost. */
 async function replace(what: string, snapshot?: Snapshot): Promise<void> {
+  // A change of the clock may still be on its way, and the server refuses to count from a time that is to come.
+  await readClock()
   // After a reset, times do not tell what was made since the snapshot.
   const isEarlier = snapshot !== undefined && Date.parse(snapshot.clock) > serverNow()
   const { now, lost } = await countAll(isEarlier ? undefined : snapshot?.clock)

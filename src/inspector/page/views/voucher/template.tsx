@@ -3,7 +3,7 @@ import type { Voucher } from '../../../../contract/vouchers.js'
 import { Heading, Loaded } from '../../components.js'
 import { linkTo, type ViewProps } from '../../router.js'
 import { type Action, Actions, decisionsOn, uniqueId } from '../actions.js'
-import { AllMembers } from '../members.js'
+import { Members } from '../members.js'
 import { StateBadge } from '../state-badge.js'
 import { concerns, Quota, Totals } from './templates.js'
 
@@ -27,7 +27,7 @@ function showTemplate(template: ListedTemplate, reload: () => void) {
   return (
     <>
       <Heading more={StateBadge(template)}>{name}</Heading>
-      <AllMembers of={template} except={['name', 'status', 'applicationName']} />
+      <Members of={template} except={['name', 'status', 'applicationName']} />
       <p class="quota">
         {Quota(template)}: <a href={linkTo(['vouchers'], { template_id: id })}>its vouchers</a>
       </p>
@@ -53,14 +53,7 @@ function actionsOn({ id, status, applicationId }: ListedTemplate): readonly Acti
       ? status !== 'active' && `Only an active template is issued; this one is ${status}.`
       : BY_BOT,
     fields: {
-      amount: {
-        label: 'Vouchers',
-        value: '1',
-        options: [
-          ['1', 'One'],
-          ['10', 'Ten'],
-        ],
-      },
+      amount: { label: 'Vouchers', value: '1', options: Object.entries({ 1: 'One', 10: 'Ten' }) },
       recipient: { label: 'Recipient', value: 'user-1' },
       own: { label: 'Own id', value: () => uniqueId('order') },
     },

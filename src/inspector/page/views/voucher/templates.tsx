@@ -33,10 +33,7 @@ export function TemplatesView({ query }: ViewProps) {
 }
 
 const columns: readonly Column<ListedTemplate>[] = [
-  {
-    head: 'Template',
-    cell: (it) => <a href={linkTo(['templates', it.id])}>{it.name}</a>,
-  },
+  { head: 'Template', cell: (it) => <a href={linkTo(['templates', it.id])}>{it.name}</a> },
   { head: 'Application', cell: (it) => it.applicationName, look: 'wide' },
   {
     head: 'State',

@@ -37,12 +37,10 @@ export function actionsOn({ id, applicationId, redemptionId, validUntil }: Vouch
       label: 'Reverse',
       refusal: !redemptionId && 'Nothing can be reversed: the voucher is not redeemed.',
       fields: { reason: { label: 'Reason (optional)', optional: true, placeholder: 'wrong article' } },
-      calls: (values, idempotencyKey) => [
-        {
-          ...{ endpoint: 'vouchers.reverse', idempotencyKey, as },
-          input: { redemptionId: redemptionId ?? '', ...values },
-        },
-      ],
+      calls: (values, idempotencyKey) => {
+        const input = { redemptionId: redemptionId ?? '', ...values }
+        return [{ endpoint: 'vouchers.reverse', input, idempotencyKey, as }]
+      },
       outcome: ([it]: readonly Redemption[]) => done(`Reversed ${it?.id}.`),
     },
     {

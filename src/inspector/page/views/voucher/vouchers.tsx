@@ -1,17 +1,11 @@
-import type { voucherStatuses } from '../../../../contract/platform/voucher-history.js'
+import { voucherStatuses } from '../../../../contract/page-choices.js'
 import type { Voucher } from '../../../../contract/vouchers.js'
-import { type Column, Heading, TextFilter, Time } from '../../components.js'
-import { linkTo, setFilter, type ViewProps } from '../../router.js'
+import { type Column, Heading, SelectFilter, TextFilter, Time } from '../../components.js'
+import { linkTo, type ViewProps } from '../../router.js'
 import { List } from '../list.js'
-import { StateBadge, stateOptions } from '../state-badge.js'
+import { StateBadge, stateChoices } from '../state-badge.js'
 
-const states: readonly (typeof voucherStatuses)[number][] = ['issued', 'redeemed', 'expired']
-
-const filters = {
-  template_id: 'Template',
-  recipient_user_id: 'Recipient',
-  external_issue_id: 'External id',
-}
+const filters = { template_id: 'Template', recipient_user_id: 'Recipient', external_issue_id: 'External id' }
 
 /** Vouchers of all applications, the newest first. */
 export function VouchersView({ query }: ViewProps) {
@@ -22,15 +16,7 @@ export function VouchersView({ query }: ViewProps) {
         {Object.entries(filters).map(([name, label]) => (
           <TextFilter key={name} name={name} label={label} />
         ))}
-        <label>
-          <span>State</span>
-          <select
-            value={query.get('status') ?? ''}
-            onChange={(event) => setFilter('status', event.currentTarget.value)}
-          >
-            {stateOptions(states)}
-          </select>
-        </label>
+        <SelectFilter name="status" label="State" choices={stateChoices(voucherStatuses)} />
       </form>
       <List name="vouchers" query={query} columns={columns} about={({ voucher }) => voucher !== null} />
     </article>
