@@ -15,6 +15,6 @@ export interface PageFeatures {
   readonly started_at: string
   /** Command that starts the same process again, without secrets; null for one inside another program. */
   readonly start_command: string | null
-  /** True if sessions outlive a restart: the tab then goes on when the server is back. */
+  /** True if sessions outlive a restart: the tab then continues when the server is back. */
   readonly keeps_sessions: boolean
 }

@@ -174,7 +174,7 @@ test('keys j and k open the detail of each row beside the list, and a held key r
   expect(page.errors).toEqual([])
 })
 
-test('open line of the stream stays in its place while newer lines arrive, and keys move from it', async () => {
+test('open line of the stream keeps its place while newer lines arrive, and keys move from it', async () => {
   let newest = ''
   for (let order = 0; order < 50; order += 1) {
     const issued = await issueTo('user-of-stream', `stream-${order}`)
