@@ -21,7 +21,7 @@ function reasonOf(): readonly [reason?: string, command?: string | null] {
   if (goneSince.value === null || !features.value) return []
   const { start_command: start, keeps_sessions: continues } = features.value
   const at = dateTime(new Date(goneSince.value - Date.now() + serverNow()).toISOString())
-  const next = continues ? 'this tab then goes on' : 'open its page in a new tab then'
+  const next = continues ? 'this tab then continues' : 'open its page in a new tab then'
   return [`No server responds here since ${at}. Start it again, and ${next}${start ? ':' : '.'}`, start]
 }
 

@@ -189,7 +189,7 @@ test('tab continues when the built server was killed and started again from its 
       const gone = page
         .getByRole('alert')
         .filter({ hasText: /^No server responds here since \d{4}-\d\d-\d\d [\d:]+Z\. / })
-      await gone.filter({ hasText: 'this tab then goes on' }).waitFor()
+      await gone.filter({ hasText: 'this tab then continues' }).waitFor()
       await page.getByRole('button', { name: 'Record a scenario …' }).waitFor()
       const command = String(await gone.getByRole('code').textContent())
       expect(command).toMatch(/^voucherctl server start --port=\d+ --data=\S+ --detach$/)
