@@ -66,7 +66,7 @@ test('delivery shows that the app refused it, and that another secret is the cau
   await page.getByText('401').first().waitFor()
   await page.getByLabel('Secret that the app uses').fill('a-secret-of-the-app')
   await page.getByText('the app uses a different secret').waitFor()
-  // src/inspector/page.png is this picture, with a palette of 256 colours.
+  // src/inspector/page.png is such a picture with more deliveries, in a palette of 40 colours.
   await page.setViewportSize({ width: 1280, height: 760 })
   if (pictures !== undefined) await page.screenshot({ path: join(pictures, 'cause.png') })
   await page.getByLabel('Secret that the app uses').fill(WEBHOOK_SECRET)
