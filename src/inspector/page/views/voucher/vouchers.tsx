@@ -26,7 +26,11 @@ export function VouchersView({ query }: ViewProps) {
 const columns: readonly Column<Voucher>[] = [
   {
     head: 'Voucher',
-    cell: (it) => <a href={linkTo(['vouchers', it.id])}>{it.name}</a>,
+    cell: (it) => (
+      <a href={linkTo(['vouchers', it.id])}>
+        {it.name} <small class="id quiet wide">{it.id}</small>
+      </a>
+    ),
   },
   { head: 'State', cell: StateBadge },
   { head: 'Recipient', cell: (it) => it.recipientUserId, sort: 'recipient_user_id' },
