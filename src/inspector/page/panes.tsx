@@ -13,11 +13,13 @@ export interface KeptPlace {
 /** Maximum places that stay in the page: a step back finds scroll positions, typed text and open parts there. */
 const KEPT_MAX = 8
 
+/** True for a place of the same visit and kind as one of others. */
+export const isAmong = ({ at, isList }: KeptPlace, others: readonly KeptPlace[]): boolean =>
+  others.some((it) => at === it.at && isList === it.isList)
+
 /** Adds the shown places to the kept ones, the latest last. A place that replaced another one of the same visit stays. */
-export function keep(kept: readonly KeptPlace[], shown: readonly KeptPlace[]): readonly KeptPlace[] {
-  const isShown = (it: KeptPlace) => shown.some(({ at, isList }) => at === it.at && isList === it.isList)
-  return [...kept.filter((it) => !isShown(it)), ...shown].slice(-KEPT_MAX)
-}
+export const keep = (kept: readonly KeptPlace[], shown: readonly KeptPlace[]): readonly KeptPlace[] =>
+  [...kept.filter((it) => !isAmong(it, shown)), ...shown].slice(-KEPT_MAX)
 
 interface PaneProps {
   readonly shown: boolean

@@ -60,7 +60,7 @@ function read(by: Move) {
 }
 
 /** Present address of the page with the query of its list; each view and each object has a path. */
-export const place = signal(read('visit'))
+export const place = signal(read('change'))
 
 /** Number of visits before this place, as its entry of the history has it: Escape goes back only within this page. */
 let visits = stored().at

@@ -8,7 +8,7 @@ import { FindField } from './find-field.js'
 import { Keys, useKeys } from './keys.js'
 import { count } from './model/format.js'
 import { matchPath } from './model/match-path.js'
-import { type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
+import { isAmong, type KeptPlace, keep, Pane, useSteadyRow } from './panes.js'
 import { BASE, linkTo, place, type ViewProps } from './router.js'
 import { signal } from './signal.js'
 import { announcement, features } from './state.js'
@@ -100,7 +100,6 @@ export function Shell() {
   const main = useRef<HTMLElement>(null)
   const dialog = useRef<HTMLDialogElement>(null)
   const kept = useRef<readonly KeptPlace[]>([])
-  const first = useRef(true)
   const current: KeptPlace = { at: list?.path === path ? list.at : at, path, isList: list?.path === path }
   const beside = list && !current.isList && viewAt(list.path) ? [{ ...list, isList: true }] : []
   const shown = [...beside, current]
@@ -115,15 +114,13 @@ export function Shell() {
   useLayoutEffect(() => {
     const pane = main.current?.querySelector('.current')
     if (found && !View) return
-    if (!first.current && by !== 'change' && !pane?.contains(document.activeElement))
+    if (by !== 'change' && !pane?.contains(document.activeElement))
       pane?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })
-    first.current = false
   }, [at, path, View])
 
   useSteadyRow(main)
   useKeys(main, dialog)
 
-  const isShown = (it: KeptPlace) => shown.some(({ at, isList }) => at === it.at && isList === it.isList)
   return (
     <>
       <button class="unseen" onClick={() => main.current?.focus()}>
@@ -152,7 +149,7 @@ export function Shell() {
             : kept.current
                 .toSorted((one, other) => one.at - other.at || Number(other.isList) - Number(one.isList))
                 .map((it) => (
-                  <Pane key={`${it.at} ${it.isList} ${it.path}`} shown={isShown(it)} isCurrent={it === current}>
+                  <Pane key={`${it.at} ${it.isList} ${it.path}`} shown={isAmong(it, shown)} isCurrent={it === current}>
                     <Content {...viewAt(it.path)} query={query} list={it === current ? beside[0] : undefined} />
                   </Pane>
                 ))}
