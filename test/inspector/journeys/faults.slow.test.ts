@@ -114,7 +114,7 @@ test('forged delivery of the form is marked wherever it is shown, as the cause o
   expect(page.errors).toEqual([])
 })
 
-test('share that is not a percentage is refused in its field, and a valid one is listed in percent', async () => {
+test('share that is not a percentage is refused in its field; a valid one is listed in percent', async () => {
   const page = await open('/faults')
   const share = page.getByLabel('Share in %')
   const button = page.getByRole('button', { name: 'Switch it on' })
