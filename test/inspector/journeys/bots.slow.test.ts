@@ -123,7 +123,10 @@ test('unknown bot and unknown chat are one sentence below a heading', async () =
   ] as const) {
     const page = await openPage(browser, server, path)
     await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+    // The heading stands there while the record loads, too.
+    await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').locator('p').count()).toBe(1)
+    expect(await page.getByRole('alert').getByRole('button').count()).toBe(0)
     expect(await page.locator('main article section').count()).toBe(0)
     await checkLook(page, `unknown-${heading.toLowerCase()}`)
   }

@@ -81,7 +81,8 @@ export function Palette({ views, close }: { readonly views: readonly NamedView[]
     event.preventDefault()
   }
   return (
-    <dialog class="palette" aria-label="Find" ref={dialog} onClose={close} closedby="any">
+    // A removed dialog tells late that it was closed, when the next one may be open.
+    <dialog class="palette" aria-label="Find" ref={dialog} onClose={() => dialog.current && close()} closedby="any">
       <input
         role="combobox"
         aria-label="Find"
