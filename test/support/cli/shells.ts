@@ -16,6 +16,8 @@ export interface Session {
 function run(program: string, args: readonly string[], { home, env }: Session, input = ''): Promise<string[]> {
   return new Promise((resolve) => {
     const child = execFile(program, args, { cwd: home, env }, (_error, stdout) => resolve(stdout.split('\n')))
+    // A shell that gets its script by an argument may end before it has the input.
+    child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
 }
