@@ -7,7 +7,7 @@ const UNREAD_MAX = 10_000
 const BATCH_MS = 50
 /** Characters to write at a time, so that a slow reader delays further formatting. */
 const CHUNK_LENGTH = 16_384
-/** Ms to format before other work of the process has its turn: one line may take milliseconds. */
+/** Ms to format before other work of the process may run: one line may take milliseconds. */
 const PIECE_MS = 2
 /** Pause for a process that has other work, which it has if its next turn comes later than LATE_MS. */
 const PAUSE_MS = 8
@@ -93,7 +93,7 @@ export class LineStream<T> extends Readable {
     }
     this.#waiting = this.#waiting.slice(this.#next)
     this.#next = 0
-    // Pause even if the reader stops reading now: it may continue before other work has had its turn.
+    // Pause even if the reader stops reading now: it may continue before other work has run.
     if (this.#waiting.length > 0) this.#pause()
     else if (this.#ends && this.#wanted) this.push(null)
   }

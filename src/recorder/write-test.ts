@@ -2,7 +2,7 @@ import { endpointOf } from '../contract/index.js'
 import type { DraftStep } from './convert.js'
 import type { ScenarioDraft } from './draft.js'
 import { type InPieces, isMembers, type Members, type RecordedEvent } from './events.js'
-import { commentOf, type WrittenSteps, writtenSteps } from './write.js'
+import { commentOf, indented, type WrittenSteps, writtenSteps } from './write.js'
 
 /** Variables of a scenario file that a test has as literals: its server is new, and nothing listens at the address. */
 const builtIn: Readonly<Record<string, string>> = {
@@ -48,8 +48,6 @@ test(${sourceOf(title)}, async (t) => {
   const values = {}
   let result
 `
-
-const indented = (text: string) => text.replace(/(^|\n)(?=[^\n])/g, '$1  ')
 
 function stepText(step: DraftStep): string {
   const lines =

@@ -59,8 +59,7 @@ export async function scenarioText(
     server: { own: true, ...(autoApprove ? { auto_approve: true } : {}) },
     ...(respond === undefined ? {} : { webhook: { respond } }),
   }
-  // Not the flag m: its ^ also matches after characters that end no line in YAML.
-  const textOf = (it: DraftStep) => stepText(it, yaml).replace(/(^|\n)(?=[^\n])/g, '$1  ')
+  const textOf = (it: DraftStep) => indented(stepText(it, yaml))
   const { parts, ending, ...written } = await writtenSteps(draft, textOf, inPieces)
   const end = ending.length === 0 ? [] : [`\n${commentOf(ending)}`]
   return { ...written, parts: [`${FIRST_LINE}${yaml.stringify(head, format)}steps:\n`, ...parts, ...end] }
@@ -81,6 +80,9 @@ function stepText(step: DraftStep, yaml: Yaml): string {
   })
   return commentOf(step.comments) + document.toString(format)
 }
+
+/** Indents lines. Not with the flag m: its ^ also matches after characters that end no line in YAML. */
+export const indented = (text: string) => text.replace(/(^|\n)(?=[^\n])/g, '$1  ')
 
 /** Comments cannot contain line breaks, with which a text of a program could add steps. */
 export const commentOf = (lines: readonly string[], mark = '#') =>

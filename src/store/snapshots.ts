@@ -19,6 +19,8 @@ export interface StoredSnapshot {
 export const STATE_REPLACED = 'state replaced'
 /** Subject of the notice before it if a snapshot replaced the state. A process of an earlier version ignores this one. */
 export const STATE_RESTORED = 'state restored'
+/** Notices of a restore, in this order. */
+export const RESTORE_NOTICES = [STATE_RESTORED, STATE_REPLACED]
 
 /** Thrown for a damaged snapshot file, which must be deleted. The state of the store is not affected. */
 export class SnapshotsDamaged extends Error {

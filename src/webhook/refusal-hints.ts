@@ -1,6 +1,6 @@
 import type { DeliveryHint, DeliveryVerification } from '../contract/platform/deliveries.js'
 import { rightRefusal } from './explain.js'
-import { DEFAULT_TOLERANCE_SECONDS, valuesByName, type WebhookHeaders } from './signature.js'
+import { DEFAULT_TOLERANCE_SECONDS, valuesByName, type WebhookHeaders, webhookHeaders } from './signature.js'
 
 /** A request that the application may have refused. */
 interface SentRequest {
@@ -81,7 +81,7 @@ export function hintsOf(
     `The webhook was set again at ${formatInstant(set_at)}, after this attempt; its secret or URL may have been another one.`,
   )
   hint(
-    headers.get('x-platform-signature-v2')?.some((it) => it.includes(',')) === true,
+    headers.get(webhookHeaders.signature.toLowerCase())?.some((it) => it.includes(',')) === true,
     'two_signatures',
     `The signature header has two signatures, of the new and of the previous secret${until === null ? '' : `, until ${formatInstant(until)}`}. The application must accept either of them and not compare the whole header.`,
   )

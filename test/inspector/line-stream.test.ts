@@ -36,15 +36,22 @@ it('line stream closes when 10,000 items are unread', () => {
   expect(stream.destroyed).toBe(true)
 })
 
-it('line stream yields to other work after 2 ms of formatting', async () => {
-  let now = 0
+/** A format that takes 1 ms for each item, and its clock. */
+function slowFormat() {
+  let ms = 0
   const formatted: number[] = []
+  const pass = () => void (ms += 1)
   const format = (it: number) => {
-    now += 1
+    pass()
     formatted.push(it)
     return 'x'
   }
-  const stream = new LineStream([1, 2, 3, 4, 5], false, format, () => now)
+  return { formatted, format, now: () => ms, pass }
+}
+
+it('line stream yields to other work after 2 ms of formatting', async () => {
+  const { formatted, format, now } = slowFormat()
+  const stream = new LineStream([1, 2, 3, 4, 5], false, format, now)
   stream.resume()
   const seen = new Set<number>()
   while (!stream.closed) {
@@ -55,14 +62,8 @@ it('line stream yields to other work after 2 ms of formatting', async () => {
 })
 
 it('line stream pauses only while other work makes the turn of the process late', async () => {
-  let now = 0
-  const formatted: number[] = []
-  const format = (it: number) => {
-    now += 1
-    formatted.push(it)
-    return 'x'
-  }
-  const stream = new LineStream([1, 2, 3, 4, 5, 6], false, format, () => now)
+  const { formatted, format, now, pass } = slowFormat()
+  const stream = new LineStream([1, 2, 3, 4, 5, 6], false, format, now)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   stream.resume()
@@ -70,7 +71,7 @@ it('line stream pauses only while other work makes the turn of the process late'
   await Promise.resolve()
   await new Promise<void>((resolve) => process.nextTick(resolve))
   expect(formatted.length).toBe(2)
-  now += 1
+  pass()
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
   expect(formatted.length).toBe(2)
   await vi.advanceTimersByTimeAsync(8)

@@ -65,7 +65,7 @@ it.skipIf(onPostgres)('overview reads attempts, counts, reviews and leases by an
   expect(plan).toContain('SEARCH a USING INDEX delivery_attempts_by_bot (bot_id=? AND started_at>? AND started_at<?)')
   expect(plan).toContain('SEARCH bot_counts USING PRIMARY KEY (bot_id=? AND kind=? AND block>?)')
   expect(plan).toContain('SEARCH webhooks USING INDEX webhooks_leased (lease_until>?)')
-  // The others are subqueries (`b`, `c`, `read`), one row of each webhook, and indexes of what waits for review.
+  // The others are subqueries (`b`, `c`, `read`), one row of each webhook, and indexes of waiting reviews.
   const scans = plan.filter(
     (it) =>
       it.startsWith('SCAN ') && !/^SCAN (?:b|c|read|(?:webhooks|templates|bots) USING COVERING INDEX .*)$/.test(it),

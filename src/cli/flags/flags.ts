@@ -234,6 +234,13 @@ export function withLetter<T>(letter: string, flag: Flag<T>): Flag<T> {
   return { ...flag, letter }
 }
 
+/** Converts values of flags back to arguments. */
+export const toArguments = (values: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return []
+    return value === true ? [`--${name}`] : [value].flat().map((it) => `--${name}=${it}`)
+  })
+
 /** Values of each flag as typed, in their order; a flag without a value has an empty text. */
 export type FlagTexts = ReadonlyMap<string, readonly string[]>
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { ActivityLine } from '../../contract/platform/activity.js'
 import type { Overview } from '../../contract/platform/overview.js'
 import { NO_RESPONSE, read } from './api.js'
-import { entryOf } from './model/activity-log.js'
+import type { Entry } from './model/activity-log.js'
 import { isSuccess } from './model/filter.js'
 import { plural, relative } from './model/format.js'
 import type { PlannedCall } from './model/planned-call.js'
@@ -44,13 +44,9 @@ async function readNow(): Promise<void> {
 }
 
 /** Reads the overview after a line of the stream that may change it: no successful call of a program does. */
-export function noteLine(line: ActivityLine): void {
-  if (line.kind === 'state' || line.kind === 'live') readOverview()
-  else if (line.kind === 'delivery') readOverview(FAILURES_MS)
-  else if (line.kind === 'request') {
-    const entry = entryOf(line)
-    if (entry.isOfOperator || !isSuccess(entry)) readOverview(FAILURES_MS)
-  }
+export function noteLine({ kind }: ActivityLine, entry: Entry | undefined): void {
+  if (kind === 'state' || kind === 'live') readOverview()
+  else if (entry && (kind === 'delivery' || entry.isOfOperator || !isSuccess(entry))) readOverview(FAILURES_MS)
 }
 
 /** Makes a call from the first view. What makes calls is loaded with the first one: it is large. */

@@ -6,7 +6,7 @@ import { Linked } from './linked.js'
 import type { Entry } from './model/activity-log.js'
 import { dateTime, relative } from './model/format.js'
 import { currentIf, place, setFilter } from './router.js'
-import { announce, changed, useServerNow } from './state.js'
+import { announce, changed, stateNumber, useServerNow } from './state.js'
 import { log } from './stream.js'
 import { proofs } from './trust.js'
 
@@ -258,14 +258,11 @@ export function Failed({ failure, retry }: { readonly failure: Failure; readonly
   )
 }
 
-/** Changes after which every view reads its data again. */
-const replacing: readonly StateChange[] = ['reset', 'restore', 'seed']
-
 /** Reads an endpoint at first display, when the path changes, and after each change of `on` or of the whole state. */
 export function useRead<Data>(path: string, on: readonly StateChange[] = []) {
   const [state, setState] = useState<{ readonly path: string; readonly result: Result<Data> }>()
   const [round, setRound] = useState(0)
-  const again = [...replacing, ...on].map((what) => changed.value[what]).join()
+  const again = [stateNumber(), ...on.map((what) => changed.value[what])].join()
   useEffect(() => {
     let current = true
     void read<Data>(path).then((result) => current && setState({ path, result }))

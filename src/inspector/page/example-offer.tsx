@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { Planted } from '../../contract/platform/acting.js'
 import { useNamed } from './name.js'
 import { signal } from './signal.js'
-import { changed } from './state.js'
+import { stateNumber } from './state.js'
 import { loadFile } from './trust.js'
 import type { Example } from './views/example.js'
 
@@ -14,9 +14,6 @@ const planted = signal<Planted | null>(null)
 
 /** Number of the state in which the user closed the offer. */
 let closed: number | undefined
-
-/** Counts the states that this tab has seen: another one is decided upon anew. */
-const stateNumber = () => (['reset', 'restore', 'seed'] as const).reduce((sum, it) => sum + (changed.value[it] ?? 0), 0)
 
 function plant(it: Planted): void {
   planted.value = it

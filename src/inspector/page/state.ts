@@ -33,6 +33,10 @@ export function noteChange(what: StateChange): void {
   changed.value = { ...changed.value, [what]: (changed.value[what] ?? 0) + 1 }
 }
 
+/** Number of times that the whole state became another one: then every view reads its data again. */
+export const stateNumber = (): number =>
+  (['reset', 'restore', 'seed'] as const).reduce((sum, it) => sum + (changed.value[it] ?? 0), 0)
+
 /** Ms by which the server's clock, which a test may move, is ahead of the browser's clock. */
 const offset = signal(0)
 /** Components that show time: each second renders these, and not the page, whose fields a user may be filling in. */

@@ -55,8 +55,7 @@ async function readActivity(onOpen: () => void): Promise<void> {
 }
 
 function receive(line: ActivityLine): void {
-  log.add(line)
-  noteLine(line)
+  noteLine(line, log.add(line))
   if (line.kind === 'live') {
     complete.value = true
     refreshNames()

@@ -1,13 +1,6 @@
 import type { Client } from 'pg'
 import { all, one, run } from '../operation.js'
-import {
-  clearState,
-  releaseLeases,
-  STATE_REPLACED,
-  STATE_RESTORED,
-  type StoredSnapshot,
-  type StoreSnapshots,
-} from '../snapshots.js'
+import { clearState, RESTORE_NOTICES, releaseLeases, type StoredSnapshot, type StoreSnapshots } from '../snapshots.js'
 import { type Store, StoreUnavailable } from '../store.js'
 import { stateTables, transientTables } from '../tables.js'
 import { DatabaseFailure, unavailable } from './errors.js'
@@ -38,9 +31,6 @@ interface Connected {
   /** Notifies the listeners of this process. */
   notifyListeners(subject: string): void
 }
-
-/** Notices of a restore, in this order. */
-const NOTICES = [STATE_RESTORED, STATE_REPLACED]
 
 /** Sessions, replay marks and polls end with their state. */
 const replacedTables = [...stateTables, ...transientTables]
@@ -73,12 +63,14 @@ export class PostgresSnapshots implements StoreSnapshots {
       if (found === undefined) return 'missing'
       if (found.schema !== migrations.length || found.schema !== (await schemaOf(client))) return 'outdated'
       await restore(client, found)
-      for (const it of NOTICES) await client.query(`select pg_notify(${CHANNEL}, $1)`, [payloadOf(it)])
+      for (const it of RESTORE_NOTICES) await client.query(`select pg_notify(${CHANNEL}, $1)`, [payloadOf(it)])
       isReplaced = true
       return recordOf(found)
     }
     // Notify even if the result of the commit is unknown: the state may have been replaced.
-    return this.#alone(RESTORE_MS_MAX, 'begin', replace).finally(() => isReplaced && NOTICES.forEach(notifyListeners))
+    return this.#alone(RESTORE_MS_MAX, 'begin', replace).finally(
+      () => isReplaced && RESTORE_NOTICES.forEach(notifyListeners),
+    )
   }
 
   list(): Promise<StoredSnapshot[]> {

@@ -1,5 +1,5 @@
 import type { Op, Pending, Step } from '../operation.js'
-import { clearState, STATE_REPLACED, STATE_RESTORED, type StoreSnapshots } from '../snapshots.js'
+import { clearState, RESTORE_NOTICES, type StoreSnapshots } from '../snapshots.js'
 import { type Store, type StoreMetrics, StoreUnavailable } from '../store.js'
 import { stateTables } from '../tables.js'
 import {
@@ -254,7 +254,7 @@ class SqliteStore implements Store {
 
   async #restore(name: string): ReturnType<StoreSnapshots['restore']> {
     const restored = await this.#copies.restore(name)
-    if (typeof restored === 'object') for (const it of [STATE_RESTORED, STATE_REPLACED]) this.#notify(it)
+    if (typeof restored === 'object') for (const it of RESTORE_NOTICES) this.#notify(it)
     return restored
   }
 

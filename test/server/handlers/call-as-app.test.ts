@@ -4,7 +4,7 @@ import { contract } from '../../../src/contract/index.js'
 import type { MadeCall } from '../../../src/contract/platform/acting.js'
 import type { ActivityLine, RequestLogEntry } from '../../../src/contract/platform/activity.js'
 import { createLimits } from '../../../src/server/limits.js'
-import { sharedApp, testApp } from '../../support/server/app.js'
+import { linesOf, sharedApp, testApp } from '../../support/server/app.js'
 import { callerOf } from '../../support/server/client.js'
 import { liveServer } from '../../support/server/server.js'
 import { codeOf, newTenant, serial, type Tenant, templateBody } from '../../support/server/tenant.js'
@@ -28,13 +28,6 @@ const issueInput = () => ({
   external_issue_id: `issue-${serial()}`,
   recipient_user_id: 'user-1',
 })
-
-/** Reads an NDJSON stream of the operator API. */
-const linesOf = async <Line>(path: string): Promise<Line[]> => {
-  const headers = { authorization: `Bearer ${server.operatorKey}` }
-  const { text } = await server.send({ method: 'GET', path, headers })
-  return text.split('\n').flatMap((it) => (it === '' ? [] : [JSON.parse(it) as Line]))
-}
 
 describe('calls as an application', () => {
   it('operator makes every runtime call of an application token', async () => {
@@ -88,7 +81,7 @@ describe('calls as an application', () => {
     await make({ endpoint: 'vouchers.verify', input: {}, voucher_id: voucherId })
     await make({ endpoint: 'vouchers.redeem', input: {}, voucher_id: voucherId })
     await tenant.issue(templateId)
-    const log = (await linesOf<RequestLogEntry>(platform.requests.path)).slice(-7)
+    const log = (await linesOf<RequestLogEntry>(server, platform.requests.path)).slice(-7)
     expect(log.map((it) => [it.endpoint, it.by_operator])).toEqual([
       ['vouchers.issue', true],
       ['platform.callAsApp', undefined],
@@ -99,7 +92,7 @@ describe('calls as an application', () => {
       ['vouchers.issue', undefined],
     ])
     expect(log[0]).toMatchObject({ application_id: tenant.appId, voucher_id: voucherId, status: 201 })
-    const shown = (await linesOf<ActivityLine>(platform.activity.path)).flatMap((it) =>
+    const shown = (await linesOf<ActivityLine>(server, platform.activity.path)).flatMap((it) =>
       it.kind === 'request' ? [it.request] : [],
     )
     expect(shown.slice(-4).map((it) => [it.endpoint, it.by_operator])).toEqual([
@@ -306,7 +299,7 @@ describe('credentials for the operator', () => {
       endpoint: 'platform.showCredentials',
       request_id: shown.headers['x-request-id'],
     })
-    const last = (await linesOf<ActivityLine>(platform.activity.path)).at(-1)
+    const last = (await linesOf<ActivityLine>(server, platform.activity.path)).at(-1)
     expect(last).toMatchObject({ request: { endpoint: 'platform.showCredentials', voucher_id: voucher.id } })
     const text = JSON.stringify([last, history.data])
     for (const { value } of voucher.credentials) expect(text).not.toContain(value)

@@ -3,7 +3,7 @@ import { type BotScope, botScopes, type InputOf } from '../../../src/contract/en
 import { contract, endpoints } from '../../../src/contract/index.js'
 import type { MadeCall } from '../../../src/contract/platform/acting.js'
 import type { ActivityLine, RequestLogEntry } from '../../../src/contract/platform/activity.js'
-import { sharedApp, testApp } from '../../support/server/app.js'
+import { linesOf, sharedApp, testApp } from '../../support/server/app.js'
 import { newChat, say } from '../../support/server/chats.js'
 import { callerOf } from '../../support/server/client.js'
 import { botBody, newTenant, serial, type Tenant, type TestBot } from '../../support/server/tenant.js'
@@ -28,13 +28,6 @@ const sendAsAccount = (given: AccountInput, accountId = tenant.accountId) =>
   tenant.operator(platform.callAsAccount, { accountId, ...given })
 const asAccount = async (given: AccountInput, accountId?: string) => (await sendAsAccount(given, accountId)).data
 const dataOf = ({ body }: MadeCall) => body?.data as Record<string, unknown>
-
-/** Reads an NDJSON stream of the operator API. */
-const linesOf = async <Line>(path: string): Promise<Line[]> => {
-  const headers = { authorization: `Bearer ${server.operatorKey}` }
-  const { text } = await server.send({ method: 'GET', path, headers })
-  return text.split('\n').flatMap((it) => (it === '' ? [] : [JSON.parse(it) as Line]))
-}
 
 describe('calls as a bot', () => {
   it('operator sets and reads the webhook of a bot, and sees neither its path nor its secret', async () => {
@@ -127,12 +120,12 @@ describe('calls as a bot', () => {
 
   it('log and activity mark the call with bot and by_operator', async () => {
     await asBot({ endpoint: 'webhook.info', input: {} })
-    const last = (await linesOf<RequestLogEntry>(platform.requests.path)).slice(-2)
+    const last = (await linesOf<RequestLogEntry>(server, platform.requests.path)).slice(-2)
     expect(last).toMatchObject([
       { endpoint: 'webhook.info', bot_id: bot.id, by_operator: true },
       { endpoint: 'platform.callAsBot' },
     ])
-    const shown = (await linesOf<ActivityLine>(platform.activity.path)).at(-1)
+    const shown = (await linesOf<ActivityLine>(server, platform.activity.path)).at(-1)
     expect(shown).toMatchObject({ request: { endpoint: 'webhook.info', bot_id: bot.id, by_operator: true } })
   })
 
@@ -163,7 +156,7 @@ describe('calls as an account', () => {
     })
     expect(dataOf(deleted)).toMatchObject({ delivery_mode: 'polling' })
     expect(deleted.request.url).toBe(`/api/v1/bots/my/${bot.id}/webhook?drop_pending_updates=true`)
-    const last = (await linesOf<RequestLogEntry>(platform.requests.path)).at(-2)
+    const last = (await linesOf<RequestLogEntry>(server, platform.requests.path)).at(-2)
     expect(last).toMatchObject({ endpoint: 'webhook.delete', account_id: tenant.accountId, by_operator: true })
   })
 

@@ -170,3 +170,9 @@ export function sharedApp(): TestApp {
   afterAll(() => server.close())
   return server
 }
+
+/** Reads an NDJSON stream of the operator API. */
+export async function linesOf<Line>({ send, operatorKey }: Pick<TestApp, 'send' | 'operatorKey'>, path: string) {
+  const { text } = await send({ method: 'GET', path, headers: { authorization: `Bearer ${operatorKey}` } })
+  return text.split('\n').flatMap((it) => (it === '' ? [] : [JSON.parse(it) as Line]))
+}

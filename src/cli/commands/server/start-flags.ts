@@ -15,6 +15,7 @@ import {
   type ParseResult,
   path,
   text,
+  toArguments,
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
@@ -183,12 +184,7 @@ function withoutPassword(url: string): string {
 /** Converts parsed flags back to arguments. Rate limits are the only values that are neither text nor number. */
 export function argumentsOf(flags: StartFlags): string[] {
   const { 'rate-limit': limits, ...rest } = flags
-  const args = Object.entries(rest).flatMap(([name, value]) => {
-    if (value === undefined || value === false) return []
-    if (value === true) return [`--${name}`]
-    return [value].flat().map((it) => `--${name}=${it}`)
-  })
   const named = typeof limits === 'object' ? Object.entries(limits) : []
   const texts = limits === 'off' ? ['off'] : named.map(([name, it]) => `${name}=${it.calls}/${it.seconds}`)
-  return [...args, ...texts.map((it) => `--rate-limit=${it}`)]
+  return [...toArguments(rest), ...texts.map((it) => `--rate-limit=${it}`)]
 }

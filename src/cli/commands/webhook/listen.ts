@@ -32,6 +32,7 @@ import {
   type ParseResult,
   path,
   text,
+  toArguments,
   toggle,
   type ValuesOf,
 } from '../../flags/flags.js'
@@ -290,12 +291,9 @@ function commandOf({ cwd }: Pick<Host, 'cwd'>, flags: ListenFlags): string {
     route: route.map((it) => `${it.condition}=${shown(it.to)}`),
     respond: respond?.join(','),
     inbox: inbox && place(inbox),
-    insecure: insecure ? '' : undefined,
+    insecure,
   }
-  const args = Object.entries(values).flatMap(([name, value]) =>
-    [value ?? []].flat().map((it) => (it === '' ? `--${name}` : `--${name}=${it}`)),
-  )
-  return ['voucherctl', 'webhook', 'listen', '--open', ...args].map(shellWord).join(' ')
+  return ['voucherctl', 'webhook', 'listen', '--open', ...toArguments(values)].map(shellWord).join(' ')
 }
 
 /** Responds as --respond says, or forwards to the application after --delay. */

@@ -80,10 +80,14 @@ export class ActivityLog {
   /** Index of the oldest entry that may still have bodies. */
   #oldestBody = 0
 
-  add(line: ActivityLine): void {
+  /** Adds a line. Returns the entry of a request or a delivery. */
+  add(line: ActivityLine): Entry | undefined {
     if (line.kind === 'omitted') this.omitted += line.count
-    else if (line.kind === 'request' || line.kind === 'delivery') this.#add(entryOf(line))
     else if (line.kind === 'state' && isReplacement(line.what)) this.clear()
+    if (line.kind !== 'request' && line.kind !== 'delivery') return undefined
+    const entry = entryOf(line)
+    this.#add(entry)
+    return entry
   }
 
   #add(entry: Entry): void {

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { type StartFlags, startCommandOf } from '../../../../src/cli/commands/server/start-flags.js'
 
 const commandOf = (flags: Partial<StartFlags>) =>
-  startCommandOf({ memory: false, watch: false, ...flags } as StartFlags, '/data dir', { cwd: '/work' })('8421')
+  startCommandOf({ memory: false, watch: false, ...flags } as StartFlags, '/data dir', { cwd: '/project' })('8421')
 
 test('command that starts a server again names folder and port, and works from any folder', () => {
   expect(commandOf({ port: 0, 'test-clock': true, seed: 'seed.yaml', 'new-store': true })).toBe(
-    "voucherctl server start --port=8421 --test-clock --seed=/work/seed.yaml --detach '--data=/data dir'",
+    "voucherctl server start --port=8421 --test-clock --seed=/project/seed.yaml --detach '--data=/data dir'",
   )
 })
 
