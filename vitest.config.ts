@@ -1,4 +1,7 @@
+import process from 'node:process'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { planting, readDeviations } from './test/evidence/deviations.js'
+import { readRules } from './test/evidence/rules.js'
 
 /** What a SQLite file is, and what is proved on it alone. */
 const onlySqlite = [
@@ -55,6 +58,9 @@ const deviants = 'test/conform/{bots,callers,calls,faults}.slow.test.ts'
 
 type Project = TestProjectInlineConfiguration
 
+/** The change of the source that deviations.slow.test.ts plants in this run. */
+const deviation = readDeviations().find(({ id }) => id === process.env.VOUCHERCTL_DEVIATION)
+
 const sqlite = (name: string, include: string[], exclude: string[], more: Project['test'] = {}): Project => ({
   extends: true,
   test: {
@@ -83,7 +89,10 @@ const postgres = (name: string, include: string[], exclude: string[]): Project =
  * isolated files replace a module.
  */
 export default defineConfig({
+  plugins: deviation === undefined ? [] : [planting(deviation)],
   test: {
+    // A test that proves a rule has its id as a tag.
+    tags: readRules().map(({ id, text }) => ({ name: id, description: text })),
     reporters: ['test/support/reporter.ts'],
     silent: 'passed-only',
     // One more than the processors of a small machine: many files wait more than they work.
@@ -92,7 +101,7 @@ export default defineConfig({
     execArgv: ['--max-semi-space-size=64'],
     isolate: false,
     // Saves a tenth of the time. Modules are cached in node_modules by path and content.
-    experimental: { fsModuleCache: true },
+    experimental: { fsModuleCache: deviation === undefined },
     // Most tests take milliseconds. The limits only end what hangs: a busy machine takes ten times as long.
     testTimeout: 240_000,
     hookTimeout: 240_000,

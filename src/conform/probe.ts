@@ -6,6 +6,8 @@ import type { Basis, Kind } from './result.js'
 export interface Probe {
   /** Anchor of the rule in contract/rules/ and name of the statement, such as `lists/limit-of-101`. */
   readonly id: `${string}/${string}`
+  /** Number of the rule below its heading. */
+  readonly number: number
   /** Behaviour of a platform that follows the rule, as a sentence. */
   readonly title: string
   readonly basis: Basis
@@ -25,10 +27,13 @@ export interface Probe {
 export const ruleOf = ({ id }: Pick<Probe, 'id'>): string => id.slice(0, id.indexOf('/'))
 
 /** Options that the probes of a rule share, such as their needs. */
-type ProbeOptions = Partial<Omit<Probe, 'id' | 'title' | 'run'>>
+type ProbeOptions = Partial<Omit<Probe, 'id' | 'number' | 'title' | 'run'>>
 
-/** Defines a probe by its name, its statement as a sentence, and a function that tests the statement. */
-export type Define = (name: string, title: string, run: Probe['run']) => Probe
+/** Defines a probe by the number of its rule, its name, its statement as a sentence, and a function that tests it. */
+export interface Define {
+  (number: number, name: string, title: string, run: Probe['run']): Probe
+  (name: string, title: string, run: Probe['run']): Probe
+}
 
 /** Defines probes of decisions; `specified` and `partly` those whose statement the interface specifies. */
 export interface DefineProbe extends Define {
@@ -38,23 +43,28 @@ export interface DefineProbe extends Define {
   with(changes: ProbeOptions): DefineProbe
 }
 
-/** Returns a function that defines probes of one rule. @param rule its anchor in contract/rules/ */
-export function probesOf(rule: string, options: ProbeOptions = {}): DefineProbe {
+/** Returns a function that defines probes of the rules below a heading. @param anchor of the heading, in contract/rules/ */
+export function probesOf(anchor: string, options: ProbeOptions = {}): DefineProbe {
   const define =
     (basis?: Basis): Define =>
-    (name, title, run) => ({
-      id: `${rule}/${name}`,
-      title,
-      basis: 'decided',
-      kind: 'protocol',
-      needs: [],
-      ...options,
-      ...(basis && { basis }),
-      run,
-    })
+    // biome-ignore lint/suspicious/noExplicitAny: temporary
+    (...args: any[]) => {
+      const [number, name, title, run] = args.length === 3 ? [1, ...args] : args
+      return {
+        id: `${anchor}/${name}`,
+        number,
+        title,
+        basis: 'decided',
+        kind: 'protocol',
+        needs: [],
+        ...options,
+        ...(basis && { basis }),
+        run,
+      }
+    }
   return Object.assign(define(), {
     specified: define('specified'),
     partly: define('partly_specified'),
-    with: (changes: ProbeOptions) => probesOf(rule, { ...options, ...changes }),
+    with: (changes: ProbeOptions) => probesOf(anchor, { ...options, ...changes }),
   })
 }

@@ -1,34 +1,37 @@
-import { expect, test } from 'vitest'
-import { allProbes } from '../../src/conform/probes/index.js'
-import { startReference, useReference } from '../support/conform/conform.js'
+import { beforeAll, expect, test } from 'vitest'
+import { startReference } from '../support/conform/conform.js'
+import { MAX_WAIT_MS, probesByRule, reviewed } from '../support/conform/probes-by-rule.js'
 
-const MAX_WAIT_MS = 5_000
-/** Probes that wait longer for the platform: a run by hand with --max-wait has them. */
-const patient = new Set<string>(allProbes.filter(({ waitsMs = 0 }) => waitsMs > MAX_WAIT_MS).map(({ id }) => id))
-/** Probes that need a platform which reviews bots later. The reference of this file approves them immediately. */
-const reviewed: readonly string[] = [
-  'applications/link-of-a-pending-bot',
-  'bot-records/patch-before-approval',
-  'bot-states/pending-is-not-active',
-  'bot-states/not-approved',
-]
-/** Hosts that a platform allows whose receiver is on its own machine, like in these tests. */
-const ownMachine: readonly string[] = ['localhost', 'ipv4-loopback', 'ipv6-loopback'].map((it) => `webhook-urls/${it}`)
-/** Probes of a platform whose encrypted transport is off: see encryption.slow.test.ts. */
-const off = ['session-while-off', 'dispatch-while-off'].map((it) => `encrypted-transport/${it}`)
+const byRule = probesByRule()
+const nameOf = (rule: string) => `reference follows ${rule}`
+/** Verdicts, or results that do not hold, by the id of their probe. */
+const results = new Map<string, unknown>()
 
-const reference = useReference({ rateLimit: true })
+async function run(only: readonly string[], autoApprove: boolean): Promise<void> {
+  if (only.length === 0) return
+  const reference = await startReference({ rateLimit: true, autoApprove })
+  const run = await reference.run({ only, maxWaitMs: MAX_WAIT_MS })
+  await reference.close()
+  for (const it of run.results) results.set(it.probe, it.result === 'holds' ? 'holds' : it)
+}
 
-test('the reference follows every rule that a probe observes', async () => {
-  const { results } = await reference.run({ maxWaitMs: MAX_WAIT_MS })
-  const others = results.filter(({ probe, result }) => result !== 'holds' && !patient.has(probe))
-  const absent = [...reviewed, ...ownMachine, ...off]
-  expect(others.filter(({ probe, result }) => result === 'differs' || !absent.includes(probe))).toEqual([])
+beforeAll(async ({}, { tasks }) => {
+  // With --tags-filter or -t only some of the tests run.
+  const wanted = new Set(tasks.flatMap(({ name, mode }) => (mode === 'run' ? [name] : [])))
+  const probes = [...byRule].flatMap(([rule, it]) => (wanted.has(nameOf(rule)) ? it : []))
+  await run(
+    probes.filter((it) => !reviewed.includes(it)),
+    true,
+  )
+  await run(
+    probes.filter((it) => reviewed.includes(it)),
+    false,
+  )
 })
 
-test('reference follows the rules about bots before approval', async () => {
-  const reviewing = await startReference({ autoApprove: false })
-  const { results } = await reviewing.run({ only: reviewed })
-  expect(results.map(({ probe, result }) => [probe, result])).toEqual(reviewed.map((it) => [it, 'holds']))
-  await reviewing.close()
-})
+for (const [rule, probes] of byRule) {
+  test(nameOf(rule), { tags: rule }, () => {
+    const others = probes.filter((it) => results.get(it) !== 'holds')
+    expect(others.map((it) => results.get(it) ?? it)).toEqual([])
+  })
+}

@@ -136,7 +136,7 @@ test('the rules have each anchor once, and mark each rule of at most 60 words', 
   const entries = [...rules.keys()]
     .flatMap((path) => read(`src/contract/${path}`).split('\n'))
     .filter((it) => /^\S/.test(it) && !it.startsWith('#'))
-  expect(entries.filter((it) => !/^- \*(?:specified|decided)\* /.test(it) || wordsOf(it) > 62)).toEqual([])
+  expect(entries.filter((it) => !/^\d+\. \*(?:specified|decided)\* /.test(it) || wordsOf(it) > 62)).toEqual([])
 })
 
 const wordsOf = (text: string) => text.split(/\s+/).filter((it) => it !== '').length
