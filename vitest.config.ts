@@ -92,7 +92,7 @@ export default defineConfig({
   plugins: deviation === undefined ? [] : [planting(deviation)],
   test: {
     // A test that proves a rule has its id as a tag.
-    tags: readRules().map(({ id, text }) => ({ name: id, description: text })),
+    tags: readRules().map(({ id, sentence }) => ({ name: id, description: sentence })),
     reporters: ['test/support/reporter.ts'],
     silent: 'passed-only',
     // One more than the processors of a small machine: many files wait more than they work.

@@ -2,7 +2,7 @@
 
 _voucherctl_commands() {
   case $1 in
-    '') REPLY='quickstart doctor login logout whoami profiles apps tokens templates vouchers bots webhook secure conform prove load server open platform api scenario mcp explain commands completion help' ;;
+    '') REPLY='quickstart doctor login logout whoami profiles apps tokens templates vouchers bots webhook secure conform prove load server open platform api scenario mcp evidence explain commands completion help' ;;
     'profiles'|'profile') REPLY='list use show set remove' ;;
     'apps'|'app') REPLY='list create get update link-bot unlink-bot' ;;
     'tokens'|'token') REPLY='list create revoke' ;;

@@ -1,6 +1,6 @@
 // Builds dist/. This script is plain JavaScript, so that Node runs it without a compiler. --if-changed builds only if a
-// source file or a file of dist/ changed since the last build --bundle skips type declarations, which the tests do not
-// need
+// source file or a file of dist/ changed since the last build; if only tests changed, it writes their evidence again.
+// --bundle skips type declarations, which the tests do not need.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -11,13 +11,20 @@ import { fileURLToPath } from 'node:url'
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const bundleOnly = process.argv.includes('--bundle')
 
-/** Checksums of the sources and of dist/ at the last build, bundled packages, and whether it made types. Not packed. */
+/** Checksums of the sources, of the tests and of dist/ at the last build, bundled packages, and whether it made types. Not packed. */
 const RECORD = join('dist', 'build.json')
 const configs = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.types.json']
 const sources = checksumOf([...configs, ...filesOf('src')])
+const tests = checksumOf(filesOf('test').filter((path) => !path.includes('vectors')))
 const last = intactBuild()
-const isUpToDate = last?.sources === sources && (bundleOnly || last.types)
-if (process.argv.includes('--if-changed') && isUpToDate) process.exit()
+const isUpToDate = process.argv.includes('--if-changed') && last?.sources === sources && (bundleOnly || last.types)
+if (isUpToDate && last.tests === tests) process.exit()
+if (isUpToDate) {
+  const { build } = await import('rolldown')
+  await writeEvidence(build)
+  writeRecord(last)
+  process.exit()
+}
 
 // With --bundle, overwrite dist/ instead of removing it, unless it is damaged: a test run may be reading from it.
 if (!bundleOnly || last === null) fs.rmSync('dist', { recursive: true, force: true })
@@ -40,22 +47,19 @@ const files = [
   ['seed', 'Seed file of voucherctl', 'server/seed/schema.ts', 'seedSchema'],
 ]
 for (const [name, title, path, member] of files) {
-  const options = { platform: 'node', write: false, output: { codeSplitting: false } }
-  const { output } = await build({ input: `src/${path}`, ...options })
-  const { [member]: schema } = await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+  const { [member]: schema } = await load(build, `src/${path}`)
   const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title, ...schema }
   fs.writeFileSync(`dist/schemas/${name}.schema.json`, `${JSON.stringify(whole, withoutOwnKeywords)}\n`)
 }
 // The guide for agents, with the heads that their programs look for.
 const [, title, text] = /^# (.*)\n+([^]*)$/.exec(fs.readFileSync('src/guides/agents.md', 'utf8'))
-// Written so, because the repository has no such document.
-const md = '.md'
 const { name, description } = JSON.parse(fs.readFileSync('package.json', 'utf8'))
 fs.writeFileSync(
-  `dist/SKILL${md}`,
+  'dist/SKILL.md',
   `---\nname: ${name}\ndescription: ${JSON.stringify(text.slice(0, text.indexOf('\n')))}\n---\n\n# ${title}\n\n${text}`,
 )
 fs.writeFileSync('dist/llms.txt', `# ${name}\n\n> ${description}\n\n${text}`)
+await writeEvidence(build)
 if (!bundleOnly) {
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))
   execFileSync(process.execPath, [tsc, '-p', 'tsconfig.types.json'], { stdio: ['ignore', 2, 2] })
@@ -73,7 +77,26 @@ if (!bundleOnly) {
   for (const library of ['client', 'secure', 'testing', 'webhook'])
     fs.writeFileSync(`dist/types/${library}/index.d.mts`, "export * from './index.js'\n")
 }
-fs.writeFileSync(RECORD, JSON.stringify({ sources, types: !bundleOnly, packages, dist: checksumOf(filesOf('dist')) }))
+writeRecord({ types: !bundleOnly, packages })
+
+function writeRecord(record) {
+  fs.writeFileSync(RECORD, JSON.stringify({ ...record, sources, tests, dist: checksumOf(filesOf('dist')) }))
+}
+
+/** Bundles a module of TypeScript and returns its exports. */
+async function load(build, input) {
+  const { output } = await build({ input, platform: 'node', write: false, output: { codeSplitting: false } })
+  return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)
+}
+
+/** Writes what proves each rule as data and as a document. */
+async function writeEvidence(build) {
+  const { documentOf, readEvidence } = await import('../../test/evidence/evidence.js')
+  const { probes } = await load(build, 'test/evidence/probes.ts')
+  const evidence = readEvidence(probes)
+  fs.writeFileSync('dist/evidence.json', JSON.stringify(evidence))
+  fs.writeFileSync('dist/evidence.md', documentOf(evidence))
+}
 
 /** Drops keywords of the contract that JSON Schema lacks; `x-expected` becomes a description. */
 function withoutOwnKeywords(_name, value) {

@@ -127,7 +127,8 @@ export class CommandLine {
   #enterHelp(): void {
     this.asksHelp = true
     this.given.set('help', [''])
-    this.#addNodes(entries)
+    // Help on `evidence` is its document; the flags of the command are in `evidence --help`.
+    this.#addNodes(entries.filter(({ name }) => !(name in topics)))
     for (const name of Object.keys(topics)) this.#addName(name, () => void (this.topic = name))
   }
 

@@ -138,6 +138,11 @@ const sections: Readonly<Record<string, readonly Omit<Entry, 'section'>[]>> = {
       load: once(async () => (await import('./commands/mcp/mcp.js')).mcp(guides)),
     },
     {
+      name: 'evidence',
+      summary: 'What proves each rule, and what nothing proves',
+      load: async () => (await import('./commands/reference/evidence.js')).evidence,
+    },
+    {
       name: 'explain',
       summary: 'What a failure code means, what causes it, what to do',
       load: async () => (await import('./commands/reference/explain.js')).explain,
@@ -181,6 +186,7 @@ export const topics: Readonly<Record<Topic, string>> = {
   'scenario-files': 'Guide: test files for CI',
   'reference-server': 'Guide: seeds, test clock, faults, snapshots, limits',
   running: 'Guide: service, nginx, alerts, backups, PostgreSQL, poolers',
+  evidence: 'What proves each rule, what is unknown or not proven',
   conformance: 'Guide: test whether a platform behaves like the reference',
   'load-tests': 'Guide: latencies under load, assertions for CI',
 }

@@ -2,10 +2,10 @@
 export interface Rule {
   /** Anchor of its heading, and its number below it, such as `lists/2`. */
   readonly id: `${string}/${number}`
-  /** File in src/contract/rules/. */
+  /** Title of its file in src/contract/rules/. */
   readonly chapter: string
   readonly origin: 'specified' | 'decided'
-  readonly text: string
+  readonly sentence: string
 }
 
 export function anchorOf(heading: string): string

@@ -18,12 +18,12 @@ const LINE = /^(?:## (.+)|(\d+)\. \*(specified|decided)\* (.+))$/gm
  */
 export function readRules() {
   return readdirSync(folder).flatMap((file) => {
-    let heading = ''
-    return [...readFileSync(new URL(file, folder), 'utf8').matchAll(LINE)].flatMap(
-      ([, title, number, origin, text = '']) => {
-        if (title !== undefined) heading = title
-        return title === undefined ? [{ id: `${anchorOf(heading)}/${number}`, chapter: file, origin, text }] : []
-      },
-    )
+    const text = readFileSync(new URL(file, folder), 'utf8')
+    const chapter = text.slice(2, text.indexOf('\n'))
+    let anchor = ''
+    return [...text.matchAll(LINE)].flatMap(([, heading, number, origin, sentence]) => {
+      if (heading !== undefined) anchor = anchorOf(heading)
+      return heading === undefined ? [{ id: `${anchor}/${number}`, chapter, origin, sentence }] : []
+    })
   })
 }

@@ -10,6 +10,8 @@ export default class Reporter extends DefaultReporter {
   #tests = 0
   /** Skipped tests by their reason, which names what this machine lacks. */
   #skipped = new Map<string, number>()
+  /** Ids of the rules that failed tests hold. */
+  #rules = new Set<string>()
 
   protected override printTestModule(module: TestModule): void {
     if (module.state() === 'failed') super.printTestModule(module)
@@ -28,6 +30,7 @@ export default class Reporter extends DefaultReporter {
     for (const test of module.children.allTests()) {
       this.#tests += 1
       const result = test.result()
+      if (result.state === 'failed') for (const rule of test.tags) this.#rules.add(rule)
       if (result.state === 'skipped' && result.note !== undefined)
         this.#skipped.set(result.note, (this.#skipped.get(result.note) ?? 0) + 1)
     }
@@ -41,5 +44,6 @@ export default class Reporter extends DefaultReporter {
     for (const [file, seconds] of slowest) this.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`)
     for (const [reason, tests] of this.#skipped) this.log(`Skipped ${tests} tests: ${reason}`)
     super.reportTestSummary(...summary)
+    for (const it of this.#rules) this.log(`Not held: rule ${it}. See \`npx voucherctl evidence ${it}\`.`)
   }
 }

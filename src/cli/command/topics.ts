@@ -80,6 +80,7 @@ const topicTexts = {
   'scenario-files': guide('src/guides/scenario-files.md'),
   'reference-server': guide('src/guides/reference-server.md'),
   running: guide('src/guides/running.md'),
+  evidence: guide('dist/evidence.md'),
   conformance: guide('src/guides/conformance.md'),
   'load-tests': guide('src/guides/load-tests.md'),
 }

@@ -80,6 +80,7 @@ const others: Readonly<Record<string, MatrixRow>> = {
     local: true,
     exits: { ok: 2, bare: 3 },
   },
+  evidence: { args: 'lists/1', local: true },
   explain: { args: 'VOUCHER_EXPIRED', local: true, exits: { bare: 3 } },
   commands: { args: '', local: true },
   'completion bash': { args: '', local: true },

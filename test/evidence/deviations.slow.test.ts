@@ -1,0 +1,34 @@
+import process from 'node:process'
+import { execa } from 'execa'
+import { expect, test } from 'vitest'
+import { isWhole } from '../support/extent.js'
+import { root } from '../support/planting.js'
+import { readDeviations } from './deviations.js'
+import { PROBES, readTagged } from './proofs.js'
+
+/** Deviations that `.ci/run` plants; the long project plants all. */
+const SAMPLE = 20
+
+const all = readDeviations()
+const sample = all.filter(
+  (_it, at) => Math.floor((at * SAMPLE) / all.length) !== Math.floor(((at - 1) * SAMPLE) / all.length),
+)
+
+/** Runs the proofs of a rule on the sources with a deviation; returns the failed tests. */
+async function failedProofs(id: string, rule: string): Promise<string[]> {
+  const files = readTagged().flatMap((it) => (it.rule === rule && it.file.endsWith('.test.ts') ? [it.file] : []))
+  const quick = files.filter((it) => !/\.(?:slow|long)\./.test(it) && !it.startsWith('test/e2e'))
+  const { stdout } = await execa({
+    cwd: root,
+    reject: false,
+    env: { VOUCHERCTL_DEVIATION: id, VOUCHERCTL_TEST_EXTENT: '' },
+  })`${process.execPath} node_modules/vitest/vitest.mjs run --project quick --tags-filter ${rule} --reporter json ${[PROBES, ...quick]}`
+  const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{"numTotal')))
+  return testResults.flatMap((file) =>
+    file.assertionResults.filter((it) => it.status === 'failed').map((it) => it.title),
+  )
+}
+
+test.each(isWhole ? all : sample)('a proof of $rule fails for the deviation $id', async ({ id, rule }) => {
+  expect(await failedProofs(id, rule)).not.toEqual([])
+})
