@@ -18,7 +18,14 @@ async function resultOf(run: Probe['run'], options: Partial<Probe> = {}, status 
   const wire = new Wire({ baseUrl, plain: async () => ({ status, headers: {}, body }), rate: 1000, ...common })
   const offer = { credentials: {}, quota: 0, maxWaitMs: 0, hasSecure: false }
   const resources = new RunResources({ ...offer, run: 'test', secrets, pause: common.pause })
-  const rest = { id: 'lists/one', title: 'One.', basis: 'partly_specified', kind: 'money', group: 'calls' } as const
+  const rest = {
+    id: 'lists/one',
+    number: 1,
+    title: 'One.',
+    basis: 'partly_specified',
+    kind: 'money',
+    group: 'calls',
+  } as const
   const probes = [{ ...rest, needs: [], run, ...options }]
   await runProbes({ baseUrl, probes, resources, wire, readOnly: false, ...common, onResult: (it) => results.push(it) })
   return results[0] && wire.paths.settle(results[0])

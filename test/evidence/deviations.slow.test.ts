@@ -14,6 +14,13 @@ const sample = all.filter(
   (_it, at) => Math.floor((at * SAMPLE) / all.length) !== Math.floor(((at - 1) * SAMPLE) / all.length),
 )
 
+/** Part of the JSON report of vitest. */
+interface Report {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly { readonly status: string; readonly title: string }[]
+  }[]
+}
+
 /** Runs the proofs of a rule on the sources with a deviation; returns the failed tests. */
 async function failedProofs(id: string, rule: string): Promise<string[]> {
   const files = readTagged().flatMap((it) => (it.rule === rule && it.file.endsWith('.test.ts') ? [it.file] : []))
@@ -23,10 +30,9 @@ async function failedProofs(id: string, rule: string): Promise<string[]> {
     reject: false,
     env: { VOUCHERCTL_DEVIATION: id, VOUCHERCTL_TEST_EXTENT: '' },
   })`${process.execPath} node_modules/vitest/vitest.mjs run --project quick --tags-filter ${rule} --reporter json ${[PROBES, ...quick]}`
-  const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{"numTotal')))
-  return testResults.flatMap((file) =>
-    file.assertionResults.filter((it) => it.status === 'failed').map((it) => it.title),
-  )
+  const { testResults }: Report = JSON.parse(stdout.slice(stdout.indexOf('{"numTotal')))
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
+  return tests.flatMap(({ status, title }) => (status === 'failed' ? [title] : []))
 }
 
 test.each(isWhole ? all : sample)('a proof of $rule fails for the deviation $id', async ({ id, rule }) => {

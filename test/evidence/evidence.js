@@ -66,29 +66,30 @@ export function documentOf({ rules, campaigns }) {
     rules: rules.filter((it) => it.evidence === list),
   }))
   const counts = lists.map(({ title, rules }) => `${rules.length} ${title.toLowerCase()}`)
-  const isOf = (/** @type {string} */ origin) => rules.filter((it) => it.origin === origin).length
-  const sum = `Of ${rules.length} rules, ${isOf('specified')} specified and ${isOf('decided')} decided: ${counts.join(', ')}.`
-  const rows = campaigns.map(
-    (it) => `| ${it.name} | ${it.requirement} | ${it.date ?? '-'} | ${it.commit ?? '-'} | ${it.figures ?? '-'} |`,
+  const specified = rules.filter((it) => it.origin === 'specified').length
+  const origins = `${specified} specified by the interface of the platform, ${rules.length - specified} decided`
+  const rows = campaigns.map((it) =>
+    [it.name, it.requirement, it.date, it.commit, it.figures].map((cell) => cell ?? '-'),
   )
-  return (
-    [
-      `${read(INTRODUCTION).trimEnd()}\n\n${sum}`,
-      `## Campaigns\n\n| campaign | requirement | date | commit | figures |\n|---|---|---|---|---|\n${rows.join('\n')}`,
-      ...lists.map(({ title, rules }) => `## ${title}: ${rules.length} rules\n\n${rules.map(textOf).join('\n')}`),
-    ].join('\n\n') + '\n'
-  )
+  const table = [['campaign', 'requirement', 'date', 'commit', 'figures'], Array(5).fill('---'), ...rows]
+  return `${[
+    read(INTRODUCTION)
+      .replace(/(?=^## )/m, `Of ${rules.length} rules (${origins}): ${counts.join(', ')}.\n\n`)
+      .trimEnd(),
+    `## Campaigns\n\n${table.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}`,
+    ...lists.map(({ title, rules }) => `## ${title}: ${rules.length} rules\n\n${rules.map(textOf).join('\n')}`),
+  ].join('\n\n')}\n`
 }
 
 /** A rule with its proofs by file. */
 function textOf({ id, origin, sentence, reason, proofs }) {
   const files = new Map()
-  for (const { file, kind, name } of proofs)
-    files.set(file, [...(files.get(file) ?? []), kind === 'probe' ? `\`${name}\`` : name])
-  const lines = [...files].map(([file, names]) => `  - \`${file}\`: ${names.join('; ')}`)
-  return [
-    `- \`${id}\` *${origin}* ${sentence}`,
-    ...(reason === null ? [] : [`  - Not proven: ${reason}`]),
-    ...lines,
-  ].join('\n')
+  for (const { file, kind, name } of proofs) {
+    const place = kind === 'probe' ? 'probes of `conform`' : `\`${file}\``
+    files.set(place, [...(files.get(place) ?? []), name])
+  }
+  const lines = [...files].map(([place, names]) => `  - ${place}: ${names.join('; ')}`)
+  return [`- \`${id}\` *${origin}* ${sentence}`, ...(reason === null ? [] : [`  - Reason: ${reason}`]), ...lines].join(
+    '\n',
+  )
 }
