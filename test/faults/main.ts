@@ -24,7 +24,7 @@ export async function main(args: string[], root: string): Promise<number> {
     },
   })
   const seed = flags.seed ?? randomBytes(4).toString('hex')
-  const only = flags.only?.split(',')
+  const only = flags.only?.split(',').filter((it) => it !== '')
   const [shard = 0, shards = 0] = flags.shard.split('/').map(Number)
   if (!(Number.isInteger(shards) && shard >= 1 && shard <= shards)) throw new Error('--shard is a part such as 1/2')
   const chosen = campaigns.filter(

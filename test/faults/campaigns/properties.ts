@@ -81,9 +81,7 @@ export const properties: readonly Campaign[] = [
       requirement: 'Random sequences of calls get the responses of a model.',
     },
     ['test/server/model.test.ts'],
-    {
-      VOUCHERCTL_MODEL: '5000x50',
-    },
+    { VOUCHERCTL_MODEL: '5000x50' },
   ),
   longer(
     {
@@ -93,15 +91,13 @@ export const properties: readonly Campaign[] = [
       requirement: 'Responses to 4 concurrent clients are linearizable.',
     },
     ['test/server/linearizable.test.ts'],
-    {
-      VOUCHERCTL_HISTORIES: '2000',
-    },
+    { VOUCHERCTL_HISTORIES: '2000' },
   ),
   longer(
     {
       row: 'R16',
       name: 'the same calls on SQLite and PostgreSQL',
-      tags: ['export-and-import/1', 'idempotency-keys/5', 'lists/3'],
+      tags: ['idempotency-keys/5', 'lists/3'],
       requirement: 'The same calls on SQLite and PostgreSQL get equal responses and exports.',
     },
     ['test/store/postgres/two-engines/two-engines.slow.test.ts'],
