@@ -73,7 +73,7 @@ describe.each(versions)('state of version %s', (version) => {
     expect(items.map((it: { type: string }) => it.type)).toEqual(['ping', 'message'])
   })
 
-  test(`an export of version ${version} is imported by this version`, async () => {
+  test(`an export of version ${version} is imported by this version`, { tags: 'export-and-import/2' }, async () => {
     mkdirSync(path('imported'), { mode: 0o700 })
     copyFileSync(path('data/keys.json'), path('imported/keys.json'))
     expect(await json('server', 'import', 'export.ndjson', '--data', 'imported')).toMatchObject({ total: 11 })

@@ -33,8 +33,8 @@ interface ReplaceOptions {
 }
 
 /**
- * Replaces a file atomically: readers see the old content until all bytes are written. It checks the length of each
- * write, because a full disk can shorten a write without an error (a fault of the package atomically 2.1.1).
+ * Replaces a file atomically: readers see the old content until all bytes are written. A full disk can shorten a write
+ * without an error, so writeFileSync writes the rest (decisions/0005-given-packages.md says which packages do not).
  * @throws errors of the file system and of `refuseForeign`
  */
 export function replaceFile(path: string, content: FileContent, options: ReplaceOptions = {}): void {

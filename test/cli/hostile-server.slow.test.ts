@@ -72,6 +72,7 @@ const hostile: Record<string, [bytes: string | Buffer, more?: string]> = {
 
 test.each(Object.entries(hostile))(
   'a command exits 9 within its time limit if the server sends: %s',
+  { tags: 'success/2' },
   async (_what, [bytes, more]) => {
     for (const command of [read, write]) {
       const { baseUrl } = await serverSending(bytes, more)

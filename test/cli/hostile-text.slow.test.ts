@@ -94,7 +94,7 @@ test.each(['json', 'jsonl', 'yaml'])(
   },
 )
 
-test('csv output keeps control characters in a pipe and removes them on a terminal', async () => {
+test('csv output has control characters in a pipe, not on a terminal', { tags: 'results/1' }, async () => {
   const { baseUrl } = await stub(() =>
     success(pageOf({ a: 'x\ry', b: 'x\r\ny', c: '\u001b[31m', d: '=1+1', e: '-1', f: '\t@' })),
   )

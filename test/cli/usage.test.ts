@@ -146,7 +146,7 @@ test('the error for an invalid base URL does not contain the URL, which may hold
   expect(stderr).not.toContain('hunter2')
 })
 
-test('vouchers verify accepts global flags before and after it, short or long, with or without =', async () => {
+test('vouchers verify accepts global flags before and after it, in each form', { tags: 'command-line/1' }, async () => {
   const { baseUrl } = await stub(() => success(verification))
   for (const args of [
     `--base-url ${baseUrl} -o json ${verify}`,
@@ -235,7 +235,7 @@ test.each(['vouchers issue', 'vouchers redeem', 'vouchers reverse'])(
   },
 )
 
-test('--reason=-n passes a value that begins with a dash', async () => {
+test('--reason=-n passes a value that begins with a dash', { tags: 'values-of-flags/1' }, async () => {
   const { baseUrl, received } = await stub(() => success(voucher))
   await cli(['vouchers', 'reverse', 'rdm_01', '--reason=-n', '--base-url', baseUrl], { env: secrets })
   expect(received[0]?.body).toEqual({ reason: '-n' })

@@ -27,9 +27,13 @@ export type Result =
   | { readonly skipped: string }
 
 export interface Campaign {
-  /** Row of the campaign in README.md, such as R1. */
+  /** Short id for --only, such as R1; parts of a campaign share it. */
   readonly row: string
   readonly name: string
+  /** Ids of the rules that the campaign holds. The page of evidence reads `name`, `tags` and `requirement` as literals. */
+  readonly tags: readonly string[]
+  /** The fault, and what must hold. */
+  readonly requirement: string
   /** States that the long form must reach; in the short form, chance may miss some. */
   readonly states?: readonly string[]
   run(run: Run): Promise<Result>

@@ -15,6 +15,8 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 const reaching = (...reached: string[]): Campaign => ({
   row: 'T1',
   name: 'a campaign of a test',
+  tags: [],
+  requirement: 'Two calls succeed.',
   states: ['a call was refused', 'a call was replayed'],
   async run({ sometimes }) {
     for (const state of reached) sometimes.note(state)

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { copyProject, root } from '../support/planting.js'
+import { revision } from '../support/revision.js'
 import { equivalents } from './equivalents.js'
 import { portions } from './portions.js'
 import { compare } from './verdict.js'
@@ -93,6 +94,8 @@ const selected = portions
   .filter(({ mutate }) => mutate.length > 0)
 
 // Without tsconfig.json: Stryker would read it with the programming interface that TypeScript 7 no longer has.
+const now = revision(root)
+const total = { all: 0, killed: 0, listed: 0, alive: 0 }
 const copy = copyProject(['src', 'test', 'package.json'])
 try {
   if (selected.length > 0) install()
@@ -104,7 +107,13 @@ try {
       `${lines.join('')}${portion.name}: ${counts.all} mutants, ${counts.killed} killed, ` +
         `${counts.listed} listed as equivalent, ${counts.alive} survived (${seconds} s)\n`,
     )
+    for (const count of Object.keys(total)) total[count] += counts[count]
     if (failed) process.exitCode = 1
+  }
+  if (selected.length === portions.length && changed === undefined) {
+    const figures = `Of ${total.all} mutants ${total.killed} were killed, ${total.listed} are listed as equivalent, and ${total.alive} survived.`
+    const result = { ...now, figures }
+    writeFileSync(join(root, 'test', 'mutation', 'result.json'), `${JSON.stringify(result, null, 2)}\n`)
   }
   if (selected.length === 0) process.stdout.write('No line of a portion has changed.\n')
 } finally {

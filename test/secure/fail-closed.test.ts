@@ -111,6 +111,7 @@ describe.each([
 ] as const)('faulty responses to the %s request in required mode', (_name, path, cases) => {
   it.each(cases)(
     'client in required mode fails and sends no plain text after a response that %s',
+    { tags: ['encrypted-transport/1', 'client-modes/2'] },
     async (_, respond) => {
       const { server, session, timers } = setup()
       server.intercept = (request, next) => (request.path === path ? respond() : next())
@@ -153,7 +154,7 @@ describe('required mode', () => {
     expect(server.count(dispatch)).toBe(1)
   })
 
-  it('client in required mode sends no plain text to a server with a wrong or unpinned key', async () => {
+  it('client in required mode sends no plain text to a server with another key', { tags: 'key-pins/1' }, async () => {
     for (const pins of [[], [secure.pinOf(Buffer.from(serverKeys[1].publicKey, 'base64url'))]]) {
       const { server, session } = setup('required', pins)
       server.intercept = (request, next) => {
@@ -224,7 +225,7 @@ describe('required mode', () => {
     expect(await session.send(redeem)).toMatchObject({ ok: false, code: 'SECURE_ANSWER_INVALID' })
   })
 
-  it('client in required mode sends no plain text after any sequence of forged responses', async () => {
+  it('required mode sends no plain text after any forged responses', { tags: 'encrypted-transport/1' }, async () => {
     const any = fc.constantFrom(...responses, ...bootstraps, ...sessions, [
       'responses as it should',
       undefined,

@@ -32,7 +32,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   const clientPoint = bytes(it_.clientPublicKey)
   const serverPoint = bytes(it_.serverPublicKey)
 
-  it('private keys of a transport vector give its public keys and kid', () => {
+  it('private keys of a transport vector give its public keys and kid', { tags: 'bootstrap-and-session/4' }, () => {
     expect(text(client.publicKey)).toBe(it_.clientPublicKey)
     expect(server.publicKey).toBe(it_.serverPublicKey)
     expect(server.kid).toBe(it_.kid)
@@ -40,7 +40,7 @@ describe.each(vectors.positive)('$id', (it_) => {
     expect(secure.decodePublicKey(it_.clientPublicKey)).toEqual(clientPoint)
   })
 
-  it('keys of a transport vector give its shared secret on client and server', () => {
+  it('keys of a transport vector give its shared secret on both sides', { tags: 'bootstrap-and-session/3' }, () => {
     expect(text(secure.agreeAsClient(client.privateKey, serverPoint))).toBe(derived.sharedSecret)
     expect(text(server.agree(clientPoint))).toBe(derived.sharedSecret)
   })
@@ -48,7 +48,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['client', secure.nobleHkdf],
     ['server', secure.nodeHkdf],
-  ])('HKDF of the %s derives the session keys of a transport vector', (_, hkdf) => {
+  ])('HKDF of the %s derives the keys of a transport vector', { tags: 'bootstrap-and-session/1' }, (_, hkdf) => {
     const secret = bytes(derived.sharedSecret)
     expect(secure.hkdfInfo(session, 'c2s')).toBe(derived.infoC2s)
     expect(secure.hkdfInfo(session, 's2c')).toBe(derived.infoS2c)
@@ -60,7 +60,7 @@ describe.each(vectors.positive)('$id', (it_) => {
   it.each([
     ['c2s', request],
     ['s2c', response],
-  ] as const)('%s message of a transport vector is sealed to its envelope and opened again', (direction, message) => {
+  ] as const)('%s message of a vector seals and opens', { tags: 'bootstrap-and-session/1' }, (direction, message) => {
     const { envelope } = message
     const key = direction === 'c2s' ? keysOf(it_).keyC2s : keysOf(it_).keyS2c
     expect(secure.additionalData(envelope, direction)).toBe(message.aad)
@@ -133,15 +133,19 @@ function dispatch(request: OuterRequest, now: number, session: ServerSession, ma
 }
 
 describe('dispatch vectors', () => {
-  it.each(vectors.negative)('dispatch vector $id is refused with its code: $comment', (given: NegativeCase) => {
-    const session = sessionOf(positive(given.base))
-    const marks = new Set<string>()
-    for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
-    const outcome = dispatch(given, given.serverNow, session, marks)
-    expect(outcome.code).toBe(given.expect.code ?? null)
-    expect(outcome.innerCode).toBe(given.expect.outerStatus === 200 ? (given.expect.innerCode ?? null) : undefined)
-    if (outcome.code !== null) expect(given.expect.outerStatus).toBe(vectors.httpStatus[outcome.code])
-  })
+  it.each(vectors.negative)(
+    'dispatch vector $id is refused with its code: $comment',
+    { tags: 'dispatch-order/1' },
+    (given: NegativeCase) => {
+      const session = sessionOf(positive(given.base))
+      const marks = new Set<string>()
+      for (const earlier of given.before ?? []) dispatch(earlier, given.serverNow, session, marks)
+      const outcome = dispatch(given, given.serverNow, session, marks)
+      expect(outcome.code).toBe(given.expect.code ?? null)
+      expect(outcome.innerCode).toBe(given.expect.outerStatus === 200 ? (given.expect.innerCode ?? null) : undefined)
+      if (outcome.code !== null) expect(given.expect.outerStatus).toBe(vectors.httpStatus[outcome.code])
+    },
+  )
 })
 
 describe('session request vectors', () => {
@@ -149,6 +153,7 @@ describe('session request vectors', () => {
 
   it.each(vectors.sessionRequest)(
     'session request vector $id gets its code: $comment',
+    { tags: 'bootstrap-and-session/4' },
     ({ body, headers, allowedOrigins, expect: expected }) => {
       const made = secure.createServerSession(
         { body, origin: headers.origin },
@@ -183,9 +188,13 @@ describe('response that a client must reject', () => {
   })
 })
 
-test.each(vectors.paths)('inner request path $path of the transport vectors is valid: $valid', ({ path, valid }) => {
-  expect(secure.isLogicalPath(path)).toBe(valid)
-  const request = { method: 'POST', path: '/x', headers: {} }
-  const plaintext = Buffer.from(JSON.stringify({ ...request, path, query: {}, body: null }))
-  expect(secure.readInnerRequest(plaintext).ok).toBe(valid)
-})
+test.each(vectors.paths)(
+  'inner path $path of the vectors is valid: $valid',
+  { tags: 'inner-requests/1' },
+  ({ path, valid }) => {
+    expect(secure.isLogicalPath(path)).toBe(valid)
+    const request = { method: 'POST', path: '/x', headers: {} }
+    const plaintext = Buffer.from(JSON.stringify({ ...request, path, query: {}, body: null }))
+    expect(secure.readInnerRequest(plaintext).ok).toBe(valid)
+  },
+)

@@ -14,7 +14,7 @@ function openedBy(body: Uint8Array, origin: string | undefined = undefined) {
   return read.ok ? secure.openDispatch(read.message, { session, origin, now: base.serverNow }) : read
 }
 
-test('dispatch request with any flipped bit is refused', () => {
+test('dispatch request with any flipped bit is refused', { tags: 'dispatch-order/1' }, () => {
   const body = Buffer.from(bodyOf(base.request))
   expect(openedBy(body).ok).toBe(true)
   for (let bit = 0; bit < body.length * 8; bit++) {
@@ -35,7 +35,7 @@ test('dispatch request is refused if any bit of the session keys is flipped', ()
   }
 })
 
-test('public key with any flipped bit is rejected as a point off the curve', () => {
+test('public key with any flipped bit is rejected as a point off the curve', { tags: 'public-keys/1' }, () => {
   const point = bytes(base.clientPublicKey)
   for (let bit = 0; bit < 65 * 8; bit++) {
     const changed = Buffer.from(point)

@@ -31,6 +31,8 @@ const around = (now: number) => ({
 export const clockJumps: Campaign = {
   row: 'clock',
   name: 'the wall clock set forward and back under load and across restarts',
+  tags: ['clock-set-back/1', 'idempotency-keys/5', 'verify/2'],
+  requirement: 'The clock jumps by up to 12 days. Redeems continue, and delayed deliveries are sent within 30 s.',
   states: [
     'the clock jumped ahead under load',
     'the clock jumped back under load',

@@ -48,6 +48,8 @@ function breachOf({ promised }: Damage, wrong: number, unserved: number): string
 export const damagedFiles: Campaign = {
   row: 'R12',
   name: 'damaged, newer and foreign files',
+  tags: ['check-of-the-database/1'],
+  requirement: 'A file of the data folder is damaged. The next start is refused or correct.',
   states: [
     ...REFUSALS.map((code) => `a start was refused with ${code}`),
     'a start was refused on files of a stopped server',

@@ -29,6 +29,8 @@ const harms: Readonly<Record<string, Harm>> = {
 export const damagedSnapshots: Campaign = {
   row: 'R21',
   name: 'damaged, truncated and foreign snapshots',
+  tags: ['snapshots/4'],
+  requirement: 'A snapshot is damaged. Each restore is refused.',
   states: Object.keys(harms),
 
   async run(run: Run) {

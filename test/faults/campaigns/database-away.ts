@@ -116,6 +116,9 @@ const states = [
 export const databaseAway: Campaign = {
   row: 'R4',
   name: 'PostgreSQL restarted, killed, unreachable and broken off, servers killed, under load of 2 servers',
+  tags: ['failure-codes/3', 'health-routes/1', 'idempotency-keys/1', 'idempotency-keys/5'],
+  requirement:
+    'The PostgreSQL of two servers is stopped, killed or unreachable, or a server is killed. Calls get 503, and both servers recover within 5 s.',
   states,
   run: (run) =>
     onPostgres(run, {
@@ -128,7 +131,10 @@ export const databaseAway: Campaign = {
 
 export const pooledDatabaseAway: Campaign = {
   row: 'R4',
-  name: 'the same through pgbouncer in session mode, which is killed too',
+  name: 'PostgreSQL behind pgbouncer in session mode, which is killed too, under load of 2 servers',
+  tags: ['failure-codes/3', 'health-routes/1', 'idempotency-keys/1', 'idempotency-keys/5'],
+  requirement:
+    'The PostgreSQL of two servers is stopped, killed or unreachable, or pgbouncer or a server is killed. Calls get 503, and both servers recover within 5 s.',
   states,
   async run(run) {
     if (findProgram('pgbouncer') === undefined) return { skipped: noProgram('pgbouncer') }

@@ -24,6 +24,8 @@ const statesOf = (action: Action) => [
 export const droppedResponses: Campaign = {
   row: 'R3',
   name: 'response dropped after the commit, killed between effect and response, then the retry',
+  tags: ['faults/1', 'idempotency-keys/1', 'idempotency-keys/5'],
+  requirement: 'The connection closes after the commit, often with the process. Retries return the original response.',
   states: [
     ...(['issue', 'redeem', 'reverse'] as const).flatMap(statesOf),
     'a call took effect without a response',

@@ -39,6 +39,8 @@ const READS = 'a voucher was verified after a failed fsync'
 export const failingFsync: Campaign = {
   row: 'R5',
   name: 'fsync fails (strace)',
+  tags: ['health-routes/1', 'idempotency-keys/1'],
+  requirement: 'Every fsync fails. Writes get 503 until the restart.',
   states: [
     'a write was refused while fsync failed',
     'a write was refused after a failed fsync',

@@ -40,6 +40,9 @@ const longForm: readonly Harm[] = [
 export const failover: Campaign = {
   row: 'R19',
   name: 'PostgreSQL primary killed, synchronous standby promoted, under load of 2 servers',
+  tags: ['failure-codes/3', 'idempotency-keys/1', 'idempotency-keys/5', 'issue/1'],
+  requirement:
+    'A standby is promoted while the primary is killed or stays. Both servers serve within 10 s, and lose no call.',
   states: [
     'the first server refused a call with 503',
     'the second server refused a call with 503',

@@ -19,7 +19,9 @@ const READS = 'a voucher was verified on the full disk'
 
 export const fullDisk: Campaign = {
   row: 'R5',
-  name: `disk full (tmpfs of ${DISK_MIB} MiB)`,
+  name: 'disk full',
+  tags: ['failure-codes/3', 'idempotency-keys/1'],
+  requirement: 'The disk is full. Writes get 503, and reads continue. With space, writes succeed within 5 s.',
   states: [
     'a write took effect on the almost full disk',
     'a write was refused on the full disk',

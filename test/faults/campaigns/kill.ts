@@ -20,6 +20,8 @@ const LATER_MS_MAX = 20
 export const kill: Campaign = {
   row: 'R1',
   name: 'kill -9 under write load of 16 clients, restart',
+  tags: ['idempotency-keys/1', 'idempotency-keys/5', 'issue/1'],
+  requirement: 'The server is killed after a random response. It is ready within 2 s, and retries succeed.',
   states: [
     'a call took effect without a response',
     'a call without a response had no effect',

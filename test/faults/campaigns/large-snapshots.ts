@@ -92,6 +92,9 @@ async function measured<T>(server: Server, work: () => Promise<T>): Promise<{ do
 export const largeSnapshots: Campaign = {
   row: 'R21',
   name: 'snapshots of a large PostgreSQL, servers killed during a restore',
+  tags: ['snapshots/5'],
+  requirement:
+    'A save of PostgreSQL takes at most 60 s, a restore 120 s. A killed restore changes nothing. The machine must be quiet.',
   states: [MEANWHILE, ROLLED_BACK],
 
   async run({ quick, patience, random, folder, root, sometimes, say }: Run) {

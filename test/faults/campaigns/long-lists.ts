@@ -217,6 +217,9 @@ async function onEngine(run: Run, folder: string, url: string | undefined, broke
 export const longLists: Campaign = {
   row: 'R20',
   name: 'long lists: every list, count and search with a million rows of one tenant, beside the verify of another',
+  tags: ['lists/5'],
+  requirement:
+    'A tenant has many rows. Beside each of its lists, the p99 of another tenant at most triples, and searches use indexes.',
 
   async run(run: Run) {
     const broken: string[] = []

@@ -151,6 +151,8 @@ async function crowd({ folder, root, random, patience, sometimes }: Run, seconds
 export const overload: Campaign = {
   row: 'R13',
   name: 'overload: one application far beyond its limit, then 160 writing clients',
+  tags: ['failure-codes/3', 'rate-limits/1'],
+  requirement: '160 clients of an application write. A second application gets all responses.',
   states: [
     'a call above the rate limit got 429 with Retry-After',
     'a call within the rate limit succeeded beside refused ones',

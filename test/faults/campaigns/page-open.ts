@@ -127,6 +127,9 @@ async function open(run: Run, name: string, body: object) {
 export const pageOpen: Campaign = {
   row: 'R7',
   name: 'page open: one application fills the page with hostile bodies, another one verifies',
+  tags: ['secrets-of-exchanges/3'],
+  requirement:
+    'An application sends hidden values while a page is open. The p99 of another application at most doubles.',
   states: [
     'a hostile body was refused while a page was open',
     'the page got the exchange of a hostile call',

@@ -45,6 +45,9 @@ const hashOf = ({ files }: DiskState, acknowledged: number) => {
 export const powerLoss: Campaign = {
   row: 'R15',
   name: 'power loss after any change of a file (strace)',
+  tags: ['export-and-import/1', 'idempotency-keys/5', 'inbox-files/2', 'journal-of-bulk-commands/1', 'snapshots/3'],
+  requirement:
+    'The power fails after any change of a file. Nothing acknowledged is lost; without any one fsync, something is.',
 
   async run({ quick, random, folder: named, root, say }: Run) {
     if (spawnSync('strace', ['-V']).status !== 0) return { skipped: 'strace is not installed' }

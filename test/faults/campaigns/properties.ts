@@ -20,15 +20,13 @@ const SHOWN_LINES = 12
  * @param projects of vitest.config.ts
  */
 function longer(
-  row: string,
-  name: string,
+  campaign: Pick<Campaign, 'row' | 'name' | 'tags' | 'requirement'>,
   tests: readonly string[],
   env: Readonly<Record<string, string>>,
   projects: readonly string[] = ['quick', 'slow'],
 ): Campaign {
   return {
-    row,
-    name,
+    ...campaign,
     async run({ quick, random, folder, root }: Run) {
       if (quick) return { skipped: 'its short form is a part of npm run test:all' }
       const seed = String(1 + random.below(2 ** 31 - 1))
@@ -66,20 +64,42 @@ function longer(
 
 export const properties: readonly Campaign[] = [
   longer(
-    'R7',
-    'requests made from the schemas, anything at all in place of bodies, and how long one holds the loop',
+    {
+      row: 'R7',
+      name: 'requests made from the schemas, anything at all in place of bodies, and how long one holds the loop',
+      tags: ['envelope/2', 'text/1', 'unknown-members/1'],
+      requirement: 'Requests are made from the schemas. None gets a 5xx or takes 100 ms of CPU time.',
+    },
     ['test/server/http/requests.slow.test.ts', 'test/server/http/stall.test.ts'],
     { VOUCHERCTL_REQUESTS: '300' },
   ),
-  longer('R10', 'sequences of commands against a model', ['test/server/model.test.ts'], {
-    VOUCHERCTL_MODEL: '5000x50',
-  }),
-  longer('R10', 'concurrent histories, checked for linearizability', ['test/server/linearizable.test.ts'], {
-    VOUCHERCTL_HISTORIES: '2000',
-  }),
   longer(
-    'R16',
-    'the same calls on SQLite and PostgreSQL',
+    {
+      row: 'R10',
+      name: 'sequences of commands against a model',
+      tags: ['idempotency-keys/4', 'idempotency-keys/5', 'issue/1', 'issue/2', 'redemptions/1', 'reversal/1'],
+      requirement: 'Random sequences of calls get the responses of a model.',
+    },
+    ['test/server/model.test.ts'],
+    { VOUCHERCTL_MODEL: '5000x50' },
+  ),
+  longer(
+    {
+      row: 'R10',
+      name: 'concurrent histories, checked for linearizability',
+      tags: ['idempotency-keys/1', 'issue/1', 'redemptions/1', 'reversal/1'],
+      requirement: 'Responses to 4 concurrent clients are linearizable.',
+    },
+    ['test/server/linearizable.test.ts'],
+    { VOUCHERCTL_HISTORIES: '2000' },
+  ),
+  longer(
+    {
+      row: 'R16',
+      name: 'the same calls on SQLite and PostgreSQL',
+      tags: ['idempotency-keys/5', 'lists/3'],
+      requirement: 'The same calls on SQLite and PostgreSQL get equal responses and exports.',
+    },
     ['test/store/postgres/two-engines/two-engines.slow.test.ts'],
     { VOUCHERCTL_ENGINES: '1000x200' },
     ['postgres-rest'],

@@ -23,6 +23,9 @@ function tally(responses: readonly ApiResponse[]): string {
 export const races: Campaign = {
   row: 'R2',
   name: '100 redeems with 100 keys and with one, 1,000 issues against a quota of 100',
+  tags: ['idempotency-keys/1', 'issue/1', 'keys-in-flight/1', 'redemptions/1'],
+  requirement:
+    '100 concurrent redeems of a voucher succeed once, by one key or 100 keys. 1,000 issues with a quota of 100 make 100 vouchers.',
   states: [
     'a redeem was refused as already redeemed',
     'a QR token and a redeem code competed for a voucher',

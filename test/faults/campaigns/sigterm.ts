@@ -13,6 +13,8 @@ const CLIENTS = 16
 export const sigterm: Campaign = {
   row: 'R13',
   name: 'SIGTERM under load of 16 clients',
+  tags: ['connections/3'],
+  requirement: 'SIGTERM arrives under load. Every request gets a response, the exit code is 0, and no journal remains.',
   states: [
     'a call was acknowledged after the signal',
     'a call was held at the signal',

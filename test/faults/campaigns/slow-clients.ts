@@ -49,6 +49,8 @@ function deaf(port: number): Socket {
 export const slowClients: Campaign = {
   row: 'R13',
   name: 'slow clients: headers and bodies byte by byte, responses never read',
+  tags: ['connections/2'],
+  requirement: 'Connections send byte by byte, or never read. Other clients get all responses.',
   states: [
     'the server closed a connection with a slow head',
     'the server closed a connection with a slow body',

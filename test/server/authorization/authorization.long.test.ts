@@ -7,6 +7,7 @@ afterAll(closeGrid)
 
 it.each(endpoints.map((it) => [it.id, it] as const))(
   '%s responds to the rest of the authorization grid as the authorization table says',
+  { tags: ['scopes/1', 'credential-kinds/1', 'tenants/1', 'required-encryption/1'] },
   async (_id, endpoint) => {
     expect(await tryRoute(endpoint, 'rest')).toEqual([])
   },

@@ -5,7 +5,7 @@ import { callerOf } from '../../support/server/client.js'
 import { inFolder } from '../../support/server/server.js'
 import { newTenant } from '../../support/server/tenant.js'
 
-it('a server killed while it saves, restores and removes snapshots keeps acknowledged ones', async () => {
+it('a server killed while it changes snapshots keeps acknowledged ones', { tags: 'snapshots/3' }, async () => {
   await inFolder(async (folder) => {
     let server: ServerChild = await startServerChild(folder)
     const tenant = await newTenant(server)

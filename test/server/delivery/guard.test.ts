@@ -17,7 +17,7 @@ const hostile = Object.entries(hostileUrls).flatMap(([reason, urls]) =>
   urls.map((url): [string, string] => [reason, url]),
 )
 
-test.each(hostile)('webhook URL is refused for %s: %j', (reason, url) => {
+test.each(hostile)('URL is refused for %s: %j', { tags: ['webhook-urls/1', 'webhook-urls/2'] }, (reason, url) => {
   expect(checkUrl(url.replaceAll('PORT', '8787'))).toEqual({ ok: false, reason })
 })
 
@@ -80,7 +80,7 @@ describe('--dev-webhook-loopback', () => {
     ['http://127.1:8787/', ['127.0.0.1']],
     ['http://2130706433:8787/', ['127.0.0.1']],
     ['http://[0:0:0:0:0:0:0:1]:8787/', ['::1']],
-  ])('--dev-webhook-loopback accepts the webhook URL %s without a DNS lookup', (url, addresses) => {
+  ])('--dev-webhook-loopback accepts %s without a DNS lookup', { tags: 'webhook-urls/4' }, (url, addresses) => {
     expect(hostOf(url, { loopbackPorts })).toMatchObject({ port: 8787, addresses })
   })
 
@@ -185,7 +185,7 @@ describe('allowed_ips', () => {
     '::1',
     'fd00::/8',
     'fe80::1',
-  ])('allowed_ips rejects the entry %j', (entry) => {
+  ])('allowed_ips rejects the entry %j', { tags: 'webhook-settings/4' }, (entry) => {
     expect(checkAllowedIp(entry)).toBe(false)
     expect(checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.34', entry] })).toEqual({
       ok: false,
@@ -204,7 +204,7 @@ describe('allowed_ips', () => {
     expect(addresses.map((it) => checked.ok && checked.refuseAddress(it))).toEqual([null, null, out, out])
   })
 
-  it('webhook address must be public and in allowed_ips', () => {
+  it('webhook address must be public and in allowed_ips', { tags: 'webhook-settings/4' }, () => {
     const checked = checkUrl('https://hooks.example.com/', { allowedIps: ['93.184.216.0/24', '2606:4700::/32'] })
     const addresses = ['93.184.216.34', '2606:4700::1', '93.184.217.1', '2607::1', '127.0.0.1', '::ffff:93.184.216.34']
     const out = 'allowed_ips_excludes_host'
@@ -284,7 +284,7 @@ describe('address check after the DNS lookup', () => {
     [['93.184.216.34', '2606:4700::1%eth0']],
     [['93.184.216.34', 'localhost']],
     [['93.184.216.34', '']],
-  ])('host name is refused if one of its addresses is forbidden: %j', async (addresses) => {
+  ])('host name is refused if one of its addresses is forbidden: %j', { tags: 'webhook-urls/3' }, async (addresses) => {
     const { resolved } = await lookUp(async () => addresses)
     expect(resolved).toEqual({ ok: false, reason: 'forbidden_address' })
   })
@@ -314,7 +314,7 @@ describe('loopback-only policy', () => {
     'http://127.0.0.1:80/',
     'https://localhost/',
     'http://10.0.0.1:8787/',
-  ])('a loopback-only policy refuses %s before a look-up', (url) => {
+  ])('a loopback-only policy refuses %s before a look-up', { tags: 'webhook-urls/4' }, (url) => {
     expect(checkUrl(url, policy)).toEqual({ ok: false, reason: 'not_loopback' })
   })
 

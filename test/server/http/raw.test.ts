@@ -41,12 +41,12 @@ function expectEnvelope(response: ApiResponse, code?: string): void {
 }
 
 describe('request headers', () => {
-  it('duplicate Authorization headers are refused, even if equal', async () => {
+  it('duplicate Authorization headers are refused, even if equal', { tags: 'connections/4' }, async () => {
     expectEnvelope(await rawResponse(server.port, get(LIST, bearer() + bearer())), 'TOKEN_INVALID')
     expectEnvelope(await rawResponse(server.port, get(LIST, `${bearer()}authorization: Bearer x\r\n`)), 'TOKEN_INVALID')
   })
 
-  it('duplicate Idempotency-Key headers are refused, even if equal', async () => {
+  it('duplicate Idempotency-Key headers are refused, even if equal', { tags: 'idempotency-keys/2' }, async () => {
     const body = JSON.stringify({ credential: codeOf(await tenant.issue()) })
     const twice = 'Idempotency-Key: K\r\nidempotency-key: K\r\n'
     expectEnvelope(await rawResponse(server.port, post(REDEEM, body, twice)), 'IDEMPOTENCY_KEY_INVALID')
@@ -233,7 +233,7 @@ describe('request lines', () => {
     ['a header name with a space', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a control character in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \u0000\r\n\r\n'],
     ['bare line feeds', 'GET / HTTP/1.1\nHost: x\n\n'],
-  ])('malformed HTTP request gets a failure envelope: %s', async (_what, bytes) => {
+  ])('malformed HTTP request gets a failure envelope: %s', { tags: 'connections/2' }, async (_what, bytes) => {
     const connection = await RawConnection.to(server.port)
     connection.write(bytes)
     expectEnvelope(await connection.response())
@@ -247,7 +247,7 @@ describe('request lines', () => {
     connection.destroy()
   })
 
-  it('request with an unsupported charset or encoding gets 415 even if its body is too long', async () => {
+  it('request with another charset or encoding gets 415 even if it is too long', { tags: 'bodies/1' }, async () => {
     const body = JSON.stringify({ name: 'x'.repeat(70_000) })
     for (const header of ['Content-Encoding: gzip\r\n', 'Content-Type: application/json; charset=latin1\r\n']) {
       const type = header.startsWith('Content-Type') ? '' : 'Content-Type: application/json\r\n'
@@ -264,7 +264,7 @@ describe('request lines', () => {
     expect((await rawResponse(server.port, get(LIST, headers))).status).toBe(200)
   })
 
-  it('requests pipelined on one connection get their responses in order', async () => {
+  it('requests pipelined on one connection get their responses in order', { tags: 'connections/1' }, async () => {
     const connection = await RawConnection.to(server.port)
     connection.write(get(LIST) + get('/nothing') + get('/healthz'))
     const statuses = [await connection.response(), await connection.response(), await connection.response()].map(
@@ -283,7 +283,7 @@ describe('slow clients', () => {
     await close()
   })
 
-  it('client that never completes its headers or body gets a failure and is disconnected', async () => {
+  it('client that never completes its request gets a failure and is closed', { tags: 'connections/2' }, async () => {
     const { app, close } = testApp()
     const port = await portOf(app)
     Object.assign(app.server, { headersTimeout: 50, requestTimeout: 50 })

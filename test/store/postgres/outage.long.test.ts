@@ -118,7 +118,7 @@ describe('PostgreSQL restarted under load', () => {
 })
 
 describe('PostgreSQL crash', () => {
-  it('crash of PostgreSQL loses encrypted sessions with their replay marks, but no transport key', async () => {
+  it('crash of PostgreSQL loses sessions and replay marks, no transport key', { tags: 'replay-marks/1' }, async () => {
     const server = await live(postgres.url)
     const tenant = await newTenant(server)
     const client = { now: Date.now }
@@ -143,7 +143,7 @@ describe('PostgreSQL crash', () => {
 })
 
 describe('PostgreSQL that does not respond', () => {
-  it('calls get 503 while PostgreSQL does not respond, and succeed once it responds again', async () => {
+  it('calls get 503 while PostgreSQL does not respond, and succeed later', { tags: 'failure-codes/3' }, async () => {
     const gate = await tcpGate(postgres.port)
     onTestFinished(() => gate.remove())
     const server = await live(postgres.url.replace(`:${postgres.port}/`, `:${gate.port}/`))

@@ -163,7 +163,7 @@ describe.each(['transaction', 'statement'])('pooler in %s mode', (pool_mode) => 
     ['two sessions in turn', 2, { server_round_robin: 1 }],
     ['three sessions in turn', 3, { server_round_robin: 1 }],
     ['any session, without startup parameters', 2, { ignore_startup_parameters: 'lock_timeout,options' }],
-  ])('a start is refused with STORE_POOLED by a pooler that lends %s', async (_which, sessions, settings) => {
+  ])('pooler that lends %s is refused', { tags: 'check-of-the-database/2' }, async (_which, sessions, settings) => {
     const { direct, url } = await pooled({ pool_mode, ...settings })
     await openSessions(direct, url, sessions)
     const refused = await start(url)

@@ -25,7 +25,7 @@ describe('races between two processes', () => {
 })
 
 describe('deliveries of several processes', () => {
-  it('several server processes send each delivery once, in the order of its chat', async () => {
+  it('several processes send each delivery once, in the order of its chat', { tags: 'delivery-order/1' }, async () => {
     const receiver = await newReceiver()
     // Start separate servers: the servers of the other tests may not deliver to the loopback receiver.
     const [own, keys] = [takeDatabase(), temporaryFolder()]
@@ -61,7 +61,7 @@ describe('deliveries of several processes', () => {
 })
 
 describe('two processes killed in turn under load', () => {
-  it('two processes killed in turn lose or repeat no call; retries at the other are replayed', async () => {
+  it('two processes killed in turn lose or repeat no call; retries work', { tags: 'idempotency-keys/5' }, async () => {
     const both = [servers.first, servers.second] as [ServerChild, ServerChild]
     const tenant = await newTenant(both[0])
     const { id: templateId } = await tenant.template({ issue_limit: 100_000 })
@@ -125,5 +125,5 @@ describe('two processes killed in turn under load', () => {
     expect(vouchers.size).toBe(calls.size / 2)
     const [template] = (await at(both[1], tenant).runtime(contract.templates.list, {})).data.items
     expect(template?.issuedCount).toBe(calls.size / 2)
-  }, 90_000)
+  })
 })

@@ -15,7 +15,7 @@ const servers = serverPair()
 const spread: typeof servers.spread = (...call) => servers.spread(...call)
 
 describe('races between two processes', () => {
-  it('one of 100 concurrent redeems at two processes succeeds; all refusals name that redemption', async () => {
+  it('of 100 redeems at two processes one succeeds; refusals name it', { tags: 'redemptions/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const voucher = await tenant.issue()
     const responses = await spread(100, tenant, (to, index) =>
@@ -27,7 +27,7 @@ describe('races between two processes', () => {
     expect(named).toEqual(new Set([won?.data.id]))
   })
 
-  it('60 concurrent issues at two processes against a quota of 20 create 20 vouchers', async () => {
+  it('60 concurrent issues at two processes with a quota of 20 create 20 vouchers', { tags: 'issue/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const { id } = await tenant.template({ issue_limit: 20 })
     const responses = await spread(60, tenant, (to, index) =>
@@ -41,6 +41,7 @@ describe('races between two processes', () => {
 
   it.each(['issue', 'redeem', 'reverse'] as const)(
     '100 concurrent calls of %s with one key at two processes have one effect, equal responses',
+    { tags: 'keys-in-flight/1' },
     async (what) => {
       const tenant = await newTenant(servers.first)
       const { id: templateId } = await tenant.template()
@@ -59,7 +60,7 @@ describe('races between two processes', () => {
     },
   )
 
-  it('of two different requests with one idempotency key at two processes, one is refused', async () => {
+  it('of two requests with one key at two processes, one is refused', { tags: 'idempotency-keys/4' }, async () => {
     const tenant = await newTenant(servers.first)
     for (let round = 0; round < 3; round++) {
       const vouchers = [await tenant.issue(), await tenant.issue()]
@@ -97,7 +98,7 @@ describe('races between two processes', () => {
     expect(tally(responses)).toEqual({ null: 49, APPLICATION_LIMIT_REACHED: 11 })
   })
 
-  it('updates of a bot have ids without gaps, whichever of two processes creates them', async () => {
+  it('updates of a bot from two processes have ids without gaps', { tags: 'updates/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const made = await spread(60, tenant, (to) =>
@@ -109,7 +110,7 @@ describe('races between two processes', () => {
 })
 
 describe('borrowed webhook', () => {
-  it('a listener at one process is refused by the other, and its webhook returned by either', async () => {
+  it('listener at a second process is refused; both return the webhook', { tags: 'borrowed-webhooks/2' }, async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const [first, second] = [servers.first, servers.second].map((it) => callerOf(it.send, it.operatorKey))
@@ -131,7 +132,7 @@ describe('borrowed webhook', () => {
 })
 
 describe('changes that reach the other process', () => {
-  it('revoked token is refused by the other process on the next request', async () => {
+  it('revoked token is refused by the next request at another process', { tags: 'application-tokens/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const other = at(servers.second, tenant)
     for (let round = 0; round < 5; round++) {
@@ -154,7 +155,7 @@ describe('changes that reach the other process', () => {
     expect((await held).data.items.length).toBeGreaterThan(0)
   })
 
-  it('newer poll at one process ends the older poll at the other process', async () => {
+  it('newer poll at one process ends the older poll at the other process', { tags: 'polling/3' }, async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const polls = [servers.first, servers.second].map((server) => callerOf(server.send, bot.token))
@@ -167,7 +168,7 @@ describe('changes that reach the other process', () => {
     expect((await newer).data.items.length).toBe(1)
   })
 
-  it('webhook is refused while the other process holds a poll, and accepted once it ends', async () => {
+  it('webhook is refused while another process has a poll, then accepted', { tags: 'webhook-settings/2' }, async () => {
     const tenant = await newTenant(servers.first)
     const bot = await tenant.bot()
     const held = callerOf(servers.second.send, bot.token)(contract.bots.updates, { timeout: 50 })
@@ -185,7 +186,7 @@ describe('changes that reach the other process', () => {
   const webhookCode = async (tenant: Tenant, botId: string) =>
     (await tenant.console(contract.webhook.set, { botId, url: 'https://93.184.215.14/hook' })).code
 
-  it('encrypted session works at two processes, which accept each envelope only once', async () => {
+  it('encrypted session works at two processes, each envelope only once', { tags: 'envelopes/1' }, async () => {
     const tenant = await newTenant(servers.first)
     const session = await wireSession(servers.first.send, { now: Date.now })
     const call = {
@@ -218,7 +219,7 @@ describe('changes that reach the other process', () => {
     await until(async () => (await kidAt(servers.second)) === after)
   })
 
-  it('database content without the key file reveals neither sessions nor transport keys', async () => {
+  it('database without key file reveals no session or transport key', { tags: 'stored-secrets/2' }, async () => {
     const session = await wireSession(servers.first.send, { now: Date.now })
     const rows = await query(
       await servers.url,
@@ -236,7 +237,7 @@ describe('changes that reach the other process', () => {
 })
 
 describe('process with other credential keys', () => {
-  it('process with other credential keys refuses to start and names the missing keys', async () => {
+  it('start with other credential keys is refused by name', { tags: 'credential-keys-of-a-fleet/1' }, async () => {
     const other = temporaryFolder()
     const starting = startServerChild(other, 'silent', true, 0, await servers.url)
     await expect(starting).rejects.toThrow(/keys\.json does not exist.*vouchers this server shall serve/s)

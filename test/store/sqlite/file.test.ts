@@ -143,7 +143,7 @@ describe('database files that are refused and left unchanged', () => {
     }
   })
 
-  it('truncated database is refused as damaged', async () => {
+  it('truncated database is refused as damaged', { tags: 'check-of-the-database/1' }, async () => {
     await filled()
     const { size } = statSync(path)
     truncateSync(path, size / 2)
@@ -152,7 +152,7 @@ describe('database files that are refused and left unchanged', () => {
     refused('STORE_UNUSABLE', /damaged/)
   })
 
-  it('database with a zeroed page is refused even if no startup query reads that page', async () => {
+  it('database with a zeroed page is refused before it is read', { tags: 'check-of-the-database/1' }, async () => {
     await filled()
     const bytes = readFileSync(path)
     const page = Math.floor(bytes.indexOf('x'.repeat(500)) / PAGE_BYTES)
@@ -166,7 +166,7 @@ describe('database files that are refused and left unchanged', () => {
     expect(refusalOf(() => openSqliteStore(path)).code).toBe('STORE_UNUSABLE')
   })
 
-  it('second open of a database in use is refused and does not affect the first', async () => {
+  it('second open of a database in use is refused; the first continues', { tags: 'data-folder/1' }, async () => {
     const store = openSqliteStore(path)
     await store.write(() => note('a'))
     expect(refusalOf(() => openSqliteStore(path))).toMatchObject({ code: 'DATA_FOLDER_IN_USE' })

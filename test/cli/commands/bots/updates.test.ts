@@ -115,6 +115,7 @@ test.each([
   ['comes after a higher one', [9, 8], 'data.items[1].update_id is below 10'],
 ])(
   'follow() yields no update of a response and fails with exit code 9 if an update_id %s',
+  { tags: 'update-ids/1' },
   async (_name, ids, words) => {
     const malformed = { ok: true, data: { items: ids.map((update_id) => ({ update_id, type: 'ping' })) } }
     const { end, printed, asked, confirmed } = await followPolls([found(7), malformed as unknown as PollResult])

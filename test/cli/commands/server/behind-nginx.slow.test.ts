@@ -71,7 +71,7 @@ describe('server behind nginx with the configuration of the guide', () => {
     expect([exit, stderr, JSON.parse(stdout).items.map((it: { id: string }) => it.id)]).toEqual([0, '', [id]])
   })
 
-  it('limits by address count each client, whatever X-Forwarded-For it sends', async () => {
+  it('limits by address count each client, whatever header it sends', { tags: 'limits-by-address/1' }, async () => {
     const open = async (address: string, forged: string) => {
       const body = JSON.stringify({ clientPublicKey: 'invalid' })
       const headers = { 'content-type': 'application/json', 'x-forwarded-for': forged }

@@ -68,7 +68,7 @@ interface Alerts {
   readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
 }
 
-it('the alerts name metrics and labels that the server has', async () => {
+it('the alerts name metrics and labels that the server has', { tags: 'health-routes/3' }, async () => {
   const child = built.start(['server', 'start', '--memory', '--port', '0', '--json'], temporaryDir())
   onTestFinished(() => void child.kill('SIGKILL'))
   const { base_url: baseUrl, operator_key_file: keyFile } = JSON.parse(await firstLine(child))

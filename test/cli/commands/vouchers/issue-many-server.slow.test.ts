@@ -33,7 +33,7 @@ test.each([
   run.expectWhole(error.details.issued)
 })
 
-test('issue-many fails no row if the server limits the rate', async () => {
+test('issue-many fails no row if the server limits the rate', { tags: 'bulk-commands/7' }, async () => {
   // A busy machine also makes more calls than these before the window ends.
   const limited = await liveServer({ rateLimit: { issue: { calls: 40, seconds: 4 } } })
   const tenant = await newTenant(limited)

@@ -11,7 +11,7 @@ import { newTenant } from '../../../support/server/tenant.js'
 const patient = { timeout: 60_000, interval: 1 }
 const ROWS = 1_000
 
-test('redeem-many and reverse-many, killed and resumed, act once on each row in each run', async () => {
+test('redeem-many and reverse-many, killed and resumed, act once on a row', { tags: 'bulk-commands/3' }, async () => {
   // The server runs in this process, so that rows wait whenever the test that kills the command has to wait.
   const server = await standaloneServer({ dataDir: temporaryFolder() })
   const tenant = await newTenant(server)
@@ -76,4 +76,4 @@ test('redeem-many and reverse-many, killed and resumed, act once on each row in 
   })
   expect(data.status).toBe('reversed')
   await server.close()
-}, 240_000)
+})

@@ -1,0 +1,1 @@
+export function revision(root: string): { readonly date: string; readonly commit: string }
