@@ -9,7 +9,7 @@ export const portions = [
     // biome-ignore format: a line for each tag would be long.
     tags: [
       'bot-states/2', 'credentials/2', 'credentials/3', 'idempotency-keys/3', 'ids/1', 'redemptions/1', 'reversal/1',
-      'stored-secrets/2', 'template-states/1', 'token-form/1', 'update-types/1', 'validity/1', 'validity/2',
+      'stored-secrets/2', 'template-states/1', 'token-form/1', 'update-types/1', 'validity/2', 'validity/1',
       'validity/3', 'vouchers/1'
     ],
     sources: ['src/domain', 'src/domain/bot', 'src/contract/credential-symbols.ts'],
@@ -23,7 +23,7 @@ export const portions = [
   },
   {
     name: 'guard',
-    tags: ['webhook-settings/4', 'webhook-urls/1', 'webhook-urls/2', 'webhook-urls/3'],
+    tags: ['webhook-settings/4', 'webhook-urls/2', 'webhook-urls/3', 'webhook-urls/4'],
     sources: ['src/server/delivery/guard.ts'],
     tests: ['test/server/delivery/guard*.test.ts'],
   },
@@ -38,7 +38,7 @@ export const portions = [
     // biome-ignore format: a line for each tag would be long.
     tags: [
       'bootstrap-and-session/1', 'bootstrap-and-session/3', 'bootstrap-and-session/4', 'client-modes/1',
-      'client-modes/3', 'dispatch-order/1', 'encrypted-transport/1', 'envelopes/1', 'envelopes/2', 'inner-requests/1',
+      'client-modes/4', 'dispatch-order/3', 'encrypted-transport/1', 'envelopes/1', 'envelopes/2', 'inner-requests/1',
       'inner-requests/2', 'inner-requests/3', 'inner-responses/1', 'key-pins/1', 'public-keys/1', 'session-origins/2'
     ],
     sources: ['src/secure', 'src/secure/client', 'src/secure/server', 'src/values'],
@@ -58,7 +58,7 @@ export const portions = [
   },
   {
     name: 'applications',
-    tags: ['application-tokens/2', 'application-tokens/3', 'applications/1', 'applications/3', 'applications/4'],
+    tags: ['application-tokens/2', 'application-tokens/3', 'applications/2', 'applications/1', 'applications/4'],
     sources: ['src/store/apps.ts', 'src/store/tokens.ts'],
     tests: ['test/store/{apps,tokens}.test.ts'],
   },

@@ -135,7 +135,7 @@ function dispatch(request: OuterRequest, now: number, session: ServerSession, ma
 describe('dispatch vectors', () => {
   it.each(vectors.negative)(
     'dispatch vector $id is refused with its code: $comment',
-    { tags: 'dispatch-order/1' },
+    { tags: 'dispatch-order/3' },
     (given: NegativeCase) => {
       const session = sessionOf(positive(given.base))
       const marks = new Set<string>()

@@ -14,7 +14,7 @@ function openedBy(body: Uint8Array, origin: string | undefined = undefined) {
   return read.ok ? secure.openDispatch(read.message, { session, origin, now: base.serverNow }) : read
 }
 
-test('dispatch request with any flipped bit is refused', { tags: 'dispatch-order/1' }, () => {
+test('dispatch request with any flipped bit is refused', { tags: 'dispatch-order/3' }, () => {
   const body = Buffer.from(bodyOf(base.request))
   expect(openedBy(body).ok).toBe(true)
   for (let bit = 0; bit < body.length * 8; bit++) {

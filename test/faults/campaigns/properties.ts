@@ -67,7 +67,7 @@ export const properties: readonly Campaign[] = [
     {
       row: 'R7',
       name: 'requests made from the schemas, anything at all in place of bodies, and how long one holds the loop',
-      tags: ['envelope/2', 'text/1', 'unknown-members/1'],
+      tags: ['envelope/3', 'text/1', 'unknown-members/1'],
       requirement: 'Requests are made from the schemas. None gets a 5xx or takes 100 ms of CPU time.',
     },
     ['test/server/http/requests.slow.test.ts', 'test/server/http/stall.test.ts'],

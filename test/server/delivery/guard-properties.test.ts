@@ -80,7 +80,7 @@ const waysToWrite = (address: number): fc.Arbitrary<string> =>
     )
 
 describe('IPv4 address guard', () => {
-  it('IPv4 address is public exactly outside the special-purpose ranges', { tags: 'webhook-urls/3' }, () => {
+  it('IPv4 address is public exactly outside the special-purpose ranges', { tags: 'webhook-urls/4' }, () => {
     fc.assert(
       fc.property(anyIpv4, (address) => isPublicAddress(dotted(address)) === !isForbidden(address)),
       { numRuns: 1_000 },
@@ -147,7 +147,7 @@ describe('IPv6 address guard', () => {
     )
     .map(([prefix, rest]) => BigInt(`0x${(prefix + rest.toString(16).padStart(32, '0')).slice(0, 32)}`))
 
-  it('IPv6 address is public exactly inside 2000::/3 outside the reserved ranges', { tags: 'webhook-urls/3' }, () => {
+  it('IPv6 address is public exactly inside 2000::/3 outside the reserved ranges', { tags: 'webhook-urls/4' }, () => {
     fc.assert(
       fc.property(anyIpv6, (address) => isPublicAddress(textOf(address)) === isPublic(address)),
       { numRuns: 1_000 },

@@ -17,7 +17,7 @@ const hostile = Object.entries(hostileUrls).flatMap(([reason, urls]) =>
   urls.map((url): [string, string] => [reason, url]),
 )
 
-test.each(hostile)('URL is refused for %s: %j', { tags: ['webhook-urls/1', 'webhook-urls/2'] }, (reason, url) => {
+test.each(hostile)('URL is refused for %s: %j', { tags: ['webhook-urls/2', 'webhook-urls/3'] }, (reason, url) => {
   expect(checkUrl(url.replaceAll('PORT', '8787'))).toEqual({ ok: false, reason })
 })
 
@@ -80,7 +80,7 @@ describe('--dev-webhook-loopback', () => {
     ['http://127.1:8787/', ['127.0.0.1']],
     ['http://2130706433:8787/', ['127.0.0.1']],
     ['http://[0:0:0:0:0:0:0:1]:8787/', ['::1']],
-  ])('--dev-webhook-loopback accepts %s without a DNS lookup', { tags: 'webhook-urls/4' }, (url, addresses) => {
+  ])('--dev-webhook-loopback accepts %s without a DNS lookup', { tags: 'webhook-urls/5' }, (url, addresses) => {
     expect(hostOf(url, { loopbackPorts })).toMatchObject({ port: 8787, addresses })
   })
 
@@ -284,7 +284,7 @@ describe('address check after the DNS lookup', () => {
     [['93.184.216.34', '2606:4700::1%eth0']],
     [['93.184.216.34', 'localhost']],
     [['93.184.216.34', '']],
-  ])('host name is refused if one of its addresses is forbidden: %j', { tags: 'webhook-urls/3' }, async (addresses) => {
+  ])('host name is refused if one of its addresses is forbidden: %j', { tags: 'webhook-urls/4' }, async (addresses) => {
     const { resolved } = await lookUp(async () => addresses)
     expect(resolved).toEqual({ ok: false, reason: 'forbidden_address' })
   })
@@ -314,7 +314,7 @@ describe('loopback-only policy', () => {
     'http://127.0.0.1:80/',
     'https://localhost/',
     'http://10.0.0.1:8787/',
-  ])('a loopback-only policy refuses %s before a look-up', { tags: 'webhook-urls/4' }, (url) => {
+  ])('a loopback-only policy refuses %s before a look-up', { tags: 'webhook-urls/5' }, (url) => {
     expect(checkUrl(url, policy)).toEqual({ ok: false, reason: 'not_loopback' })
   })
 
