@@ -80,14 +80,14 @@ const waysToWrite = (address: number): fc.Arbitrary<string> =>
     )
 
 describe('IPv4 address guard', () => {
-  it('IPv4 address is public exactly outside the special-purpose ranges', () => {
+  it('IPv4 address is public exactly outside the special-purpose ranges', { tags: 'webhook-urls/4' }, () => {
     fc.assert(
       fc.property(anyIpv4, (address) => isPublicAddress(dotted(address)) === !isForbidden(address)),
       { numRuns: 1_000 },
     )
   })
 
-  it('forbidden IPv4 address is refused in every notation', () => {
+  it('forbidden IPv4 address is refused in every notation', { tags: 'webhook-urls/1' }, () => {
     fc.assert(
       fc.property(
         forbiddenIpv4.chain((address) => waysToWrite(address)),
@@ -147,7 +147,7 @@ describe('IPv6 address guard', () => {
     )
     .map(([prefix, rest]) => BigInt(`0x${(prefix + rest.toString(16).padStart(32, '0')).slice(0, 32)}`))
 
-  it('IPv6 address is public exactly inside 2000::/3 outside the reserved ranges', () => {
+  it('IPv6 address is public exactly inside 2000::/3 outside the reserved ranges', { tags: 'webhook-urls/4' }, () => {
     fc.assert(
       fc.property(anyIpv6, (address) => isPublicAddress(textOf(address)) === isPublic(address)),
       { numRuns: 1_000 },
@@ -163,7 +163,7 @@ describe('IPv6 address guard', () => {
 })
 
 describe('CIDR of allowed_ips', () => {
-  it('CIDR in allowed_ips is valid exactly if it contains no forbidden address', () => {
+  it('CIDR in allowed_ips is valid exactly if it contains no forbidden address', { tags: 'webhook-settings/4' }, () => {
     fc.assert(
       fc.property(anyIpv4, fc.integer({ min: 0, max: 32 }), (address, prefix) => {
         const size = 2 ** (32 - prefix)

@@ -84,7 +84,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('webhook listen --bot returns the borr
   expect((await once(without, 'exit'))[0], it.output.text).toBe(exit)
 })
 
-test('webhook of a killed listener returns after 30 s of silence, also across a restart', async () => {
+test('webhook of a killed listener returns after 30 s, with a restart', { tags: 'borrowed-webhooks/1' }, async () => {
   const it = await scene()
   const child = it.listen(['--bot', it.bot.id, '--ready-file', 'ready.json'])
   const { url } = await it.ready()
@@ -106,7 +106,7 @@ test('webhook of a killed listener returns after 30 s of silence, also across a 
   expect(it.output.text + it.logs() + second.stderr).not.toMatch(/[\w-]{43}/)
 })
 
-test('webhook listen --bot through a tunnel polls, and never changes the webhook', async () => {
+test('webhook listen --bot polls through a tunnel and sets no webhook', { tags: 'borrowed-webhooks/3' }, async () => {
   const it = await scene()
   const elsewhere = temporaryDir()
   const tunnel = { ...it.env, ...it.tunnel() }
@@ -167,7 +167,7 @@ test('webhook listen --bot loses no polled update by a kill, a server restart or
   expect([(await exited)[0], ids.slice(-3), await it.waiting()]).toEqual([130, [2, 3, 4], [6]])
 })
 
-test('webhook listen --bot refuses retries of polled updates if the server delivers them itself', async () => {
+test('webhook listen --bot refuses retry flags if the server delivers', { tags: 'polled-deliveries/1' }, async () => {
   const it = await scene()
   const { exit, stderr } = await built.run(['webhook', 'listen', '--bot', it.bot.id, '--retry-fast'], it.home, it.env)
   expect([exit, stderr]).toEqual([2, expect.stringContaining('this server delivers and retries itself')])
