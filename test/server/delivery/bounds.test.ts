@@ -173,6 +173,16 @@ describe('slow receiver', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
   })
 
+  it('delivery without a response fails after 15 s by default', { tags: 'delivery-attempts/1' }, async () => {
+    vi.useFakeTimers(faked)
+    const sent = settled(senderFor({ lookup: () => new Promise(() => {}) }).send('https://hooks.example.com/'))
+    vi.advanceTimersByTime(14_999)
+    expect(await sent.isSettled()).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(await sent.isSettled()).toBe(true)
+    expect(await sent.result).toMatchObject({ error: { code: 'lookup_timeout' }, durationMs: 15_000 })
+  })
+
   it('DNS lookup and connection of a delivery share one time limit', { tags: 'delivery-attempts/2' }, async () => {
     const { port } = await tlsReceiver(hooksExampleCom)
     const { send } = senderFor({
