@@ -123,6 +123,7 @@ test.each([
 
 test.each(['status 000', 'status 099', 'status 101 with an upgrade', 'HTTP/0.9'])(
   'webhook trigger exits 9 and reports invalid HTTP if the receiver sends %s',
+  { tags: 'application-responses/1' },
   async (name) => {
     const url = await rawApp(() => invalidResponses[name] as RawResponse)
     for (const fault of ['', '--fault bad-signature']) {
