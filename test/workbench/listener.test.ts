@@ -475,8 +475,10 @@ test('the listener accepts a delivery beside 300 slow connections', { tags: 'ref
       sent.end(body)
     })
   expect(await status(1, proven)).toEqual([200, false])
+  let closed = 0
   for (let count = 0; count < 300; count++) {
     const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.on('close', () => closed++)
     onTestFinished(() => void socket.destroy())
     await once(socket, 'connect')
     socket.write(heads[count % 3] as string)
@@ -484,4 +486,6 @@ test('the listener accepts a delivery beside 300 slow connections', { tags: 'ref
   expect(await status(2, new Agent())).toEqual([200, false])
   expect(await status(3, proven)).toEqual([200, true])
   expect((await emitted(3)).map(({ verdict }) => verdict)).toEqual(['ok', 'ok', 'ok'])
+  // The 256 newest stay open, and one more made room for the sender.
+  await expect.poll(() => closed).toBe(45)
 })
